@@ -2,16 +2,19 @@ import type { Collective } from '@coll/core';
 import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type Transfer } from '@coll/core/schedule';
 
 /**
- * Each rank combines its children's values with its own and passes the result to its parent; the root's result goes down the same way. Twice
- * the depth of the tree in rounds, for any number of ranks, but whole buffers over every link: for small messages. Pješivac-Grbović et al., "Performance
- * analysis of MPI collective operations", 2007, where it is the binary tree.
+ * Each rank combines its children's values with its own and passes the result to its parent; the
+ * root's result goes down the same way. The number of rounds is twice the depth of the tree, for
+ * any number of ranks. Every link carries whole buffers, so it suits small messages.
+ * Pješivac-Grbović et al., "Performance analysis of MPI collective operations", 2007 (there:
+ * binary tree).
  *
  *             0          up: 3, 4 +-> 1 and 5, 6 +-> 2, then 1, 2 +-> 0
  *          1     2       down: 0 --> 1, 2, then 1 --> 3, 4 and 2 --> 5, 6
  *         3 4   5 6
  *
- * The children of place `p` are `2p + 1` and `2p + 2`, places count from the root of the collective, or from rank 0. The tree is the same for all elements: bits
- * do not depend on where chunks begin. Ranks of an all-to-all send their blocks straight to each other.
+ * The children of place `p` are `2p + 1` and `2p + 2`. Places count from the root of the
+ * collective, or from rank 0. The tree is the same for all elements, so bits do not depend on
+ * where chunks begin. Ranks of an all-to-all send their blocks directly to each other.
  */
 export function binaryTreeAlgorithm(): Algorithm {
   return algorithm;

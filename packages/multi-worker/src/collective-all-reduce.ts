@@ -53,6 +53,7 @@ export interface CollectiveExplanation extends Explanation {
  * All-reduce over the devices of several workers, which are processes with equally many devices. A
  * value has the components of this worker. They are combined locally first, then once across the
  * workers, and every device gets the result. All workers make the same calls in the same order.
+ *
  * `implementation` selects the algorithm. NCCL: on GPUs, the plug-in registered as `nccl`, across
  * all workers; on CPUs, a ring. RING: a ring. AUTO: on GPUs, NCCL if every worker has it; otherwise
  * `direct` within a worker and, across workers, the algorithm that suits the size by measured

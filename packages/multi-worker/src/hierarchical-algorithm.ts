@@ -22,8 +22,9 @@ const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>(
 });
 
 /**
- * Two levels: every worker reduces to its leader, the leaders all-reduce, every leader hands the result out. Only one buffer a worker
- * passes between workers. Contributions are combined as `within` does it, then those of the workers as `across` does.
+ * Two levels: every worker reduces to its leader, the leaders all-reduce, and every leader
+ * broadcasts the result. Only one buffer per worker passes between workers. Contributions are
+ * combined in the order of `within`, then those of the workers in the order of `across`.
  *
  *     worker 0:  1 +-> 0                 0 --> 1
  *                        \             /
@@ -31,10 +32,11 @@ const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>(
  *                        /             \
  *     worker 1:  3 +-> 2                 2 --> 3
  *
- * All-reduce only: `plan` throws ValueError (ERR_COLL_REFUSED) for other kinds, and for ranks that cannot be shared out evenly. The scheme is that of
- * leaders in MPI on clusters of multi-core hosts (Karonis et al. 2000).
+ * All-reduce only: `plan` throws ValueError (ERR_COLL_REFUSED) for other kinds, and for ranks that
+ * are not divisible by the workers. The scheme is that of leaders in MPI on clusters of multi-core
+ * hosts (Karonis et al. 2000).
  *
- * @throws ValueError for anything but a number of workers and two algorithms
+ * @throws ValueError unless there are a number of workers and two algorithms
  */
 export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Algorithm {
   const given = optionsOf(

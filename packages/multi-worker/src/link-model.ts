@@ -103,6 +103,7 @@ function slopeAt(numbers: readonly number[], index: number, sample: Sample): num
 
 /**
  * Least squares with bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara 2005).
+ *
  * Finds numbers, none below its floor, whose products with the rows are closest to 1 by least
  * squares. Improves one after the other until it converges. Of numbers that the rows do not
  * distinguish, the first one moves most.

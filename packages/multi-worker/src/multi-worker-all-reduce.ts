@@ -67,6 +67,7 @@ const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('M
  * All-reduce over the devices of several workers. Each tensor uses the entry of the specification
  * that takes its size. Components of a value are listed worker by worker; with a process group they
  * are this worker's. Results are in the order of the values.
+ *
  * If a gathering CPU or GPU holds no component, a device of the same worker that does stands in for
  * it. `nccl` in a specification is the plug-in registered under that name when it is first needed.
  */

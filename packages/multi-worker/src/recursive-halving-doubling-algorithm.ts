@@ -9,17 +9,19 @@ import {
 } from '@coll/core/schedule';
 
 /**
- * Partners at doubling distances exchange halves of what they are still responsible for, and combine them; then they go back and exchange
- * what is complete. As few bytes a rank as around a ring, in a number of rounds that grows with the logarithm of the ranks, which must be a power of
- * two: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005.
+ * Partners at doubling distances exchange and combine halves of the chunks they are responsible
+ * for, then exchange complete chunks on the way back. As few bytes per rank as a ring, in a number
+ * of rounds that grows with the logarithm of the ranks, which must be a power of two. Thakur,
+ * Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005.
  *
  *     rank            0           1           2           3
  *     chunks        0 1 2 3     0 1 2 3     0 1 2 3     0 1 2 3
  *     0 with 1      0 1 . .     . . 2 3     0 1 . .     . . 2 3      the lower one keeps the first half
  *     0 with 2      0 . . .     . . 2 .     . 1 . .     . . . 3      rank r completes the chunk of its reversed bits
  *
- * Pairs combine the lower rank's value first, and the tree is the same for all elements: bits do not depend on where chunks begin. Ranks of a
- * gather, a scatter or an all-to-all send their blocks straight to each other.
+ * Pairs combine the lower rank's value first, and the tree is the same for all elements, so bits
+ * do not depend on where chunks begin. Ranks of a gather, a scatter or an all-to-all send their
+ * blocks directly to each other.
  */
 export function recursiveHalvingDoublingAlgorithm(): Algorithm {
   return algorithm;

@@ -11,15 +11,16 @@ export interface ShuffleAlgorithmOptions {
 const shuffleAlgorithmOptions = knownOptions<ShuffleAlgorithmOptions>('shuffleAlgorithm', { gatherRanks: true });
 
 /**
- * Some ranks are parameter servers: each combines its chunk of everyone's buffer, in rank order, and hands it out to everyone. With one of
- * them this is a reduction to one device; with all, the `direct` algorithm. Bits do not depend on how many there are.
+ * Some ranks are parameter servers: each combines its chunk of every rank's buffer, in rank order,
+ * and sends the result to every rank. With one server this is a reduction to one device; with all
+ * ranks, the `direct` algorithm. Bits do not depend on the number of servers.
  *
  *     gatherRanks [0, 2]      chunk 0: 1, 2, 3 +-> 0 --> 1, 2, 3
  *                             chunk 1: 0, 1, 3 +-> 2 --> 0, 1, 3
  *
  * Li et al., "Scaling distributed machine learning with the parameter server", 2014. All-reduce only.
  *
- * @throws ValueError for no ranks, or what is no rank
+ * @throws ValueError for an empty list or an invalid rank
  */
 export function shuffleAlgorithm(options: ShuffleAlgorithmOptions): Algorithm {
   const { gatherRanks } = optionsOf(

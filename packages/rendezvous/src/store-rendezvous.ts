@@ -57,6 +57,7 @@ const unref = { ref: false };
 /**
  * Brings the members of a group together in a store, step by step. A member that cannot go on
  * publishes its error, so that no other member waits for it in vain.
+ *
  * The store holds the newest generation with the settings of its first member (`newest`), and for
  * each failed generation the error that ended its rendezvous (`generation/0/over`). A member that
  * joins a newer generation ends the previous one. Each generation has its own keys, so leftovers of

@@ -81,6 +81,7 @@ export abstract class Strategy {
    * results. With several replicas in this process, numbers and bigints become a `PerReplica`,
    * equal or not; any other leaf is bare if all replicas returned the identical value, and a
    * `PerReplica` otherwise. With one replica per process, results are unchanged.
+   *
    * Arguments and result have the types of the function; for a module, pass its type: `run<typeof
    * import('./replica.js')>(url, { args })`, and for an export that is neither `default` nor
    * `replica` `run<typeof import('./replica.js'), 'train'>(url, { args, exportName: 'train' })`.

@@ -82,8 +82,8 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
 }
 
 /**
- * Like `resolveCallOptions`, for calls without result memory: `into` is an unknown name. @throws
- * ValueError as `resolveCallOptions`
+ * Like `resolveCallOptions`, for calls without result memory: `into` is an unknown name.
+ * @throws ValueError as `resolveCallOptions`
  */
 export function resolveWithoutInto(call: CallOptions | null | undefined): ResolvedOptions {
   return resolve(call, fieldNames);
@@ -113,8 +113,8 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
 }
 
 /**
- * The options of a call that begins. @throws AbortedError if its signal is already aborted; only
- * this call fails then
+ * The options of a call that begins.
+ * @throws AbortedError if its signal is already aborted; only this call fails then
  */
 export function begunOptions(
   operation: string,

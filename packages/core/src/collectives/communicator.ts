@@ -45,9 +45,11 @@ export type Segments = Tensor | readonly Tensor[];
 /**
  * A group of ranks that runs collectives. Every member issues the same collectives in the same
  * order.
+ *
  * `localRanks` are the ranks whose buffers this caller passes: all ranks for a single controller,
  * one rank for a worker thread or process. `inputs[i]` and `outputs[i]` belong to `localRanks[i]`
  * and may be the same memory. Lengths and dtypes are those of `Collective`; shapes are ignored.
+ *
  * All-reduce, reduce and broadcast accept segmented buffers. All ranks, inputs and outputs must use
  * the same segment lengths. `JoiningCommunicator` joins segments for engines that need each buffer
  * in one tensor.

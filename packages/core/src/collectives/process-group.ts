@@ -15,6 +15,7 @@ export interface Link {
 /**
  * One member of a group of processes, on one host or several. All members issue the same
  * collectives in the same order, over all communicators of the group together.
+ *
  * A group fails as a whole. Once a member is lost, throws or disagrees, all current and later
  * collectives fail on every member with the same error. Close a failed group; the same process can
  * then open another one, with the next generation.

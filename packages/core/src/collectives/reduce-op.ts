@@ -8,8 +8,8 @@ export type ReduceOp = (typeof members)[keyof typeof members];
 /** How values are combined. Strategies and replica contexts also accept the names in any letter case. */
 export const ReduceOp: typeof members & {
   /**
-   * The reduce op for a variable's aggregation. @throws ValueError for `NONE` and
-   * `ONLY_FIRST_REPLICA`, which combine nothing
+   * The reduce op for a variable's aggregation.
+   * @throws ValueError for `NONE` and `ONLY_FIRST_REPLICA`, which combine nothing
    */
   fromVariableAggregation(aggregation: unknown): ReduceOp;
   // Not enumerable, so that `Object.values` returns only the members.

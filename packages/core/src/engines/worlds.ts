@@ -38,8 +38,8 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
 }
 
 /**
- * One device of a group of processes with one device each; `devices` is in rank order. @throws
- * ValueError unless there is one device per process
+ * One device of a group of processes with one device each; `devices` is in rank order.
+ * @throws ValueError unless there is one device per process
  */
 export function processWorld(group: ProcessGroup, devices: readonly string[]): World {
   requireGivenGroup(group);

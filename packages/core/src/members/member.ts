@@ -85,6 +85,7 @@ export interface MemberSetup {
  * One rank of a group: a process, a worker thread, or one rank of a single thread. All members of a
  * group make the same collective calls in the same order. Each call takes this member's value. It
  * returns an array for an array and a tensor for a tensor, in new memory unless `into` is given.
+ *
  * Errors of all collectives: `ValueError` for invalid values and options, before anything is sent;
  * `InvalidArgumentError` if the members' lengths differ; `InternalError` if anything else differs;
  * `DeadlineExceededError`; `AbortedError`; `UnavailableError` if a member was lost; `RuntimeError`

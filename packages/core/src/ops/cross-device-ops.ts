@@ -219,18 +219,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return false;
   }
 
-  /**
-   * Number of workers that each pass their own components of a value, all the same number. Default:
-   * 1, all components are local.
-   */
+  /** Number of workers, each of which passes equally many components. Default: 1, all are local. */
   protected get workerCount(): number {
     return 1;
   }
 
-  /**
-   * A communicator whose group orders the calls of these ops relative to other calls of the same
-   * workers. Default: undefined, calls need no order.
-   */
+  /** Its group orders the calls of these ops among those of the same workers. Default: no order. */
   protected get ordering(): Communicator | undefined {
     return undefined;
   }
@@ -241,8 +235,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Executes a call of the local replicas, after their group has checked and compared it. @throws
-   * as `reduce` and `gather`
+   * Executes a call of the local replicas, after their group has checked and compared it.
+   * @throws as `reduce` and `gather`
    */
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);

@@ -21,7 +21,8 @@ export type ReadyPair = readonly [value: DistributedValues<Value>, destinations:
 
 /**
  * The distributed value with tensors or slices as components; any other value becomes the only
- * component. @throws ValueError
+ * component.
+ * @throws ValueError
  */
 export function asPerReplica(value: unknown): DistributedValues<Value> {
   if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);

@@ -78,8 +78,8 @@ function isAlike(known: KnownBatch['values'], values: readonly Tensor[]): boolea
 }
 
 /**
- * All packs of a batch, in the order in which they start. @throws AssertionError if a value is on
- * no route, or on several
+ * All packs of a batch, in the order in which they start.
+ * @throws AssertionError if a value is on no route, or on several
  */
 export function routedPacks(
   values: readonly Tensor[],

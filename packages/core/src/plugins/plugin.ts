@@ -42,8 +42,8 @@ export interface Capabilities {
 }
 
 /**
- * Options of each plug-in by name. Packages add theirs by declaration merging, so that
- * `registry.create('ring', { numPacks: 1 })` is checked:
+ * Options of each plug-in by name. Packages add theirs by declaration merging, which type-checks
+ * `registry.create('ring', { numPacks: 1 })`:
  *
  *     declare module '@coll/core' { interface CrossDeviceOpsOptionsMap { ring: RingOptions } }
  */

@@ -69,8 +69,9 @@ export function reduceCall(
 }
 
 /**
- * An all-gather of a replica. @throws NotImplementedError for sparse values; ValueError and
- * OutOfRangeError for invalid values, axes and options
+ * An all-gather of a replica.
+ * @throws NotImplementedError for sparse values; ValueError and OutOfRangeError for invalid values,
+ * axes and options
  */
 export function gatherCall(
   value: ReplicaValue,
@@ -93,8 +94,8 @@ export function gatherCall(
 }
 
 /**
- * A broadcast of a replica. @throws as `gatherCall`; ValueError for a root outside of `size`
- * replicas, and for invalid memory
+ * A broadcast of a replica.
+ * @throws as `gatherCall`; ValueError for a root outside of `size` replicas, and for invalid memory
  */
 export function broadcastCall(
   value: ReplicaValue,

@@ -59,8 +59,8 @@ export class ReplicaCollectives {
   }
 
   /**
-   * Describes the call of the only local replica. @throws NotImplementedError for `sharedResult`;
-   * ValueError if the engine refuses
+   * Describes the call of the only local replica.
+   * @throws NotImplementedError for `sharedResult`; ValueError if the engine refuses
    */
   perform({ request, inputs, into, form, announced }: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (this.#communicator.size > 1) refuseSharedResult(call);

@@ -85,8 +85,8 @@ export class ReplicaGroup {
   }
 
   /**
-   * A call that concatenates the values of all replicas along `axis`, in replica order. @throws as
-   * `reduceCall`; NotImplementedError for sparse values
+   * A call that concatenates the values of all replicas along `axis`, in replica order.
+   * @throws as `reduceCall`; NotImplementedError for sparse values
    */
   gatherCall(value: ReplicaValue, axis: number, replicaId: number, options?: CallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
@@ -115,8 +115,9 @@ export class ReplicaGroup {
   }
 
   /**
-   * Like `run`, but blocks the thread. @throws RuntimeError if replicas share it
-   * (ERR_COLL_CONTEXT), or an earlier call is under way (ERR_COLL_BUSY)
+   * Like `run`, but blocks the thread.
+   * @throws RuntimeError if replicas share it (ERR_COLL_CONTEXT), or an earlier call is under way
+   * (ERR_COLL_BUSY)
    */
   runSync({ place, call }: GroupCall): Structure<Value> {
     if (!this.canBlock) throw sharedThread(call.request.kind);

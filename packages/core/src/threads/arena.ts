@@ -25,8 +25,8 @@ const initialBytes = 1 << 20;
 const mostBytes = 2 ** 31;
 
 /**
- * Reserves address space for `maxBytes`, at most 2 GiB; memory is committed as needed. @throws
- * ValueError; CollError if the address space is not available
+ * Reserves address space for `maxBytes`, at most 2 GiB; memory is committed as needed.
+ * @throws ValueError; CollError if the address space is not available
  */
 export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
   return reserved(maxBytes, (first) => ({ bytes: new SharedArrayBuffer(first, { maxByteLength: maxBytes }) }));
@@ -78,8 +78,8 @@ export class Arena {
   }
 
   /**
-   * A tensor of zeros in memory of its own, which lives as long as the arena. @throws ValueError;
-   * CollError if the arena is full
+   * A tensor of zeros in memory of its own, which lives as long as the arena.
+   * @throws ValueError; CollError if the arena is full
    */
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {

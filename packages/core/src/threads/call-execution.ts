@@ -25,6 +25,7 @@ export interface CallExecutionOptions {
  * A rank's part of a collective, as steps between synchronizations. Every rank publishes its
  * memory. After the first synchronization each rank folds its share of all inputs into all outputs.
  * A last synchronization follows, because until then ranks may access each other's memory.
+ *
  * Private memory goes through staging buffers block by block, in two slots: the next block is
  * loaded before the synchronization after which the current one is stored.
  */
@@ -83,7 +84,8 @@ export class CallExecution {
 
   /**
    * Goes on after a synchronization or a pause. Requests a pause at time `until` of
-   * `performance.now()`. @throws if ranks disagree
+   * `performance.now()`.
+   * @throws if ranks disagree
    */
   goOn(until: number): Need {
     if (this.#phase === 'begun') {

@@ -93,7 +93,8 @@ export class KnownCalls<Handle> {
 
 /**
  * Finds a rank whose memory was transferred or shrunk since the call was validated. Required after
- * other code may have run during a call. @returns undefined if all memory is unchanged
+ * other code may have run during a call.
+ * @returns undefined if all memory is unchanged
  */
 export function lostRank({ inputs, outputs }: KnownCall<unknown>, ranks: number): number | undefined {
   const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);

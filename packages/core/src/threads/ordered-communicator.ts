@@ -48,8 +48,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   protected abstract playSync(call: KnownCall<Handle>, options: RunOptions): void;
 
   /**
-   * Begins a call with no earlier call under way. @returns undefined if it has already ended.
-   * Default: it always has.
+   * Begins a call with no earlier call under way.
+   * @returns undefined if it has already ended. Default: it always has.
    */
   protected play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
     this.playSync(call, options);

@@ -7,6 +7,7 @@ import { quote } from '../support/quote.js';
  * The progress of each rank, in shared memory. A rank's count is one Int32 on a cache line of its
  * own. `advance` publishes everything the rank wrote before; a rank that has read the count sees
  * those writes. Counts wrap around, so they are compared by difference.
+ *
  * The group fails once, for the first reason given; from then on every wait throws.
  */
 export class SharedBarrier {
@@ -146,7 +147,8 @@ export class SharedBarrier {
 
   /**
    * Fails the group because of an external error; members get one of the same class, code and
-   * `rank`. @throws ValueError unless it is a CollError
+   * `rank`.
+   * @throws ValueError unless it is a CollError
    */
   failWith(error: CollError, rank: number): void {
     if (!(error instanceof CollError))

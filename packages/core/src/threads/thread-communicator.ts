@@ -43,6 +43,7 @@ const turnMillis = 1;
  * One rank of a group of threads. Memory from `allocate` is shared and used in place; other memory
  * is copied into the shared arena and back. Each rank folds its own part of the buffer straight
  * from its peers' memory. Threads post no messages.
+ *
  * An asynchronous call whose peers have already arrived ends before it returns.
  */
 export class ThreadCommunicator extends OrderedCommunicator<Offer> {

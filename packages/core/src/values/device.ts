@@ -73,7 +73,8 @@ export class DeviceSpec {
 
 /**
  * The full name of a device. Missing parts come from `fallback`, then from replica 0, task 0, CPU:0
- * of `localhost`. @throws ValueError
+ * of `localhost`.
+ * @throws ValueError
  */
 export function canonicalize(device: string, fallback = ''): string {
   return canonicalSpec(device, fallback).toString();
@@ -103,8 +104,8 @@ export function hostForDevice(device: string, deviceIndex = 0): string {
 }
 
 /**
- * `numGpus` names from `/device:GPU:0` on, or the CPU if the count is 0. @throws ValueError unless
- * the count is a whole number from 0 to 65,536
+ * `numGpus` names from `/device:GPU:0` on, or the CPU if the count is 0.
+ * @throws ValueError unless the count is a whole number from 0 to 65,536
  */
 export function localDevicesFromNumGpus(numGpus: number): string[] {
   if (!(Number.isInteger(numGpus) && numGpus >= 0 && numGpus <= 2 ** 16))

@@ -101,8 +101,8 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
   }
 
   /**
-   * Inside a replica, its component. @throws ValueError elsewhere, because no single tensor
-   * represents differing values
+   * Inside a replica, its component.
+   * @throws ValueError elsewhere, because no single tensor represents differing values
    */
   [tensorSymbol](): Tensor {
     if (currentReplica() !== undefined) return asTensor(this.get());

@@ -91,8 +91,8 @@ export function byteSize(dtype: DType): number {
 }
 
 /**
- * Zeros of a dtype, in the array type that stores it. @throws ValueError for an unknown dtype, or
- * if there is not enough memory
+ * Zeros of a dtype, in the array type that stores it.
+ * @throws ValueError for an unknown dtype, or if there is not enough memory
  */
 export function allocate<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
   const Storage = storageOf(dtype);

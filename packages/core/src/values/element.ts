@@ -22,8 +22,8 @@ export function decodeNumber(data: TypedArray, index: number, dtype: DType): num
 }
 
 /**
- * All elements as numbers, for display, checks and small results, not for hot paths. @throws
- * ValueError unless it is a tensor
+ * All elements as numbers, for display, checks and small results, not for hot paths.
+ * @throws ValueError unless it is a tensor
  */
 export function toNumbers(tensor: { readonly data: TypedArray; readonly dtype: DType }): number[] {
   const { data, dtype } = Object(tensor) as Partial<typeof tensor>;

@@ -62,8 +62,8 @@ export function selectReplica(replica: number, structure: Structure<unknown>): S
 }
 
 /**
- * `selectReplica` for values that are equal everywhere. @throws WrongTypeError for distributed
- * values that are not mirrored
+ * `selectReplica` for values that are equal everywhere.
+ * @throws WrongTypeError for distributed values that are not mirrored
  */
 export function selectReplicaMirrored(replica: number, structure: Structure<unknown>): Structure<unknown> {
   mapStructure(structure, (leaf) => {

@@ -48,8 +48,8 @@ export interface DeviceMemory {
    */
   copy(shape: readonly number[], device: string): Tensor;
   /**
-   * Copies the elements of a tensor of equal length in memory of the same kind. @throws CollError
-   * for any other tensor
+   * Copies the elements of a tensor of equal length in memory of the same kind.
+   * @throws CollError for any other tensor
    */
   set(from: Tensor): void;
 }

@@ -15,8 +15,10 @@ import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoi
  * by worker, equally many in each. A worker's first rank stands for its CPU, its rank `i` for its
  * GPU `i`; further GPUs start again at the first rank. `xring` combines contributions around the
  * ring, the others in rank order; `pscpu/pscpu` first within each worker and then across workers.
+ *
  * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on a different group of
  * devices.
+ *
  * Entries that begin with `nccl` have no schedule and are refused.
  *
  * @throws ValueError for an entry that does not fit the workers

@@ -33,11 +33,12 @@ interface TFConfig {
 }
 
 /**
- * Reads the variable `TF_CONFIG`, anew each time that it is asked:
+ * Reads the variable `TF_CONFIG`, again at every call:
  *
  *     {"cluster": {"chief": ["a:2222"], "worker": ["b:2222", "c:2222"]}, "task": {"type": "worker", "index": 0}, "rpc_layer": "grpc"}
  *
- * All parts may be missing; without the variable there is no cluster. Every look throws a ValueError where it is no JSON of that form.
+ * All parts are optional; without the variable there is no cluster. Every call throws a ValueError
+ * if the variable is not JSON of that form.
  */
 export class TFConfigClusterResolver extends ClusterResolver {
   readonly #options: TFConfigOptions;

@@ -89,6 +89,7 @@ export interface MultiWorkerExplanation extends Explanation {
  * Synchronous training on several workers, which are processes on one host or several, with a
  * replica on each device of each worker. All workers run the same program. They meet at their first
  * common call, or at `await strategy.ready()`.
+ *
  * A failure on one worker ends the group: all workers get an error that names that worker. To
  * continue, create a strategy with the next `generation`.
  */
