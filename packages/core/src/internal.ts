@@ -1,4 +1,4 @@
-/** For the packages of this repository, of the same version. It may change in any release. */
+/** Internal API for this repository's packages of the same version. It may change in any release. */
 export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './collectives/call-options.js';
 export { bufferLengths, hasOneResult, inputBlocks, outputBlocks } from './collectives/collective.js';
 export { ControllerGroup, requireCollError } from './collectives/controller-group.js';

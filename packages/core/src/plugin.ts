@@ -1,4 +1,7 @@
-/** For authors of algorithms, engines and cross-device ops, beside `@coll/core` and `@coll/core/schedule`. */
+/**
+ * For authors of algorithms, engines and cross-device ops, in addition to `@coll/core` and
+ * `@coll/core/schedule`.
+ */
 
 export { type BufferCheck, refusedCollective, validateBuffers } from './collectives/buffers.js';
 export {

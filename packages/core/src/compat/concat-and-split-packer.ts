@@ -6,19 +6,20 @@ import { quote } from '../support/quote.js';
 import { requireTensorLists } from '../support/requirements.js';
 import { elementCount, type Tensor } from '../values/tensor.js';
 
-// More are none of use, and take their time.
+// More packs than are useful.
 const mostPacks = 2 ** 16;
 
 /**
- * Joins all tensors of a device, which have one dtype, and cuts the whole into exactly `numPacks` packs of
- * floor(T / numPacks) elements; the last takes the remainder. With fewer elements than packs the first ones are empty.
- * Unpacked tensors are views of the packs where these lie in one buffer, as those of a collective on all packs do.
+ * Joins all tensors of a device, which have one dtype, and cuts the result into exactly `numPacks`
+ * packs of floor(T / numPacks) elements; the last takes the remainder. With fewer elements than
+ * packs, the first packs are empty. Unpacked tensors are views of the packs if these lie in one
+ * buffer, as those of a collective on all packs do.
  */
 export class ConcatAndSplitPacker implements Packer {
   readonly numPacks: number;
   #shapes: readonly (readonly number[])[] = [];
 
-  /** @throws ValueError for `numPacks` that is no whole number from 1 to 65,536 */
+  /** @throws ValueError unless `numPacks` is a whole number from 1 to 65,536 */
   constructor(numPacks: number) {
     const isCount = Number.isInteger(numPacks) && numPacks > 0;
     if (!isCount) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, not ${quote(numPacks)}`);
@@ -27,7 +28,7 @@ export class ConcatAndSplitPacker implements Packer {
     this.numPacks = numPacks;
   }
 
-  /** The packs of each device, from its tensors: `numPacks` of them, of which the last takes the remainder. */
+  /** The packs of each device, from its tensors: `numPacks` packs, of which the last takes the remainder. */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(perDevice, 'perDevice');
     this.#shapes = (perDevice[0] ?? []).map((tensor) => tensor.shape);

@@ -4,9 +4,10 @@ import { requireTensors } from '../support/requirements.js';
 import type { Tensor } from '../values/tensor.js';
 
 /**
- * Cuts a list into packs, in order. A pack is closed once it holds **more** than `bytesPerPack` bytes, so one that lands
- * exactly on the limit keeps growing, and only the last can end below it. No tensor is split. 0: one pack.
- * @throws ValueError for anything but a list of tensors and a whole number of bytes from 0
+ * Cuts a list into packs, in order. A pack is closed once it holds **more** than `bytesPerPack`
+ * bytes, so one that reaches the limit exactly keeps growing, and only the last can end below it.
+ * No tensor is split. 0 means one pack.
+ * @throws ValueError unless the arguments are a list of tensors and a whole number of bytes from 0
  */
 export function groupBySize<T extends Tensor>(tensors: readonly T[], bytesPerPack: number): T[][] {
   requireTensors(tensors, 'tensors');

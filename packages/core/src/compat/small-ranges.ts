@@ -3,7 +3,7 @@ import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { byteLength, type Tensor } from '../values/tensor.js';
 
-/** Runs of neighbours in a list, and what stands alone. */
+/** Runs of neighbours in a list, and the remaining elements. */
 export interface Ranges {
   /** First and last index of each run, both included. */
   readonly ranges: readonly (readonly [first: number, last: number])[];
@@ -11,8 +11,8 @@ export interface Ranges {
 }
 
 /**
- * Runs of consecutive numbers in an increasing list. A run takes one more while its last minus its first is at most
- * `rangeSizeLimit`, as in the original, so it can reach `rangeSizeLimit + 2` members.
+ * Runs of consecutive numbers in an increasing list. As in TensorFlow, a run grows while its last
+ * minus its first number is at most `rangeSizeLimit`, so it can reach `rangeSizeLimit + 2` members.
  */
 export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
   requireList(indices, 'indices');
@@ -39,7 +39,7 @@ export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): 
   return { ranges, singles };
 }
 
-/** Runs of neighbours of at most `maxBytes` bytes of float32, first and last index of each. */
+/** Runs of neighbours of at most `maxBytes` bytes, counted as float32: first and last index of each. */
 export function smallRanges(tensors: readonly Tensor[], maxBytes: number, maxGroup: number): Ranges['ranges'] {
   const isSmall = (tensor: Tensor) => tensor.dtype === 'float32' && byteLength(tensor) <= maxBytes;
   const small = [...tensors.keys()].filter((index) => isSmall(tensors[index] as Tensor));

@@ -7,8 +7,9 @@ import type { Tensor } from '../values/tensor.js';
 import { type Ranges, smallRanges } from './small-ranges.js';
 
 /**
- * Joins neighbours of at most `maxBytes` bytes of float32 into packs of about `maxGroup`, which come first; all other
- * tensors follow in order, untouched. What is small is decided by the first device's list.
+ * Joins neighbours of at most `maxBytes` bytes, counted as float32, into packs of about `maxGroup`.
+ * These come first; all other tensors follow in order, unchanged. The first device's list
+ * determines which tensors are small.
  */
 export class AggregateSmallTensorPacker implements Packer {
   readonly maxBytes: number;
@@ -16,7 +17,7 @@ export class AggregateSmallTensorPacker implements Packer {
   #ranges: Ranges['ranges'] = [];
   #shapes: readonly (readonly number[])[] = [];
 
-  /** @throws ValueError for a limit of 0 or less */
+  /** @throws ValueError for a limit ≤ 0 */
   constructor(maxBytes = 1_048_576, maxGroup = 16) {
     requireLimit('maxBytes', maxBytes);
     requireLimit('maxGroup', maxGroup);

@@ -16,10 +16,10 @@ import type { DType } from '../values/dtype.js';
 import { copyElements, reshape, type Tensor } from '../values/tensor.js';
 
 /**
- * Cross-device ops as a communicator, one rank a device, all of them here: for libraries that are only known as ops. It has
- * all-reduce, reduce, broadcast and all-gather, and blocks no thread; results of the ops that do not fit are a `CollError`. Closing it leaves
- * the ops open.
- * @throws ValueError for no devices, and anything but ops and a list of devices
+ * Cross-device ops as a communicator, with one local rank per device: for libraries that are only
+ * available as ops. Supports all-reduce, reduce, broadcast and all-gather, and blocks no thread.
+ * Results of the ops that do not fit are a `CollError`. Closing it leaves the ops open.
+ * @throws ValueError for an empty list of devices, and anything but ops and a list of devices
  */
 export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]): Communicator {
   if (!(ops instanceof CrossDeviceOps))
@@ -81,7 +81,7 @@ class OpsCommunicator extends JoiningCommunicator {
   }
 
   async close(): Promise<void> {
-    // The ops belong to whoever made them.
+    // The caller owns the ops.
   }
 
   #refuseAlgorithm(): never {
@@ -89,7 +89,7 @@ class OpsCommunicator extends JoiningCommunicator {
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
   }
 
-  /** Ops are written by anyone: what they give is looked at before it is taken for a result. */
+  /** Ops may come from third parties, so their results are validated. */
   #requireResult(results: readonly (Tensor | undefined)[], rank: number, { data, dtype }: Tensor, operation: string) {
     const given = results[rank];
     if (results.length === this.size && given?.data.length === data.length && given.dtype === dtype) return;
@@ -112,7 +112,8 @@ class OpsCommunicator extends JoiningCommunicator {
     switch (collective.kind) {
       case 'all-reduce':
       case 'reduce':
-        // Everybody's result is what ops do best, also where only the root wants it. Ops copy a single component without a look at the op, which may change its dtype.
+        // Ops are best at results for all devices, even if only the root needs one. They copy a
+        // single component without applying the op, which may change its dtype.
         if (this.size === 1) return combine(collective.op, components);
         return ops.reduce(collective.op.toUpperCase() as ReduceOp, value, value, call);
       case 'broadcast':

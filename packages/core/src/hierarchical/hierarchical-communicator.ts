@@ -22,23 +22,26 @@ import {
 import { Level } from './level.js';
 import { TwoLevels } from './two-levels.js';
 
-/** What `hierarchical` cannot see in its parts. */
+/** Settings that `hierarchical` cannot infer from its parts. */
 export interface HierarchicalOptions {
-  /** How many ranks each worker has. Default: as many as the first one here. */
+  /** Number of ranks of each worker. Default: that of the first local one. */
   readonly ranksPerWorker?: readonly number[] | undefined;
 }
 
 const hierarchicalOptions = knownOptions<HierarchicalOptions>('hierarchical', { ranksPerWorker: true });
 
 /**
- * Two levels as one communicator: an all-reduce reduces within each worker to its first rank, its leader, then across the leaders, and hands the
- * result out within each worker. `within` are the workers whose ranks are here, all of them or only one's own; `across` is a
- * communicator of the leaders of all workers, whose `localRanks` say which workers those of `within` are. Ranks are numbered worker by worker.
+ * Two levels as one communicator. An all-reduce reduces within each worker to its first rank (its
+ * leader), then across the leaders, and broadcasts the result within each worker. `within` are the
+ * workers whose ranks are local, all of them or only one; `across` is a communicator of the leaders
+ * of all workers, whose `localRanks` are the indices of the workers in `within`. Ranks are numbered
+ * worker by worker.
  *
- * It has all-reduce, broadcast and, where all workers have as many ranks, all-gather, as far as the parts have what they are made of. Collectives
- * run one after the other. Closing it closes the parts.
+ * Supports all-reduce, broadcast and, if all workers have equally many ranks, all-gather, as far as
+ * the parts support the collectives these consist of. Collectives run one after the other. Closing
+ * it closes the parts.
  *
- * @throws ValueError where the parts do not fit together
+ * @throws ValueError if the parts do not fit together
  */
 export function hierarchical(
   within: readonly Communicator[],

@@ -15,28 +15,28 @@ import { hashOf } from '../values/layout.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Level } from './level.js';
 
-/** The ranks of a worker that is here. */
+/** The ranks of a local worker. */
 export interface WorkerPart {
   readonly level: Level;
-  /** Its first rank among all, and where its buffers begin among those of the ranks here. */
+  /** Its first rank among all ranks, and the index of its first buffer among the local ones. */
   readonly firstRank: number;
   readonly begin: number;
 }
 
-/** Two levels: workers, and their leaders, which are their first ranks. */
+/** Two levels: workers, and their leaders (their first ranks). */
 export interface Levels {
   readonly size: number;
-  /** The first rank of each worker, and at last the size. */
+  /** The first rank of each worker, followed by the size. */
   readonly firsts: readonly number[];
   readonly within: readonly WorkerPart[];
   readonly across: Level;
 }
 
-/** The buffers of the ranks that are here. */
+/** The buffers of the local ranks. */
 export interface HandedIn {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** All outputs are one memory. */
+  /** Whether all outputs are one memory. */
   readonly isShared: boolean;
 }
 
@@ -46,26 +46,29 @@ export interface Job {
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** All outputs are one memory. */
+  /** Whether all outputs are one memory. */
   readonly isShared?: boolean;
 }
 
-/** Jobs that run at the same time. */
+/** Jobs that run concurrently. */
 export interface Stage {
   readonly jobs: readonly Job[];
-  /** The level, of those that wait for ranks elsewhere, of a stage after it: where that has failed, there is no need to go on. */
+  /**
+   * A level that a later stage uses and that waits for remote ranks. If it has failed, the call
+   * need not go on.
+   */
   readonly later?: Level | undefined;
-  /** Whether it waits for a rank that may itself wait for others, elsewhere. */
+  /** Whether it waits for a rank that may itself wait for remote ranks. */
   readonly isBehind?: boolean;
 }
 
-/** Stages one after the other: the jobs of one have to have ended before the next one is asked for. */
+/** Consecutive stages: the jobs of one must end before the next stage is requested. */
 export type Stages = Generator<Stage, void, undefined>;
 
 /** From the first rank of a worker to all of its ranks. */
 export const handOut: Collective = { kind: 'broadcast', root: 0 };
 
-/** Memory by purpose, kept from call to call. */
+/** Memory by purpose, reused across calls. */
 export class Scratch {
   readonly #kept = new Map<string, TypedArray>();
 
@@ -79,8 +82,8 @@ export class Scratch {
 }
 
 /**
- * Within each worker, across, back. Half types are float32 until the end; a mean is divided once, by all ranks. Until the leaders have agreed
- * nothing is written to outputs.
+ * Reduces within each worker, across workers, and back. Half types are float32 until the end; a
+ * mean is divided once, by all ranks. Nothing is written to outputs until the leaders have agreed.
  */
 export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
   const { within, across, size } = levels;
@@ -94,7 +97,7 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
   const sums = within.map(
     ({ level, begin }) => (level.communicator.size === 1 ? contributions[begin] : room(begin)) as Tensor,
   );
-  // The result of all is another's output, or not of the sum's dtype.
+  // The combined result belongs to another output, or differs from the sum's dtype.
   const isIndirect = wide !== dtype || op === 'mean' || isShared;
   const totals = within.map(({ begin }) => (isIndirect ? room(begin) : outputs[begin]) as Tensor);
   yield { jobs: [{ level: across, collective: { kind: 'all-reduce', op: base }, inputs: sums, outputs: totals }] };
@@ -105,7 +108,10 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
   yield handingOut(within, handedIn);
 }
 
-/** The root's value, which is here where its worker is, to all leaders, and by these to all of their workers. */
+/**
+ * Sends the root's value, which is local if its worker is, to all leaders, and from them to all
+ * ranks of their workers.
+ */
 export function* broadcastStages({ firsts, within, across }: Levels, root: number, handedIn: HandedIn): Stages {
   const { inputs, outputs, isShared } = handedIn;
   const home = firsts.findLastIndex((first) => first <= root);
@@ -118,7 +124,10 @@ export function* broadcastStages({ firsts, within, across }: Levels, root: numbe
   yield handingOut(within, handedIn);
 }
 
-/** The leaders gather what the ranks of their workers have side by side, and hand all of it out. Workers have as many ranks. */
+/**
+ * The leaders gather their workers' contiguous values and broadcast all of them. Workers have
+ * equally many ranks.
+ */
 export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn, scratch: Scratch): Stages {
   const { inputs, outputs } = handedIn;
   const { dtype, data } = inputs[0] as Tensor;
@@ -133,13 +142,13 @@ export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn,
   yield handingOut(within, handedIn);
 }
 
-/** A number for a request that all workers have to agree about; what they ask of each other says less. */
+/** A hash of a request that all workers must agree on; the collectives between them reveal less. */
 export function requestOf(collective: Collective, dtype: DType, layout = 0): number {
   const op = collectiveOps.indexOf(opOf(collective) ?? 'sum');
   return hashOf([layout, collectiveKinds.indexOf(collective.kind), op, rootOf(collective) ?? 0, dtypes.indexOf(dtype)]);
 }
 
-/** Whether a worker reduces to its leader alone; else all its ranks get the sum. */
+/** Whether a worker reduces to its leader alone; otherwise all its ranks get the sum. */
 export function reducesToLeader(communicator: Communicator, op: CollectiveOp, dtype: DType): boolean {
   return communicator.refuses({ kind: 'reduce', op, root: 0 }, dtype) === undefined;
 }
@@ -154,7 +163,7 @@ function reduction(
   const { level } = part;
   const sum = room(part.begin);
   if (reducesToLeader(level.communicator, op, sum.dtype)) {
-    // Nobody but the root has an output, so that any tensor can stand there.
+    // Only the root has an output, so any tensor can serve as the others'.
     return [{ level, collective: { kind: 'reduce', op, root: 0 }, inputs, outputs: [sum, ...inputs.slice(1)] }];
   }
   return [
@@ -167,7 +176,7 @@ function reduction(
   ];
 }
 
-/** From the leaders' outputs to those of their workers, where these are memory of their own. */
+/** From the leaders' outputs to those of their workers, if these are separate memory. */
 function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Stage {
   const several = within.filter(({ level }) => level.communicator.size > 1 && !isShared);
   const jobs = several.map((part): Job => {
@@ -188,7 +197,7 @@ export function widened(input: Tensor, index: number, scratch: Scratch): Tensor 
   return { ...wide, device: input.device };
 }
 
-/** Brings a sum to where it is wanted, divided and rounded where that is asked for. */
+/** Copies a sum to its destination, divided and rounded if requested. */
 export function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
   const { length } = into.data;
   const isNarrow = accumulatorOf(into.dtype) !== into.dtype;

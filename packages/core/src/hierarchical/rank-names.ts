@@ -1,13 +1,22 @@
 import { CollError } from '../support/errors.js';
 import { allRanks } from '../support/ranks.js';
 
-/** What the ranks of a group stand for: each for some ranks of a whole, side by side. Errors of the group count its own ranks; callers know those of the whole. */
+/**
+ * The ranks of the whole that the ranks of a group stand for: contiguous ranges. Errors of the
+ * group count its own ranks; callers know those of the whole.
+ */
 export class RankNames {
-  /** By rank, the ranks of the whole that it stands for, as messages tell them, with their worker where that is not the same number: `2, 3 (worker 1)`. */
+  /**
+   * By rank, the ranks of the whole it stands for, as in messages, with the worker if its number
+   * differs: `2, 3 (worker 1)`.
+   */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
 
-  /** `begins` tells where in the whole those of each rank begin, and at last where they end. All are of `worker`; by default each rank is a worker. */
+  /**
+   * `begins`: for each rank, the first rank of the whole that it stands for, followed by the end.
+   * All belong to `worker`; by default each rank is a worker.
+   */
   constructor(begins: readonly number[], worker?: number) {
     this.#begins = begins;
     const names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
@@ -15,24 +24,24 @@ export class RankNames {
     this.names = isPlain ? names : names.map((name, rank) => `${name} (worker ${worker ?? rank})`);
   }
 
-  /** Of the replicas of one worker alone, which come after those of the workers before. */
+  /** The replicas of a single worker, numbered after those of earlier workers. */
   static ofWorker(worker: number, replicas: number): RankNames {
     const begins = Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica);
     return new RankNames(begins, worker);
   }
 
-  /** Of workers that have as many replicas each. */
+  /** Workers with equally many replicas each. */
   static ofWorkers(workers: number, replicas: number): RankNames {
     return new RankNames(Array.from({ length: workers + 1 }, (_, worker) => worker * replicas));
   }
 
-  /** An error that counts ranks of the whole, for members of the group: a rank that the group does not have says so. */
+  /** An error in ranks of the whole, for members of the group; a rank outside the group is marked as such. */
   marked(error: CollError): CollError {
     const { message, rank } = error;
     return rank === undefined ? error : copyOf(error, message, this.names.length + rank);
   }
 
-  /** An error of the group, told in ranks of the whole. */
+  /** An error of the group, in ranks of the whole. */
   retold(error: unknown): unknown {
     if (!isKnown(error)) return error;
     const { message, rank } = error;
@@ -41,7 +50,7 @@ export class RankNames {
     return copyOf(error, this.#translated(error), rank === undefined ? undefined : this.#begins[rank]);
   }
 
-  /** Calls a function of the group. @throws what it throws, told in ranks of the whole */
+  /** Calls a function of the group. @throws the function's error, in ranks of the whole */
   within<Result>(call: () => Result): Result {
     try {
       return call();
@@ -50,9 +59,9 @@ export class RankNames {
     }
   }
 
-  /** What others have said, which follows a colon, stays as it is, and so does the name of the operation. */
+  /** Text after a colon comes from elsewhere and is unchanged, as is the name of the operation. */
   #translated({ code, message, operation = '' }: CollError): string {
-    // Ranks that disagree about a collective are called by their names already.
+    // Errors about a disagreement already use the ranks' names.
     const pattern = code.endsWith('MISMATCH') ? /\b(replica) (\d+)/g : /\b(rank|replica) (\d+(?:, \d+)*)/g;
     const [head = ''] = message.split(/(?<=\b(?:failed|aborted): )/, 1);
     const parts = operation === '' ? [head] : head.split(operation);
@@ -66,7 +75,7 @@ export class RankNames {
   }
 }
 
-/** Whether another error of the same class can be made: some of this project are built-in ones. */
+/** Whether another error of the same class can be created; some of this project are also built-in ones. */
 export function isKnown(error: unknown): error is CollError {
   return (
     error instanceof CollError && !((error as Error) instanceof TypeError || (error as Error) instanceof RangeError)

@@ -23,22 +23,26 @@ import {
 import { Level } from './level.js';
 import { TwoLevels } from './two-levels.js';
 
-/** Where a rank of a worker is among those of all workers, which have as many ranks each. */
+/** The position of a worker's rank among those of all workers, which have equally many ranks. */
 export interface WorkerSeatOptions {
-  /** How many there are. */
+  /** Number of workers. */
   readonly workers: number;
-  /** The number of this rank's worker. */
+  /** Index of this rank's worker. */
   readonly worker: number;
-  /** Among the first ranks of all workers; of the first rank of a worker only, which does for all of them what goes beyond it. */
+  /**
+   * The communicator across the first ranks of all workers. Only for the first rank of a worker,
+   * which communicates with other workers on behalf of all.
+   */
   readonly across?: Communicator | undefined;
 }
 
 const seatOptions = knownOptions<WorkerSeatOptions>('rankOfWorker', { workers: true, worker: true, across: true });
 
 /**
- * One rank of a worker whose other ranks are in other threads: two levels, as `hierarchical` has them, seen by one of their ranks. It has all-reduce,
- * broadcast and all-gather; ranks are numbered worker by worker. Collectives run one after the other. Closing it closes both levels.
- * @throws ValueError where the parts do not fit together
+ * One rank of a worker whose other ranks are in other threads: two levels, as in `hierarchical`,
+ * seen from one rank. Supports all-reduce, broadcast and all-gather; ranks are numbered worker by
+ * worker. Collectives run one after the other. Closing it closes both levels.
+ * @throws ValueError if the parts do not fit together
  */
 export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): Communicator {
   requireCommunicator(within, 'rankOfWorker: within');
@@ -119,7 +123,10 @@ class RankOfWorker extends TwoLevels {
     return this.#allReduce((collective as { op: CollectiveOp }).op, input, output);
   }
 
-  /** Within, across, back. Half types are float32 until the end; a mean is divided once, by all ranks. */
+  /**
+   * Reduces within the worker, across workers, and back. Half types are float32 until the end; a
+   * mean is divided once, by all ranks.
+   */
   *#allReduce(op: CollectiveOp, input: Tensor, output: Tensor): Stages {
     const { within, across } = this.#seat;
     const wide = accumulatorOf(input.dtype);
@@ -128,7 +135,7 @@ class RankOfWorker extends TwoLevels {
     const sum = this.#scratch.take('sum', wide, input.data.length);
     const isReduce = reducesToLeader(within.communicator, base, wide);
     const up: Collective = isReduce ? { kind: 'reduce', op: base, root: 0 } : { kind: 'all-reduce', op: base };
-    // Nobody but the root has an output, so that any tensor can stand there.
+    // Only the root has an output, so any tensor can serve as the others'.
     yield stage(within, up, mine, isReduce && !across ? mine : sum, across);
     if (across) {
       const total = wide === output.dtype ? output : sum;
@@ -138,7 +145,10 @@ class RankOfWorker extends TwoLevels {
     yield this.#back(output);
   }
 
-  /** Once all ranks are known to want it: in the root's worker first, then across, and in all others. */
+  /**
+   * Once all ranks are known to want it: in the root's worker first, then across workers, then in
+   * all others.
+   */
   *#broadcast(root: number, input: Tensor, output: Tensor): Stages {
     const { within, across, worker, place } = this.#seat;
     const nothing = slice(output, 0, 0);
@@ -162,7 +172,10 @@ class RankOfWorker extends TwoLevels {
     yield this.#back(output);
   }
 
-  /** From the first rank, which may still wait for those of other workers. It is first to give up then, and knows for whom. */
+  /**
+   * From the first rank, which may still wait for those of other workers. It times out first then,
+   * and knows the missing rank.
+   */
   #back(output: Tensor, later?: Level): Stage {
     const { within, across } = this.#seat;
     return { ...stage(within, handOut, output, output, later), isBehind: across === undefined };

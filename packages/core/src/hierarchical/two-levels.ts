@@ -18,39 +18,40 @@ import type { Level } from './level.js';
 import { LevelWatch } from './level-watch.js';
 import { isKnown } from './rank-names.js';
 
-// How much later than others gives up who would only name a rank that waits for others itself.
+// How much later a rank times out if it could only name a rank that itself waits for others.
 const graceSeconds = 1;
 
-/** What two levels are made of. */
+/** Parts that make up two levels. */
 export interface TwoLevelsOptions {
   readonly size: number;
   readonly localRanks: readonly number[];
-  /** The memory of the first one is that of the whole. */
+  /** The memory of the first level is that of the whole. */
   readonly levels: readonly Level[];
-  /** The communicator whose group keeps the order of calls. */
+  /** The communicator whose group keeps the call order. */
   readonly owner: Communicator;
   /** Two levels of the same ranks that run another algorithm. */
   readonly communicator: Group['communicator'];
 }
 
-/** What the jobs of a call are run with. */
+/** Options of a call's jobs. */
 interface CallOptions extends RunOptions {
   readonly request: CallerRequest;
 }
 
 /**
- * Levels as one communicator, which plays a collective as stages: collectives of its levels, one after the other. It has all-reduce, broadcast and all-gather.
- * Calls run one after the other, too, so that workers that are elsewhere meet the same ones. What ends a stage for one ends the call for
- * all ranks of all levels at once. Closing it closes the levels.
+ * Levels as one communicator, which executes a collective as stages: collectives of its levels, one
+ * after the other. Supports all-reduce, broadcast and all-gather. Calls also run one after the
+ * other, so that remote workers meet the same ones. A failed stage ends the call for all ranks of
+ * all levels at once. Closing it closes the levels.
  */
 export abstract class TwoLevels extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #levels: readonly Level[];
-  /** For levels that both wait for ranks elsewhere. */
+  /** For levels that both wait for remote ranks. */
   readonly #watch: LevelWatch | undefined;
-  /** Calls of one turn, which run one after the other as well. */
+  /** Calls within one turn, which also run one after the other. */
   readonly #inTurn = new CallOrder();
   #hasFailed = false;
   #isClosed = false;
@@ -65,10 +66,10 @@ export abstract class TwoLevels extends JoiningCommunicator {
     this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.#fail(error)) : undefined;
   }
 
-  /** What the levels have against a collective that two levels can have. */
+  /** Why the levels refuse a collective that two levels support; undefined if they do not. */
   protected abstract levelsRefuse(collective: Collective, dtype: DType): string | undefined;
 
-  /** What a call is made of. */
+  /** The stages of a call. */
   protected abstract stages(collective: Collective, handedIn: HandedIn): Stages;
 
   refuses(collective: Collective, dtype: DType): string | undefined {
@@ -175,7 +176,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     }
   }
 
-  /** Tells all ranks what ended a call. */
+  /** Reports the error that ended a call to all ranks. */
   #failedBy(error: unknown, collective: Collective): unknown {
     this.#fail(isKnown(error) ? error : unknownFailure(error, nameOf(collective), this.localRanks[0] as number));
     return error;

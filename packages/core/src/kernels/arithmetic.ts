@@ -7,7 +7,7 @@ import { sameShape, type Tensor } from '../values/tensor.js';
 import { combineKernel, divideKernel, elementaryOp } from './combine.js';
 import { narrowKernel, widenKernel } from './convert.js';
 
-/** Why an op has no meaning for a dtype; undefined when it has. */
+/** Why an op is undefined for a dtype; undefined if it is defined. */
 export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
   if (op !== undefined && !collectiveOps.includes(op)) return noOp(op);
   return op === 'mean' && dtype === 'bool' ? 'bool has no mean: convert to a number type first' : undefined;
@@ -18,10 +18,10 @@ function noOp(op: unknown): string {
 }
 
 /**
- * All tensors combined from left to right, in new memory on the first one's device. Half types accumulate in float32 and
- * are rounded once, after the division of a mean.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError for bool's mean, an empty list, and
- * anything but a list of tensors
+ * Combines all tensors from left to right, in new memory on the first one's device. Half types
+ * accumulate in float32 and are rounded once, after the division of a mean.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError
+ * for bool's mean, an empty list, and anything but a list of tensors
  */
 export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
   requireTensors(tensors, 'tensors');
@@ -52,8 +52,10 @@ export function addN(tensors: readonly Tensor[]): Tensor {
 }
 
 /**
- * Adds row after row of `rowLength` elements to zeros of `length`, row `r` at element `places[r]`; with a divisor, divides the sums truly,
- * which makes floats of integers. Half types accumulate in float32 and are rounded once. @throws ValueError for bool with a divisor
+ * Adds rows of `rowLength` elements one after the other to zeros of `length`, row `r` at element
+ * `places[r]`. With a divisor, divides the sums by true division, which makes integers floats. Half
+ * types accumulate in float32 and are rounded once.
+ * @throws ValueError for bool with a divisor
  */
 export function scatterAdd(
   rows: Tensor,
@@ -96,13 +98,16 @@ export function convertNumbers(tensor: Tensor, dtype: DType): Tensor {
   return { ...tensor, data, dtype };
 }
 
-/** @throws ValueError for a dtype that has no mean */
+/** @throws ValueError for a dtype without a mean */
 export function requireMean(dtype: DType): void {
   const refused = refusedArithmetic('mean', dtype);
   if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
 }
 
-/** @throws InvalidArgumentError for different shapes, InternalError for different dtypes; names the odd one by position */
+/**
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; names the
+ * differing one by position
+ */
 export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): void {
   const [first] = tensors as readonly [Tensor];
   const odd = tensors.findIndex((other) => other.dtype !== first.dtype || !sameShape(other.shape, first.shape));
@@ -122,13 +127,13 @@ function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, opera
   return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${operation}: ${shapes}; all need one shape`, details);
 }
 
-/** The tensor in the type that its sums are carried in: float32 for half types, itself for all others. */
+/** The tensor in its accumulator type: float32 for half types, unchanged for all others. */
 export function toAccumulator(tensor: Tensor): Tensor {
   const dtype = accumulatorOf(tensor.dtype);
   return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor) };
 }
 
-/** The inverse, rounded once. */
+/** The inverse of `toAccumulator`, rounded once. */
 export function fromAccumulator(tensor: Tensor, dtype: DType): Tensor {
   return { ...tensor, dtype, data: narrowed(tensor.data, dtype) };
 }

@@ -21,9 +21,9 @@ export function elementaryOp(op: CollectiveOp): ElementaryOp {
 
 /**
  * The kernel of a dtype (an accumulator: not a half type) and an op.
- *
- * Integers wrap around; `bool` treats sum and max as or, product and min as and. Float minima and maxima keep NaN, and
- * order -0 below 0. A stored float32 is rounded once, which is what float32 arithmetic gives.
+ * Integers wrap around; `bool` treats sum and max as or, product and min as and. Float minima and
+ * maxima propagate NaN, and order -0 below 0. A stored float32 is rounded once, which equals
+ * float32 arithmetic.
  */
 export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
   const key = `${dtype} ${op}`;
@@ -49,7 +49,8 @@ export function divideKernel(dtype: DType): DivideKernel {
   const known = dividers.get(dtype);
   if (known) return known;
   const element = isBig(dtype) ? 'Number(from[fromAt + i])' : 'from[fromAt + i]';
-  // Halves and quarters are exact either way, and a product takes a quarter of the time. Bits tell about int32 only.
+  // Halves and quarters are exact either way, and multiplication takes a quarter of the time. The
+  // bit test only works for int32.
   const body = `if ((divisor | 0) !== divisor || divisor & (divisor - 1)) { ${loop(`${element} / divisor`)} } else { const factor = 1 / divisor; ${loop(`${element} * factor`)} }`;
   const made = generate(dividerParameters, body) as DivideKernel;
   dividers.set(dtype, made);
@@ -61,15 +62,18 @@ const dividers = new Map<DType, DivideKernel>();
 const combinerParameters = ['into', 'intoAt', 'a', 'aAt', 'b', 'bAt', 'count'];
 const dividerParameters = ['into', 'intoAt', 'from', 'fromAt', 'count', 'divisor'];
 
-// One function for each dtype and op, from source: closures of one literal would share their type feedback, and a loop
-// that has seen several kinds of arrays runs at two thirds of the speed. The text holds nothing from outside. Indices become
-// int32 first, into which those of every tensor fit: with doubles, as divisions leave them, it runs at a quarter.
+// Generates one function per dtype and op from source, because closures of one literal would share
+// their type feedback, and a loop that has seen several kinds of arrays runs at two thirds of the
+// speed. The text contains no external input. Indices are converted to int32 first, which fits
+// those of every tensor: with doubles, as divisions produce them, the loop runs at a quarter of the
+// speed.
 function generate(parameters: readonly string[], body: string): unknown {
   const indices = parameters.filter((name) => name.endsWith('At') || name === 'count');
   return new Function(...parameters, indices.map((name) => `${name} |= 0; `).join('') + body);
 }
 
-// Views spare the addition of offsets, eight elements a turn the checks of the loop: twice as fast, from some length on.
+// Views avoid adding offsets, and eight elements per iteration reduce loop checks: twice as fast
+// from some length on.
 const unrolled = 8;
 const shortest = 64;
 

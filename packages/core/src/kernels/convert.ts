@@ -4,25 +4,25 @@ import { bfloat16Of, float16Of, float16Values } from '../values/half.js';
 /** `into[intoAt + i] = from[fromAt + i]` for `count` elements, converted between a dtype and its accumulator. */
 export type ConvertKernel = (into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number) => void;
 
-/** Half types to float32; all others as they are. */
+/** Half types to float32; all others unchanged. */
 export function widenKernel(dtype: DType): ConvertKernel {
   if (dtype === 'float16') return widenFloat16 as ConvertKernel;
   return dtype === 'bfloat16' ? (widenBfloat16 as ConvertKernel) : copyRange;
 }
 
-/** float32 to half types, rounded to nearest even; all others as they are. */
+/** float32 to half types, rounded to nearest even; all others unchanged. */
 export function narrowKernel(dtype: DType): ConvertKernel {
   if (dtype === 'float16') return narrowFloat16 as ConvertKernel;
   return dtype === 'bfloat16' ? (narrowBfloat16 as ConvertKernel) : copyRange;
 }
 
-/** Copies elements between arrays of one kind; ranges of one array may overlap. */
+/** Copies elements between arrays of one type; ranges of one array may overlap. */
 export function copyRange(into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number): void {
   if (into === from) (into as Float32Array).copyWithin(intoAt, fromAt, fromAt + count);
   else (into as Float32Array).set((from as Float32Array).subarray(fromAt, fromAt + count), intoAt);
 }
 
-// The loops run on int32 indices, as those of the generated kernels do.
+// The loops use int32 indices, like those of the generated kernels.
 
 function widenFloat16(into: Float32Array, intoAt: number, from: Uint16Array, fromAt: number, count: number): void {
   const values = float16Values();
@@ -50,7 +50,7 @@ function narrowBfloat16(into: Uint16Array, intoAt: number, from: Float32Array, f
 
 const bitViews = new WeakMap<Float32Array, Uint32Array>();
 
-/** The bits of floats; made once for an array, because kernels run block by block. */
+/** The bits of floats, cached per array because kernels run block by block. */
 function bitsOf(floats: Float32Array): Uint32Array {
   let bits = bitViews.get(floats);
   if (!bits) {

@@ -4,7 +4,7 @@ import { type CombineKernel, combineKernel, type DivideKernel, divideKernel, ele
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from './convert.js';
 import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRequest, Kernels, Span } from './fold.js';
 
-// Small enough for the first-level cache, large enough to make the calls between passes cheap.
+// Small enough for the L1 cache, large enough to amortize the calls between passes.
 const blockLength = 8192;
 
 /** Arithmetic in plain JavaScript, block by block, on any arrays. */
@@ -12,7 +12,7 @@ export const arrayKernels: Kernels<ArrayPlace> = {
   foldMaker: (request) => new RequestKernels(request).foldMaker,
 };
 
-/** The same on one memory. */
+/** `arrayKernels` on one memory. */
 export function javascriptKernels(memory: FoldMemory): Kernels {
   const placesIn = (dtype: DType, offsets: readonly number[]): ArrayPlace[] => {
     const array = memory.elements(dtype);
@@ -33,7 +33,7 @@ function outputDTypeOf({ dtype, op }: FoldRequest): DType {
   return op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype);
 }
 
-/** What one kind of request needs. */
+/** The kernels and buffers of one kind of request. */
 class RequestKernels {
   readonly #dtype: DType;
   readonly #divisor: number;
@@ -52,7 +52,7 @@ class RequestKernels {
     this.#dtype = dtype;
     this.#divisor = divisor;
     this.#combine = combineKernel(wide, elementaryOp(op ?? 'sum'));
-    // Halves that are only moved need not become anything else.
+    // Halves that are only moved need no conversion.
     this.#widen = op !== undefined && isHalf(dtype) ? widenKernel(dtype) : undefined;
     this.#narrow = op !== undefined && isHalf(dtype) ? narrowKernel(dtype) : undefined;
     this.#divide = op === 'mean' ? divideKernel(wide) : undefined;
@@ -74,7 +74,7 @@ class RequestKernels {
     });
   }
 
-  // `into` may be one of the inputs, so that it is written only by the last addition.
+  // `into` may be one of the inputs, so only the last addition writes to it.
   #add(into: ArrayPlace, intoAt: number, inputs: readonly ArrayPlace[], begin: number, count: number): void {
     const [first, second] = inputs as readonly [ArrayPlace, ArrayPlace | undefined];
     const at = into.at + intoAt;
@@ -102,7 +102,7 @@ class RequestKernels {
     });
   }
 
-  /** From an accumulator to the output: divided, rounded, or as it is. */
+  /** From an accumulator to the output: divided, rounded, or unchanged. */
   #finish(into: ArrayPlace, begin: number, from: ArrayPlace, count: number): void {
     const at = into.at + begin;
     if (!this.#narrow) {

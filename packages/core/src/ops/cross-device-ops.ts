@@ -211,10 +211,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return group.runSync(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
-  /**
-   * Whether these ops distinguish the devices of several tasks (workers). Default: false;
-   * strategies then pass devices of one task.
-   */
+  /** Whether these ops distinguish devices of several tasks (workers). Default: false, only one task's. */
   get severalTasks(): boolean {
     return false;
   }
@@ -234,10 +231,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
-  /**
-   * Executes a call of the local replicas, after their group has checked and compared it.
-   * @throws as `reduce` and `gather`
-   */
+  /** Executes a checked call of the local replicas. @throws as `reduce` and `gather` */
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);
     return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);

@@ -3,16 +3,17 @@ import { goalOf } from './goal.js';
 import { play } from './play.js';
 import type { Schedule } from './schedule.js';
 
-/** Contributions that are combined; read from left to right, as sums are. */
+/** Combined contributions, read from left to right. */
 interface Term {
   readonly text: string;
   readonly isSum: boolean;
 }
 
 /**
- * For each chunk how its contributions are combined, in the ways in which ranks end with it, each once: `0 + 1 + 2` is
- * rank 0's with rank 1's, then with rank 2's; `(0 + 1) + (2 + 3)` is a tree. `+` stands for any op. One way a chunk means that all
- * ranks end with the same bits. The schedule must be one that `verify` accepts.
+ * For each chunk, the distinct ways in which its contributions are combined across ranks: `0 + 1 +
+ * 2` is rank 0's with rank 1's, then with rank 2's; `(0 + 1) + (2 + 3)` is a tree. `+` stands for
+ * any op. If a chunk has one way, all ranks end with the same bits. The schedule must be accepted
+ * by `verify`.
  */
 export function arithmeticOf(schedule: Schedule, collective: Collective): readonly (readonly string[])[] {
   const { ranks, chunks } = schedule;
@@ -27,7 +28,8 @@ export function arithmeticOf(schedule: Schedule, collective: Collective): readon
   });
 }
 
-// Our arithmetic is commutative to the bit, so a single contribution may stand behind a sum wherever it came from.
+// The arithmetic is bitwise commutative, so a single contribution may follow a sum wherever it came
+// from.
 function combine(left: Term, right: Term): Term {
   const [first, second] = right.isSum && !left.isSum ? [right, left] : [left, right];
   return { text: `${operand(first, second.isSum)} + ${operand(second, true)}`, isSum: true };

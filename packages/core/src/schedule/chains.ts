@@ -11,9 +11,10 @@ interface Chain {
 }
 
 /**
- * For each chunk the ranks whose contributions are combined, in that order from left to right, when every rank that ends
- * with the chunk has it combined so. Reading all inputs in this order gives the bits of the schedule in one pass.
- * Undefined when some chunk is combined otherwise, as in (a + b) + (c + d). The schedule must be one that `verify` accepts.
+ * For each chunk, the ranks whose contributions are combined from left to right, if this order is
+ * the same on every rank that ends with the chunk. Reading all inputs in this order gives the bits
+ * of the schedule in one pass. Undefined if some chunk is combined otherwise, as in (a + b) + (c +
+ * d). The schedule must be accepted by `verify`.
  */
 export function chainsOf(schedule: Schedule, collective: Collective): readonly (readonly number[])[] | undefined {
   const { ranks, chunks } = schedule;
@@ -33,7 +34,7 @@ export function chainsOf(schedule: Schedule, collective: Collective): readonly (
   return chains;
 }
 
-// Our arithmetic is commutative to the bit, so a single contribution extends a chain from either side.
+// The arithmetic is bitwise commutative, so a single contribution extends a chain from either side.
 function combine(left: Chain, right: Chain): Chain | undefined {
   if (right.length === 1) return { before: left, last: right.last, length: left.length + 1 };
   return left.length === 1 ? { before: right, last: left.last, length: right.length + 1 } : undefined;

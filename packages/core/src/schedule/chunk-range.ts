@@ -2,19 +2,20 @@ import type { CollectiveKind } from '../collectives/collective.js';
 import { blockCount } from './goal.js';
 import type { Schedule } from './schedule.js';
 
-/** Elements of a buffer from `begin` up to, but without, `end`. */
+/** Elements `[begin, end)` of a buffer. */
 export interface ChunkRange {
   readonly begin: number;
   readonly end: number;
 }
 
-/** Which of a rank's two buffers. */
+/** One of a rank's two buffers. */
 export type Side = 'input' | 'output';
 
 /**
- * Where a chunk lies in the input, or in the output, of each rank that has it there. `length` is the elements of the longest buffer of a
- * rank: its only length, or all blocks of its input or output, which is a multiple of `ranks`. A buffer or block is cut into pieces of one size, rounded
- * up, so that the last ones may be shorter or empty.
+ * The range of a chunk in the input, or the output, of each rank that has it there. `length` is the
+ * number of elements in the longest buffer of a rank: its only length, or all blocks of its input
+ * or output, which is a multiple of `ranks`. A buffer or block is cut into pieces of equal size,
+ * rounded up, so the last ones may be shorter or empty.
  */
 export function chunkRange(
   { ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>,
@@ -31,13 +32,16 @@ export function chunkRange(
   return { begin: offset + begin, end: offset + end };
 }
 
-/** A chunk among all chunks, which stand one after the other, and where it begins in the buffers of the ranks that have it there. */
+/**
+ * The range of a chunk among all chunks, which are contiguous, and its begin in the buffers of the
+ * ranks that have it there.
+ */
 export interface ChunkPlace extends ChunkRange {
   readonly inputAt: number;
   readonly outputAt: number;
 }
 
-/** Where a chunk lies when all chunks have `length` elements together: those of all blocks, where there are such. */
+/** The place of a chunk if all chunks together have `length` elements; with blocks, those of all blocks. */
 export function chunkPlace(
   schedule: Pick<Schedule, 'ranks' | 'chunks'>,
   kind: CollectiveKind,
@@ -55,7 +59,7 @@ export function chunkPlace(
   return { begin: offset + begin, end: offset + end, inputAt, outputAt };
 }
 
-/** Which block of a buffer a block of the schedule is. */
+/** The block of a buffer for a block of the schedule. */
 function blockIn(side: Side, kind: CollectiveKind, block: number, ranks: number): number {
   switch (kind) {
     case 'all-gather':

@@ -1,18 +1,18 @@
 import { CollError } from '../support/errors.js';
 import type { Schedule, Transfer } from './schedule.js';
 
-/** A schedule of these rounds, without those in which nothing moves. */
+/** A schedule of these rounds, without empty ones. */
 export function scheduleOf(ranks: number, chunks: number, rounds: Iterable<Iterable<Transfer>>): Schedule {
   return { ranks, chunks, rounds: Array.from(rounds, (round) => [...round]).filter((round) => round.length > 0) };
 }
 
-/** One schedule after the other, on the same ranks and chunks. */
+/** Concatenates schedules on the same ranks and chunks. */
 export function sequence(...schedules: readonly Schedule[]): Schedule {
   const { ranks, chunks } = shapeOf(schedules);
   return { ranks, chunks, rounds: schedules.flatMap((schedule) => schedule.rounds) };
 }
 
-/** Schedules that run at the same time, round by round, on the same ranks and chunks; they must not meet in a place. */
+/** Runs schedules concurrently, round by round, on the same ranks and chunks. They must not share a place. */
 export function together(...schedules: readonly Schedule[]): Schedule {
   const { ranks, chunks } = shapeOf(schedules);
   const length = Math.max(...schedules.map((schedule) => schedule.rounds.length));
@@ -21,15 +21,16 @@ export function together(...schedules: readonly Schedule[]): Schedule {
 }
 
 /**
- * Schedules of the same ranks that run at the same time, each on chunks of its own. `place(which, chunk)` is the number
- * that a chunk of `schedules[which]` has in the whole; the numbers must be those from 0 to all chunks, each once.
+ * Runs schedules of the same ranks concurrently, each on its own chunks. `place(which, chunk)` maps
+ * a chunk of `schedules[which]` to its number in the whole; the numbers must cover 0 to the number
+ * of all chunks, each once.
  */
 export function sideBySide(schedules: readonly Schedule[], place: (which: number, chunk: number) => number): Schedule {
   const total = schedules.reduce((sum, schedule) => sum + schedule.chunks, 0);
   return together(...schedules.map((schedule, which) => onChunks(schedule, (chunk) => place(which, chunk), total)));
 }
 
-/** A schedule played by a sub-group of `total` ranks: what it says of rank `i`, `ranks[i]` does. */
+/** Runs a schedule on a sub-group of `total` ranks: rank `i` of the schedule becomes `ranks[i]`. */
 export function onRanks(schedule: Schedule, ranks: readonly number[], total: number): Schedule {
   if (ranks.length !== schedule.ranks || new Set(ranks).size !== ranks.length) {
     const group = ranks.join(', ');
@@ -43,13 +44,16 @@ export function onRanks(schedule: Schedule, ranks: readonly number[], total: num
   return { ...schedule, ranks: total, rounds: schedule.rounds.map((round) => round.map(move)) };
 }
 
-/** A schedule on some of `total` chunks: `place(chunk)` is the number that its chunk has in the whole. */
+/** Runs a schedule on some of `total` chunks: `place(chunk)` is the chunk's number in the whole. */
 export function onChunks(schedule: Schedule, place: (chunk: number) => number, total: number): Schedule {
   const move = (transfer: Transfer): Transfer => ({ ...transfer, chunk: place(transfer.chunk) });
   return { ...schedule, chunks: total, rounds: schedule.rounds.map((round) => round.map(move)) };
 }
 
-/** The same moves with every chunk cut into `pieces`: chunk `c` becomes the chunks from `c * pieces` on. */
+/**
+ * The same moves with every chunk cut into `pieces`: chunk `c` becomes `pieces` chunks from `c *
+ * pieces` on.
+ */
 export function refine(schedule: Schedule, pieces: number): Schedule {
   const copies = Array.from({ length: pieces }, (_, piece) =>
     onChunks(schedule, (chunk) => chunk * pieces + piece, schedule.chunks * pieces),

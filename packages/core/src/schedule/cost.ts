@@ -7,21 +7,25 @@ import { type Link, Links } from './links.js';
 import { type LinkTimes, Ports } from './ports.js';
 import type { StreamedSchedule, Transfer } from './schedule.js';
 
-/** What a machine is like, and how much is sent. Every rank has a port of its own, unless there are `workers`. */
+/**
+ * The parameters of a machine, and the amount of data. Every rank has its own port, unless there
+ * are `workers`.
+ */
 export interface CostOptions extends LinkTimes {
-  /** What the schedule is for. Default: all-reduce. */
+  /** The collective of the schedule. Default: all-reduce. */
   readonly kind?: CollectiveKind;
-  /** Bytes of the longest buffer of a rank: with blocks, of those of all ranks. */
+  /** Bytes of the longest buffer of a rank; with blocks, of those of all ranks. */
   readonly bytes: number;
-  /** Seconds that a rank takes to combine a byte. */
+  /** Seconds to combine a byte. */
   readonly gamma: number;
-  /** Who is together in a worker, where links within one differ from those across. */
+  /** The workers, if links within a worker differ from those across. */
   readonly workers?: WorkerLinks | undefined;
 }
 
 /**
- * Links within a worker. Ranks are numbered worker by worker, as many in each, and have a port each to their neighbours,
- * with these times. What goes to other workers or comes from them passes the one port of the worker, with those of `CostOptions`.
+ * Links within a worker. Ranks are numbered worker by worker, equally many in each. Each has a port
+ * to the ranks of its worker, with these times. Data to and from other workers passes through the
+ * worker's single port, with the times of `CostOptions`.
  */
 export interface WorkerLinks extends LinkTimes {
   readonly ranksPerWorker: number;
@@ -44,22 +48,27 @@ const workerLinks = knownOptions<WorkerLinks>('cost: workers', {
   ranksPerWorker: true,
 });
 
-/** What a schedule costs on such a machine. */
+/** The cost of a schedule on such a machine. */
 export interface Cost {
   readonly rounds: number;
-  /** Most bytes that any rank sends, in all rounds together. */
+  /** The most bytes that any rank sends, in all rounds together. */
   readonly bytesPerRank: number;
-  /** The two ranks between which most bytes go, in this direction and in all rounds together; none where nothing moves. */
+  /** The directed link with the most bytes in all rounds together; undefined if nothing moves. */
   readonly busiestLink: Link | undefined;
-  /** Each round lasts `alpha`, then until the busiest port is done, then until the rank is that has most to combine. */
+  /**
+   * Each round lasts `alpha`, then until the busiest port is done, then until the rank with the
+   * most to combine is done.
+   */
   readonly seconds: number;
 }
 
 /**
- * The price of a schedule by the usual model of a message: a latency, and a time for every byte. What goes from one rank to
- * another in a round is one message. A stream is read once, and no more of it is kept than two numbers a link.
+ * The cost of a schedule by the usual model of a message: a latency, and a time per byte. All data
+ * from one rank to another in a round is one message. A stream is read once, keeping only two
+ * numbers per link.
  *
- * @throws ValueError for an unknown option, and if the ranks do not divide into workers of so many
+ * @throws ValueError for an unknown option, and if the ranks are not divisible into workers of this
+ * size
  */
 export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
   const given = optionsOf(options, '{ bytes, alpha, beta, gamma }', costOptions) as CostOptions;
@@ -72,7 +81,7 @@ export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
   return meter.cost;
 }
 
-/** Counts what moves, round by round. */
+/** Counts moved data, round by round. */
 class Meter {
   readonly #gamma: number;
   readonly #sizes: Float64Array;

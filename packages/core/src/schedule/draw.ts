@@ -18,7 +18,7 @@ export function draw({ ranks, chunks, rounds }: Schedule): string {
   return rounds.map((round, index) => `round ${roundOf(index)} | ${round.map(arrow).join('   ')}`.trimEnd()).join('\n');
 }
 
-/** Numbers below `limit`, all of the same width. */
+/** Formats numbers below `limit` with equal width. */
 function column(limit: number): (value: number) => string {
   const width = String(limit - 1).length;
   return (value) => String(value).padStart(width);

@@ -1,26 +1,29 @@
 import type { Collective, CollectiveKind } from '../collectives/collective.js';
 import type { Schedule } from './schedule.js';
 
-/** What a collective starts from and must end with, for every place: a chunk at a rank. */
+/** The initial and required state of a collective for every place: a chunk at a rank. */
 export interface Goal {
-  /** Whether the rank holds its contribution to the chunk before the first round; nothing else is there. */
+  /**
+   * Whether the rank holds its contribution to the chunk before the first round; all other places
+   * are empty.
+   */
   contributes(rank: number, chunk: number): boolean;
   /** Whether the rank must hold, after the last round, every contribution to the chunk exactly once. */
   receives(rank: number, chunk: number): boolean;
 }
 
-/** Whether the chunks lie in blocks of the ranks, instead of cutting one buffer that all ranks have alike. */
+/** Whether the chunks lie in blocks of the ranks, instead of cutting one buffer that all ranks have. */
 export function hasBlocks(kind: CollectiveKind): boolean {
   return !(kind === 'all-reduce' || kind === 'reduce' || kind === 'broadcast');
 }
 
-/** Of how many blocks the chunks are: one per rank, for all-to-all one per pair of ranks; 1 without blocks. */
+/** Number of blocks: one per rank, for all-to-all one per pair of ranks; 1 without blocks. */
 export function blockCount(kind: CollectiveKind, ranks: number): number {
   if (!hasBlocks(kind)) return 1;
   return kind === 'all-to-all' ? ranks * ranks : ranks;
 }
 
-/** The rank to whose block a chunk belongs; not for all-to-all. */
+/** The rank whose block contains a chunk; not for all-to-all. */
 export function ownerOf({ ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>, chunk: number): number {
   return Math.floor(chunk / (chunks / ranks));
 }

@@ -1,18 +1,19 @@
-/** From one rank to another, and how much in all. */
+/** A directed link and its total data. */
 export interface Link {
   readonly from: number;
   readonly to: number;
   readonly bytes: number;
 }
 
-// Up to here a table of all pairs is taken. It costs nothing where it is not touched, and a Map of as many links takes gigabytes.
+// Up to this many ranks, a table of all pairs is used. Untouched parts cost nothing, and a Map of
+// as many links takes gigabytes.
 const mostRanksInTable = 4096;
 
-/** What goes over each link in the rounds of a schedule. */
+/** The data on each link in the rounds of a schedule. */
 export class Links {
   readonly #ranks: number;
   readonly #bytes: Float64Array | number[];
-  /** One more than the last round in which something went over it. */
+  /** One more than the last round that used the link. */
   readonly #lastUse: Uint32Array | number[];
   #busiest: Link | undefined;
 
@@ -27,7 +28,7 @@ export class Links {
     return this.#busiest;
   }
 
-  /** Whether that is the first over its link in this round. */
+  /** Records a message. True if it is the first on its link in this round. */
   send(from: number, to: number, bytes: number, round: number): boolean {
     const link = from * this.#ranks + to;
     const total = (this.#bytes[link] ?? 0) + bytes;

@@ -7,17 +7,18 @@ import type { DType } from '../values/dtype.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
 
-// An all-to-all has a chunk per pair of ranks, which every rank has a place for. The native engine has room for the places of this many ranks.
+// An all-to-all has a chunk per pair of ranks, for which every rank has a place. The native engine
+// has room for the places of this many ranks.
 const mostExchangingRanks = 160;
 
-/** Plans each collective of a group once, and proves the plan before anyone plays it. */
+/** Plans each collective of a group once, and verifies the plan before use. */
 export class Planner {
   readonly #plans = new Map<string, Schedule>();
 
   readonly algorithm: Algorithm;
   readonly size: number;
 
-  /** @throws ValueError for what is no algorithm, such as the name of one */
+  /** @throws ValueError unless it is an algorithm; the name of one is not */
   constructor(algorithm: Algorithm, size: number) {
     if (typeof Object(algorithm).plan !== 'function') {
       const told = `an algorithm is an object with a name and a plan, such as directAlgorithm(), not ${quote(algorithm)}`;
@@ -27,7 +28,7 @@ export class Planner {
     this.size = size;
   }
 
-  /** Why such a collective cannot be had, in words for the user; undefined where it can. */
+  /** The reason, for the user, why such a collective is not supported; undefined if it is. */
   refuses(collective: Collective, dtype: DType): string | undefined {
     const refused = refusedCollective(collective, dtype, this.size);
     if (refused !== undefined) return refused;
@@ -36,7 +37,7 @@ export class Planner {
     return this.#refusedByAlgorithm(collective);
   }
 
-  /** @throws CollError where the algorithm's schedule does not do what was asked */
+  /** @throws CollError if the algorithm's schedule does not do what was requested */
   plan(collective: Collective): Schedule {
     const name = nameOf(collective);
     const known = this.#plans.get(name);

@@ -4,8 +4,9 @@ import type { Schedule } from './schedule.js';
 import { stepsOf } from './steps.js';
 
 /**
- * Plays a proven schedule on values of any kind, as an executor does on elements: what each place, `rank * chunks + chunk`,
- * holds in the end. Undefined where nothing ever was, and where `combine` finds nothing.
+ * Executes a verified schedule on values of any kind, as an executor does on elements. Returns the
+ * final value of each place, `rank * chunks + chunk`: undefined if it never had one, or `combine`
+ * returned undefined.
  */
 export function play<Value>(
   schedule: Schedule,
@@ -23,7 +24,8 @@ export function play<Value>(
   const combined = (left: Value | undefined, right: Value | undefined) =>
     left === undefined || right === undefined ? undefined : combine(left, right);
   for (const round of rounds) {
-    // In a proven schedule nothing that a round writes is read in it, so that places may change one by one.
+    // In a verified schedule no round reads a place that it writes, so places may change one by
+    // one.
     for (const { to, chunk, operands } of stepsOf(round)) {
       places[to * chunks + chunk] = operands.map((rank) => places[rank * chunks + chunk]).reduce(combined);
     }

@@ -1,14 +1,17 @@
-/** How long messages take over links of one kind. */
+/** The times of messages over links of one kind. */
 export interface LinkTimes {
-  /** Seconds that a message is under way however short it is. */
+  /** Latency in seconds of any message, independent of its length. */
   readonly alpha: number;
-  /** Seconds that a port takes for a byte. A port sends and receives at the same time. */
+  /** Seconds per byte at a port. A port sends and receives at the same time. */
   readonly beta: number;
-  /** Seconds that a message takes at the ports of both ends besides its bytes, one message after the other; 0 when absent. */
+  /**
+   * Seconds per message at the ports of both ends, in addition to its bytes; messages are
+   * sequential there. Default: 0.
+   */
   readonly overhead?: number | undefined;
 }
 
-/** Ports whose links are of one kind, and what goes through them in a round. */
+/** Ports whose links are of one kind, and their load in a round. */
 export class Ports {
   readonly #times: LinkTimes;
   readonly #sent: PortLoad;
@@ -27,7 +30,7 @@ export class Ports {
     this.#received.add(to, bytes, messages);
   }
 
-  /** Seconds until the last message of the round is there, and the start of another round. */
+  /** Seconds until the last message of the round has arrived. Starts another round. */
   endRound(): number {
     if (this.#isIdle) return 0;
     this.#isIdle = true;
@@ -36,7 +39,7 @@ export class Ports {
   }
 }
 
-/** What goes one way through ports. */
+/** The load of ports in one direction. */
 class PortLoad {
   readonly #bytes: Float64Array;
   readonly #messages: Float64Array;
@@ -51,7 +54,7 @@ class PortLoad {
     (this.#messages[port] as number) += messages;
   }
 
-  /** Seconds that the busiest port takes; then nothing is left. */
+  /** Seconds of the busiest port; resets the load. */
   empty({ beta, overhead = 0 }: LinkTimes): number {
     let longest = 0;
     for (let port = 0; port < this.#bytes.length; port++) {

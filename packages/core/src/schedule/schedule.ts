@@ -1,8 +1,8 @@
 import type { Collective } from '../collectives/collective.js';
 
 /**
- * One move: the value of `chunk` at rank `from`, as it was before the round, goes to rank `to`, which keeps it
- * (`reduce: false`) or combines it with its own value (`reduce: true`).
+ * One move: the value of `chunk` at rank `from`, as it was before the round, goes to rank `to`,
+ * which stores it (`reduce: false`) or combines it with its own value (`reduce: true`).
  */
 export interface Transfer {
   readonly from: number;
@@ -12,9 +12,10 @@ export interface Transfer {
 }
 
 /**
- * Moves that happen together, so no chunk of a rank is both sent and written in one round, and only reductions may share a
- * target. Where several transfers of a round reduce into one chunk of one rank, the operands, its own
- * value included, are combined from left to right in ascending order of rank. Collectives without an op reduce nothing.
+ * Concurrent moves: no chunk of a rank is both sent and written in one round, and only reductions
+ * may share a target. If several transfers of a round reduce into one chunk of one rank, the
+ * operands, its own value included, are combined from left to right in ascending order of rank.
+ * Collectives without an op reduce nothing.
  */
 export type Round = readonly Transfer[];
 
@@ -33,22 +34,31 @@ export interface Schedule {
   readonly rounds: readonly Round[];
 }
 
-/** A schedule whose rounds and transfers are made while they are read, once: for groups whose schedule is too large to hold. */
+/**
+ * A schedule whose rounds and transfers are generated while they are read, once: for groups whose
+ * schedule is too large to store.
+ */
 export interface StreamedSchedule {
   readonly ranks: number;
   readonly chunks: number;
   readonly rounds: Iterable<Iterable<Transfer>>;
 }
 
-/** A pure function from a request to a schedule: everyone's view, without buffers, sockets or clocks. */
+/** A pure function from a request to a schedule of all ranks, without buffers, sockets or clocks. */
 export interface Algorithm {
   readonly name: string;
-  /** The schedule of a collective among `ranks` ranks. Pure: the same for the same arguments. */
+  /** The schedule of a collective for `ranks` ranks. Pure: equal arguments give equal schedules. */
   plan(collective: Collective, ranks: number): Schedule;
-  /** The schedule of `plan` as a stream, to be priced: worth writing where thousands of ranks have millions of transfers. */
+  /**
+   * The schedule of `plan` as a stream, for cost estimates: worthwhile for thousands of ranks with
+   * millions of transfers.
+   */
   stream?(collective: Collective, ranks: number): StreamedSchedule;
-  /** How many schedules it has for an all-reduce, which `Collective`'s `variant` tells apart: 0 to one less. Absent: one. */
+  /**
+   * Number of schedules for an all-reduce, selected by `variant` of `Collective`: 0 to one less.
+   * Undefined means one.
+   */
   variants?(ranks: number): number;
-  /** Why there is no such schedule, in words for the user; absent, or undefined, when there is one. */
+  /** The reason, for the user, why there is no such schedule; undefined if there is one. */
   refuses?(collective: Collective, ranks: number): string | undefined;
 }

@@ -1,13 +1,13 @@
 import type { Round } from './schedule.js';
 
-/** A chunk of a rank becoming something else in a round: a combination of ranks' chunks in this order, or a copy of one. */
+/** A change of a rank's chunk in a round: a combination of ranks' chunks in this order, or a copy of one. */
 export interface Step {
   readonly to: number;
   readonly chunk: number;
   readonly operands: readonly number[];
 }
 
-/** What a round does to each place that it writes, in the order of arithmetic that `Round` promises. */
+/** The change of each place that a round writes, in the order of arithmetic that `Round` guarantees. */
 export function stepsOf(round: Round): Step[] {
   const steps = new Map<string, Step & { readonly operands: number[] }>();
   for (const { from, to, chunk, reduce } of round) {

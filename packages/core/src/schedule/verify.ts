@@ -6,8 +6,8 @@ import { blockCount, goalOf } from './goal.js';
 import type { Round, Schedule, Transfer } from './schedule.js';
 
 /**
- * Proves that a schedule carries out a collective, for every input and every timing of the moves within a round, and that no
- * transfer can be left out.
+ * Proves that a schedule performs a collective, for every input and every timing of the moves
+ * within a round, and that no transfer is redundant.
  *
  * @throws CollError that names the first problem
  */
@@ -18,7 +18,7 @@ export function verify(schedule: Schedule, collective: Collective): void {
   throw new CollError('ERR_COLL_SCHEDULE', `the schedule is not right for ${operation}: ${problem}`, { operation });
 }
 
-/** The first thing wrong with a schedule for this collective, in words; undefined when it is proven to be right. */
+/** The first problem of a schedule for this collective, as text; undefined if it is correct. */
 export function problemOf(schedule: Schedule, collective: Collective): string | undefined {
   const malformed = shapeProblem(schedule, collective);
   if (malformed !== undefined) return malformed;
@@ -30,7 +30,7 @@ export function problemOf(schedule: Schedule, collective: Collective): string | 
   return run.endProblem() ?? run.needlessTransfer();
 }
 
-// More than any group needs that this library is for; who asks for more by mistake would be out of memory first.
+// More than any supported group needs; a larger request is a mistake that would exhaust the memory.
 const mostPlaces = 2 ** 26;
 
 function shapeProblem(schedule: Schedule, collective: Collective): string | undefined {
@@ -62,22 +62,23 @@ interface Spoil {
 }
 
 /**
- * Plays a schedule on sets instead of numbers. Because no place may be read and written in one round, values can change
- * in place and still be read as they were before the round.
+ * Executes a schedule on sets instead of numbers. No place may be read and written in one round, so
+ * values can change in place and still be read as they were before the round.
  */
 class SymbolicRun {
   readonly #schedule: Schedule;
   readonly #goal;
   readonly #combines: boolean;
   readonly #contributions: readonly bigint[];
-  // By place, `rank * chunks + chunk`: bit r of `held` says that the contribution of rank r is in it; 0 is nothing at all.
+  // By place, `rank * chunks + chunk`: bit r of `held` is set if the contribution of rank r is
+  // included; 0 means empty.
   readonly #held: bigint[] = [];
   readonly #spoils: (Spoil | undefined)[] = [];
-  // By place: one more than the last round in which that happened to it.
+  // By place: one more than the last round in which it was read or written.
   readonly #read: Int32Array;
   readonly #copied: Int32Array;
   readonly #reduced: Int32Array;
-  /** The first copy of what was there already, in words. */
+  /** The first copy of a value that was already there, as text. */
   #repeated: string | undefined;
 
   constructor(schedule: Schedule, collective: Collective) {
@@ -94,7 +95,7 @@ class SymbolicRun {
     }
   }
 
-  /** Moves what a round moves; the problem with its first transfer that has one. */
+  /** Executes a round. Returns the problem of its first invalid transfer. */
   play(index: number, round: Round): string | undefined {
     if (!Array.isArray(round)) return `it is a list of transfers, not ${quote(round)}`;
     for (const transfer of round) {
@@ -121,18 +122,19 @@ class SymbolicRun {
   }
 
   /**
-   * A transfer that can be left out: one that copies what is there already, or whose value is overwritten, or kept, without being used.
-   * For a schedule without other problems.
+   * A redundant transfer: one that copies a value that is already there, or whose value is
+   * overwritten, or kept, without being used. For a schedule without other problems.
    */
   needlessTransfer(): string | undefined {
     if (this.#repeated !== undefined) return this.#repeated;
     const { ranks, chunks, rounds } = this.#schedule;
-    // By place, from the last round back to the first: whether what is there after the round is used.
+    // By place, from the last round back to the first: whether its value after the round is used.
     const isUsed = Array.from({ length: ranks * chunks }, (_, place) =>
       this.#goal.receives(Math.floor(place / chunks), place % chunks),
     );
     for (let index = rounds.length - 1; index >= 0; index--) {
-      // No place is both read and written in a round, so that the order of its transfers does not matter.
+      // No place is both read and written in a round, so the order of its transfers does not
+      // matter.
       for (const transfer of rounds[index] as Round) {
         const { from, to, chunk, reduce } = transfer;
         const target = to * chunks + chunk;
@@ -182,7 +184,7 @@ class SymbolicRun {
     return undefined;
   }
 
-  // Only the source can be empty: where contributions are combined, every rank has one to every chunk.
+  // Only the source can be empty: in reductions every rank contributes to every chunk.
   #absence(transfer: Transfer): string | undefined {
     const { from, chunk } = transfer;
     const isThere = this.#held[from * this.#schedule.chunks + chunk] !== 0n;

@@ -3,8 +3,8 @@ import { linear, type Move } from './linear.js';
 import type { Algorithm } from './schedule.js';
 
 /**
- * The same algorithm, which also moves what it has no schedule for: a collective without an op that it refuses is played by `linear`. There is no
- * arithmetic in these, so that any algorithm may be played for the rest.
+ * The same algorithm, extended to moves: a collective without an op that it refuses is executed by
+ * `linear`. Moves involve no arithmetic, so any algorithm can do the rest.
  */
 export function withMoves(algorithm: Algorithm): Algorithm {
   const isMoved = (collective: Collective, ranks: number): collective is Move =>

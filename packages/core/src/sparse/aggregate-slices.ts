@@ -10,10 +10,11 @@ import { requireLikeRows, requireLikeValues, rowKindOf } from './like-values.js'
 import { asValue, type Value } from './sparse.js';
 
 /**
- * The sum of dense or sparse values. All dense: `accumulate` of them. All sparse: their slices one after the other, with
- * duplicated indices left as they are. Mixed: a dense sum, without `accumulate`. Values that are not there are left out where others are sparse;
- * a single one comes back as it is.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what `densify` throws where values are mixed
+ * The sum of dense or sparse values. All dense: `accumulate` of them. All sparse: their slices
+ * concatenated, including duplicate indices. Mixed: a dense sum, without `accumulate`. Missing
+ * values are skipped if others are sparse; a single value is returned unchanged.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what
+ * `densify` throws for mixed values
  */
 export function aggregateTensorsOrIndexedSlices(
   values: readonly (Value | undefined)[],
@@ -30,9 +31,9 @@ export function aggregateTensorsOrIndexedSlices(
 }
 
 /**
- * All rows of several sparse values in order; indices become int64 where they differ in type.
- * @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes, ValueError for an empty list,
- * or for more elements than a tensor has
+ * All rows of several sparse values in order; indices of different types become int64.
+ * @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes,
+ * ValueError for an empty list, or for more elements than a tensor can have
  */
 export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlices {
   requireList(slices, 'slices');

@@ -4,7 +4,7 @@ import { partAt } from './index-numbers.js';
 
 const digits = 256;
 
-/** The positions of integers from the least to the greatest, equal ones in their order. A radix sort, byte by byte. */
+/** The indices that sort integers in ascending order, stably. A radix sort, byte by byte. */
 export function ascendingOrder({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>): Uint32Array {
   const count = data.length;
   const width = byteSize(dtype);
@@ -13,10 +13,10 @@ export function ascendingOrder({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>):
   let next = new Uint32Array(count);
   for (let significance = 0; significance < width; significance++) {
     const at = partAt(significance, width);
-    // Of two's complements the topmost bit says negative, which comes first.
+    // In two's complement the top bit marks negative numbers, which come first.
     const flip = significance === width - 1 && !dtype.startsWith('u') ? digits / 2 : 0;
     const starts = startsOf(bytes, at, width, flip);
-    // Most indices are small numbers, whose upper bytes are all alike.
+    // Most indices are small numbers with equal upper bytes.
     if (!starts) continue;
     for (let index = 0; index < count; index++) {
       const position = order[index] as number;
@@ -29,7 +29,7 @@ export function ascendingOrder({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>):
   return order;
 }
 
-/** Where the integers with each digit begin; undefined where all have one. */
+/** The begin of the integers with each digit; undefined if all have the same. */
 function startsOf(bytes: Uint8Array, at: number, width: number, flip: number): Uint32Array | undefined {
   const counts = new Uint32Array(digits);
   for (let byte = at; byte < bytes.length; byte += width) {

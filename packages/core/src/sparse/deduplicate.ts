@@ -6,16 +6,17 @@ import { wordsOf } from './index-numbers.js';
 import { IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
- * The same sparse value with every index once, in ascending order: rows of one index added up in their order, in new memory. Half types
- * accumulate in float32 and are rounded once. Indices outside of `denseShape` are kept.
- * @throws WrongTypeError for what is not sparse
+ * The same sparse value with every index once, in ascending order: rows of equal index are added in
+ * their order, in new memory. Half types accumulate in float32 and are rounded once. Indices
+ * outside `denseShape` are kept.
+ * @throws WrongTypeError unless it is sparse
  */
 export function deduplicate(slices: IndexedSlices): IndexedSlices {
   requireSlices(slices);
   return deduplicated(slices);
 }
 
-/** The same, the sums divided truly by the number of replicas. @throws ValueError for bool */
+/** `deduplicate`, with sums divided by the number of replicas by true division. @throws ValueError for bool */
 export function deduplicatedMean(slices: IndexedSlices, replicas: number): IndexedSlices {
   return deduplicated(slices, replicas);
 }
@@ -29,7 +30,7 @@ function deduplicated({ values, indices, denseShape }: IndexedSlices, divisor?: 
   return new IndexedSlices({ ...sums, shape: [count, ...row], device: values.device }, unique, denseShape);
 }
 
-/** Every index once, from the least to the greatest, and at which element the row of each position adds up. */
+/** Every index once, in ascending order, and the element at which each row is added. */
 function placesOf(indices: Tensor, rowLength: number): { readonly places: Int32Array; readonly unique: Tensor } {
   const order = ascendingOrder(indices);
   const { data: words, perInteger } = wordsOf(indices);

@@ -5,17 +5,17 @@ import { asNumbers, firstOutside } from './index-numbers.js';
 import { type IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
- * The dense tensor that slices stand for, in new memory on their device: rows of one index added up in their order, zeros elsewhere.
- * Half types accumulate in float32 and are rounded once.
- * @throws ValueError without a dense shape or for one of too many elements, and for an index that is negative or outside of it;
- * WrongTypeError for what is not sparse
+ * The dense tensor of slices, in new memory on their device: rows of equal index added in their
+ * order, zeros elsewhere. Half types accumulate in float32 and are rounded once.
+ * @throws ValueError without a dense shape or for one of too many elements, and for an index that
+ * is negative or outside of it; WrongTypeError unless it is sparse
  */
 export function densify(slices: IndexedSlices): Tensor {
   requireSlices(slices);
   return densifyOf(slices);
 }
 
-/** The same for the slices of a replica, which errors name. */
+/** `densify` for the slices of a replica, which errors name. */
 export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
   const { values, indices } = slices;
   const shape = denseShapeOf(slices, rank);
@@ -33,7 +33,7 @@ export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
   return { ...scatterAdd(values, rowLength, places, rows * rowLength), shape, device: values.device };
 }
 
-/** The shape that slices have when they are dense. @throws ValueError where it is open */
+/** The dense shape of slices. @throws ValueError if it is undefined */
 export function denseShapeOf({ denseShape }: IndexedSlices, rank?: number): readonly number[] {
   if (denseShape) return denseShape;
   const lacking = whose(': there is none on', rank);

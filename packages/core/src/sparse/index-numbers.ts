@@ -3,14 +3,17 @@ import type { Tensor } from '../values/tensor.js';
 
 const isLittleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/** Which byte, or other part, of `count` parts of an integer in memory is the `significance`-th one from the least. */
+/**
+ * The index in memory of the byte, or other part, of given significance (0 is the lowest) among
+ * `count` parts of an integer.
+ */
 export function partAt(significance: number, count: number): number {
   return isLittleEndian ? significance : count - 1 - significance;
 }
 
 /**
- * Integers as 32-bit words: one each, or two where they have 64 bits. Reading a `BigInt64Array` element by element makes an object
- * of each; words are plain numbers.
+ * Integers as 32-bit words: one each, or two for 64 bits. Reading a `BigInt64Array` element by
+ * element allocates an object for each; words are plain numbers.
  */
 export interface Words {
   readonly data: Tensor['data'];
@@ -23,7 +26,7 @@ export function wordsOf({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>): Words 
   return { data: new Uint32Array(data.buffer, data.byteOffset, 2 * data.length), perInteger: 2 };
 }
 
-/** All integers as numbers: the same memory, or of 64-bit ones a copy in which those beyond 2^53 are the nearest numbers. */
+/** All integers as numbers: the same memory, or for 64 bits a copy in which those beyond 2^53 are rounded. */
 export function asNumbers(integers: Tensor): ArrayLike<number> {
   const { data, dtype } = integers;
   const words = wordsOf(integers);
@@ -39,7 +42,7 @@ export function asNumbers(integers: Tensor): ArrayLike<number> {
   return numbers;
 }
 
-/** The position of the first of these numbers that is below 0 or not below `limit`; -1 where there is none. */
+/** The index of the first number below 0 or not below `limit`; -1 if there is none. */
 export function firstOutside(numbers: ArrayLike<number>, limit: number): number {
   for (let position = 0; position < numbers.length; position++) {
     const number = numbers[position] as number;
@@ -48,7 +51,7 @@ export function firstOutside(numbers: ArrayLike<number>, limit: number): number 
   return -1;
 }
 
-/** The integers at some positions of a list, which are there, in new memory. */
+/** The integers at the given positions of a list, which must exist, in new memory. */
 export function pick(from: Tensor, positions: Tensor): Tensor {
   const at = asNumbers(positions);
   const picked: Tensor = { ...from, data: allocate(from.dtype, at.length), shape: [at.length] };

@@ -7,25 +7,28 @@ import { asNumbers, firstOutside, pick } from './index-numbers.js';
 const brand = Symbol.for('@coll/core.indexed-slices');
 
 /**
- * A sparse tensor: row `indices[j]` of the dense one accumulates `values[j]`, so duplicated indices add up.
+ * A sparse tensor: row `indices[j]` of the dense one accumulates `values[j]`, so duplicate indices
+ * add up.
  *
- * `values` is `[k, …]`, one row an index; rows of `[k]` are scalars. `indices` is `[k]` of any integer dtype. `denseShape` is the shape of the
- * dense tensor, of which only the first dimension can differ from that of `values`; it may be left open until `densify`.
+ * `values` is `[k, …]`, one row per index; rows of `[k]` are scalars. `indices` is `[k]` of any
+ * integer dtype. `denseShape` is the shape of the dense tensor; only its first dimension can differ
+ * from that of `values`. It may be undefined until `densify`.
  *
- * Whether indices lie inside of `denseShape` is not looked at here, because that takes as long as adding up; `densify` does.
+ * Indices are not checked against `denseShape` here, because that takes as long as adding;
+ * `densify` checks them.
  */
 export class IndexedSlices {
   /** `[k, …]`: the rows. */
   readonly values: Tensor;
-  /** `[k]`: where each row belongs. */
+  /** `[k]`: the dense row of each row. */
   readonly indices: Tensor;
-  /** The shape of the dense tensor; absent where it is open. */
+  /** The shape of the dense tensor; undefined if unknown. */
   readonly denseShape?: readonly number[];
 
   /**
-   * Over the given memory, without a copy. `values` may be slices themselves, of which row `i` stands for row `indices[i]`: then the rows of the
-   * inner ones are taken, with their indices looked up in the outer ones.
-   * @throws ValueError where values, indices and dense shape do not fit together
+   * Uses the given memory without a copy. `values` may be slices, of which row `i` stands for row
+   * `indices[i]`: then the inner rows are taken, with their indices looked up in the outer ones.
+   * @throws ValueError if values, indices and dense shape do not fit together
    */
   constructor(values: TensorLike | IndexedSlices, indices: TensorLike, denseShape?: readonly number[]) {
     const places = asTensor(indices, 'indices');
@@ -49,12 +52,12 @@ export class IndexedSlices {
     return this.values.dtype;
   }
 
-  /** Where the values are. */
+  /** The device of the values. */
   get device(): string {
     return this.values.device;
   }
 
-  /** Holds for slices of other copies of the library, too. */
+  /** Also true for slices of other copies of the library. */
   static [Symbol.hasInstance](value: unknown): boolean {
     if (this !== IndexedSlices) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;
@@ -63,7 +66,7 @@ export class IndexedSlices {
 
 Object.defineProperty(IndexedSlices.prototype, brand, { value: true });
 
-/** @throws WrongTypeError for what is not sparse */
+/** @throws WrongTypeError unless it is sparse */
 export function requireSlices(value: unknown): void {
   if (value instanceof IndexedSlices) return;
   throw new WrongTypeError(`indexed slices are needed here, not ${quote(value)}`);
@@ -85,7 +88,7 @@ function requireDenseShape(denseShape: readonly number[], shape: readonly number
   );
 }
 
-/** Where the rows of inner slices are in the tensor that the outer indices lead to. */
+/** The dense rows of inner slices, through the outer indices. */
 function lookedUp({ indices, denseShape }: IndexedSlices, outer: Tensor): Tensor {
   const count = outer.data.length;
   if (denseShape && denseShape[0] !== count) {

@@ -6,15 +6,16 @@ import { denseShapeOf } from './densify.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import type { Value } from './sparse.js';
 
-/** What the rows of sparse values must have in common to be joined. */
+/** Properties that the rows of sparse values must share to be joined. */
 export interface RowKind {
   readonly dtype: DType;
   readonly shape: readonly number[];
 }
 
 /**
- * @throws InvalidArgumentError where shapes, or those of rows, differ, InternalError where dtypes do; ValueError for sparse values of open
- * dense shape among dense ones. All name the odd one by position.
+ * @throws InvalidArgumentError if shapes, or those of rows, differ; InternalError if dtypes differ;
+ * ValueError for sparse values without a dense shape mixed with dense ones. All name the differing
+ * one by position.
  */
 export function requireLikeValues(values: readonly Value[], operation = 'reduce'): void {
   const sparse = values.filter((value) => !('data' in value)) as readonly IndexedSlices[];
@@ -23,7 +24,7 @@ export function requireLikeValues(values: readonly Value[], operation = 'reduce'
   else requireAlike(sparse.length > 0 ? values.map(asDense) : (values as readonly Tensor[]), operation);
 }
 
-/** What tells whether a value can be added to dense ones. */
+/** Dense view of the value's shape and dtype, for comparing sparse with dense values. */
 function asDense(value: Value, rank: number): Tensor {
   return 'data' in value ? value : { ...value.values, shape: denseShapeOf(value, rank) };
 }

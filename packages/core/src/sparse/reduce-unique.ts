@@ -7,17 +7,17 @@ import { deduplicate, deduplicatedMean } from './deduplicate.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';
 
-/** How a batch is reduced, and a new value brought to its destinations. */
+/** Reduces a batch, and brings a new value to its destinations. */
 export interface Reducer {
-  /** How many workers hand in as many components each. */
+  /** Number of workers that pass equally many components. */
   readonly workerCount: number;
   reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<readonly PossiblyMirrored[]>;
   place(value: Value, destinations: Destinations, call: ResolvedOptions): Promise<PossiblyMirrored>;
 }
 
 /**
- * Reduces a batch so that sparse results have every index once. Their rows are added up before they are divided for a mean, which rounds
- * once, and on one device for all, which then have the same bits.
+ * Reduces a batch so that sparse results have every index once. Rows are added before they are
+ * divided for a mean, which rounds once, and on one device for all, so that all get the same bits.
  */
 export async function reduceUnique(
   op: ReduceOp,
@@ -44,7 +44,7 @@ export async function reduceUnique(
   ]);
 }
 
-/** The only component of a value, with every index once where it is sparse. */
+/** The only component of a value, with every index once if it is sparse. */
 export function uniqueOf({ primary }: DistributedValues<Value>): Value {
   return 'data' in primary ? primary : deduplicate(primary);
 }

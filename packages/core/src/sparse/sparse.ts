@@ -6,19 +6,19 @@ import { DistributedValues, Mirrored } from '../values/distributed-values.js';
 import { asTensor, copyTo, type Tensor } from '../values/tensor.js';
 import { IndexedSlices } from './indexed-slices.js';
 
-/** A dense or a sparse tensor: what can be reduced. */
+/** A reducible value: a dense or sparse tensor. */
 export type Value = Tensor | IndexedSlices;
 
-/** A tensor or indexed slices from whatever stands for them. @throws ValueError */
+/** A tensor or indexed slices from any value that represents them. @throws ValueError */
 export function asValue(value: unknown): Value {
   if (ArrayBuffer.isView(value)) return asTensor(value);
   if (value instanceof Mirrored) return asValue(value.get());
   return value instanceof IndexedSlices ? value : asTensor(value);
 }
 
-/** Whether a value is sparse: indexed slices, or distributed values all of whose components are. */
+/** Whether a value is sparse: indexed slices, or distributed values whose components all are. */
 export function isIndexedSlices(value: unknown): boolean {
-  // Most values are tensors, and asking for a brand takes longer.
+  // A fast path: most values are tensors, and testing the brand takes longer.
   if (typeof value === 'object' && value !== null && 'data' in value) return false;
   if (value instanceof DistributedValues)
     return value.values.length > 0 && value.values.every((item) => item instanceof IndexedSlices);
@@ -37,7 +37,7 @@ export function copyToDevice(value: Value, device: string): Value {
   return new IndexedSlices(copyTo(value.values, device), copyTo(value.indices, device), value.denseShape);
 }
 
-/** The same memory, said to be on a device. */
+/** The same memory with another device name. */
 export function viewOnDevice<Kind extends Value>(value: Kind, device: string): Kind;
 export function viewOnDevice(value: Value, device: string): Value {
   if ('memory' in value && value.memory) return value.memory.view(value.shape, device);
@@ -45,7 +45,7 @@ export function viewOnDevice(value: Value, device: string): Value {
   return new IndexedSlices(viewOnDevice(value.values, device), viewOnDevice(value.indices, device), value.denseShape);
 }
 
-/** Values by sparsity, each with its position in the list that was split. */
+/** Values by sparsity, each with its index in the original list. */
 export interface SplitValues<T> {
   readonly dense: readonly T[];
   readonly denseIndices: readonly number[];
@@ -53,7 +53,7 @@ export interface SplitValues<T> {
   readonly sparseIndices: readonly number[];
 }
 
-/** Sorts values into dense and sparse ones, with the positions that they had. */
+/** Sorts values into dense and sparse ones, with their original indices. */
 export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
   requireList(values, 'values');
   const split = { dense: [] as T[], denseIndices: [] as number[], sparse: [] as T[], sparseIndices: [] as number[] };
@@ -70,8 +70,9 @@ export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
 }
 
 /**
- * The inverse of splitting: puts values back to their positions.
- * @throws AssertionError where one is filled twice, or is beyond their number; ValueError for anything but pairs of lists
+ * The inverse of splitting: puts values back at their indices.
+ * @throws AssertionError if an index occurs twice or is out of range; ValueError for anything but
+ * pairs of lists
  */
 export function stitchValues<T>(parts: readonly (readonly [values: readonly T[], indices: readonly number[]])[]): T[] {
   requireList(parts, 'parts');

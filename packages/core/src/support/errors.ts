@@ -1,6 +1,6 @@
 /**
- * Everything this project throws is a `CollError`: a stable `code`, a message that says what, where and what to do,
- * and, where they are known, the rank and the operation.
+ * Every error of this project is a `CollError`: a stable `code`, a message that says what happened,
+ * where and what to do, and, if known, the rank and the operation.
  */
 
 export type ErrorCode =
@@ -38,12 +38,12 @@ export type ErrorCode =
   | 'ERR_COLL_UNKNOWN_PLUGIN'
   | 'ERR_COLL_VALUE';
 
-/** What is known of an error besides its message. */
+/** Details of an error besides its message. */
 export interface ErrorDetails {
   readonly cause?: unknown;
   /** The rank on which, or because of which, the operation failed. */
   readonly rank?: number | undefined;
-  /** What was being done, for example `all-reduce` or `reduce`. */
+  /** The operation, for example `all-reduce` or `reduce`. */
   readonly operation?: string | undefined;
 }
 
@@ -63,26 +63,27 @@ export class CollError extends Error {
     if (details.operation !== undefined) this.operation = details.operation;
   }
 
-  // The parent class asks for the brand, which also holds for other copies of the library; its children ask as usual.
+  // The parent class tests the brand, which also matches other copies of the library. Subclasses
+  // use the ordinary instanceof.
   static override [Symbol.hasInstance](value: unknown): boolean {
     if (Object.getPrototypeOf(this) === Error) return typeof value === 'object' && value !== null && brand in value;
     return Function.prototype[Symbol.hasInstance].call(this, value);
   }
 }
 
-/** A bad argument value, destination or specification. */
+/** An invalid argument value, destination or specification. */
 export class ValueError extends CollError {}
 
 /** A call in the wrong context or scope, mismatched merge calls, a missing environment. */
 export class RuntimeError extends CollError {}
 
-/** A broken internal consistency rule, such as a duplicated device. */
+/** A broken internal consistency rule, such as a duplicate device. */
 export class AssertionError extends CollError {}
 
-/** An abstract method, or an operation that sparse values do not have. */
+/** An abstract method, or an operation that sparse values do not support. */
 export class NotImplementedError extends CollError {}
 
-/** A look-up of a key that is not there, or that is there twice. */
+/** A look-up of a missing or duplicate key. */
 export class KeyError extends CollError {}
 
 /** A collective did not complete in time. */
@@ -97,7 +98,7 @@ export class InternalError extends CollError {}
 /** A peer was lost. */
 export class UnavailableError extends CollError {}
 
-/** The caller's `AbortSignal` ended the operation; `cause` is the signal's reason. */
+/** The caller's `AbortSignal` aborted the operation; `cause` is the signal's reason. */
 export class AbortedError extends CollError {}
 
 /** A value of the wrong type; also an instance of the built-in `TypeError`. */

@@ -1,10 +1,10 @@
 import { ValueError } from './errors.js';
 
-/** The names that an options object may have. Made once, when its module is loaded. */
+/** The valid names of an options object. Made once, when its module is loaded. */
 export interface KnownOptions {
-  /** What takes the options, such as `RingAllReduce`. */
+  /** The function or class that takes the options, such as `RingAllReduce`. */
   readonly owner: string;
-  /** All of them, also those that may be left out. */
+  /** All names, including optional ones. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -36,7 +36,10 @@ function quoteName(name: string): string {
   return JSON.stringify(name.length > 60 ? `${name.slice(0, 57)}...` : name);
 }
 
-/** The name that a user is likely to have meant: in another style, a part of it, or with slips in up to a third of its letters. */
+/**
+ * The name that a user probably meant: in another style, a part of it, or with typos in up to a
+ * third of its letters.
+ */
 function nearestName(given: string, names: ReadonlySet<string>): string | undefined {
   const plain = plainName(given);
   const most = Math.max(1, Math.floor(plain.length / 3));
@@ -54,7 +57,10 @@ function nearestName(given: string, names: ReadonlySet<string>): string | undefi
   return nearest;
 }
 
-/** Whether one name is in the other, as `timeout` in `timeoutSeconds`; names of up to two letters are in too many. */
+/**
+ * Whether one name contains the other, like `timeout` in `timeoutSeconds`. Names of up to two
+ * letters are ignored, because too many names contain them.
+ */
 function isPart(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   return short.length > 2 && long.includes(short);
@@ -65,7 +71,10 @@ function plainName(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase();
 }
 
-/** Letters to insert, leave out, replace or exchange with their neighbours; `limit` if there are at least as many. */
+/**
+ * Number of letters to insert, delete, replace or swap with their neighbour; `limit` if it is at
+ * least that.
+ */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) >= limit) return limit;
   let [before, last] = [[] as number[], Array.from({ length: other.length + 1 }, (_, column) => column)];

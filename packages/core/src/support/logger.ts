@@ -1,21 +1,22 @@
 import { requireFunction } from './requirements.js';
 
-/** How much a line matters. */
+/** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn';
 
-/** Takes a log line; called with every line, whatever its level. */
+/** Receives every log line, at any level. */
 export type LogSink = (level: LogLevel, message: string) => void;
 
 const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
 
-// Warnings always; COLL_LOG=info shows more, COLL_LOG=debug repeats too, COLL_LOG=silent nothing.
+// Prints warnings; COLL_LOG=info also prints info, COLL_LOG=debug also repetitions, COLL_LOG=silent
+// nothing.
 const consoleSink: LogSink = (level, message) => {
   const wanted = environment('COLL_LOG') ?? 'warn';
   if (wanted === 'silent' || order.indexOf(level) < order.indexOf(wanted as LogLevel)) return;
   console.error(`coll ${level}: ${message}`);
 };
 
-// Core also runs where there is no process.
+// Core also runs where `process` does not exist.
 function environment(name: string): string | undefined {
   const host = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return host.process?.env?.[name];
@@ -24,23 +25,26 @@ function environment(name: string): string | undefined {
 let sink: LogSink = consoleSink;
 const timesLogged = new Map<string, number>();
 
-/** Sends log lines elsewhere; without an argument, back to the console's standard error. */
+/** Redirects log lines; without an argument, back to standard error of the console. */
 export function setLogSink(next: LogSink = consoleSink): void {
   requireFunction(next, 'a log sink');
   sink = next;
   timesLogged.clear();
 }
 
-/** Hands a line to the sink, which by default prints warnings to standard error; `COLL_LOG` says what else it prints. */
+/** Passes a line to the sink. The default sink prints warnings to standard error; `COLL_LOG` enables more. */
 export function log(level: LogLevel, message: string): void {
   sink(level, message);
 }
 
-/** Logs the first `times` messages of a topic and drops the rest, which only the console shows under `COLL_LOG=debug`. */
+/**
+ * Logs the first `times` messages of a topic and drops the rest, which only the console prints
+ * under `COLL_LOG=debug`.
+ */
 export function logFirst(times: number, topic: string, level: LogLevel, message: string): void {
   const before = timesLogged.get(topic) ?? 0;
   if (before >= times) {
-    // Programs with a sink of their own did not ask for a line per call.
+    // Programs with their own sink did not ask for a line per call.
     if (sink === consoleSink) consoleSink('debug', message);
     return;
   }
@@ -48,7 +52,7 @@ export function logFirst(times: number, topic: string, level: LogLevel, message:
   sink(level, message);
 }
 
-/** Warns, the first time that it is used, of a name that is only kept for programs written for TensorFlow. */
+/** Warns, on first use, about a name that only exists for programs written for TensorFlow. */
 export function logDeprecated(name: string, instead: string): void {
   logFirst(1, `deprecated ${name}`, 'warn', `${name} is deprecated; use ${instead} instead`);
 }

@@ -1,6 +1,9 @@
 import { quote } from './quote.js';
 
-/** What was thrown, or given as a reason, in words: the message of an error. Anything can be thrown, and this itself throws for nothing. */
+/**
+ * The text of a thrown value or an abort reason: the message of an error. Anything can be thrown;
+ * this function itself never throws.
+ */
 export function messageOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);

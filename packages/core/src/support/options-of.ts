@@ -3,8 +3,9 @@ import { type KnownOptions, requireKnownOptions } from './known-options.js';
 import { quote } from './quote.js';
 
 /**
- * The options of a public call, as they were given; none for undefined.
- * @throws ValueError for anything but an object, such as a value in the place that it has in other libraries; for an unknown name
+ * The options of a public call, unchanged; empty for undefined.
+ * @throws ValueError for anything but an object, such as a value in the position that it has in
+ * other libraries; for an unknown name
  */
 export function optionsOf<Options extends object>(
   options: Options | undefined,

@@ -1,10 +1,10 @@
-/** A value as it can stand in an error message: short, on one line, for any value. */
+/** A value formatted for an error message: short, on one line, for any value. */
 export function quote(value: unknown): string {
   const text = describe(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-// Lists are shown down to this depth, so that one that contains itself has an end.
+// Depth limit of lists, so that one that contains itself has an end.
 const deepest = 3;
 
 function describe(value: unknown, depth = 0): string {

@@ -1,7 +1,7 @@
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
 
-// Who asks for more has mixed up arguments, and would wait long for them.
+// A larger size is a mixed-up argument, and would take long.
 const mostRanks = 2 ** 16;
 
 /** @throws ValueError for a size below 1, or beyond 65 536 */

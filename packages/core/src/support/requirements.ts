@@ -11,7 +11,7 @@ export function requireList(value: unknown, what: string): asserts value is read
 /** @throws ValueError, naming `what`, for anything but an array of tensors */
 export function requireTensors(values: unknown, what: string): asserts values is readonly Tensor[] {
   requireList(values, what);
-  // Unlike `forEach`, `entries` does not pass over holes.
+  // Unlike `forEach`, `entries` does not skip holes.
   for (const [index, value] of values.entries()) {
     if (!isTensor(value))
       throw new ValueError('ERR_COLL_VALUE', `${what}[${index}] must be a tensor, got ${quote(value)}`);
@@ -33,13 +33,13 @@ export function requireCommunicator(value: unknown, what: string): asserts value
   throw new ValueError('ERR_COLL_VALUE', `${what} must be a communicator, got ${quote(value)}`);
 }
 
-/** @throws ValueError, naming `what`, for anything that cannot be called */
+/** @throws ValueError, naming `what`, unless it is a function */
 export function requireFunction(value: unknown, what: string): asserts value is (...args: never[]) => unknown {
   if (typeof value !== 'function')
     throw new ValueError('ERR_COLL_VALUE', `${what} must be a function, got ${quote(value)}`);
 }
 
-/** @throws ValueError, naming `what`, for anything that `new` does not take */
+/** @throws ValueError, naming `what`, unless it is a constructor */
 export function requireClass(value: unknown, what: string): void {
   try {
     Reflect.construct(Object, [], value as new () => unknown);

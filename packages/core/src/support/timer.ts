@@ -1,8 +1,9 @@
-/** The longest time of a timer, in milliseconds, which is 24 days: those of more are over at once. */
+/** The longest timer in milliseconds (24 days); longer ones fire at once. */
 export const longestTimer = 2 ** 31 - 1;
 
 /**
- * Calls back after so many seconds, or after the longest time of a timer; never for null, 0 and less, and what is absent. Returns what ends the waiting.
+ * Calls back after `seconds`, or after the longest timer if that is shorter; never for undefined,
+ * null and ≤ 0. Returns a function that cancels it.
  */
 export function afterSeconds(seconds: number | null | undefined, act: () => void): () => void {
   if (!seconds || seconds <= 0) return () => {};

@@ -5,13 +5,16 @@ import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 
-// Of each rank: all of them stay in the second-level cache on their way in, through and out.
+// Bytes per rank, so that all blocks stay in the L2 cache on their way in, through and out.
 const blockBytes = 1 << 15;
 
-// Some hundred microseconds.
+// A few hundred microseconds.
 const blocksOfSlice = 8;
 
-/** Folds memory that kernels cannot reach: a block of every input is copied in, folded, and copied out. */
+/**
+ * Folds memory that kernels cannot access: copies in a block of every input, folds it, and copies
+ * the result out.
+ */
 export class BlockFolds {
   readonly #arena: Arena;
   readonly #offsets: number[] = [];

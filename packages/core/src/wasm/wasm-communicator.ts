@@ -10,12 +10,13 @@ import { BlockFolds } from './block-folds.js';
 import { wasmKernels } from './wasm-kernels.js';
 import type { WasmMemory } from './web-assembly.js';
 
-// Elements of a slice in place: some hundred microseconds.
+// Elements of a slice in place: a few hundred microseconds.
 const sliceLength = 1 << 16;
 
 /**
- * All ranks in one thread, folded by WebAssembly. Memory from `allocate` is used in place. Other memory goes through blocks that
- * stay in the cache, which takes up to three times as long, and 0.3 to 0.9 of the time of JavaScript.
+ * All ranks in one thread, folded by WebAssembly. Memory from `allocate` is used in place. Other
+ * memory is copied through blocks that stay in the cache, which takes up to three times as long,
+ * and 0.3 to 0.9 of JavaScript's time.
  */
 export class WasmCommunicator extends FoldingCommunicator<number> {
   readonly group: Group;
@@ -34,7 +35,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
     this.group = group ?? new ControllerGroup({ communicator, allocate, ofSize });
   }
 
-  // A grown arena shows itself in several buffers: checks of overlaps need one.
+  // A grown arena is visible through several buffers; overlap checks need a single one.
   protected override present(lists: readonly Pieces[]): readonly Pieces[] {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
@@ -47,7 +48,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
   }
 }
 
-/** The same elements by their byte offsets in the arena. */
+/** The same elements, by byte offset in the arena. */
 function inBytes({ inputs, outputs, ...span }: Span<ArrayPlace>): Span {
   const offsetsOf = (places: readonly ArrayPlace[]) =>
     places.map(({ array, at }) => array.byteOffset + at * array.BYTES_PER_ELEMENT);

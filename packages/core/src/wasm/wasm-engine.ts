@@ -8,7 +8,7 @@ import { WasmCommunicator } from './wasm-communicator.js';
 import { wasmKernels } from './wasm-kernels.js';
 import { webAssembly } from './web-assembly.js';
 
-/** WebAssembly SIMD on a shared memory: near the speed of native code, wherever the platform has shared memory. */
+/** WebAssembly SIMD on shared memory: near native speed, on every platform with shared memory. */
 export const wasmEngine: Engine = {
   name: 'wasm',
   probe() {
@@ -30,7 +30,7 @@ export const wasmEngine: Engine = {
   },
 };
 
-// What a platform can do does not change.
+// Cached, because the capabilities of a platform do not change.
 let refusal: { readonly reason: string | undefined } | undefined;
 
 function reasonAgainst(): string | undefined {

@@ -4,7 +4,7 @@ import { accumulatorOf, byteSize, dtypes, isFloating, isHalf, quotientOf } from 
 import { kernelBytes } from './kernel-bytes.js';
 import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
 
-/** What the compiled kernels offer; `tools/wasm/assembly/index.ts` says what they promise. */
+/** The exports of the compiled kernels; `tools/wasm/assembly/index.ts` documents them. */
 interface KernelExports {
   combine(desk: number, dtype: number, op: number, n: number, m: number, count: number, divisor: number): void;
   finish(desk: number, dtype: number, m: number, count: number, divisor: number): void;
@@ -12,13 +12,14 @@ interface KernelExports {
   copy(desk: number, m: number, bytes: number): void;
 }
 
-// Elements of a register: all of them together stay in the second-level cache, and the calls between passes are cheap.
+// Elements of a register: all registers together fit into the L2 cache, and the calls between
+// passes are cheap.
 const blockLength = 1024;
 const registerBytes = blockLength * 8;
 
 let compiled: object | undefined;
 
-/** Arithmetic in WebAssembly SIMD on a shared memory. @throws where the platform cannot compile it */
+/** Arithmetic in WebAssembly SIMD on shared memory. @throws if the platform cannot compile it */
 export function wasmKernels(memory: WasmMemory): MakeKernels {
   return (places) => {
     const platform = requireWebAssembly();
@@ -29,7 +30,7 @@ export function wasmKernels(memory: WasmMemory): MakeKernels {
   };
 }
 
-/** Where addresses for the kernels lie, and registers; one for a thread, whose kernels run one after the other. */
+/** Memory for the kernels' addresses and registers; one per thread, whose kernels run one after the other. */
 class Desk {
   readonly #memory: WasmMemory;
   readonly #places: FoldMemory;
@@ -42,7 +43,7 @@ class Desk {
     this.#places = places;
   }
 
-  /** Makes room for so many addresses. */
+  /** Makes room for this many addresses. */
   require(addresses: number): void {
     if (addresses <= this.#words.length) return;
     this.at = this.#places.reserve(addresses * 4);
@@ -59,7 +60,7 @@ class Desk {
   }
 }
 
-/** What one kind of request needs. */
+/** The buffers and kernels of one kind of request. */
 class RequestFolds {
   readonly #kernels: KernelExports;
   readonly #desk: Desk;
@@ -110,7 +111,7 @@ class RequestFolds {
     };
   }
 
-  /** Means of integers: outputs are of another kind than sums. */
+  /** Means of integers: outputs have another type than sums. */
   #quotientFold({ inputs, outputs }: Span): Fold {
     const [sum] = this.#desk.registers(1) as readonly [number];
     const n = inputs.length;

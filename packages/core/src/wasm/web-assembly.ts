@@ -1,10 +1,10 @@
 import { CollError } from '../support/errors.js';
 
-/** What is needed of WebAssembly: neither Node's types nor those of the language declare it. */
+/** The part of WebAssembly that is used; neither Node.js's nor the language's types declare it. */
 export interface WasmMemory {
-  /** After the memory has grown, a new buffer, which shows all of it; the older ones stay valid for what they show. */
+  /** A new buffer after growth, which covers the whole memory; older ones stay valid for their part. */
   readonly buffer: SharedArrayBuffer;
-  /** Adds pages of 64 KiB. @returns how many there were before */
+  /** Adds pages of 64 KiB. @returns the previous number of pages */
   grow(pages: number): number;
 }
 
@@ -17,19 +17,19 @@ interface WebAssemblyGlobal {
 
 export const pageBytes = 65536;
 
-/** Undefined where the platform has none. */
+/** Undefined if the platform has none. */
 export function webAssembly(): WebAssemblyGlobal | undefined {
   return (globalThis as unknown as { WebAssembly?: WebAssemblyGlobal }).WebAssembly;
 }
 
-/** @throws CollError where the platform has none */
+/** @throws CollError if the platform has none */
 export function requireWebAssembly(): WebAssemblyGlobal {
   const platform = webAssembly();
   if (platform) return platform;
   throw new CollError('ERR_COLL_NO_ENGINE', 'there is no WebAssembly here; take the js engine');
 }
 
-/** Shared memory of whole pages, of which only what is used is taken. @throws where there is no such memory */
+/** Shared memory of whole pages; only used pages are committed. @throws if such memory is not available */
 export function createWasmMemory(bytes: number, maxBytes: number): WasmMemory {
   return new (requireWebAssembly().Memory)({
     initial: Math.ceil(bytes / pageBytes),
