@@ -60,8 +60,7 @@ const brand = Symbol.for('@coll/core.cross-device-ops');
  * byte moves and take the shortcuts; plug-ins extend the class and implement the protected ones. Inputs are never changed.
  */
 export abstract class CrossDeviceOps implements AsyncDisposable {
-  // The parent class tests the brand, which ops of other copies of the library also carry.
-  // Subclasses use the ordinary instanceof.
+  // The parent class tests the brand, which other copies of the library share; subclasses use instanceof.
   static [Symbol.hasInstance](value: unknown): boolean {
     if (Object.getPrototypeOf(this) === Function.prototype)
       return typeof value === 'object' && value !== null && brand in value;
@@ -211,17 +210,26 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return group.runSync(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
-  /** Whether these ops distinguish devices of several tasks (workers). Default: false, only one task's. */
+  /**
+   * Whether these ops distinguish the devices of several tasks (workers). Default: false;
+   * strategies then pass devices of one task.
+   */
   get severalTasks(): boolean {
     return false;
   }
 
-  /** Number of workers, each of which passes equally many components. Default: 1, all are local. */
+  /**
+   * Number of workers that each pass their own components of a value, all the same number. Default:
+   * 1, all components are local.
+   */
   protected get workerCount(): number {
     return 1;
   }
 
-  /** Its group orders the calls of these ops among those of the same workers. Default: no order. */
+  /**
+   * A communicator whose group orders the calls of these ops relative to other calls of the same
+   * workers. Default: undefined, calls need no order.
+   */
   protected get ordering(): Communicator | undefined {
     return undefined;
   }
@@ -231,7 +239,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
-  /** Executes a checked call of the local replicas. @throws as `reduce` and `gather` */
+  /**
+   * Executes a call of the local replicas, after their group has checked and compared it.
+   * @throws as `reduce` and `gather`
+   */
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);
     return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
@@ -309,7 +320,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return mirror(getDevicesFrom(destinations).map((device) => copyToDevice(value, device)));
   }
 
-  /** `gather` for a `value` of several components, or a single one elsewhere. */
+  /**
+   * Joins the components along `axis` and puts the result on every destination. `value` has several
+   * components, or a single one elsewhere.
+   */
   protected async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
