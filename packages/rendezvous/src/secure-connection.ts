@@ -3,10 +3,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 
 /*
- * A connection begins with a preamble, and goes on with TLS under a key that is derived from the job key. TLS proves
- * each side to the other. The preamble only spares the server's event loop a handshake with whoever does not know the
- * job key, such as port scanners: accepting and refusing a connection takes a fraction of the time. An eavesdropper who
- * repeats a preamble gets as far as TLS.
+ * A connection begins with a preamble and continues with TLS under a key derived from the job key.
+ * TLS authenticates both sides. The preamble only spares the server's event loop TLS handshakes
+ * with clients that lack the job key, such as port scanners: refusing one takes a fraction of the
+ * time. An eavesdropper who replays a preamble gets as far as TLS.
  */
 
 const magic = Buffer.from('coll');

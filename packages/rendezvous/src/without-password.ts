@@ -1,7 +1,4 @@
-/**
- * An address that is safe to print: everything before its last `@` is removed, because it may
- * contain a password.
- */
+/** An address that is safe to print: text before its last `@`, maybe a password, becomes `***`. */
 export function withoutPassword(address: string): string {
   return address.replace(/^(\w+:\/\/)?.*@/s, '$1***@');
 }

@@ -1,12 +1,12 @@
 import type { Schedule, Transfer } from './schedule.js';
 
 /**
- * A picture of a schedule in text, a line a round:
+ * A schedule drawn as text, one line per round:
  *
  *     round 0 | 0 -(0)+> 1   1 -(1)+> 2   2 -(2)+> 0
  *     round 1 | 1 -(0)-> 2   2 -(1)-> 0   0 -(2)-> 1
  *
- * `0 -(2)+> 1`: chunk 2 goes from rank 0 to rank 1 and is combined there; `0 -(2)-> 1`: it is copied.
+ * `0 -(2)+> 1`: rank 0 sends chunk 2 to rank 1, which combines it; `0 -(2)-> 1`: which stores it.
  */
 export function draw({ ranks, chunks, rounds }: Schedule): string {
   if (rounds.length === 0) return 'nothing moves';

@@ -20,13 +20,18 @@ export interface Transfer {
 export type Round = readonly Transfer[];
 
 /**
- * Who sends what to whom. Every rank holds `chunks` chunks, numbered alike everywhere.
+ * The transfers of a collective, round by round. Every rank holds `chunks` chunks, with the same
+ * numbers on all ranks.
  *
- * For all-reduce, reduce and broadcast the chunks cut a buffer into any number of pieces. For all-gather, reduce-scatter, gather and
- * scatter `chunks` is a multiple of `ranks`, and chunk `c` belongs to the block of rank `floor(c / (chunks / ranks))`. For all-to-all `chunks` is a
- * multiple of `ranks * ranks`, and block `from * ranks + to` goes from rank `from` to rank `to`. Before the first round every rank
- * holds its contribution: to every chunk when reducing, to its own block for all-gather and gather, and to the blocks that go from it
- * for all-to-all; for broadcast and scatter only the root holds anything.
+ * - All-reduce, reduce and broadcast: the chunks cut a buffer into any number of pieces.
+ * - All-gather, reduce-scatter, gather and scatter: `chunks` is a multiple of `ranks`, and chunk `c`
+ *   belongs to the block of rank `floor(c / (chunks / ranks))`.
+ * - All-to-all: `chunks` is a multiple of `ranks * ranks`, and block `from * ranks + to` goes from
+ *   rank `from` to rank `to`.
+ *
+ * Before the first round every rank holds its contribution: to every chunk for reductions, to its
+ * own block for all-gather and gather, and to the blocks it sends for all-to-all. For broadcast and
+ * scatter only the root holds data.
  */
 export interface Schedule {
   readonly ranks: number;

@@ -10,7 +10,7 @@ import { nextTurn } from './event-loop.js';
 import { type KnownCall, KnownCalls } from './known-calls.js';
 import { type CheckedCall, checkedCall, listOf, type Pieces } from './pieces.js';
 
-// For all ranks together. This takes a millisecond or two, even for many small calls.
+// Bytes of all ranks together. They take a millisecond or two, even in many small calls.
 const mostBytesOfTurn = 2 ** 25;
 const leastBytesOfCall = 2 ** 14;
 

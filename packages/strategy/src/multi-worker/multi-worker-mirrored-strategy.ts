@@ -51,10 +51,7 @@ export interface MultiWorkerMirroredStrategyOptions extends JobOptions, Transpor
   readonly devices?: readonly string[] | undefined;
   /** The engine for the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
-  /**
-   * Seconds to wait for all workers before a `RuntimeError` that names the missing ones. Default:
-   * 600. Null and 0: no limit.
-   */
+  /** Seconds to wait for all workers before a `RuntimeError` names the missing ones. Default: 600. Null and 0: no limit. */
   readonly startupTimeoutSeconds?: number | null | undefined;
   /** A group of the workers that the caller opened and will close. Default: opened on first use. */
   readonly group?: ProcessGroup | undefined;
