@@ -4,17 +4,18 @@ import { groupVersion } from './peer-info.js';
 import { mostStreams } from './streams.js';
 
 /*
- * The member that connects (C) proves that it has the job key before the one that accepts (A) sends anything made with
- * that key; then A proves it as well:
+ * The connecting member (C) proves that it has the job key before the accepting member (A) sends
+ * anything derived from that key; then A proves it as well:
  *
  *     C to A   hello       who I am, whom I want, a fresh nonce    92 bytes
  *     A to C   challenge   a fresh nonce; or a refusal             37 bytes
  *     C to A   proof       the secret of C, sealed                 64 bytes
  *     A to C   welcome     the secret of A, sealed; or a refusal   69 bytes
  *
- * Every message has its length, and nothing is kept of a longer one. A secret is sealed with AES-256-GCM under a key
- * for this one message: an HMAC-SHA256 by the job key over the direction and all messages before, with both nonces and
- * both ranks. Only a member can seal it and open it, and it cannot be replayed or sent back.
+ * Every message has a fixed length, and no byte beyond it is stored. A secret is sealed with
+ * AES-256-GCM under a key for this single message: the HMAC-SHA256, keyed by the job key, of the
+ * direction and all previous messages, which include both nonces and both ranks. Only members can
+ * seal and open it, and it cannot be replayed or reflected.
  */
 export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
 

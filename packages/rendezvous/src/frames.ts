@@ -34,7 +34,7 @@ export interface Answer {
 const mostFrameBytes = mostKeyBytes + 2 * mostValueBytes + 64;
 
 /*
- * A frame is its length in four bytes, and then
+ * A frame is its length in four bytes, followed by
  *
  *     request:  id (4)  op (1)  has expected (1)  length of key (2)  length of expected (4)  key  expected  value
  *     answer:   id (4)  refused (1)  value

@@ -75,7 +75,7 @@ export function writtenTo(
   });
 }
 
-/** A tensor with the elements of `from`, in the kind of memory of `target`. */
+/** Copies the elements of `from` into `target`, also in device memory, and returns `target`. */
 export function filled(target: Tensor, from: Tensor): Tensor {
   if (target.memory) {
     if (target.memory !== from.memory) target.memory.set(from);
