@@ -15,7 +15,7 @@ export type AutoShardPolicy = (typeof AutoShardPolicy)[keyof typeof AutoShardPol
 export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
 
 /**
- * How workers share a dataset of `fileCount` files; undefined if it is not made of files. A single
+ * How workers share a dataset. `fileCount` is undefined if it is not made of files. A single
  * worker reads everything.
  * @throws ValueError for sharding by file with fewer files than workers
  */
