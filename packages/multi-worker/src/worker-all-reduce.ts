@@ -220,7 +220,7 @@ export function inTask(device: string, task: number): string {
   return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
 }
 
-// The value with its sparse components made dense.
+/** The value with its sparse components made dense. */
 function densified(value: DistributedValues<Value>): DistributedValues<Value> {
   if (!value.values.some((item) => item instanceof IndexedSlices)) return value;
   return new PerReplica(value.values.map((item) => (item instanceof IndexedSlices ? densify(item) : item)));
