@@ -210,6 +210,14 @@ describe('messages', () => {
     expect(await errorOf(second.receive(0, new Float32Array(1)))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
+  it('that nobody sends keep no program alive', () => {
+    const [first] = open(2) as [Member, Member];
+    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+    const before = timers();
+    void first.receive(1, new Float32Array(1));
+    expect(timers()).toBe(before);
+  });
+
   it('need another member', async () => {
     const [first] = open(2) as [Member, Member];
     expect(await errorOf(first.send(0, new Float32Array(1)))).toMatchObject({

@@ -256,6 +256,8 @@ export class PointToPoint {
         const { failure } = this.#group;
         if (failure) this.#rejectAll(() => failure);
       }, lookMillis);
+      // The postbox decides whether the program goes on for a message; browsers have no such timers.
+      (this.#look as { unref?(): void }).unref?.();
     }
     if (!this.#isClosed) this.#postbox.setWaiting(isWaiting);
   }
