@@ -146,10 +146,11 @@ export class ProcessPostbox implements Postbox {
   #leave(rank: number, peer: Peer): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;
     peer.stop.abort();
+    // A process that waits for a message is kept alive by its listener.
     setTimeout(() => {
       peer.hasLeft = true;
       if (!this.#over.signal.aborted) this.#messages().left(rank);
-    }, graceMillis);
+    }, graceMillis).unref();
   }
 }
 
