@@ -36,6 +36,7 @@ export class ControllerGroup implements Group {
   fail(error: CollError): void {
     requireCollError(error);
     this.#failure ??= error;
+    this.#messages.endIfFailed();
   }
 
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {

@@ -19,6 +19,11 @@ export class LocalMessages {
     return this.#of(rank).receive(from, into, options);
   }
 
+  /** Ends all calls under way if the group has failed. */
+  endIfFailed(): void {
+    for (const messages of this.#ranks.values()) messages.endIfFailed();
+  }
+
   #of(rank: number): PointToPoint {
     const known = this.#ranks.get(rank);
     if (known) return known;

@@ -156,6 +156,12 @@ export class PointToPoint {
       if (id.from === peer) void this.#postbox.post(peer, { ...id, type: 'request' });
   }
 
+  /** Ends all calls under way if the group has failed. */
+  endIfFailed(): void {
+    const { failure } = this.#group;
+    if (failure) this.#rejectAll(() => failure);
+  }
+
   /** Ends all calls under way. */
   close(): void {
     if (this.#isClosed) return;
@@ -252,10 +258,7 @@ export class PointToPoint {
       clearInterval(this.#look);
       this.#look = undefined;
     } else {
-      this.#look = setInterval(() => {
-        const { failure } = this.#group;
-        if (failure) this.#rejectAll(() => failure);
-      }, lookMillis);
+      this.#look = setInterval(() => this.endIfFailed(), lookMillis);
       // The postbox decides whether the program goes on for a message; browsers have no such timers.
       (this.#look as { unref?(): void }).unref?.();
     }
