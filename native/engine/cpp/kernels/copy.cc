@@ -18,10 +18,30 @@ void stream_part(std::byte* into, const std::byte* from, std::size_t bytes) {
   std::memcpy(into + end_of_lines, from + end_of_lines, bytes - end_of_lines);
 }
 
+// From some KiB on, the C library copies with `rep movsb`. AMD's Zen 3 and 4 take twenty times as long for that where the target lies less
+// than a line ahead of the source, seen within their pages: 64 KiB in 36 to 47 microseconds, in 2 by lines, which elsewhere cost a fifth more.
+bool is_slow_for_the_c_library(const std::byte* into, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kPageBytes = 4096;
+  constexpr std::size_t kShortBytes = 2048;
+  const std::size_t ahead = (reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(from)) % kPageBytes;
+  return bytes >= kShortBytes && ahead > 0 && ahead < kLineBytes;
+}
+
+void copy_lines(std::byte* into, const std::byte* from, std::size_t bytes) {
+  std::size_t at = 0;
+  for (; at + kLineBytes <= bytes; at += kLineBytes) std::memcpy(into + at, from + at, kLineBytes);
+  std::memcpy(into + at, from + at, bytes - at);
+}
+
+void copy_cached(std::byte* into, const std::byte* from, std::size_t bytes) {
+  if (is_slow_for_the_c_library(into, from, bytes)) copy_lines(into, from, bytes);
+  else std::memcpy(into, from, bytes);
+}
+
 }  // namespace
 
 void copy_part(void* into, const void* from, std::size_t bytes, Write write) {
-  if (write == Write::kCached) std::memcpy(into, from, bytes);
+  if (write == Write::kCached) copy_cached(static_cast<std::byte*>(into), static_cast<const std::byte*>(from), bytes);
   else stream_part(static_cast<std::byte*>(into), static_cast<const std::byte*>(from), bytes);
 }
 

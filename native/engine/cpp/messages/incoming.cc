@@ -139,7 +139,7 @@ std::size_t Incoming::copy(std::size_t writable) {
     const Values::Stretch stretch = values_->stretch(value(), placed_ / element_bytes_);
     const std::size_t skipped = placed_ % element_bytes_;
     const std::size_t part = std::min({stretch.count * element_bytes_ - skipped, writable * element_bytes_ - placed_, inbox_.size()});
-    std::memcpy(stretch.at + skipped, inbox_.data(), part);
+    coll::copy(stretch.at + skipped, inbox_.data(), part);
     inbox_.drop(part);
     place(part);
     copied += part;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "../error.h"
+#include "../kernels/fold.h"
 #include "../threads/waiting.h"
 
 namespace coll {
@@ -53,7 +53,7 @@ ssize_t RingChannel::send(const iovec* parts, int count) {
     const std::size_t bytes = std::min(parts[i].iov_len, room);
     const auto* const from = static_cast<const std::byte*>(parts[i].iov_base);
     for_stretches(out_bytes_, capacity_, written_ + sent, bytes, [&](std::byte* at, std::size_t part, std::size_t offset) {
-      std::memcpy(at, from + offset, part);
+      coll::copy(at, from + offset, part);
     });
     sent += bytes;
     room -= bytes;
@@ -78,7 +78,7 @@ ssize_t RingChannel::receive(const iovec* parts, int count) {
     const std::size_t bytes = std::min(parts[i].iov_len, left);
     auto* const into = static_cast<std::byte*>(parts[i].iov_base);
     for_stretches(in_bytes_, capacity_, read_ + received, bytes, [&](std::byte* at, std::size_t part, std::size_t offset) {
-      std::memcpy(into + offset, at, part);
+      coll::copy(into + offset, at, part);
     });
     received += bytes;
     left -= bytes;

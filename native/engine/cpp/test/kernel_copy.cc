@@ -33,6 +33,21 @@ TEST(Copy, WritesTheGivenBytesAndNoOthers) {
   }
 }
 
+// In one buffer, since only that settles how far apart both lie within their pages.
+TEST(Copy, IsRightAtEachDistanceWithinAPage) {
+  constexpr std::size_t kApart = 3 * 4096;
+  for (const std::size_t bytes : {2047, 2048, 2111, 4096, 10001}) {
+    for (const std::size_t ahead : {0, 1, 16, 32, 63, 64, 65, 4032, 4033, 4095}) {
+      std::vector<std::byte> buffer = counted(bytes);
+      buffer.resize(kApart + ahead + bytes + kRoom);
+      std::vector<std::byte> expected = buffer;
+      std::memmove(expected.data() + kApart + ahead, expected.data(), bytes);
+      coll::copy(buffer.data() + kApart + ahead, buffer.data(), bytes);
+      ASSERT_EQ(buffer, expected) << bytes << " bytes, " << ahead << " ahead";
+    }
+  }
+}
+
 TEST(Copy, LeavesWhatIsAlreadyThere) {
   std::vector<std::byte> bytes = counted(1000);
   coll::copy(bytes.data(), bytes.data(), bytes.size());
