@@ -1,10 +1,10 @@
-import type { CollectiveKind } from '@coll/core';
+import { collectiveKinds } from '@coll/core/plugin';
 import { bytesPerElement } from '../sizes.js';
 import type { Piece, Session, Trial, Turn } from '../trial.js';
 import { playersOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
-const kinds: readonly CollectiveKind[] = ['reduce', 'broadcast', 'all-gather', 'reduce-scatter'];
+const kinds = collectiveKinds.filter((kind) => kind !== 'all-reduce');
 
 /** The collectives other than all-reduce, through communicators. */
 export function collectives(selection: Selection, ranks: number): Session[] {
