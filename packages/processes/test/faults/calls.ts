@@ -1,7 +1,8 @@
 import type { Collective, DType, Tensor } from '@coll/core';
-import { outputLength, viewOf } from '@coll/core/plugin';
+import { bufferLengths, inputBlocks } from '@coll/core/internal';
+import { viewOf } from '@coll/core/plugin';
 import { Random } from './random.ts';
-import type { Scenario } from './scenario.ts';
+import { disagreements, type Scenario } from './scenario.ts';
 
 /** A call that all members make, each on its own memory. */
 export interface Call {
@@ -13,6 +14,8 @@ export interface Call {
   /** Which of the group's communicators it is made on. */
   readonly algorithm: 'direct' | 'ring';
   readonly isAllocated: boolean;
+  /** Whether each rank instead sends its input to the next one, as a message. */
+  readonly isExchange: boolean;
 }
 
 const dtypes = ['float32', 'float64', 'int32', 'float16'] as const satisfies readonly DType[];
@@ -33,9 +36,14 @@ export function callAt({ seed, size: members, replicas, fault, at }: Scenario, i
     { kind: 'broadcast', root },
     { kind: 'all-gather' },
     { kind: 'reduce-scatter', op },
+    { kind: 'gather', root },
+    { kind: 'scatter', root },
+    { kind: 'all-to-all' },
   ]);
   // Who only sends need not wait for anybody.
   const isAwaited = index === at && ['late', 'abort', 'leave'].includes(fault);
+  // Messages are of pairs: a member that makes another call instead lets the others wait.
+  const isCompared = disagreements.includes(fault) && (index === at || index === at + 1);
   const isPlain = isAwaited || (replicas > 1 && !inTwoLevels.includes(picked.kind));
   const collective: Collective = isPlain ? { kind: 'all-reduce', op } : picked;
   const length = Math.floor(2 ** (random.next() * (random.below(6) === 0 ? 20 : 13)));
@@ -43,9 +51,10 @@ export function callAt({ seed, size: members, replicas, fault, at }: Scenario, i
     index,
     collective,
     dtype: random.pick(dtypes),
-    length: collective.kind === 'reduce-scatter' ? Math.ceil(length / size) * size : length,
+    length: inputBlocks(collective, size) === 1 ? length : Math.ceil(length / size) * size,
     algorithm: random.pick(['direct', 'ring'] as const),
     isAllocated: random.below(2) === 0,
+    isExchange: random.below(6) === 0 && replicas === 1 && !isAwaited && !isCompared,
   };
 }
 
@@ -98,17 +107,33 @@ export function ownMemory(dtype: DType, length: number): Tensor {
 
 /** A rank's input and output, filled and empty. */
 export function buffersOf({ collective, dtype, length }: Call, rank: number, size: number, allocate: Allocate) {
-  const input = allocate(dtype, length);
-  const output = allocate(dtype, outputLength(collective, length, size));
-  for (let index = 0; index < length; index++) input.data[index] = stored(dtype, contribution(rank, index));
+  const lengths = bufferLengths(collective, length / inputBlocks(collective, size), size, rank);
+  const input = allocate(dtype, lengths.input);
+  const output = allocate(dtype, lengths.output);
+  for (let index = 0; index < lengths.input; index++) input.data[index] = stored(dtype, contribution(rank, index));
   return { input, output };
 }
 
 /** What is wrong with a rank's output; undefined where it is right. */
 export function problemOf(call: Call, rank: number, size: number, { data }: Tensor): string | undefined {
-  const { collective, dtype } = call;
+  const { collective } = call;
   if (collective.kind === 'reduce' && collective.root !== rank) return undefined;
-  const expectedAt = expectationOf(call, rank, size);
+  return differenceOf(call, data, expectationOf(call, rank, size));
+}
+
+/** What a rank sends to the next one, and memory for what it receives. */
+export function messagesOf({ dtype, length }: Call, rank: number) {
+  const [sent, received] = [ownMemory(dtype, length), ownMemory(dtype, length)];
+  for (let index = 0; index < length; index++) sent.data[index] = stored(dtype, contribution(rank, index));
+  return { sent, received };
+}
+
+/** What is wrong with the message that a rank has from another; undefined where it is right. */
+export function messageProblemOf(call: Call, from: number, { data }: Tensor): string | undefined {
+  return differenceOf(call, data, (index) => contribution(from, index));
+}
+
+function differenceOf({ dtype }: Call, data: Tensor['data'], expectedAt: (index: number) => number) {
   for (let index = 0; index < data.length; index++) {
     const expected = stored(dtype, expectedAt(index));
     if (data[index] !== expected) return `element ${index} of ${data.length} is ${data[index]}, not ${expected}`;
@@ -124,13 +149,19 @@ function expectationOf({ collective, length }: Call, rank: number, size: number)
       ? Math.max(...parts)
       : parts.reduce((sum, part) => sum + part, 0);
   };
+  const block = length / size;
   switch (collective.kind) {
     case 'broadcast':
       return (index) => contribution(collective.root, index);
     case 'all-gather':
+    case 'gather':
       return (index) => contribution(Math.floor(index / length), index % length);
+    case 'scatter':
+      return (index) => contribution(collective.root, rank * block + index);
+    case 'all-to-all':
+      return (index) => contribution(Math.floor(index / block), rank * block + (index % block));
     case 'reduce-scatter':
-      return (index) => combine(rank * (length / size) + index);
+      return (index) => combine(rank * block + index);
     default:
       return combine;
   }

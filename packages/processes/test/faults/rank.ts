@@ -5,7 +5,7 @@ import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
 import { type Store, subStore, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
 import { keepStore, openWorkerGroup, type WorkerSeat } from '../../../strategy/src/multi-worker/open-worker-group.ts';
-import { buffersOf, type Call, callAt, oddCall, ownMemory, problemOf } from './calls.ts';
+import { buffersOf, type Call, callAt, messageProblemOf, messagesOf, oddCall, ownMemory, problemOf } from './calls.ts';
 import { type FromRank, nowMillis, type Report, type Seen, type Task, type ToRank } from './messages.ts';
 import { Random } from './random.ts';
 import { reroutedStore } from './rerouted-store.ts';
@@ -201,6 +201,7 @@ class Part {
   async #make(call: Call, options: RunOptions): Promise<void> {
     const { rank, scenario } = this.#task;
     const communicator = this.#communicators?.[call.algorithm] as Communicator;
+    if (call.isExchange) return this.#exchange(call, communicator, options);
     const allocate = call.isAllocated ? communicator.group.allocate.bind(communicator.group) : undefined;
     const { collective } = call;
     const { replicas } = scenario;
@@ -218,6 +219,16 @@ class Part {
       if (problem !== undefined)
         this.#note({ wrongResult: `call ${call.index}, ${collective.kind} of ${call.dtype}: ${problem}` });
     }
+  }
+
+  async #exchange(call: Call, { group }: Communicator, options: RunOptions): Promise<void> {
+    const { rank, scenario } = this.#task;
+    const { size } = scenario;
+    const [next, previous] = [(rank + 1) % size, (rank + size - 1) % size];
+    const { sent, received } = messagesOf(call, rank);
+    await Promise.all([group.send(rank, next, sent, options), group.receive(rank, previous, received, options)]);
+    const problem = messageProblemOf(call, previous, received);
+    if (problem !== undefined) this.#note({ wrongResult: `call ${call.index}, message of ${call.dtype}: ${problem}` });
   }
 
   async #callAgain(): Promise<Seen | undefined> {

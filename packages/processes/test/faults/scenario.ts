@@ -42,6 +42,9 @@ export const faults = [
 ] as const;
 export type Fault = (typeof faults)[number];
 
+/** Faults of a member that asks for something else than the others. */
+export const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
+
 /** What a member writes into the store while the group opens, in this order. */
 export const openingSteps = ['peers', 'opened', 'links', 'ready'] as const;
 

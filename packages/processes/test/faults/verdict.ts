@@ -3,7 +3,7 @@ import type { ErrorCode } from '@coll/core';
 import type { Report, Seen } from './messages.ts';
 import type { Outcome, Played } from './play-scenario.ts';
 import { leakBetween } from './resources.ts';
-import { type Fault, isSilent, type Scenario } from './scenario.ts';
+import { disagreements, type Fault, isSilent, type Scenario } from './scenario.ts';
 
 /** What the members must see. */
 export interface Expected {
@@ -42,7 +42,6 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
 };
 
 const whileOpening: readonly Fault[] = ['absent', 'opening', 'keeper'];
-const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
 const disagreementCodes: readonly (ErrorCode | undefined)[] = [
   'ERR_COLL_MISMATCH',
   'ERR_COLL_DTYPE_MISMATCH',
