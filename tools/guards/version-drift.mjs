@@ -1,4 +1,5 @@
-// Our packages move together, and no dependency is wanted in two versions.
+// Our packages move together, and no dependency is wanted in two versions. Published packages use `@coll/core/internal`, which may change in
+// any release: they want exactly the version of core that they were made with.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -21,10 +22,14 @@ for (const manifest of published) {
 }
 
 const wantedBy = new Map();
-for (const { name: dependant, dependencies, devDependencies, peerDependencies } of manifests) {
+for (const { name: dependant, dependencies, devDependencies, peerDependencies, private: isPrivate } of manifests) {
   const ours = Object.entries(peerDependencies ?? {}).filter(([name]) => name.startsWith('@coll/'));
   const wanted = [...Object.entries({ ...dependencies, ...devDependencies }), ...ours];
   for (const [name, range] of wanted) {
+    if (name === '@coll/core' && !isPrivate) {
+      if (range !== version) faults.push(`${dependant} wants ${name} ${range}, not exactly ${version}`);
+      continue;
+    }
     const first = wantedBy.get(name) ?? { dependant, range: name.startsWith('@coll/') ? `^${version}` : range };
     wantedBy.set(name, first);
     if (range !== first.range) {
