@@ -56,6 +56,24 @@ describe('drive', () => {
     expect(on.group.order.isHeld).toBe(false);
   });
 
+  it('fails the group when a rank throws between two phases, and only then', async () => {
+    const threads = createThreadGroup({ size: 2, maxBytes: 2 ** 16, spins: 0 });
+    const rankOf = (rank: number) => new ThreadCommunicator(threads, { rank, algorithm: directAlgorithm() });
+    const [own, other] = [rankOf(0), rankOf(1)];
+    function* broken(phases: number): Phases<void> {
+      for (let phase = 0; phase < phases; phase++) yield [sumOf(phase)];
+      throw new Error('broken');
+    }
+    await expect(drive({ on: own, hasOnePhase: false, phases: broken(0) })).rejects.toThrow('broken');
+    expect(own.group.failure).toBeUndefined();
+    const failing = expect(drive({ on: own, hasOnePhase: false, phases: broken(1) })).rejects.toThrow('broken');
+    const waiting = drive({ on: other, hasOnePhase: false, phases: twoPhases() }, { timeoutSeconds: 60 });
+    const error = await waiting.catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0 });
+    expect(String(error)).toContain('broken');
+    await failing;
+  });
+
   it('gives back what was known at once', async () => {
     expect(await drive(workDone(5))).toBe(5);
     expect(driveSync('nothing', workDone(5))).toBe(5);

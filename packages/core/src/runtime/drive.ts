@@ -1,7 +1,8 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator, RunOptions, Segments } from '../collectives/communicator.js';
-import { RuntimeError } from '../support/errors.js';
+import { CollError, RuntimeError, UnavailableError } from '../support/errors.js';
+import { messageOf } from '../support/message-of.js';
 import { untilAllHaveEnded } from './until-all-have-ended.js';
 
 /** One collective on the buffers of the local ranks. */
@@ -56,28 +57,37 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
   return (yield step) as Result;
 }
 
-/** Drives a call. Work of several phases takes a turn of its group unless `options` carry one. */
+/**
+ * Drives a call. Work of several phases takes a turn of its group unless `options` carry one. An
+ * error after the first phase fails the group, because other ranks go on without this one.
+ */
 export async function drive<Result>(
   { on, hasOnePhase, phases }: Work<Result>,
   options: RunOptions = {},
 ): Promise<Result> {
   const turn = hasOnePhase || options.turn ? undefined : on?.group.order.take();
   const own = turn ? { ...options, turn } : options;
+  let isUnderWay = false;
   try {
     if (turn?.begun) await turn.begun;
     let next = phases.next();
     while (!next.done) {
       const phase = next.value;
-      if (typeof phase === 'function') next = phases.next(await phase(own));
+      let result: unknown;
+      if (typeof phase === 'function') result = await phase(own);
       else {
         const started = phase.map((run) =>
           (on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, own)),
         );
         await untilAllHaveEnded(started);
-        next = phases.next();
       }
+      isUnderWay = !hasOnePhase;
+      next = phases.next(result);
     }
     return next.value;
+  } catch (error) {
+    if (isUnderWay) failGroup(on, error);
+    throw error;
   } finally {
     turn?.end();
   }
@@ -88,16 +98,34 @@ export async function drive<Result>(
  * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that
  * cannot block (ERR_COLL_CONTEXT)
  */
-export function driveSync<Result>(operation: string, { on, phases }: Work<Result>, options: RunOptions = {}): Result {
-  let next = phases.next();
-  while (!next.done) {
-    const phase = next.value;
-    if (typeof phase === 'function') throw cannotBlock(operation);
-    for (const run of phase)
-      (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
-    next = phases.next();
+export function driveSync<Result>(
+  operation: string,
+  { on, hasOnePhase, phases }: Work<Result>,
+  options: RunOptions = {},
+): Result {
+  let isUnderWay = false;
+  try {
+    let next = phases.next();
+    while (!next.done) {
+      const phase = next.value;
+      if (typeof phase === 'function') throw cannotBlock(operation);
+      for (const run of phase)
+        (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
+      isUnderWay = !hasOnePhase;
+      next = phases.next();
+    }
+    return next.value;
+  } catch (error) {
+    if (isUnderWay) failGroup(on, error);
+    throw error;
   }
-  return next.value;
+}
+
+function failGroup(on: Communicator | undefined, cause: unknown): void {
+  if (!on || on.localRanks.length === on.size || on.group.failure) return;
+  const rank = on.localRanks[0] as number;
+  const isOurs = cause instanceof CollError;
+  on.group.fail(isOurs ? cause : new UnavailableError('ERR_COLL_PEER_FAILED', messageOf(cause), { rank }));
 }
 
 function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
