@@ -8,13 +8,13 @@ namespace coll {
 namespace {
 
 // Less is done sooner than a second thread takes notice.
-constexpr std::size_t kSharedBytes = std::size_t{128} << 10;
-constexpr std::size_t kShiftBytes = std::size_t{128} << 10;
+constexpr std::size_t kTaskBytes = std::size_t{128} << 10;
+constexpr std::size_t kTaskUnitBytes = std::size_t{128} << 10;
 
 }  // namespace
 
 Controller::Controller(int ranks, int most_cores)
-    : ranks_(ranks), scratch_(static_cast<std::size_t>(std::max(most_cores, 1))), crew_(std::max(most_cores, 1) - 1) {
+    : ranks_(ranks), scratch_(static_cast<std::size_t>(std::max(most_cores, 1))), pool_(std::max(most_cores, 1) - 1) {
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
@@ -31,17 +31,17 @@ std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
   for (Scratch& scratch : scratch_) scratch.fit(*program_);
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(kSliceBytes / bytes_of_all, std::size_t{1}));
-  if ((end - begin) * bytes_of_all < kSharedBytes) {
+  if ((end - begin) * bytes_of_all < kTaskBytes) {
     coll::play(*program_, places_, begin, end, scratch_[0]);
     return end;
   }
   begin_ = begin;
   // Whole cache lines, so that no two threads write one.
-  const std::size_t unit = std::max(kShiftBytes / bytes_of_all / 64 * 64, std::size_t{64});
+  const std::size_t unit = std::max(kTaskUnitBytes / bytes_of_all / 64 * 64, std::size_t{64});
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->play_range(worker, from, to);
   };
-  crew_.run({work, this, end - begin, unit});
+  pool_.run({work, this, end - begin, unit});
   return end;
 }
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "crew.h"
+#include "thread_pool.h"
 #include "offer.h"
 #include "play.h"
 
@@ -30,7 +30,7 @@ class Controller {
   Places places_;
   std::vector<Scratch> scratch_;
   // Last, so that its threads end before what they use.
-  Crew crew_;
+  ThreadPool pool_;
 };
 
 }  // namespace coll

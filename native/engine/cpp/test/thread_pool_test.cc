@@ -1,4 +1,4 @@
-#include "threads/crew.h"
+#include "threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace coll::test {
 namespace {
 
-TEST(Crew, DoesEverythingOnce) {
-  Crew crew(3);
+TEST(ThreadPool, DoesEverythingOnce) {
+  ThreadPool pool(3);
   for (int round = 0; round < 2000; ++round) {
     const std::size_t count = static_cast<std::size_t>(round % 97);
     std::vector<int> done(count);
@@ -19,22 +19,22 @@ TEST(Crew, DoesEverythingOnce) {
       EXPECT_LT(worker, 4);
       for (std::size_t i = begin; i < end; ++i) ++static_cast<int*>(context)[i];
     };
-    crew.run({work, done.data(), count, 5});
+    pool.run({work, done.data(), count, 5});
     EXPECT_EQ(std::accumulate(done.begin(), done.end(), std::size_t{0}), count);
   }
 }
 
-TEST(Crew, WorksWithoutHelpers) {
-  Crew crew(0);
+TEST(ThreadPool, WorksWithoutHelpers) {
+  ThreadPool pool(0);
   int calls = 0;
-  crew.run({[](void* context, int, std::size_t, std::size_t) { ++*static_cast<int*>(context); }, &calls, 10, 3});
+  pool.run({[](void* context, int, std::size_t, std::size_t) { ++*static_cast<int*>(context); }, &calls, 10, 3});
   EXPECT_EQ(calls, 4);
 }
 
 // A helper that nobody wakes finds out after a second.
-TEST(Crew, WakesItsHelpers) {
+TEST(ThreadPool, WakesItsHelpers) {
   using Clock = std::chrono::steady_clock;
-  Crew crew(1);
+  ThreadPool pool(1);
   const auto begin = Clock::now();
   for (int round = 0; round < 10; ++round) {
     // Helpers that have nothing to do fall asleep in less.
@@ -45,16 +45,16 @@ TEST(Crew, WakesItsHelpers) {
       if (worker > 0) helped = true;
       while (!helped) std::this_thread::yield();
     };
-    crew.run({work, &is_helped, 2, 1});
+    pool.run({work, &is_helped, 2, 1});
   }
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
 }
 
-TEST(Crew, EndsWhetherItHasWorkedOrNot) {
-  { Crew idle(2); }
-  Crew crew(2);
+TEST(ThreadPool, EndsWhetherItHasWorkedOrNot) {
+  { ThreadPool idle(2); }
+  ThreadPool pool(2);
   int sum = 0;
-  crew.run({[](void*, int, std::size_t, std::size_t) {}, &sum, 1, 1});
+  pool.run({[](void*, int, std::size_t, std::size_t) {}, &sum, 1, 1});
 }
 
 }  // namespace
