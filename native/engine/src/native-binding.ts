@@ -9,7 +9,7 @@ import type {
   ProgramHandle,
 } from './handles.js';
 
-/** Results of `play`, in the order of `Status` in C++. */
+/** Results of `execute`, in the order of `Status` in C++. */
 export const status = {
   done: 0,
   /** A rank has not arrived: check the group, and call again. */
@@ -26,9 +26,9 @@ export const status = {
 } as const;
 
 /** Version of the exports and of the integers of a program; must equal that in `cpp/addon`. */
-export const nativeInterface = 6;
+export const nativeInterface = 7;
 
-/** How long `play` may wait for other ranks, in the order of `Wait` in C++. */
+/** How long `execute` may wait for other ranks, in the order of `Wait` in C++. */
 export const waiting = {
   /** No limit, but it returns every few tens of milliseconds. */
   blocking: 0,
@@ -59,7 +59,7 @@ export interface NativeBinding {
     ranks: number,
     cores: number,
   ): MemberHandle;
-  play(member: MemberHandle, offer: OfferHandle, wait: number): number;
+  execute(member: MemberHandle, offer: OfferHandle, wait: number): number;
   /** Drops the current collective after the group has failed. */
   abandon(member: MemberHandle): void;
   /** The count at which this rank arrives. */

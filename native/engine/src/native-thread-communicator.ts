@@ -112,10 +112,10 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   protected playSync(call: Call, options: RunOptions): void {
     this.#describe(call);
     const { handle } = call.handle;
-    let answer = this.#binding.play(this.#member, handle, waiting.blocking);
+    let answer = this.#binding.execute(this.#member, handle, waiting.blocking);
     if (answer === status.done) return;
     const wait = waitOf(this.#rank, operationOf(call), options);
-    for (; answer !== status.done; answer = this.#binding.play(this.#member, handle, waiting.blocking)) {
+    for (; answer !== status.done; answer = this.#binding.execute(this.#member, handle, waiting.blocking)) {
       if (answer === status.notify) this.#barrier.wake(this.#rank);
       else if (answer === status.waiting) this.#lookAfter(wait);
       else this.#fail(answer, call);
@@ -124,7 +124,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
 
   protected override play(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#describe(call);
-    const answer = this.#binding.play(this.#member, call.handle.handle, waiting.brief);
+    const answer = this.#binding.execute(this.#member, call.handle.handle, waiting.brief);
     if (answer !== status.done) return this.#goOn(answer, call, options);
     return this.#newCalls.isTurnDue() ? nextTurn() : undefined;
   }
@@ -175,7 +175,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   /** Continues after other code may have run. @throws ValueError if memory of the call was transferred */
   #playOn(call: Call, operation: string, looks: number): number {
     const length = looks === 0 ? waiting.brief : waiting.patient;
-    if (lostRank(call, 1) === undefined) return this.#binding.play(this.#member, call.handle.handle, length);
+    if (lostRank(call, 1) === undefined) return this.#binding.execute(this.#member, call.handle.handle, length);
     const error = lostBufferError(operation, this.#rank);
     this.#barrier.failFor(error, this.#rank);
     throw error;

@@ -19,7 +19,7 @@ const agreed = Float64Array.of(1);
 
 const program = (ranks: number) => new Programs(binding, directAlgorithm(), ranks).find(allReduce, 'float32').handle;
 const two = program(2);
-// The addon keeps addresses only: whoever plays has to keep the arrays.
+// The addon keeps addresses only: the caller has to keep the arrays alive.
 const input = [floats(1, 2, 3, 4)];
 const output = [floats(0, 0, 0, 0)];
 const offering = (of = two, rank = 0) => [of, rank, begins, input, output, false, agreed];
@@ -106,7 +106,7 @@ const calls: Record<string, Argument[]> = {
     number('ranks', 2, 0, 5000),
     number('cores', 1, 0, -1),
   ],
-  play: [handle('member', member), handle('offer', offer), number('wait', 1, -1, 3)],
+  execute: [handle('member', member), handle('offer', offer), number('wait', 1, -1, 3)],
   abandon: [handle('member', member)],
   meeting: [handle('member', member)],
   isMissing: [handle('member', member), number('rank', 0, -1, 2)],
@@ -133,14 +133,14 @@ const typeError = (message: string) =>
   expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
 
 describe('handles of others', () => {
-  it('plays no offer of another rank, size or member', () => {
-    const play = (played: unknown, by = member) => addon['play']?.(by, played, 1);
+  it('executes no offer of another rank, size or member', () => {
+    const execute = (executed: unknown, by = member) => addon['execute']?.(by, executed, 1);
     for (const other of [offering(two, 1), offering(program(3))]) {
-      expect(() => play(addon['offer']?.(...other))).toThrow(typeError('offer must be of this member'));
+      expect(() => execute(addon['offer']?.(...other))).toThrow(typeError('offer must be of this member'));
     }
-    expect(play(offer)).toBe(status.waiting);
-    expect(() => play(addon['offer']?.(...offering()))).toThrow(typeError('offer must be of this member'));
-    expect(() => play(offer, join())).toThrow(typeError('offer must be of this member'));
+    expect(execute(offer)).toBe(status.waiting);
+    expect(() => execute(addon['offer']?.(...offering()))).toThrow(typeError('offer must be of this member'));
+    expect(() => execute(offer, join())).toThrow(typeError('offer must be of this member'));
     addon['abandon']?.(member);
   });
 
@@ -150,7 +150,7 @@ describe('handles of others', () => {
     );
   });
 
-  it('still plays, with what is right', () => {
+  it('still executes correct calls', () => {
     expect(addon['control']?.(controller, deal, 0)).toBe(4);
     expect(results[0]).toEqual(floats(6, 8, 10, 12));
   });
@@ -162,13 +162,13 @@ describe.skipIf(!processes)('of processes', () => {
   const group = () => processes['group']?.(0, Int32Array.of(-1), ['self'], 1000, () => {});
   const [segment, card] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
   const memory = processes['sharedMemory']?.(0, [segment]);
-  const playing = group();
-  processes['playShared']?.(playing, memory, 0, 1, 1);
+  const executing = group();
+  processes['useSharedMemory']?.(executing, memory, 0, 1, 1);
   const idle = group();
   const other = group();
-  processes['playShared']?.(other, memory, 0, 1, 1);
+  processes['useSharedMemory']?.(other, memory, 0, 1, 1);
   afterAll(() => {
-    for (const held of [playing, idle, other]) processes['stopGroup']?.(held);
+    for (const held of [executing, idle, other]) processes['stopGroup']?.(held);
   });
 
   const state = new Float64Array(11);
@@ -180,7 +180,7 @@ describe.skipIf(!processes)('of processes', () => {
     processes['call']?.(...offering(of, rank), state, withMessages);
   const call = newCall();
   const local: Argument[] = [number('localRank', 0, -1, 1), number('localRanks', 1, 0, -1), number('cores', 1, -1)];
-  const group1 = handle('group', playing);
+  const group1 = handle('group', executing);
   const call1 = handle('call', call);
   const timeout = number('timeoutMillis', 1);
 
@@ -201,8 +201,8 @@ describe.skipIf(!processes)('of processes', () => {
       number('silenceMillis', 1000, 0, -1),
       ['wake', () => {}, undefined, {}],
     ],
-    playShared: [handle('group', idle), handle('memory', memory), ...local],
-    playMessages: [
+    useSharedMemory: [handle('group', idle), handle('memory', memory), ...local],
+    useMessages: [
       handle('group', idle),
       ['sockets', [Int32Array.of()], undefined, [], [[]], [floats(1)], [Int32Array.of(), Int32Array.of()]],
       ['rings', [undefined], undefined, [], [undefined, undefined]],
@@ -221,7 +221,7 @@ describe.skipIf(!processes)('of processes', () => {
       ['state', state, undefined, [1], new Float64Array(10), new Float32Array(11)],
       ['message program', messages, null, 1, {}, two, ...(processes ? [messagesOf(2, 0), messagesOf(2, 1)] : [])],
     ],
-    playCall: [group1, call1, timeout],
+    executeCall: [group1, call1, timeout],
     tryCall: [group1, call1, number('patienceMicros', 1, -1), number('sliceMicros', 1, -1)],
     copiedBytes: [group1, call1],
     stage: [group1, call1],
@@ -246,13 +246,13 @@ describe.skipIf(!processes)('of processes', () => {
 
   describe.each(Object.entries(processCalls))('%s', (name, args) => refusesAllOf(processes, name, args));
 
-  it.each(['playCall', 'tryCall', 'stage', 'submit'])('%s takes no call of another group', (name) => {
-    const playedBy = (by: unknown, played: unknown) => processes[name]?.(by, played, 1000, 1000);
-    expect(() => playedBy(playing, newCall(two, 0))).toThrow(typeError('call must be of this rank and group'));
-    expect(() => playedBy(playing, newCall(two, 1))).toThrow(typeError('call must be of this rank and group'));
-    expect(processes['playCall']?.(playing, call, 1000)).toBe(status.done);
-    expect(() => playedBy(other, call)).toThrow(typeError('call must be of this rank and group'));
-    expect(() => playedBy(idle, newCall())).toThrow('does not play yet');
+  it.each(['executeCall', 'tryCall', 'stage', 'submit'])('%s takes no call of another group', (name) => {
+    const executedBy = (by: unknown, executed: unknown) => processes[name]?.(by, executed, 1000, 1000);
+    expect(() => executedBy(executing, newCall(two, 0))).toThrow(typeError('call must be of this rank and group'));
+    expect(() => executedBy(executing, newCall(two, 1))).toThrow(typeError('call must be of this rank and group'));
+    expect(processes['executeCall']?.(executing, call, 1000)).toBe(status.done);
+    expect(() => executedBy(other, call)).toThrow(typeError('call must be of this rank and group'));
+    expect(() => executedBy(idle, newCall())).toThrow('has no executor yet');
   });
 
   it('uses nothing that was released', () => {
@@ -262,7 +262,7 @@ describe.skipIf(!processes)('of processes', () => {
     expect(() => processes['hasMark']?.(released, 0)).toThrow('this segment was released');
   });
 
-  it('plays once', () => {
-    expect(() => processes['playShared']?.(playing, memory, 0, 1, 1)).toThrow('plays already');
+  it('accepts one executor per group', () => {
+    expect(() => processes['useSharedMemory']?.(executing, memory, 0, 1, 1)).toThrow('already has an executor');
   });
 });

@@ -194,10 +194,10 @@ async function play(
     group = startGroup(native, member, peers, sockets.handOver(controls), stalls);
     const { size, generation } = member;
     const local = localRankOf(peers, member.rank);
-    if (memory) group.playShared(memory, local);
+    if (memory) group.useSharedMemory(memory, local);
     else {
       const allShareCores = doAllShareCores(peers);
-      group.playMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
+      group.useMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
     }
     return { group, memory };
   } catch (error) {

@@ -14,7 +14,7 @@ export type NativeFailure = readonly [kind: number, rank: number, text: string];
 
 /**
  * The addon's groups of processes, on platforms that support them. One thread at a time executes:
- * the caller of `playCall` and `tryCall`, or the group's own thread for staged and submitted calls.
+ * the caller of `executeCall` and `tryCall`, or the group's own thread for staged and submitted calls.
  * The group's thread never touches memory that JavaScript can transfer.
  */
 export interface ProcessBinding {
@@ -53,12 +53,12 @@ export interface ProcessBinding {
     wake: () => void,
   ): GroupHandle;
   /** From now on all ranks work directly on the memory of all. */
-  playShared(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
+  useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
    * By rank: data connections, which are taken over, or the segment of the pair's lower rank, which
    * has made rings. Neither for this rank.
    */
-  playMessages(
+  useMessages(
     group: GroupHandle,
     sockets: readonly Int32Array[],
     rings: readonly (SegmentHandle | undefined)[],
@@ -85,7 +85,7 @@ export interface ProcessBinding {
    * Executes until the call ends or times out; 0 means no limit. Returns `waiting` from time to
    * time, so that a thread can be terminated in between.
    */
-  playCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
+  executeCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
   /**
    * Executes until there is no progress for `patienceMicros` (`waiting`), or for about
    * `sliceMicros`. The call must then be continued or submitted.
@@ -128,7 +128,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 6;
+const processInterface = 7;
 
 /** The addon, if it supports groups of processes. @throws CollError that says why it does not */
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {

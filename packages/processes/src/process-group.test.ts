@@ -25,11 +25,11 @@ const binding = {
     wake = woken;
     return 'group';
   },
-  playShared: (...given: unknown[]) => asked.push(`shared ${given.join(' ')}`),
-  playMessages: (...given: unknown[]) => asked.push(`messages ${JSON.stringify(given)}`),
+  useSharedMemory: (...given: unknown[]) => asked.push(`shared ${given.join(' ')}`),
+  useMessages: (...given: unknown[]) => asked.push(`messages ${JSON.stringify(given)}`),
   tellOpened: () => asked.push('opened'),
   unopened: () => [0, 2],
-  playCall: (_: unknown, played: unknown, millis: number) => {
+  executeCall: (_: unknown, played: unknown, millis: number) => {
     asked.push(`play ${played} for ${millis}`);
     const answer = answers.shift() ?? status.done;
     if (answer === status.waiting || answer === status.expired) vi.advanceTimersByTime(Math.min(millis, 1000) || 1000);
@@ -85,9 +85,9 @@ describe('a group', () => {
   it('is made of its sockets, and told how it plays', () => {
     expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [names[0], names[2]]]);
     const local = { number: 1, ranks: 2, cores: 4 };
-    group.playShared('memory' as never, local);
+    group.useSharedMemory('memory' as never, local);
     const rings = [undefined, undefined, 'ring' as never];
-    group.playMessages({ sockets: [[8], [], []], rings, generation: 6, local, allShareCores: true });
+    group.useMessages({ sockets: [[8], [], []], rings, generation: 6, local, allShareCores: true });
     group.tellOpened();
     expect(asked).toEqual([
       'group of rank 1 on 5,-1,7, 3 names, 500 ms',

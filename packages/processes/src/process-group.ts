@@ -49,7 +49,7 @@ export class NativeProcessGroup {
   readonly size: number;
   readonly #binding: ProcessBinding;
   // Cached, because a binding with this many functions looks each up in a table per call.
-  readonly #playCall: ProcessBinding['playCall'];
+  readonly #executeCall: ProcessBinding['executeCall'];
   readonly #handle: GroupHandle;
   readonly #names: readonly string[];
   readonly #queue: ProcessQueue;
@@ -62,7 +62,7 @@ export class NativeProcessGroup {
     this.rank = rank;
     this.size = sockets.length;
     this.#binding = binding;
-    this.#playCall = binding.playCall;
+    this.#executeCall = binding.executeCall;
     this.#names = names;
     this.#stalls = stalls;
     const wake = () => this.#settle();
@@ -82,15 +82,15 @@ export class NativeProcessGroup {
   }
 
   /** Lets all members work directly on the memory of all. */
-  playShared(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
-    this.#binding.playShared(this.#handle, memory, number, ranks, cores);
+  useSharedMemory(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
+    this.#binding.useSharedMemory(this.#handle, memory, number, ranks, cores);
   }
 
   /** Connects members by messages. */
-  playMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
+  useMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
     const { number, ranks, cores } = local;
-    this.#binding.playMessages(this.#handle, lists, rings, generation, number, ranks, cores, allShareCores);
+    this.#binding.useMessages(this.#handle, lists, rings, generation, number, ranks, cores, allShareCores);
   }
 
   /** Notifies the other members that this one has opened the group. */
@@ -196,7 +196,7 @@ export class NativeProcessGroup {
     return abortedError('while it was under way', signal, this.#detailsOf(call));
   }
 
-  /** Like `playCall`, until the call ends or times out. */
+  /** Like `executeCall`, until the call ends or times out. */
   #playToEnd(handle: CallHandle, millis: number): number {
     const until = millis > 0 ? performance.now() + millis : undefined;
     for (;;) {
@@ -208,7 +208,7 @@ export class NativeProcessGroup {
   // A thread can only be terminated where a JavaScript function begins: this one.
   #playPart(handle: CallHandle, until: number | undefined): number {
     const left = until === undefined ? 0 : Math.max(until - performance.now(), leastMillis);
-    return this.#playCall(this.#handle, handle, left);
+    return this.#executeCall(this.#handle, handle, left);
   }
 
   /** Like `#playToEnd`; reports once if the call waits for long, and again when it goes on. */

@@ -24,12 +24,12 @@ it('refuses an output that lies in memory of another piece of the same rank', as
   expect([...memory]).toEqual(Array(12).fill(1));
 });
 
-it.each(['playMessages', 'playShared'] as const)('fails for all where one cannot play: %s', async (how) => {
+it.each(['useMessages', 'useSharedMemory'] as const)('fails for all where one cannot play: %s', async (how) => {
   const broken = vi.spyOn(NativeProcessGroup.prototype, how).mockImplementationOnce(() => {
     throw new Error('its addon is too old');
   });
   const store = new MemoryStore();
-  const transport = how === 'playShared' ? 'shared-memory' : 'tcp';
+  const transport = how === 'useSharedMemory' ? 'shared-memory' : 'tcp';
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, transport, timeoutSeconds: 120 });
   const results = await Promise.allSettled([open(0), open(1)]);
   broken.mockRestore();

@@ -29,7 +29,7 @@ inline constexpr HandleKind kHandle<HeldController> = handle_kind("controller", 
 namespace {
 
 // Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
-constexpr int kInterface = 6;
+constexpr int kInterface = 7;
 
 constexpr int kMostCores = 1 << 16;
 
@@ -57,13 +57,13 @@ Napi::Value join(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new HeldMember{{array(0), array(1), array(2)}, {Board::in(board), control, rank, ranks, cores_of(info[5])}});
 }
 
-// play(member, offer, wait: number, a Wait): number, a Status
-Napi::Value play(const Napi::CallbackInfo& info) {
+// execute(member, offer, wait: number, a Wait): number, a Status
+Napi::Value execute(const Napi::CallbackInfo& info) {
   Member& member = member_of(info[0]);
   Offer& offer = held<Offer>(info[1]);
   const auto wait = static_cast<Wait>(integer_of(info[2], "wait", 0, kWaitCount - 1));
-  if (!member.may_play(offer)) throw WrongArgument("offer must be of this member and, while a call is under way, of that call");
-  return Napi::Number::New(info.Env(), static_cast<int>(member.play(offer, wait)));
+  if (!member.may_execute(offer)) throw WrongArgument("offer must be of this member and, while a call is under way, of that call");
+  return Napi::Number::New(info.Env(), static_cast<int>(member.execute(offer, wait)));
 }
 
 // abandon(member)
@@ -104,7 +104,7 @@ Napi::Value control(const Napi::CallbackInfo& info) {
   const Deal& deal = held<Deal>(info[1]);
   if (!controller) throw Error("this controller was closed");
   if (deal.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("deal must be of as many ranks as the controller");
-  const std::size_t end = controller->play(deal.pointers.data(), count_of(info[2], "begin", deal.offers[0].length));
+  const std::size_t end = controller->execute(deal.pointers.data(), count_of(info[2], "begin", deal.offers[0].length));
   return Napi::Number::New(info.Env(), static_cast<double>(end));
 }
 
@@ -121,7 +121,7 @@ Napi::Object fill(Napi::Object exports) {
   add<make_program>(exports, "program");
   add<make_offer>(exports, "offer");
   add<join>(exports, "join");
-  add<play>(exports, "play");
+  add<execute>(exports, "execute");
   add<abandon>(exports, "abandon");
   add<meeting>(exports, "meeting");
   add<is_missing>(exports, "isMissing");

@@ -11,10 +11,10 @@
 #include <cstring>
 #include <utility>
 
-#include "../messages/message_player.h"
+#include "../messages/message_executor.h"
 #include "../messages/ring_channel.h"
 #include "../messages/tcp_channel.h"
-#include "../shared/shared_player.h"
+#include "../shared/shared_executor.h"
 #include "exports.h"
 #include "memory.h"
 #include "process_group.h"
@@ -43,14 +43,14 @@ LocalRank local_rank_of(const Napi::CallbackInfo& info, std::size_t first) {
   return {integer_of(info[first], "localRank", 0, ranks - 1), ranks, integer_of(info[first + 2], "cores", 0, INT_MAX - 1)};
 }
 
-// playShared(group, memory, localRank: number, localRanks: number, cores: number)
-Napi::Value play_shared(const Napi::CallbackInfo& info) {
+// useSharedMemory(group, memory, localRank: number, localRanks: number, cores: number)
+Napi::Value use_shared_memory(const Napi::CallbackInfo& info) {
   HeldGroup& held_group = held<HeldGroup>(info[0]);
   const Memory& memory = memory_of(info[1]);
   const LocalRank local = local_rank_of(info, 2);
   const Group& group = held_group.group();
   if (memory->rank() != group.rank() || memory->size() != held_group.size()) throw WrongArgument("memory must be that of this rank and group");
-  held_group.take(std::make_unique<SharedPlayer>(memory, group.rank(), memory->size(), local, group.failure_word()), Transport::kMemory);
+  held_group.take(std::make_unique<SharedExecutor>(memory, group.rank(), memory->size(), local, group.failure_word()), Transport::kMemory);
   held_group.staging().share(memory);
   return info.Env().Undefined();
 }
@@ -102,16 +102,16 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, con
   return channels;
 }
 
-// playMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, localRank: number, localRanks: number, cores: number,
+// useMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, localRank: number, localRanks: number, cores: number,
 //   allShareCores: boolean)
 // By rank: sockets, or the memory of the lower rank of the pair.
-Napi::Value play_messages(const Napi::CallbackInfo& info) {
+Napi::Value use_messages(const Napi::CallbackInfo& info) {
   HeldGroup& held_group = held<HeldGroup>(info[0]);
   Group& group = held_group.group();
   const auto generation = static_cast<std::uint32_t>(count_of(info[3], "generation", UINT32_MAX));
   const LocalRank local = local_rank_of(info, 4);
   const bool all_share_cores = flag_of(info[7], "allShareCores");
-  held_group.require_no_player();
+  held_group.require_no_executor();
   const int size = held_group.size();
   std::vector<std::unique_ptr<Channel>> channels = channels_of(group.rank(), static_cast<std::size_t>(size), info[1], info[2]);
   Monitor& monitor = group.monitor();
@@ -119,7 +119,7 @@ Napi::Value play_messages(const Napi::CallbackInfo& info) {
     if (error == EBADMSG) monitor.fail_for_garbled(rank);
     else monitor.suspect(rank, error);
   };
-  held_group.take(std::make_unique<MessagePlayer>(std::move(channels), group.rank(), size, local, all_share_cores, generation, group.failure_word(), lost),
+  held_group.take(std::make_unique<MessageExecutor>(std::move(channels), group.rank(), size, local, all_share_cores, generation, group.failure_word(), lost),
                   Transport::kMessages);
   return info.Env().Undefined();
 }
@@ -129,8 +129,8 @@ Napi::Value play_messages(const Napi::CallbackInfo& info) {
 void add_players(Napi::Object exports) {
   add<take_socket>(exports, "takeSocket");
   add<close_socket>(exports, "closeSocket");
-  add<play_shared>(exports, "playShared");
-  add<play_messages>(exports, "playMessages");
+  add<use_shared_memory>(exports, "useSharedMemory");
+  add<use_messages>(exports, "useMessages");
 }
 
 }  // namespace coll

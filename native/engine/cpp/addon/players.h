@@ -6,7 +6,7 @@
 
 namespace coll {
 
-// What plays the calls of a group of processes, and the connections that it takes over.
+// The executors of groups of processes, and the connections that they take over.
 void add_players(Napi::Object exports);
 
 }  // namespace coll

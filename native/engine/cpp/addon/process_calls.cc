@@ -66,18 +66,18 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
   return hold(info.Env(), made.release());
 }
 
-// playCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
-Napi::Value play_call(const Napi::CallbackInfo& info) {
+// executeCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
+Napi::Value execute_call(const Napi::CallbackInfo& info) {
   HeldCall& held_call = call_of(info[1]);
   Group& group = held<HeldGroup>(info[0]).group_for(held_call);
-  return status_of(info.Env(), group.play(held_call.call, Group::deadline_after(timeout_of(info[2])), std::chrono::milliseconds(500)));
+  return status_of(info.Env(), group.execute(held_call.call, Group::deadline_after(timeout_of(info[2])), std::chrono::milliseconds(500)));
 }
 
 // tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status
 Napi::Value try_call(const Napi::CallbackInfo& info) {
   const std::chrono::microseconds patience(integer_of(info[2], "patienceMicros", 0, INT_MAX - 1));
   const std::chrono::microseconds slice(integer_of(info[3], "sliceMicros", 0, INT_MAX - 1));
-  return status_of(info.Env(), held<HeldGroup>(info[0]).try_play(call_of(info[1]), patience, slice));
+  return status_of(info.Env(), held<HeldGroup>(info[0]).try_execute(call_of(info[1]), patience, slice));
 }
 
 // copiedBytes(group, call): number, in and out, where it is staged
@@ -120,7 +120,7 @@ Napi::Value results(const Napi::CallbackInfo& info) {
 void add_calls(Napi::Object exports) {
   add<make_message_program>(exports, "messageProgram");
   add<make_call>(exports, "call");
-  add<play_call>(exports, "playCall");
+  add<execute_call>(exports, "executeCall");
   add<try_call>(exports, "tryCall");
   add<copied_bytes>(exports, "copiedBytes");
   add<stage>(exports, "stage");

@@ -28,19 +28,19 @@ Group& HeldGroup::group() const {
   return *group_;
 }
 
-void HeldGroup::require_no_player() const {
-  if (transport_ != Transport::kNone) throw Error("this group plays already");
+void HeldGroup::require_no_executor() const {
+  if (transport_ != Transport::kNone) throw Error("this group already has an executor");
 }
 
-void HeldGroup::take(std::unique_ptr<Player> player, Transport transport) {
-  require_no_player();
-  group().take(std::move(player));
+void HeldGroup::take(std::unique_ptr<Executor> executor, Transport transport) {
+  require_no_executor();
+  group().take(std::move(executor));
   transport_ = transport;
 }
 
 void HeldGroup::require_own(HeldCall& held) const {
   const Offer& offer = held.call.offer;
-  if (transport_ == Transport::kNone) throw Error("this group does not play yet");
+  if (transport_ == Transport::kNone) throw Error("this group has no executor yet");
   const bool is_own = held.group == nullptr || held.group == this;
   if (!is_own || offer.rank != group().rank() || offer.program->ranks != size_) throw WrongArgument("call must be of this rank and group");
   if (transport_ == Transport::kMessages && !offer.messages) throw WrongArgument("call must have a program for messages in a group that sends them");
@@ -50,13 +50,13 @@ void HeldGroup::require_own(HeldCall& held) const {
 Group& HeldGroup::group_for(HeldCall& held) const {
   Group& group = this->group();
   require_own(held);
-  if (under_way_ > 0) throw Error("the group's thread plays");
-  if (!group.may_play(held.call)) throw WrongArgument("call must be the one that is under way");
+  if (under_way_ > 0) throw Error("the group's thread executes its calls");
+  if (!group.may_execute(held.call)) throw WrongArgument("call must be the one that is under way");
   return group;
 }
 
-Status HeldGroup::try_play(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice) {
-  const Status status = group_for(held).try_play(held.call, patience, slice);
+Status HeldGroup::try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice) {
+  const Status status = group_for(held).try_execute(held.call, patience, slice);
   begun_ = status == Status::kWaiting || status == Status::kSlice ? &held : nullptr;
   return status;
 }
@@ -67,7 +67,7 @@ bool HeldGroup::stage(HeldCall& held) {
   const auto is_before = [&](const HeldCall* other) { return other == &held || other->stage->is_read_by(held.call.offer); };
   if (std::any_of(staged_.begin(), staged_.end(), is_before)) return false;
   const bool is_under_way = std::exchange(begun_, nullptr) == &held;
-  // Nobody is going to play it.
+  // Nobody is going to execute it.
   if (!is_under_way && group().has_failed()) return true;
   try {
     auto stage = std::make_unique<Stage>(staging_, held.call.offer, held.losable, is_under_way);

@@ -13,12 +13,12 @@
 
 namespace coll {
 
-// How a group plays.
+// How the ranks of a group exchange data.
 enum class Transport { kNone, kMemory, kMessages };
 
 class HeldGroup;
 
-// A call as JavaScript holds it, with its place in staging while another thread plays it.
+// A call as JavaScript holds it, with its place in staging while another thread executes it.
 struct HeldCall {
   Call call;
   Losable losable;
@@ -39,13 +39,13 @@ class HeldGroup {
   Group& group() const;
   int size() const { return size_; }
   Staging& staging() { return *staging_; }
-  // What plays, once. Throws Error where the group has it already.
-  void take(std::unique_ptr<Player> player, Transport transport);
-  void require_no_player() const;
-  // The group, for a call that its thread plays next. Throws Error where another thread plays, or the call is of another group's.
+  // Sets the executor, once. Throws Error if there is one already.
+  void take(std::unique_ptr<Executor> executor, Transport transport);
+  void require_no_executor() const;
+  // The group, for a call that its thread executes next. Throws Error where another thread executes, or the call is of another group's.
   Group& group_for(HeldCall& held) const;
-  // Plays in the calling thread, with the limits of a player.
-  Status try_play(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice);
+  // Executes in the calling thread, with the limits of an executor.
+  Status try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice);
   // Readies a call for another thread: from now on JavaScript may do what it likes with its memory. False where that has to wait for the
   // end of a call before, of which this one takes the result, or which is the same.
   bool stage(HeldCall& held);

@@ -30,7 +30,7 @@ struct Fold {
 // need no more alignment than an element. Throws Error for the mean of bools.
 void fold(const Fold& fold, std::size_t begin, std::size_t count);
 
-// The parts of a fold, for schedules that are played round by round on accumulators.
+// The parts of a fold, for schedules that are executed round by round on accumulators.
 // into[i] = from[i] as the accumulator of `dtype` has it.
 void widen(DType dtype, void* into, const void* from, std::size_t count);
 // into[i] = the result for the accumulator from[i]: divided for a mean, rounded for half types.

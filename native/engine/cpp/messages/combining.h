@@ -7,7 +7,7 @@
 
 namespace coll {
 
-// The arithmetic of steps: the same bits as play() of the threads.
+// The arithmetic of steps: the same bits as execute() of the threads.
 class Combining {
  public:
   // Room for a program's steps.

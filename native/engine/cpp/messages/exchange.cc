@@ -56,12 +56,12 @@ Exchange::Outcome Exchange::advance() {
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
     if (received < 0) return lose(peer.rank, errno);
     moved_bytes_ += static_cast<std::size_t>(received);
-    has_moved = play_received() || received > 0 || has_moved;
+    has_moved = execute_received() || received > 0 || has_moved;
     if (in.disagrees()) return disagree(peer.rank);
     is_done = is_done && in.is_done();
   }
   if (!all_agree_ && all_agree()) all_agree_ = has_moved = true;
-  has_moved = play_local() || has_moved;
+  has_moved = execute_local() || has_moved;
   if (is_done && all_agree_ && local_ == program_->local.size()) return Outcome::kDone;
   return has_moved ? Outcome::kMoved : Outcome::kStuck;
 }
@@ -92,20 +92,20 @@ std::size_t Exchange::writable(const MessageStep& step) const {
   return count;
 }
 
-bool Exchange::play_received() {
+bool Exchange::execute_received() {
   bool has_moved = false;
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
-    for (const Peer& peer : program_->peers) goes_on = play_message(link_with(peer.rank).in) || goes_on;
+    for (const Peer& peer : program_->peers) goes_on = execute_message(link_with(peer.rank).in) || goes_on;
     has_moved = has_moved || goes_on;
   }
   return has_moved;
 }
 
-bool Exchange::play_message(Incoming& in) {
+bool Exchange::execute_message(Incoming& in) {
   if (!in.open()) return false;
   const MessageStep& step = program_->steps[in.step()];
-  if (step.operands.count > 1) return play_combination(in.step());
+  if (step.operands.count > 1) return execute_combination(in.step());
   const bool has_moved = in.copy(writable(step)) > 0;
   if (!values_.is_whole(step.value)) return has_moved;
   in.finish();
@@ -113,7 +113,7 @@ bool Exchange::play_message(Incoming& in) {
 }
 
 // As far as all operands have come.
-bool Exchange::play_combination(std::size_t index) {
+bool Exchange::execute_combination(std::size_t index) {
   const MessageStep& step = program_->steps[index];
   const std::size_t done = values_.ready(step.value);
   std::size_t end = writable(step);
@@ -162,7 +162,7 @@ void Exchange::combine(const MessageStep& step, std::size_t count) {
 }
 
 // A part of the steps that need no message.
-bool Exchange::play_local() {
+bool Exchange::execute_local() {
   std::size_t left = kLocalBytes;
   bool has_moved = false;
   while (local_ < program_->local.size() && left > 0) {

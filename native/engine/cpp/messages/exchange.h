@@ -62,10 +62,10 @@ class Exchange {
   Link& link_with(int rank) { return *links_[static_cast<std::size_t>(rank)]; }
   bool all_agree() const;
   std::size_t writable(const MessageStep& step) const;
-  bool play_received();
-  bool play_message(Incoming& in);
-  bool play_combination(std::size_t index);
-  bool play_local();
+  bool execute_received();
+  bool execute_message(Incoming& in);
+  bool execute_combination(std::size_t index);
+  bool execute_local();
   void combine(const MessageStep& step, std::size_t count);
   Outcome lose(int rank, int error);
   Outcome disagree(int rank);

@@ -106,7 +106,7 @@ void Gathering::finish(const Offer& offer, const Values& values) {
   places_.begins = offer.begins.data();
   places_.piece_count = pieces;
   scratch_.fit(*offer.program);
-  play(*offer.program, places_, 0, offer.length, scratch_);
+  execute(*offer.program, places_, 0, offer.length, scratch_);
 }
 
 }  // namespace coll

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../threads/offer.h"
-#include "../threads/play.h"
+#include "../threads/execute.h"
 #include "message_program.h"
 #include "values.h"
 
@@ -19,7 +19,7 @@ class Gathering {
   Gathering(int rank, int ranks, bool has_fewest_messages)
       : rank_(rank), ranks_(ranks), is_doubling_(has_fewest_messages && (ranks & (ranks - 1)) == 0) {}
 
-  // Whether an offer is played so. All ranks come to the same answer.
+  // Whether an offer is executed this way. All ranks come to the same answer.
   bool suits(const Offer& offer) const;
   // What is exchanged for it.
   std::shared_ptr<const MessageProgram> program_for(const Offer& offer);

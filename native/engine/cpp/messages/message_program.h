@@ -77,7 +77,7 @@ struct MessageProgram : Request {
 //   kind op dtype ranks root chunks rounds, then for each round
 //   number of steps, for each: its chunk, the rank, number of operands, their ranks.
 // A step either copies another rank's chunk, or combines the rank's own with others'; operands are in the order of arithmetic. What
-// no result depends on is left out. Throws Error for anything that is not a program whose every round can be played in any order
+// no result depends on is left out. Throws Error for anything that is not a program whose every round can be executed in any order
 // of its steps and ends with a result wherever one is due.
 MessageProgram parse_message_program(const std::int32_t* words, std::size_t count, int rank);
 

@@ -22,10 +22,10 @@ struct Answer {
   bool has_come() const { return begun > sequence; }
 };
 
-// The collectives that this rank has begun. Written by the thread that plays, and read by the monitor, for which that one does not stop: the
+// The collectives that this rank has begun. Written by the executing thread, and read by the monitor, for which that thread does not stop: the
 // words of a state are written over when so many others have begun since, which whoever has read one of them finds in the count.
 //
-// begin() and leave_after() may miss each other, so that nobody is told of a leaver. Who plays has to ask is_forsaken() while it waits.
+// begin() and leave_after() may miss each other, so that nobody is told of a leaver. The executing thread has to call is_forsaken() while it waits.
 class Calls {
  public:
   // Counts the next collective; false where it is one in which a rank that has left does not take part.

@@ -39,7 +39,7 @@ Group::Deadline Group::deadline_after(microseconds timeout) {
   return Clock::now() + timeout;
 }
 
-Status Group::try_play(Call& call, microseconds patience, microseconds slice) {
+Status Group::try_execute(Call& call, microseconds patience, microseconds slice) {
   if (has_failed()) return end(Status::kFailed);
   if (has_disagreed_) return Status::kDisagreed;
   if (!is_under_way_) {
@@ -50,8 +50,8 @@ Status Group::try_play(Call& call, microseconds patience, microseconds slice) {
     is_under_way_ = true;
     under_way_id_ = call.offer.id;
   }
-  Status status = play_or_fail(call, patience, slice);
-  if (status == Status::kDone && player_->came_last() && monitor_.catch_up()) status = Status::kFailed;
+  Status status = execute_or_fail(call, patience, slice);
+  if (status == Status::kDone && executor_->came_last() && monitor_.catch_up()) status = Status::kFailed;
   if (status == Status::kWaiting && calls_.is_forsaken()) {
     monitor_.fail_for_leaver();
     status = Status::kFailed;
@@ -61,9 +61,9 @@ Status Group::try_play(Call& call, microseconds patience, microseconds slice) {
 }
 
 // What is lacking here, such as memory, ends the group: nobody can go on from somewhere within a collective.
-Status Group::play_or_fail(Call& call, microseconds patience, microseconds slice) {
+Status Group::execute_or_fail(Call& call, microseconds patience, microseconds slice) {
   try {
-    return player_->play(call.offer, patience, slice);
+    return executor_->execute(call.offer, patience, slice);
   } catch (const std::bad_alloc&) {
     monitor_.fail_here("has no memory to go on");
   } catch (const std::exception& error) {
@@ -72,11 +72,11 @@ Status Group::play_or_fail(Call& call, microseconds patience, microseconds slice
   return Status::kFailed;
 }
 
-Status Group::play(Call& call, Deadline deadline, std::optional<microseconds> longest) {
+Status Group::execute(Call& call, Deadline deadline, std::optional<microseconds> longest) {
   Deadline pause;
   Clock::time_point asked{};
   // A call that is over at once needs no clock.
-  Status status = deadline ? Status::kWaiting : try_play(call, kLook, kLook);
+  Status status = deadline ? Status::kWaiting : try_execute(call, kLook, kLook);
   while (true) {
     if (status == Status::kDone) return status;
     if (status == Status::kFailed) return find_failure(call);
@@ -93,12 +93,12 @@ Status Group::play(Call& call, Deadline deadline, std::optional<microseconds> lo
       }
     }
     const microseconds patience = patience_until(deadline, now);
-    status = try_play(call, patience, patience);
+    status = try_execute(call, patience, patience);
   }
 }
 
 Status Group::end(Status status) {
-  if (is_under_way_ && status != Status::kDone) player_->abandon();
+  if (is_under_way_ && status != Status::kDone) executor_->abandon();
   if (is_under_way_) calls_.end();
   is_under_way_ = false;
   return status;

@@ -18,7 +18,7 @@ struct Call {
   State state{};
 };
 
-// One member of a group of processes: what plays, and what watches over the others. All but the monitor's part is used by one thread at a time.
+// One member of a group of processes: its executor, and the monitor that watches over the others. All but the monitor's part is used by one thread at a time.
 class Group {
  public:
   using Deadline = std::optional<Clock::time_point>;
@@ -26,19 +26,19 @@ class Group {
   static Deadline deadline_after(std::chrono::microseconds timeout);
 
   explicit Group(Watch watch);
-  // What plays; it gets `failure_word` and tells `monitor` whose data connections end.
-  void take(std::unique_ptr<Player> player) { player_ = std::move(player); }
+  // Sets the executor, which polls `failure_word` and reports to `monitor` whose data connections end.
+  void take(std::unique_ptr<Executor> executor) { executor_ = std::move(executor); }
   int rank() const { return rank_; }
   const FailureWord& failure_word() const { return word_; }
   Monitor& monitor() { return monitor_; }
 
-  // Whether try_play() takes this call: in the midst of a collective only the one that this began with. Not while another thread plays.
-  bool may_play(const Call& call) const { return !is_under_way_ || has_failed() || call.offer.id == under_way_id_; }
-  // Begins a collective or goes on with it, with the limits of a player.
-  Status try_play(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
+  // Whether try_execute() takes this call: in the midst of a collective only the one that this began with. Not while another thread executes.
+  bool may_execute(const Call& call) const { return !is_under_way_ || has_failed() || call.offer.id == under_way_id_; }
+  // Begins a collective or goes on with it, with the limits of an executor.
+  Status try_execute(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
   // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or for about `longest`, in kWaiting. After kDisagreed and kExpired the group
   // has to be ended by `fail` of the monitor, and this to be called again.
-  Status play(Call& call, Deadline deadline, std::optional<std::chrono::microseconds> longest = std::nullopt);
+  Status execute(Call& call, Deadline deadline, std::optional<std::chrono::microseconds> longest = std::nullopt);
 
   bool has_failed() const { return word_.load(std::memory_order_relaxed) != 0; }
   std::uint64_t sequence() { return calls_.current(); }
@@ -49,7 +49,7 @@ class Group {
   const std::vector<std::optional<State>>& states() const { return states_; }
 
  private:
-  Status play_or_fail(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
+  Status execute_or_fail(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
   Status end(Status status);
   Status settle();
   Status disagree(const Call& call);
@@ -61,10 +61,10 @@ class Group {
   FailureWord word_{0};
   Calls calls_;
   Monitor monitor_;
-  std::unique_ptr<Player> player_;
+  std::unique_ptr<Executor> executor_;
   bool is_under_way_ = false;
   std::uint64_t under_way_id_ = 0;
-  // A player that has told so has lost its place.
+  // The executor has reported it, and cannot go on with the collective.
   bool has_disagreed_ = false;
   std::vector<int> missing_;
   std::vector<std::optional<State>> states_;

@@ -32,9 +32,9 @@ std::vector<Runner::Result> Runner::take_results() {
 }
 
 // What is lacking here ends the group, not the process.
-Status Runner::play(const Job& job) {
+Status Runner::execute(const Job& job) {
   try {
-    return group_.play(*job.call, Group::deadline_after(job.timeout));
+    return group_.execute(*job.call, Group::deadline_after(job.timeout));
   } catch (const std::exception& error) {
     group_.monitor().fail_here(std::string("cannot go on: ") + error.what());
     return Status::kFailed;
@@ -49,7 +49,7 @@ void Runner::run() {
     const Job job = jobs_.front();
     jobs_.pop_front();
     lock.unlock();
-    const Status status = play(job);
+    const Status status = execute(job);
     lock.lock();
     results_.push_back({job.id, status});
     if (results_.size() == 1) wake_();

@@ -13,7 +13,7 @@
 
 namespace coll {
 
-// Plays the calls of a group one after the other, in a thread that begins with the first of them.
+// Executes the calls of a group one after the other, in a thread that begins with the first of them.
 class Runner {
  public:
   struct Job {
@@ -38,7 +38,7 @@ class Runner {
 
  private:
   void run();
-  Status play(const Job& job);
+  Status execute(const Job& job);
 
   Group& group_;
   const std::function<void()> wake_;

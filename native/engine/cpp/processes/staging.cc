@@ -8,7 +8,7 @@
 #include "../error.h"
 #include "../kernels/fold.h"
 #include "../threads/board.h"
-#include "../threads/play.h"
+#include "../threads/execute.h"
 
 namespace coll {
 namespace {

@@ -18,7 +18,7 @@ struct Losable {
   std::vector<bool> outputs;
 };
 
-// Memory in which calls are played in place of what their owner may take away meanwhile. It is that of the group, which the others see,
+// Memory in which calls are executed in place of what their owner may take away meanwhile. It is that of the group, which the others see,
 // as long as there is room; otherwise memory of this process. What is given back is kept for the next ones. For one thread.
 class Staging {
  public:
@@ -28,7 +28,7 @@ class Staging {
   // Whether it is memory of the group, which nobody can take away.
   bool is_shared(const void* address, std::size_t bytes) const { return shared_ && shared_->has(address, bytes); }
 
-  // What is copied, in and out, where such a call is played here.
+  // Number of bytes copied, in and out, if the call is executed here.
   std::size_t copied_bytes(const Offer& offer, const Losable& losable) const;
 
   // At the begin of a cache line; throws std::bad_alloc.
@@ -51,7 +51,7 @@ class Staging {
   std::vector<Block> kept_;
 };
 
-// A call that is played in staging: until this ends, the offer's losable memory is there. Inputs are copied when this begins, outputs when
+// A call that is executed in staging: until this ends, the offer's losable memory is there. Inputs are copied when this begins, outputs when
 // they are delivered, both by the thread of their owner.
 class Stage {
  public:

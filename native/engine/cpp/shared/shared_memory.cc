@@ -12,7 +12,7 @@ constexpr std::size_t kPage = 4096;
 
 constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Others look at a rank's seat before it is ready to play, and at the rest only once it has announced something.
+// Others look at a rank's seat before that rank can execute anything, and at the rest only once it has announced something.
 static_assert(sizeof(SharedSeat) + (std::size_t{64} << 10) <= Segment::kReadyBytes);
 
 std::size_t seat_begin() { return Segment::first_free(); }

@@ -124,18 +124,18 @@ void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankM
   places_.may_stream = !collects_;
 }
 
-void SlotWork::play(std::size_t block, std::uint32_t turn) {
+void SlotWork::execute(std::size_t block, std::uint32_t turn) {
   if (program_->has_share_out()) {
     // Of an all-to-all one strip from each rank.
-    for (int index = rank_; index < blocks_->strips(); index += ranks_) play_range(block, index, blocks_->strip(block, index), turn);
+    for (int index = rank_; index < blocks_->strips(); index += ranks_) execute_range(block, index, blocks_->strip(block, index), turn);
     return;
   }
-  if (!program_->moves()) return play_range(block, 0, blocks_->share(block, rank_), turn);
+  if (!program_->moves()) return execute_range(block, 0, blocks_->share(block, rank_), turn);
   if (!program_->writes(rank_)) return;
-  for (int index = 0; index < blocks_->strips(); ++index) play_range(block, index, blocks_->strip(block, index), turn);
+  for (int index = 0; index < blocks_->strips(); ++index) execute_range(block, index, blocks_->strip(block, index), turn);
 }
 
-void SlotWork::play_range(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
+void SlotWork::execute_range(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
   if (range.begin >= range.end) return;
   point_to_slots(block, strip, range, turn - 1);
   if (collects_) point_to_results(block, range, turn - 1);
@@ -144,7 +144,7 @@ void SlotWork::play_range(std::size_t block, int strip, const Range& range, std:
     const bool is_written = program_->writes(rank) && (rank == rank_ || !is_alone());
     places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), is_written ? memory.outputs.data() : nullptr};
   }
-  coll::play(*program_, places_, range.begin, range.end, scratch_);
+  coll::execute(*program_, places_, range.begin, range.end, scratch_);
 }
 
 void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn) {

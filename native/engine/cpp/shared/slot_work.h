@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../kernels/fold.h"
-#include "../threads/play.h"
+#include "../threads/execute.h"
 #include "blocks.h"
 #include "seat.h"
 #include "shared_memory.h"
@@ -24,7 +24,7 @@ struct RankMemory {
 
 // What a rank does with the blocks of a collective of which something is not in an arena. A block takes three turns:
 //
-//     fill: input -> own slot    |    play: everyone's share -> its results, into everyone's slots    |    collect: own slot -> output
+//     fill: input -> own slot    |    execute: everyone's share -> its results, into everyone's slots    |    collect: own slot -> output
 //
 // so that a rank is at three blocks in a turn. What is written in a turn is read in the next one, and written over in the one after that.
 // Results take the place of the inputs that they are made of: lines then travel between cores with something in them both ways.
@@ -38,13 +38,13 @@ class SlotWork {
   void begin(const Offer& offer, const Blocks& blocks, std::vector<RankMemory>& ranks);
   // Turns that a block takes after the one in which it was filled.
   std::size_t turns_of_block() const { return collects_ ? 2 : 1; }
-  void play(std::size_t block, std::uint32_t turn);
+  void execute(std::size_t block, std::uint32_t turn);
   void collect(std::size_t block, std::uint32_t turn);
 
  private:
   // Whether each rank writes its own outputs only.
   bool is_alone() const { return program_->moves() || program_->kind == Kind::kReduceScatter; }
-  void play_range(std::size_t block, int strip, const Range& range, std::uint32_t turn);
+  void execute_range(std::size_t block, int strip, const Range& range, std::uint32_t turn);
   void point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn);
   void point_to_results(std::size_t block, const Range& range, std::uint32_t turn);
   std::byte* input_slot(int rank, std::uint32_t turn) const;

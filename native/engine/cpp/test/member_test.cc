@@ -53,7 +53,7 @@ std::shared_ptr<const Program> sum_of(int ranks) {
 // Comes back until it is over, as the callers in JavaScript do.
 Status finish(Member& member, Offer& offer, bool may_block) {
   for (Wait wait = may_block ? Wait::kBlocking : Wait::kBrief;;) {
-    const Status status = member.play(offer, wait);
+    const Status status = member.execute(offer, wait);
     if (status != Status::kWaiting && status != Status::kNotify && status != Status::kSlice) return status;
     if (!may_block) wait = Wait::kPatient;
   }
@@ -105,7 +105,7 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
     Offer offer = offer_of(program, values, values);
     int slices = 1;
     for (Status status = Status::kWaiting; status != Status::kDone;) {
-      status = member->play(offer, Wait::kBrief);
+      status = member->execute(offer, Wait::kBrief);
       slices += status == Status::kSlice ? 1 : 0;
     }
     EXPECT_EQ(slices, 3);
@@ -139,7 +139,7 @@ TEST(Member, HasArrivedOnceItIsAnnounced) {
     const auto waiting = table.join(1, 1);
     Floats own(4, 1);
     Offer offer = offer_of(program, own, own);
-    EXPECT_EQ(waiting->play(offer, Wait::kBrief), Status::kWaiting);
+    EXPECT_EQ(waiting->execute(offer, Wait::kBrief), Status::kWaiting);
     std::thread other([&] {
       const auto member = table.join(0, 1);
       Floats values(4, 1);
@@ -159,8 +159,8 @@ TEST(Member, LeavesUntilTheOthersCome) {
   Floats values(1000, 1);
   const auto member = table.join(0, 2);
   Offer offer = offer_of(program, values, values);
-  for (int look = 0; look < 5; ++look) EXPECT_EQ(member->play(offer, Wait::kBrief), Status::kWaiting);
-  EXPECT_EQ(member->play(offer, Wait::kBlocking), Status::kWaiting);
+  for (int look = 0; look < 5; ++look) EXPECT_EQ(member->execute(offer, Wait::kBrief), Status::kWaiting);
+  EXPECT_EQ(member->execute(offer, Wait::kBlocking), Status::kWaiting);
   EXPECT_TRUE(member->is_missing(1));
   on_threads(1, [&](int) {
     std::thread late([&] {
@@ -183,11 +183,11 @@ TEST(Member, AsksToWakeAnEventLoopThatWaitsForIt) {
     Floats values(length, 1);
     Offer offer = offer_of(program, values, values);
     const auto member = table.join(0, 2);
-    EXPECT_EQ(member->play(offer, Wait::kBlocking), Status::kNotify);
-    EXPECT_EQ(member->play(offer, Wait::kBrief), Status::kWaiting);
+    EXPECT_EQ(member->execute(offer, Wait::kBlocking), Status::kNotify);
+    EXPECT_EQ(member->execute(offer, Wait::kBrief), Status::kWaiting);
     table.count_sleeper(0, -1);
     table.fail();
-    EXPECT_EQ(member->play(offer, Wait::kBlocking), Status::kFailed);
+    EXPECT_EQ(member->execute(offer, Wait::kBlocking), Status::kFailed);
     table = Table(2);
   }
 }

@@ -3,11 +3,11 @@
 #include "message_schedules.h"
 #include "messages/message_program.h"
 #include "threads/offer.h"
-#include "threads/play.h"
+#include "threads/execute.h"
 
 namespace coll::test {
 
-// What every rank hands in and gets, and what play() says that it should get.
+// What every rank hands in and gets, and what execute() says that it should get.
 struct Case {
   Case(const Schedule& schedule, std::size_t length, std::vector<std::size_t> starts, bool in_place, std::mt19937& random, bool gathers = false)
       : can_gather(gathers), begins(std::move(starts)) {
@@ -23,7 +23,7 @@ struct Case {
       for (std::byte& byte : input) byte = static_cast<std::byte>(random() & 0x3f);
     }
     expected.assign(ranks, std::vector<std::byte>(out));
-    play_all(program, length);
+    execute_all(program, length);
     is_in_place = in_place && in == out && in_size == out_size && schedule.kind != Kind::kAllToAll;
     outputs.assign(ranks, std::vector<std::byte>(out));
     for (int rank = 0; rank < schedule.ranks; ++rank) {
@@ -31,7 +31,7 @@ struct Case {
     }
   }
 
-  void play_all(const Program& program, std::size_t length) {
+  void execute_all(const Program& program, std::size_t length) {
     std::vector<const std::byte*> sources;
     std::vector<std::byte*> targets;
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
@@ -45,7 +45,7 @@ struct Case {
     places.piece_count = 1;
     Scratch scratch;
     scratch.fit(program);
-    play(program, places, 0, length, scratch);
+    execute(program, places, 0, length, scratch);
   }
 
   Offer offer_of(const Schedule& schedule, int rank, std::size_t length) {

@@ -25,7 +25,7 @@ struct Lonely {
     std::tie(own, socket) = socket_pair();
     std::vector<std::unique_ptr<Channel>> channels(2);
     channels[1] = std::make_unique<TcpChannel>(std::vector{own});
-    player = std::make_unique<MessagePlayer>(std::move(channels), 0, 2, LocalRank{0, 2, 2}, false, 7, failure, [this](int rank, int error) {
+    executor = std::make_unique<MessageExecutor>(std::move(channels), 0, 2, LocalRank{0, 2, 2}, false, 7, failure, [this](int rank, int error) {
       lost = rank;
       lost_to = error;
     });
@@ -51,7 +51,7 @@ struct Lonely {
   FailureWord failure{0};
   int lost = -1;
   int lost_to = -1;
-  std::unique_ptr<MessagePlayer> player;
+  std::unique_ptr<MessageExecutor> executor;
 };
 
 struct TwoRanks {
@@ -68,18 +68,18 @@ MessageHeader header_of(std::uint32_t generation, std::uint64_t sequence, std::u
   return header;
 }
 
-// What comes of a header ahead of a message, in a player that must not touch the output.
+// What comes of a header ahead of a message, in an executor that must not touch the output.
 void expect_header_to(const MessageHeader& header, Status status, int lost, int lost_to) {
   Lonely rank;
   TwoRanks two;
   rank.say(&header, sizeof header);
   const std::vector<std::byte> payload(3000, std::byte{1});
   rank.say(payload.data(), payload.size());
-  EXPECT_EQ(play_to_end(*rank.player, two.data.offers[0]), status);
+  EXPECT_EQ(execute_to_end(*rank.executor, two.data.offers[0]), status);
   EXPECT_EQ(rank.lost, lost);
   EXPECT_EQ(rank.lost_to, lost_to);
   EXPECT_EQ(two.data.outputs[0], std::vector<std::byte>(two.data.outputs[0].size()));
-  EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
+  EXPECT_EQ(rank.executor->execute(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
 }
 
 TEST(MessageFaults, FindsRanksThatAreAtSomethingElseBeforeItTouchesTheOutput) { expect_header_to(header_of(7, 1, 43), Status::kDisagreed, -1, -1); }
@@ -100,8 +100,8 @@ TEST(MessageFaults, TellsEveryRankOfADisagreement) {
     Case data(schedule, 3006, {0}, false, random, true);
     data.offers[2].fingerprint = 43;
     MessageGroup group(3, Transport::kSocketPair);
-    group.run([&](int rank, MessagePlayer& player) {
-      EXPECT_EQ(play_to_end(player, data.offers[static_cast<std::size_t>(rank)]), Status::kDisagreed) << static_cast<int>(kind) << ' ' << rank;
+    group.run([&](int rank, MessageExecutor& executor) {
+      EXPECT_EQ(execute_to_end(executor, data.offers[static_cast<std::size_t>(rank)]), Status::kDisagreed) << static_cast<int>(kind) << ' ' << rank;
     });
     for (const std::vector<std::byte>& output : data.outputs) EXPECT_EQ(output, std::vector<std::byte>(output.size()));
   }
@@ -115,17 +115,17 @@ TEST(MessageFaults, FindsADisagreementInWhatCameEarly) {
   Case second(schedule, 4, {0}, false, random, true);
   second.offers[2].fingerprint = 43;
   MessageGroup group(3, Transport::kSocketPair);
-  const auto play = [&](int rank, Case& data, std::chrono::microseconds patience) {
-    return group.players[static_cast<std::size_t>(rank)]->play(data.offers[static_cast<std::size_t>(rank)], patience);
+  const auto execute = [&](int rank, Case& data, std::chrono::microseconds patience) {
+    return group.executors[static_cast<std::size_t>(rank)]->execute(data.offers[static_cast<std::size_t>(rank)], patience);
   };
-  EXPECT_EQ(play(0, first, 1ms), Status::kWaiting);
-  EXPECT_EQ(play(1, first, 1ms), Status::kWaiting);
-  EXPECT_EQ(play(2, first, 60s), Status::kDone);
-  EXPECT_EQ(play(2, second, 1ms), Status::kWaiting);
-  EXPECT_EQ(play(0, first, 60s), Status::kDone);
-  EXPECT_EQ(play(1, first, 60s), Status::kDone);
-  EXPECT_EQ(play(1, second, 60s), Status::kDisagreed);
-  EXPECT_EQ(play(0, second, 60s), Status::kDisagreed);
+  EXPECT_EQ(execute(0, first, 1ms), Status::kWaiting);
+  EXPECT_EQ(execute(1, first, 1ms), Status::kWaiting);
+  EXPECT_EQ(execute(2, first, 60s), Status::kDone);
+  EXPECT_EQ(execute(2, second, 1ms), Status::kWaiting);
+  EXPECT_EQ(execute(0, first, 60s), Status::kDone);
+  EXPECT_EQ(execute(1, first, 60s), Status::kDone);
+  EXPECT_EQ(execute(1, second, 60s), Status::kDisagreed);
+  EXPECT_EQ(execute(0, second, 60s), Status::kDisagreed);
   EXPECT_EQ(second.outputs[0], std::vector<std::byte>(second.outputs[0].size()));
 }
 
@@ -134,26 +134,26 @@ TEST(MessageFaults, EndsForNobodyBeforeAllHaveCome) {
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {1}}}}};
   Case data(schedule, 10, {0}, false, random);
   MessageGroup group(3, Transport::kSocketPair);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[1]->play(data.offers[1], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.executors[0]->execute(data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.executors[1]->execute(data.offers[1], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.executors[0]->execute(data.offers[0], 1ms), Status::kWaiting);
   EXPECT_EQ(data.outputs[1], std::vector<std::byte>(10));
-  EXPECT_EQ(group.players[2]->play(data.offers[2], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 60s), Status::kDone);
-  EXPECT_EQ(group.players[1]->play(data.offers[1], 60s), Status::kDone);
-  EXPECT_EQ(group.players[2]->play(data.offers[2], 60s), Status::kDone);
+  EXPECT_EQ(group.executors[2]->execute(data.offers[2], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.executors[0]->execute(data.offers[0], 60s), Status::kDone);
+  EXPECT_EQ(group.executors[1]->execute(data.offers[1], 60s), Status::kDone);
+  EXPECT_EQ(group.executors[2]->execute(data.offers[2], 60s), Status::kDone);
   EXPECT_EQ(data.first_wrong(), -1);
 }
 
 TEST(MessageFaults, TellsWhoIsLost) {
   Lonely rank;
   TwoRanks two;
-  EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_EQ(rank.executor->execute(two.data.offers[0], 1ms), Status::kWaiting);
   rank.hang_up();
-  EXPECT_EQ(rank.player->play(two.data.offers[0], 60s), Status::kFailed);
+  EXPECT_EQ(rank.executor->execute(two.data.offers[0], 60s), Status::kFailed);
   EXPECT_EQ(rank.lost, 1);
-  rank.player->abandon();
-  EXPECT_EQ(rank.player->play(two.data.offers[0], 1ms), Status::kFailed);
+  rank.executor->abandon();
+  EXPECT_EQ(rank.executor->execute(two.data.offers[0], 1ms), Status::kFailed);
 }
 
 TEST(MessageFaults, TellsThatAStreamEndedWithinAMessage) {
@@ -163,7 +163,7 @@ TEST(MessageFaults, TellsThatAStreamEndedWithinAMessage) {
   rank.say(&header, sizeof header);
   rank.say(&header, 7);
   shutdown(rank.socket, SHUT_WR);
-  EXPECT_EQ(play_to_end(*rank.player, two.data.offers[0]), Status::kFailed);
+  EXPECT_EQ(execute_to_end(*rank.executor, two.data.offers[0]), Status::kFailed);
   EXPECT_EQ(rank.lost, 1);
   EXPECT_EQ(rank.lost_to, 0);
 }
@@ -171,9 +171,9 @@ TEST(MessageFaults, TellsThatAStreamEndedWithinAMessage) {
 TEST(MessageFaults, FinishesWithAPeerThatLeavesWhenItIsDone) {
   MessageGroup group(2, Transport::kSocketPair);
   TwoRanks two;
-  group.run([&](int rank, MessagePlayer& player) {
-    EXPECT_EQ(play_to_end(player, two.data.offers[static_cast<std::size_t>(rank)]), Status::kDone);
-    if (rank == 1) group.players[1].reset();
+  group.run([&](int rank, MessageExecutor& executor) {
+    EXPECT_EQ(execute_to_end(executor, two.data.offers[static_cast<std::size_t>(rank)]), Status::kDone);
+    if (rank == 1) group.executors[1].reset();
   });
   EXPECT_EQ(two.data.first_wrong(), -1);
   EXPECT_TRUE(group.losses[0].empty());
@@ -185,12 +185,12 @@ TEST(MessageFaults, FinishesWithAPeerThatHasLeftBeforeItsMessageIsUsed) {
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {0}}}}};
   Case data(schedule, 10, {0}, false, random);
   MessageGroup group(3, Transport::kSocketPair);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[1]->play(data.offers[1], 1ms), Status::kWaiting);
-  EXPECT_EQ(group.players[2]->play(data.offers[2], 60s), Status::kDone);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], 60s), Status::kDone);
-  group.players[0].reset();
-  EXPECT_EQ(group.players[1]->play(data.offers[1], 60s), Status::kDone);
+  EXPECT_EQ(group.executors[0]->execute(data.offers[0], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.executors[1]->execute(data.offers[1], 1ms), Status::kWaiting);
+  EXPECT_EQ(group.executors[2]->execute(data.offers[2], 60s), Status::kDone);
+  EXPECT_EQ(group.executors[0]->execute(data.offers[0], 60s), Status::kDone);
+  group.executors[0].reset();
+  EXPECT_EQ(group.executors[1]->execute(data.offers[1], 60s), Status::kDone);
   EXPECT_EQ(data.first_wrong(), -1);
   EXPECT_TRUE(group.losses[1].empty());
 }
@@ -209,10 +209,10 @@ TEST(MessageFaults, LeavesNoByteOfItsLastMessageUnread) {
       rank.say(stream.data(), stream.size());
       const std::byte padding[4]{};
       if (is_late) {
-        EXPECT_EQ(rank.player->play(data.offers[0], 1ms), Status::kWaiting) << "the padding has not come";
+        EXPECT_EQ(rank.executor->execute(data.offers[0], 1ms), Status::kWaiting) << "the padding has not come";
       }
       rank.say(padding, sizeof padding);
-      EXPECT_EQ(play_to_end(*rank.player, data.offers[0]), Status::kDone);
+      EXPECT_EQ(execute_to_end(*rank.executor, data.offers[0]), Status::kDone);
       EXPECT_EQ(data.outputs[0], data.inputs[1]);
       EXPECT_EQ(rank.unread(), 0u) << length << ' ' << is_late;
     }
@@ -228,7 +228,7 @@ TEST(MessageFaults, LosesAPeerThatEndsWithinThePadding) {
   rank.say(data.inputs[1].data(), data.inputs[1].size());
   rank.say("", 1);
   shutdown(rank.socket, SHUT_WR);
-  EXPECT_EQ(play_to_end(*rank.player, data.offers[0]), Status::kFailed);
+  EXPECT_EQ(execute_to_end(*rank.executor, data.offers[0]), Status::kFailed);
   EXPECT_EQ(rank.lost, 1);
 }
 
@@ -241,10 +241,10 @@ TEST(MessageFaults, FailsSoonAfterTheGroupDoes) {
       group.failure.store(1);
     });
     const auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(group.players[0]->play(two.data.offers[0], 60s), Status::kFailed);
+    EXPECT_EQ(group.executors[0]->execute(two.data.offers[0], 60s), Status::kFailed);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
     failing.join();
-    EXPECT_EQ(group.players[1]->play(two.data.offers[1], 60s), Status::kFailed);
+    EXPECT_EQ(group.executors[1]->execute(two.data.offers[1], 60s), Status::kFailed);
   }
 }
 
@@ -260,7 +260,7 @@ TEST(MessageFaults, SleepsWhileItWaits) {
     MessageGroup group(2, transport);
     TwoRanks two;
     const auto before = used();
-    EXPECT_EQ(group.players[0]->play(two.data.offers[0], 300ms), Status::kWaiting);
+    EXPECT_EQ(group.executors[0]->execute(two.data.offers[0], 300ms), Status::kWaiting);
     EXPECT_LT(used() - before, 150ms);
   }
 }
@@ -274,25 +274,25 @@ TEST(MessageFaults, NoticesThatAProcessIsKilled) {
   ASSERT_GE(child, 0);
   FailureWord failure{0};
   int lost = -1;
-  const auto player_of = [&](int rank, int socket) {
+  const auto executor_of = [&](int rank, int socket) {
     std::vector<std::unique_ptr<Channel>> channels(2);
     channels[static_cast<std::size_t>(1 - rank)] = std::make_unique<TcpChannel>(std::vector{socket});
-    return MessagePlayer(std::move(channels), rank, 2, {rank, 2, 2}, false, 7, failure, [&](int gone, int) { lost = gone; });
+    return MessageExecutor(std::move(channels), rank, 2, {rank, 2, 2}, false, 7, failure, [&](int gone, int) { lost = gone; });
   };
   if (child == 0) {
     close(own);
-    MessagePlayer player = player_of(1, other);
+    MessageExecutor executor = executor_of(1, other);
     while (true) {
-      if (player.play(data.offers[1], 1s) != Status::kWaiting && player.play(data.offers[1], 1s) == Status::kFailed) _exit(1);
+      if (executor.execute(data.offers[1], 1s) != Status::kWaiting && executor.execute(data.offers[1], 1s) == Status::kFailed) _exit(1);
     }
   }
   close(other);
-  MessagePlayer player = player_of(0, own);
-  for (int played = 0; played < 3; ++played) ASSERT_EQ(play_to_end(player, data.offers[0]), Status::kDone);
-  EXPECT_EQ(player.play(data.offers[0], 0us), Status::kWaiting);
+  MessageExecutor executor = executor_of(0, own);
+  for (int executed = 0; executed < 3; ++executed) ASSERT_EQ(execute_to_end(executor, data.offers[0]), Status::kDone);
+  EXPECT_EQ(executor.execute(data.offers[0], 0us), Status::kWaiting);
   kill(child, SIGKILL);
   Status status = Status::kDone;
-  while (status == Status::kDone || status == Status::kWaiting) status = player.play(data.offers[0], 1s);
+  while (status == Status::kDone || status == Status::kWaiting) status = executor.execute(data.offers[0], 1s);
   EXPECT_EQ(status, Status::kFailed);
   EXPECT_EQ(lost, 1);
   int how = 0;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "error.h"
-#include "messages/message_player.h"
+#include "messages/message_executor.h"
 #include "messages/ring_channel.h"
 #include "messages/tcp_channel.h"
 
@@ -78,7 +78,7 @@ class MessageGroup {
     losses.resize(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<int>& own = losses[static_cast<std::size_t>(rank)];
-      players.push_back(std::make_unique<MessagePlayer>(std::move(channels[static_cast<std::size_t>(rank)]), rank, ranks, LocalRank{rank, ranks, cores}, all_share_cores, 7, failure,
+      executors.push_back(std::make_unique<MessageExecutor>(std::move(channels[static_cast<std::size_t>(rank)]), rank, ranks, LocalRank{rank, ranks, cores}, all_share_cores, 7, failure,
                                                         [&own](int lost, int) { own.push_back(lost); }));
     }
   }
@@ -87,12 +87,12 @@ class MessageGroup {
   template <class Part>
   void run(Part part) {
     std::vector<std::thread> threads;
-    for (std::size_t rank = 0; rank < players.size(); ++rank) threads.emplace_back([&, rank] { part(static_cast<int>(rank), *players[rank]); });
+    for (std::size_t rank = 0; rank < executors.size(); ++rank) threads.emplace_back([&, rank] { part(static_cast<int>(rank), *executors[rank]); });
     for (std::thread& thread : threads) thread.join();
   }
 
   FailureWord failure{0};
-  std::vector<std::unique_ptr<MessagePlayer>> players;
+  std::vector<std::unique_ptr<MessageExecutor>> executors;
   std::vector<std::vector<int>> losses;  // whom each rank was told to be lost
 
  private:
@@ -122,9 +122,9 @@ class MessageGroup {
   std::vector<std::unique_ptr<SharedLines>> memories_;
 };
 
-inline Status play_to_end(MessagePlayer& player, Offer& offer) {
+inline Status execute_to_end(MessageExecutor& executor, Offer& offer) {
   for (int calls = 0; calls < 12000; ++calls) {
-    const Status status = player.play(offer, std::chrono::milliseconds(10));
+    const Status status = executor.execute(offer, std::chrono::milliseconds(10));
     if (status != Status::kWaiting) return status;
   }
   return Status::kWaiting;

@@ -53,7 +53,7 @@ struct Wrong {
   Words words;
 };
 
-TEST(MessageProgram, RefusesWhatCannotBePlayed) {
+TEST(MessageProgram, RefusesWhatCannotBeExecuted) {
   // An all-reduce of float32 among two ranks in one chunk is {0, 0, 2, 2, 0, 1, 2, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0}.
   const std::vector<Wrong> wrong = {
       {"nothing", {}},
@@ -104,10 +104,10 @@ TEST(MessageProgram, RefusesOrAcceptsRandomWordsButNeverCrashes) {
   }
 }
 
-// A changed program is refused, or else all ranks play it to its end, within their memory: the address sanitizer watches.
-TEST(MessageProgram, CanBePlayedWhenItIsAccepted) {
+// A changed program is refused, or else all ranks execute it to its end, within their memory: the address sanitizer watches.
+TEST(MessageProgram, CanBeExecutedWhenItIsAccepted) {
   std::mt19937 random(3);
-  int played = 0;
+  int executed = 0;
   for (int round = 0; round < 3000; ++round) {
     const Kind kind = static_cast<Kind>(random() % kKindCount);
     const int ranks = 1 + static_cast<int>(random() % 4);
@@ -126,13 +126,13 @@ TEST(MessageProgram, CanBePlayedWhenItIsAccepted) {
     Case data(schedule, length, {0}, random() % 2 == 0, random);
     MessageGroup group(ranks, Transport::kSocketPair);
     for (int rank = 0; rank < ranks; ++rank) data.offers[static_cast<std::size_t>(rank)].messages = parts[static_cast<std::size_t>(rank)];
-    group.run([&](int rank, MessagePlayer& player) {
-      EXPECT_EQ(play_to_end(player, data.offers[static_cast<std::size_t>(rank)]), Status::kDone) << round;
+    group.run([&](int rank, MessageExecutor& executor) {
+      EXPECT_EQ(execute_to_end(executor, data.offers[static_cast<std::size_t>(rank)]), Status::kDone) << round;
     });
-    ++played;
+    ++executed;
     if (HasFailure()) return;
   }
-  EXPECT_GT(played, 500);
+  EXPECT_GT(executed, 500);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ inline Words message_words(const Schedule& schedule) {
   return words;
 }
 
-// The same for play(), whose steps are those of a chunk after those of another.
+// The same for execute(), whose steps are those of a chunk after those of another.
 inline Words program_words(const Schedule& schedule) {
   Words words = head(schedule.kind, schedule.op, schedule.dtype, schedule.ranks, schedule.root, schedule.chunks);
   for (int chunk = 0; chunk < schedule.chunks; ++chunk) {

@@ -61,7 +61,7 @@ TEST(Calls, KnowsThatALeaverIsWaitedForInVain) {
 TEST(Calls, NeverAnswersWithPartsOfTwo) {
   Calls calls;
   std::atomic<bool> is_over{false};
-  std::thread player([&] {
+  std::thread executor([&] {
     for (std::uint64_t number = 0; !is_over; ++number) {
       calls.begin(state_of(number));
       calls.end();
@@ -77,7 +77,7 @@ TEST(Calls, NeverAnswersWithPartsOfTwo) {
     }
   }
   is_over = true;
-  player.join();
+  executor.join();
   EXPECT_EQ(wrong, 0u);
 }
 

@@ -18,17 +18,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A double of a player: its ranks meet on counters in this process, and move nothing.
+// A double of an executor: its ranks meet on counters in this process, and move nothing.
 struct Meetings {
   explicit Meetings(int size) : arrived(static_cast<std::size_t>(size)) {}
   std::vector<std::atomic<int>> arrived;
 };
 
-class MeetingPlayer : public Player {
+class MeetingExecutor : public Executor {
  public:
-  MeetingPlayer(Meetings& meetings, int rank, const FailureWord& failure) : meetings_(meetings), rank_(rank), failure_(failure) {}
+  MeetingExecutor(Meetings& meetings, int rank, const FailureWord& failure) : meetings_(meetings), rank_(rank), failure_(failure) {}
 
-  Status play(Offer&, std::chrono::microseconds patience, std::chrono::microseconds) override {
+  Status execute(Offer&, std::chrono::microseconds patience, std::chrono::microseconds) override {
     if (!is_under_way_) own().fetch_add(1);
     is_under_way_ = true;
     const auto until = Clock::now() + patience;
@@ -83,24 +83,24 @@ class ProcessGroup : public testing::Test {
     }
     for (int rank = 0; rank < size; ++rank) {
       groups_.push_back(std::make_unique<Group>(watches[static_cast<std::size_t>(rank)]));
-      groups_.back()->take(std::make_unique<MeetingPlayer>(*meetings_, rank, groups_.back()->failure_word()));
+      groups_.back()->take(std::make_unique<MeetingExecutor>(*meetings_, rank, groups_.back()->failure_word()));
     }
   }
 
   Group& group(int rank) { return *groups_[static_cast<std::size_t>(rank)]; }
 
   // What becomes of a call on ranks `from` to the last one, in threads of their own.
-  std::vector<Status> play(int from, Group::Deadline deadline = std::nullopt) {
+  std::vector<Status> execute(int from, Group::Deadline deadline = std::nullopt) {
     std::vector<Status> statuses(groups_.size(), Status::kDone);
     std::vector<std::thread> threads;
     for (std::size_t rank = static_cast<std::size_t>(from); rank < groups_.size(); ++rank) {
       threads.emplace_back([&, rank] {
         Call call{};
         call.state[4] = states_.empty() ? 0 : states_[rank];
-        statuses[rank] = groups_[rank]->play(call, deadline);
+        statuses[rank] = groups_[rank]->execute(call, deadline);
         if (statuses[rank] == Status::kDone || statuses[rank] == Status::kFailed) return;
         groups_[rank]->monitor().fail({FailureKind::kDeadline, static_cast<int>(rank), "too late on " + std::to_string(rank)});
-        EXPECT_EQ(groups_[rank]->play(call, std::nullopt), Status::kFailed);
+        EXPECT_EQ(groups_[rank]->execute(call, std::nullopt), Status::kFailed);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -112,10 +112,10 @@ class ProcessGroup : public testing::Test {
   std::vector<double> states_;
 };
 
-TEST_F(ProcessGroup, PlaysOneCallAfterTheOther) {
+TEST_F(ProcessGroup, ExecutesOneCallAfterTheOther) {
   open(3);
   for (int i = 0; i < 100; ++i) {
-    for (const Status status : play(0)) EXPECT_EQ(status, Status::kDone);
+    for (const Status status : execute(0)) EXPECT_EQ(status, Status::kDone);
   }
   EXPECT_EQ(group(1).sequence(), 100u);
 }
@@ -140,7 +140,7 @@ TEST_F(ProcessGroup, AllRaiseTheSameFailureThoughTheyFindOutDifferentOnes) {
 
 TEST_F(ProcessGroup, NamesWhoNeverCame) {
   open(3);
-  const auto statuses = play(1, Clock::now() + milliseconds(2000));
+  const auto statuses = execute(1, Clock::now() + milliseconds(2000));
   const bool has_expired = statuses[1] == Status::kExpired || statuses[2] == Status::kExpired;
   EXPECT_TRUE(has_expired);
   const int rank = statuses[1] == Status::kExpired ? 1 : 2;
@@ -152,7 +152,7 @@ TEST_F(ProcessGroup, FindsOutWhoAsksForSomethingElse) {
   open(3);
   states_ = {4, 4, 5};
   // Not all come, so that only the monitors can tell.
-  const auto statuses = play(1);
+  const auto statuses = execute(1);
   const bool has_disagreed = statuses[1] == Status::kDisagreed || statuses[2] == Status::kDisagreed;
   EXPECT_TRUE(has_disagreed);
   const int rank = statuses[1] == Status::kDisagreed ? 1 : 2;
@@ -174,10 +174,10 @@ TEST_F(ProcessGroup, MissesWhoIsGoneAtOnce) {
     std::vector<Status> found(3, Status::kDone);
     std::thread other([&] {
       Call call{};
-      found[2] = groups_[2]->play(call, std::nullopt);
+      found[2] = groups_[2]->execute(call, std::nullopt);
     });
     Call call{};
-    found[1] = groups_[1]->play(call, std::nullopt);
+    found[1] = groups_[1]->execute(call, std::nullopt);
     other.join();
     return found;
   }();
@@ -332,28 +332,28 @@ TEST_F(ProcessGroup, ExpectsTcpToGoOnAMomentAfterACut) {
 
 TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
   open(2);
-  play(0);
+  execute(0);
   group(0).monitor().leave();
-  const auto statuses = play(1);
+  const auto statuses = execute(1);
   EXPECT_EQ(statuses[1], Status::kFailed);
   const Failure failure = group(1).monitor().settled_failure();
   EXPECT_EQ(failure.kind, FailureKind::kClosed);
   EXPECT_EQ(failure.text, "rank 0 on here has left the group");
 }
 
-// A double of a player that finds all it needs.
-class LastPlayer : public Player {
+// A double of an executor that finds all it needs.
+class LastExecutor : public Executor {
  public:
-  Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
+  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
   void abandon() override {}
   bool came_last() const override { return true; }
 };
 
-// A double of a player that has what it needs from the others, but is not done before it may.
-class SlowPlayer : public Player {
+// A double of an executor that has what it needs from the others, but is not done before it may.
+class SlowExecutor : public Executor {
  public:
-  SlowPlayer(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
-  Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override {
+  SlowExecutor(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
+  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override {
     if (failure_.load() != 0) return Status::kFailed;
     return may_end_ ? Status::kDone : Status::kWaiting;
   }
@@ -367,34 +367,34 @@ class SlowPlayer : public Player {
 TEST_F(ProcessGroup, LetsMembersFinishWhatAMemberTookPartInThatFails) {
   open(2);
   std::atomic<bool> may_end{false};
-  group(0).take(std::make_unique<LastPlayer>());
-  group(1).take(std::make_unique<SlowPlayer>(may_end, group(1).failure_word()));
+  group(0).take(std::make_unique<LastExecutor>());
+  group(1).take(std::make_unique<SlowExecutor>(may_end, group(1).failure_word()));
   Call calls[2]{};
-  EXPECT_EQ(group(1).try_play(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
-  EXPECT_EQ(group(0).play(calls[0], std::nullopt), Status::kDone);
+  EXPECT_EQ(group(1).try_execute(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
+  EXPECT_EQ(group(0).execute(calls[0], std::nullopt), Status::kDone);
   group(0).monitor().fail({FailureKind::kFailed, 0, "of the caller"});
   // An answer comes after what was told before.
   group(1).monitor().ask(0);
   while (!group(1).monitor().answers(milliseconds(100))[0]) continue;
   EXPECT_FALSE(group(1).has_failed());
   may_end = true;
-  EXPECT_EQ(group(1).play(calls[1], std::nullopt), Status::kDone);
+  EXPECT_EQ(group(1).execute(calls[1], std::nullopt), Status::kDone);
   may_end = false;
-  EXPECT_EQ(group(1).play(calls[1], std::nullopt), Status::kFailed);
+  EXPECT_EQ(group(1).execute(calls[1], std::nullopt), Status::kFailed);
   EXPECT_EQ(group(1).monitor().settled_failure().text, "of the caller");
 }
 
 TEST_F(ProcessGroup, TellsWhyAMemberEndedThatFailedBefore) {
   open(2);
   std::atomic<bool> may_end{false};
-  group(0).take(std::make_unique<LastPlayer>());
-  group(1).take(std::make_unique<SlowPlayer>(may_end, group(1).failure_word()));
+  group(0).take(std::make_unique<LastExecutor>());
+  group(1).take(std::make_unique<SlowExecutor>(may_end, group(1).failure_word()));
   Call calls[2]{};
-  EXPECT_EQ(group(1).try_play(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
-  EXPECT_EQ(group(0).play(calls[0], std::nullopt), Status::kDone);
+  EXPECT_EQ(group(1).try_execute(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
+  EXPECT_EQ(group(0).execute(calls[0], std::nullopt), Status::kDone);
   group(0).monitor().fail({FailureKind::kFailed, 0, "of the caller"});
   groups_[0].reset();
-  EXPECT_EQ(group(1).play(calls[1], std::nullopt), Status::kFailed);
+  EXPECT_EQ(group(1).execute(calls[1], std::nullopt), Status::kFailed);
   EXPECT_EQ(group(1).monitor().settled_failure().text, "of the caller");
 }
 
@@ -402,36 +402,36 @@ TEST_F(ProcessGroup, HearsOfAFailureBeforeACallThatNeedsNobodyEnds) {
   for (int round = 0; round < 100; ++round) {
     groups_.clear();
     open(3);
-    group(0).take(std::make_unique<LastPlayer>());
+    group(0).take(std::make_unique<LastExecutor>());
     Call call{};
-    ASSERT_EQ(group(0).play(call, std::nullopt), Status::kDone);
+    ASSERT_EQ(group(0).execute(call, std::nullopt), Status::kDone);
     group(2).monitor().fail({FailureKind::kDeadline, 2, "too late"});
     // The others take a moment to hear of it.
-    ASSERT_EQ(group(0).play(call, std::nullopt), Status::kFailed);
+    ASSERT_EQ(group(0).execute(call, std::nullopt), Status::kFailed);
     EXPECT_EQ(group(0).monitor().settled_failure().text, "too late");
   }
 }
 
-// A double of a player that lacks memory.
-class PoorPlayer : public Player {
+// A double of an executor that lacks memory.
+class PoorExecutor : public Executor {
  public:
-  Status play(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { throw std::bad_alloc(); }
+  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { throw std::bad_alloc(); }
   void abandon() override {}
 };
 
 TEST_F(ProcessGroup, FailsForAllWhereOneLacksMemory) {
   open(2);
-  group(0).take(std::make_unique<PoorPlayer>());
-  for (const Status status : play(0)) EXPECT_EQ(status, Status::kFailed);
+  group(0).take(std::make_unique<PoorExecutor>());
+  for (const Status status : execute(0)) EXPECT_EQ(status, Status::kFailed);
   EXPECT_EQ(group(1).monitor().settled_failure().text, "rank 0 on here has no memory to go on");
 }
 
 TEST_F(ProcessGroup, ComesBackAfterAPause) {
   open(2);
   Call call{};
-  EXPECT_EQ(group(1).play(call, std::nullopt, milliseconds(30)), Status::kWaiting);
+  EXPECT_EQ(group(1).execute(call, std::nullopt, milliseconds(30)), Status::kWaiting);
   const auto begin = Clock::now();
-  EXPECT_EQ(group(1).play(call, begin + milliseconds(30), milliseconds(5000)), Status::kExpired);
+  EXPECT_EQ(group(1).execute(call, begin + milliseconds(30), milliseconds(5000)), Status::kExpired);
 }
 
 TEST_F(ProcessGroup, MissesWhoSaysWhatNobodyUnderstands) {

@@ -82,7 +82,7 @@ struct Wrong {
   Words words;
 };
 
-TEST(Program, RefusesWhatCannotBePlayed) {
+TEST(Program, RefusesWhatCannotBeExecuted) {
   const std::vector<Wrong> wrong = {
       {"nothing", {}},
       {"a kind that is none", {8, 0, 2, 1, 0, 1, 1, 1, 0}},

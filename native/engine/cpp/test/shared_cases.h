@@ -9,7 +9,7 @@
 
 #include "programs.h"
 #include "threads/offer.h"
-#include "threads/play.h"
+#include "threads/execute.h"
 
 // Collectives for tests, which all ranks draw alike.
 namespace coll::test {
@@ -88,7 +88,7 @@ inline std::vector<std::byte> expected(const SharedCase& it, int rank) {
   places.piece_count = 1;
   Scratch scratch;
   scratch.fit(*it.program);
-  play(*it.program, places, 0, it.length(), scratch);
+  execute(*it.program, places, 0, it.length(), scratch);
   return output;
 }
 

@@ -11,7 +11,7 @@ namespace coll::test {
 namespace {
 
 // All-reduces of sizes that take every way, again and again, until the group has failed.
-bool play_until_failure(SharedRank& self) {
+bool execute_until_failure(SharedRank& self) {
   std::mt19937 random(13);
   std::vector<float> ordinary(300'000, 1);
   std::byte* const shared = self.memory->allocate(ordinary.size() * sizeof(float));
@@ -28,8 +28,8 @@ bool play_until_failure(SharedRank& self) {
     offer.fingerprint = offer.length;
     const Status status = self.finish(offer);
     if (status == Status::kFailed) {
-      self.player->abandon();
-      return self.player->play(offer, std::chrono::seconds(1)) == Status::kFailed;
+      self.executor->abandon();
+      return self.executor->execute(offer, std::chrono::seconds(1)) == Status::kFailed;
     }
     if (status != Status::kDone) return false;
     self.notices.words[self.rank] = call;
@@ -47,7 +47,7 @@ TEST_P(SharedFailure, OfAKilledRankEndsTheOthers) {
   const int signal = GetParam();
   for (int round = 0; round < (is_short() ? 4 : 12); ++round) {
     SharedNotices notices;
-    const std::vector<pid_t> children = fork_ranks(*notices, 3, 2, play_until_failure);
+    const std::vector<pid_t> children = fork_ranks(*notices, 3, 2, execute_until_failure);
     await_calls(*notices, 1, 20 + round * 7);
     usleep(static_cast<unsigned>(round * 37));
     kill(children[1], signal);
@@ -79,11 +79,11 @@ TEST(SharedFailure, IsAwaitedByWhoComesLater) {
       offer.begins = {0, length};
       std::byte* const bytes = reinterpret_cast<std::byte*>(values.data());
       offer.buffers = {{bytes}, {bytes}};
-      if (self.rank > 0 && self.player->play(offer, std::chrono::milliseconds(1)) != Status::kWaiting) return false;
-      if (self.rank > 0) self.player->abandon();
+      if (self.rank > 0 && self.executor->execute(offer, std::chrono::milliseconds(1)) != Status::kWaiting) return false;
+      if (self.rank > 0) self.executor->abandon();
       self.notices.meet(self.ranks);
-      if (self.rank == 0 && self.player->play(offer, std::chrono::milliseconds(10)) != Status::kWaiting) return false;
-      if (self.rank == 0) self.player->abandon();
+      if (self.rank == 0 && self.executor->execute(offer, std::chrono::milliseconds(10)) != Status::kWaiting) return false;
+      if (self.rank == 0) self.executor->abandon();
       self.notices.meet(self.ranks);
     }
     return true;
@@ -94,7 +94,7 @@ TEST(SharedFailure, IsAwaitedByWhoComesLater) {
 TEST(SharedFailure, IsNoticedByWhoSleeps) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
-    if (self.rank == 0) return play_until_failure(self);
+    if (self.rank == 0) return execute_until_failure(self);
     // Never comes.
     while (self.notices.failure == 0) std::this_thread::yield();
     return true;

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "shared/shared_player.h"
+#include "shared/shared_executor.h"
 #include "test_grid.h"
 
 // Groups of ranks that share memory, for tests.
@@ -34,17 +34,17 @@ struct Notices {
   }
 };
 
-// One rank, ready to play.
+// One rank with its executor.
 struct SharedRank {
   int rank;
   int ranks;
   Notices& notices;
   std::shared_ptr<SharedMemory> memory;
-  std::unique_ptr<SharedPlayer> player;
+  std::unique_ptr<SharedExecutor> executor;
 
   Status finish(Offer& offer) {
     for (;;) {
-      const Status status = player->play(offer, std::chrono::milliseconds(100));
+      const Status status = executor->execute(offer, std::chrono::milliseconds(100));
       if (status != Status::kWaiting) return status;
     }
   }
@@ -53,8 +53,8 @@ struct SharedRank {
 inline SharedRank join(Notices& notices, int rank, std::vector<std::shared_ptr<Segment>> segments, int cores) {
   const int ranks = static_cast<int>(segments.size());
   auto memory = std::make_shared<SharedMemory>(rank, std::move(segments));
-  auto player = std::make_unique<SharedPlayer>(memory, rank, ranks, LocalRank{rank, ranks, cores}, notices.failure);
-  return {rank, ranks, notices, std::move(memory), std::move(player)};
+  auto executor = std::make_unique<SharedExecutor>(memory, rank, ranks, LocalRank{rank, ranks, cores}, notices.failure);
+  return {rank, ranks, notices, std::move(memory), std::move(executor)};
 }
 
 class SharedNotices {

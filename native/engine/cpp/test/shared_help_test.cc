@@ -34,7 +34,7 @@ struct Part {
     offer.fingerprint = length;
   }
   // As long as others need no more than one look.
-  Status play(microseconds slice = kLongestSlice) { return self.player->play(offer, microseconds(0), slice); }
+  Status execute(microseconds slice = kLongestSlice) { return self.executor->execute(offer, microseconds(0), slice); }
   bool is_right() const {
     const std::vector<std::byte> right = expected(sum, self.rank);
     return std::equal(right.begin(), right.end(), values);
@@ -63,17 +63,17 @@ TEST(SharedHelp, IsThereForWhoWaitsForTheCore) {
   on_one_core(3, [](std::vector<SharedRank>& ranks) {
     Part first[] = {{ranks[0], 9'000}, {ranks[1], 9'000}, {ranks[2], 9'000}};
     Part second[] = {{ranks[0], 8'000}, {ranks[1], 8'000}, {ranks[2], 8'000}};
-    EXPECT_EQ(first[0].play(), Status::kWaiting);
-    EXPECT_EQ(first[1].play(), Status::kWaiting);
-    EXPECT_EQ(first[2].play(), Status::kDone);
+    EXPECT_EQ(first[0].execute(), Status::kWaiting);
+    EXPECT_EQ(first[1].execute(), Status::kWaiting);
+    EXPECT_EQ(first[2].execute(), Status::kDone);
     // And has announced the next one before the others are back.
-    EXPECT_EQ(second[2].play(), Status::kWaiting);
-    EXPECT_EQ(first[1].play(), Status::kDone);
-    EXPECT_EQ(second[1].play(), Status::kWaiting);
-    EXPECT_EQ(first[0].play(), Status::kDone);
-    EXPECT_EQ(second[0].play(), Status::kDone);
-    EXPECT_EQ(second[1].play(), Status::kDone);
-    EXPECT_EQ(second[2].play(), Status::kDone);
+    EXPECT_EQ(second[2].execute(), Status::kWaiting);
+    EXPECT_EQ(first[1].execute(), Status::kDone);
+    EXPECT_EQ(second[1].execute(), Status::kWaiting);
+    EXPECT_EQ(first[0].execute(), Status::kDone);
+    EXPECT_EQ(second[0].execute(), Status::kDone);
+    EXPECT_EQ(second[1].execute(), Status::kDone);
+    EXPECT_EQ(second[2].execute(), Status::kDone);
     for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(first[rank].is_right() && second[rank].is_right()) << rank;
   });
 }
@@ -84,14 +84,14 @@ constexpr std::size_t kLargeLength = 1'500'000;
 TEST(SharedHelp, AnswersForUnitsOfWhoWaitsForTheCore) {
   on_one_core(3, [](std::vector<SharedRank>& ranks) {
     Part parts[] = {{ranks[0], kLargeLength}, {ranks[1], kLargeLength}, {ranks[2], kLargeLength}};
-    EXPECT_EQ(parts[0].play(), Status::kWaiting);
-    EXPECT_EQ(parts[1].play(), Status::kWaiting);
-    EXPECT_EQ(parts[2].play(microseconds(0)), Status::kSlice);
-    EXPECT_EQ(parts[0].play(), Status::kWaiting);
-    EXPECT_EQ(parts[1].play(), Status::kWaiting);
-    EXPECT_EQ(parts[2].play(), Status::kDone);
-    EXPECT_EQ(parts[1].play(), Status::kDone);
-    EXPECT_EQ(parts[0].play(), Status::kDone);
+    EXPECT_EQ(parts[0].execute(), Status::kWaiting);
+    EXPECT_EQ(parts[1].execute(), Status::kWaiting);
+    EXPECT_EQ(parts[2].execute(microseconds(0)), Status::kSlice);
+    EXPECT_EQ(parts[0].execute(), Status::kWaiting);
+    EXPECT_EQ(parts[1].execute(), Status::kWaiting);
+    EXPECT_EQ(parts[2].execute(), Status::kDone);
+    EXPECT_EQ(parts[1].execute(), Status::kDone);
+    EXPECT_EQ(parts[0].execute(), Status::kDone);
     for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(parts[rank].is_right()) << rank;
   });
 }
@@ -100,9 +100,9 @@ TEST(SharedHelp, LeavesNothingToTheNextCollective) {
   on_one_core(2, [](std::vector<SharedRank>& ranks) {
     for (const std::size_t length : {2 * kLargeLength, std::size_t{9'000}, 3 * kLargeLength, 2 * kLargeLength + 1}) {
       Part parts[] = {{ranks[0], length}, {ranks[1], length}};
-      EXPECT_EQ(parts[0].play(), Status::kWaiting);
-      EXPECT_EQ(parts[1].play(), Status::kDone);
-      EXPECT_EQ(parts[0].play(), Status::kDone);
+      EXPECT_EQ(parts[0].execute(), Status::kWaiting);
+      EXPECT_EQ(parts[1].execute(), Status::kDone);
+      EXPECT_EQ(parts[0].execute(), Status::kDone);
       for (const Part& part : parts) EXPECT_TRUE(part.is_right()) << length;
     }
   });
@@ -112,9 +112,9 @@ TEST(SharedHelp, IsNotThereForWhoAsksForSomethingElse) {
   on_one_core(2, [](std::vector<SharedRank>& ranks) {
     Part one(ranks[0], 9'000);
     Part other(ranks[1], 8'000);
-    EXPECT_EQ(one.play(), Status::kWaiting);
-    EXPECT_EQ(other.play(), Status::kDisagreed);
-    EXPECT_EQ(one.play(), Status::kDisagreed);
+    EXPECT_EQ(one.execute(), Status::kWaiting);
+    EXPECT_EQ(other.execute(), Status::kDisagreed);
+    EXPECT_EQ(one.execute(), Status::kDisagreed);
   });
 }
 

@@ -18,7 +18,7 @@ Controller::Controller(int ranks, int most_cores)
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
-std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
+std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   const Offer& first = *offers[0];
   program_ = first.program.get();
   const bool is_shared = is_one_result(offers, ranks_);
@@ -32,21 +32,21 @@ std::size_t Controller::play(const Offer* const* offers, std::size_t begin) {
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(kSliceBytes / bytes_of_all, std::size_t{1}));
   if ((end - begin) * bytes_of_all < kTaskBytes) {
-    coll::play(*program_, places_, begin, end, scratch_[0]);
+    coll::execute(*program_, places_, begin, end, scratch_[0]);
     return end;
   }
   begin_ = begin;
   // Whole cache lines, so that no two threads write one.
   const std::size_t unit = std::max(kTaskUnitBytes / bytes_of_all / 64 * 64, std::size_t{64});
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
-    static_cast<Controller*>(self)->play_range(worker, from, to);
+    static_cast<Controller*>(self)->execute_range(worker, from, to);
   };
   pool_.run({work, this, end - begin, unit});
   return end;
 }
 
-void Controller::play_range(int worker, std::size_t begin, std::size_t end) {
-  coll::play(*program_, places_, begin_ + begin, begin_ + end, scratch_[static_cast<std::size_t>(worker)]);
+void Controller::execute_range(int worker, std::size_t begin, std::size_t end) {
+  coll::execute(*program_, places_, begin_ + begin, begin_ + end, scratch_[static_cast<std::size_t>(worker)]);
 }
 
 }  // namespace coll

@@ -6,7 +6,7 @@
 
 #include "thread_pool.h"
 #include "offer.h"
-#include "play.h"
+#include "execute.h"
 
 namespace coll {
 
@@ -17,12 +17,12 @@ class Controller {
   Controller(int ranks, int most_cores);
 
   int ranks() const { return ranks_; }
-  // Plays the part of a collective that begins at element `begin`, about a millisecond of work, and returns where it ended. The offers
+  // Executes the part of a collective that begins at element `begin`, about a millisecond of work, and returns where it ended. The offers
   // are those of all ranks, in rank order, and were found to have no clash.
-  std::size_t play(const Offer* const* offers, std::size_t begin);
+  std::size_t execute(const Offer* const* offers, std::size_t begin);
 
  private:
-  void play_range(int worker, std::size_t begin, std::size_t end);
+  void execute_range(int worker, std::size_t begin, std::size_t end);
 
   const int ranks_;
   const Program* program_ = nullptr;

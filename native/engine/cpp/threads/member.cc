@@ -25,12 +25,12 @@ Member::Member(Board& board, Control control, int rank, int ranks, int most_core
   places_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
-bool Member::may_play(const Offer& offer) const {
+bool Member::may_execute(const Offer& offer) const {
   if (is_under_way_) return offer.id == offer_id_;
-  return (offer.player == nullptr || offer.player == this) && offer.rank == rank_ && offer.program->ranks == ranks_;
+  return (offer.executor == nullptr || offer.executor == this) && offer.rank == rank_ && offer.program->ranks == ranks_;
 }
 
-Status Member::play(Offer& offer, Wait wait) {
+Status Member::execute(Offer& offer, Wait wait) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     scratch_.fit(*offer.program);
@@ -38,18 +38,18 @@ Status Member::play(Offer& offer, Wait wait) {
     is_under_way_ = true;
     offer_id_ = offer.id;
     // Others may be reading beside it.
-    if (offer.player != this) offer.player = this;
+    if (offer.executor != this) offer.executor = this;
     begin();
   }
-  const Status status = is_small(offer) ? play_small(offer, wait) : play_slices(offer, wait);
+  const Status status = is_small(offer) ? execute_small(offer, wait) : execute_slices(offer, wait);
   is_under_way_ = status == Status::kWaiting || status == Status::kNotify || status == Status::kSlice;
   return status;
 }
 
-Status Member::play_slices(Offer& offer, Wait wait) {
+Status Member::execute_slices(Offer& offer, Wait wait) {
   const Shares shares(offer);
   for (;;) {
-    const Status status = play_slice(offer, shares, wait);
+    const Status status = execute_slice(offer, shares, wait);
     if (status != Status::kDone || ++slice_ == shares.slices()) return status;
     begin();
     if (wait != Wait::kBlocking) return Status::kSlice;
@@ -102,7 +102,7 @@ void Member::write(Announcement& own, const Offer& offer) {
 }
 
 // Nobody reads a small input where it is, so that this meeting needs no second half.
-Status Member::play_small(Offer& offer, Wait wait) {
+Status Member::execute_small(Offer& offer, Wait wait) {
   if (!is_announced_) {
     // Whoever fails the group for what is announced has seen all arrive: those who wait for that know that it is about this meeting.
     control_.arrived->store(static_cast<std::int32_t>(meeting_), std::memory_order_release);
@@ -125,7 +125,7 @@ Status Member::play_small(Offer& offer, Wait wait) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = 1;
-  coll::play(*offer.program, places_, 0, offer.length, scratch_);
+  coll::execute(*offer.program, places_, 0, offer.length, scratch_);
   claim_next(offer.input_bytes());
   return Status::kDone;
 }
@@ -147,7 +147,7 @@ void Member::claim_next(std::size_t said_bytes) {
   if (likely > 0) claim(payload + likely - 1);
 }
 
-Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
+Status Member::execute_slice(Offer& offer, const Shares& shares, Wait wait) {
   if (!arrive()) return Status::kNotify;
   if (!is_announced_) announce(offer);
   do {
@@ -168,21 +168,21 @@ Status Member::play_slice(Offer& offer, const Shares& shares, Wait wait) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = offer.piece_count();
-  if (!clash_) play_shares(offer, shares);
+  if (!clash_) execute_shares(offer, shares);
   waiter_.publish(seat(rank_).done, meeting_);
   claim_next(0);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
 }
 
-void Member::play_shares(Offer& offer, const Shares& shares) {
+void Member::execute_shares(Offer& offer, const Shares& shares) {
   const Range own = shares.share(slice_, rank_);
   claim_outputs(offer, own);
   const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken; };
   const std::byte* const begin = shares.exceed_cache() ? offer.input_at(own.begin) : nullptr;
   offer.direction.choose(begin);
   shares.for_each_range(slice_, rank_, offer.direction.is_from_end(), taken, [&](const Range& range) {
-    coll::play(*offer.program, places_, range.begin, range.end, scratch_);
+    coll::execute(*offer.program, places_, range.begin, range.end, scratch_);
   });
   offer.direction.leave(begin);
 }

@@ -7,7 +7,7 @@
 
 #include "board.h"
 #include "offer.h"
-#include "play.h"
+#include "execute.h"
 #include "shares.h"
 #include "waiter.h"
 
@@ -39,7 +39,7 @@ struct Control {
 
 // A rank of a group. The ranks meet for every collective, or for every slice of a large one:
 //
-//     announce -> all have announced -> start -> play one's share -> done -> all are done
+//     announce -> all have announced -> start -> execute one's share -> done -> all are done
 //
 // Memory of others is touched only between start and the last done, and a rank goes back to its caller only before it has
 // started or after all are done: so whoever owns memory is inside this call as long as it is in use, and cannot free it.
@@ -53,10 +53,10 @@ class Member {
   Member(Board& board, Control control, int rank, int ranks, int most_cores);
 
   int ranks() const { return ranks_; }
-  // Whether play() takes this offer: one of this rank and, in the midst of a collective, the one that this began with.
-  bool may_play(const Offer& offer) const;
+  // Whether execute() takes this offer: one of this rank and, in the midst of a collective, the one that this began with.
+  bool may_execute(const Offer& offer) const;
   // Goes on with a collective, or begins one. While the result is kWaiting, kNotify or kSlice, the same offer comes again.
-  Status play(Offer& offer, Wait wait);
+  Status execute(Offer& offer, Wait wait);
 
   // Forgets the collective under way; the group has failed.
   void abandon() { is_under_way_ = false; }
@@ -76,12 +76,12 @@ class Member {
   bool arrive();
   void announce(const Offer& offer);
   void write(Announcement& own, const Offer& offer);
-  Status play_small(Offer& offer, Wait wait);
+  Status execute_small(Offer& offer, Wait wait);
   void fetch_inputs(std::size_t bytes) const;
   void claim_next(std::size_t said_bytes);
-  Status play_slices(Offer& offer, Wait wait);
-  Status play_slice(Offer& offer, const Shares& shares, Wait wait);
-  void play_shares(Offer& offer, const Shares& shares);
+  Status execute_slices(Offer& offer, Wait wait);
+  Status execute_slice(Offer& offer, const Shares& shares, Wait wait);
+  void execute_shares(Offer& offer, const Shares& shares);
   void claim_outputs(const Offer& offer, const Range& range);
   bool await_announcements(const Patience& patience);
   void await_all_done();

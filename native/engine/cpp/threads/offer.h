@@ -18,7 +18,7 @@ struct Buffers {
   std::vector<std::byte*> outputs;
 };
 
-// What a rank brings to a collective. What others see of it does not change any more, and what it points at is alive while it is played.
+// What a rank brings to a collective. What others see of it does not change any more, and what it points at is alive while it is executed.
 struct Offer {
   std::shared_ptr<const Program> program;
   // The same for ranks that send each other messages; null where nobody does.
@@ -40,8 +40,8 @@ struct Offer {
   std::vector<const Offer*> others;
   // Of this offer's calls; for its own rank only.
   Direction direction;
-  // Whoever plays it, as no other can go on with it; for its own rank only.
-  const void* player = nullptr;
+  // Whoever executes it, as no other can go on with it; for its own rank only.
+  const void* executor = nullptr;
 
   std::size_t piece_count() const { return begins.size() - 1; }
   std::size_t input_bytes() const;

@@ -44,7 +44,7 @@ struct Program : Request {
 //   kind op dtype ranks root chunks, then for each chunk
 //   1, length of the chain, its ranks                                   or
 //   0, number of steps, for each: the rank, number of operands, their ranks.
-// Throws Error for anything that is not a program whose every step can be played.
+// Throws Error for anything that is not a program whose every step can be executed.
 Program parse_program(const std::int32_t* words, std::size_t count);
 
 }  // namespace coll

@@ -1,4 +1,4 @@
-#include "threads/play.h"
+#include "threads/execute.h"
 
 #include <gtest/gtest.h>
 
@@ -53,13 +53,13 @@ void fill(Memory& memory, unsigned seed) {
   }
 }
 
-void play_all(const Program& program, Memory& memory) {
+void execute_all(const Program& program, Memory& memory) {
   Scratch scratch;
   scratch.fit(program);
-  play(program, memory.places, 0, memory.places.length(), scratch);
+  execute(program, memory.places, 0, memory.places.length(), scratch);
 }
 
-TEST(Play, GivesStepsAndChainsTheSameBits) {
+TEST(Execute, GivesStepsAndChainsTheSameBits) {
   for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64, DType::kInt8, DType::kUint64}) {
     for (const Op op : {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProduct}) {
       for (const int ranks : {1, 2, 3, 5, 9}) {
@@ -70,8 +70,8 @@ TEST(Play, GivesStepsAndChainsTheSameBits) {
           Memory other(stepped, length, {0}, false);
           fill(one, 7);
           fill(other, 7);
-          play_all(chained, one);
-          play_all(stepped, other);
+          execute_all(chained, one);
+          execute_all(stepped, other);
           EXPECT_EQ(one.outputs, other.outputs) << static_cast<int>(dtype) << ' ' << static_cast<int>(op) << ' ' << ranks << ' ' << length;
         }
       }
@@ -79,72 +79,72 @@ TEST(Play, GivesStepsAndChainsTheSameBits) {
   }
 }
 
-TEST(Play, TreatsPiecesAsOneBuffer) {
+TEST(Execute, TreatsPiecesAsOneBuffer) {
   const Program program = parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3));
   Memory whole(program, 1000, {0}, false);
   Memory pieces(program, 1000, {0, 1, 1, 400, 999}, false);
   fill(whole, 3);
   fill(pieces, 3);
-  play_all(program, whole);
-  play_all(program, pieces);
+  execute_all(program, whole);
+  execute_all(program, pieces);
   EXPECT_EQ(whole.outputs, pieces.outputs);
 }
 
-TEST(Play, MakesOneResultOfAnyRanges) {
+TEST(Execute, MakesOneResultOfAnyRanges) {
   const Program program = parse(steps(Op::kSum, DType::kFloat32, 4));
   Memory whole(program, 777, {0, 300}, true);
   Memory parts(program, 777, {0, 300}, true);
   fill(whole, 5);
   fill(parts, 5);
-  play_all(program, whole);
+  execute_all(program, whole);
   Scratch scratch;
   scratch.fit(program);
   for (const auto& [begin, end] : {std::pair{500u, 777u}, {0u, 1u}, {1u, 300u}, {300u, 500u}}) {
-    play(program, parts.places, begin, end, scratch);
+    execute(program, parts.places, begin, end, scratch);
   }
   EXPECT_EQ(whole.inputs, parts.inputs);
 }
 
-TEST(Play, WritesForThoseOnlyWhoHaveOutputs) {
+TEST(Execute, WritesForThoseOnlyWhoHaveOutputs) {
   const Program program = parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3));
   Memory memory(program, 100, {0}, false);
   fill(memory, 9);
   const std::vector<std::byte> zeros = memory.outputs[0];
   memory.places.ranks[0].outputs = memory.places.ranks[2].outputs = nullptr;
-  play_all(program, memory);
+  execute_all(program, memory);
   EXPECT_EQ(memory.outputs[0], zeros);
   EXPECT_NE(memory.outputs[1], zeros);
   EXPECT_EQ(memory.outputs[2], zeros);
 }
 
-TEST(Play, MovesBlocks) {
+TEST(Execute, MovesBlocks) {
   const Program gather = parse(chains(Kind::kAllGather, Op::kSum, DType::kInt16, 3));
   Memory memory(gather, 30, {0}, false);
   fill(memory, 2);
-  play_all(gather, memory);
+  execute_all(gather, memory);
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(0, std::memcmp(memory.outputs[1].data() + rank * 20, memory.inputs[rank].data(), 20));
   }
   const Program scatter = parse(chains(Kind::kReduceScatter, Op::kSum, DType::kUint8, 2));
   Memory blocks(scatter, 8, {0}, false);
   for (std::size_t i = 0; i < 8; ++i) blocks.inputs[0][i] = blocks.inputs[1][i] = static_cast<std::byte>(i);
-  play_all(scatter, blocks);
+  execute_all(scatter, blocks);
   EXPECT_EQ(blocks.outputs[1][0], std::byte{8});
   EXPECT_EQ(blocks.outputs[1][3], std::byte{14});
 }
 
-TEST(Play, MovesBlocksToARootAndFromIt) {
+TEST(Execute, MovesBlocksToARootAndFromIt) {
   for (const bool in_steps : {false, true}) {
     for (const int root : {0, 2}) {
       const auto words_of = [&](Kind kind) { return in_steps ? steps_of(kind, Op::kSum, DType::kInt16, 3, root) : chains(kind, Op::kSum, DType::kInt16, 3, root); };
       const Program gather = parse(words_of(Kind::kGather));
       Memory gathered(gather, 30, {0}, false);
       fill(gathered, 2);
-      play_all(gather, gathered);
+      execute_all(gather, gathered);
       const Program scatter = parse(words_of(Kind::kScatter));
       Memory scattered(scatter, 30, {0}, false);
       fill(scattered, 3);
-      play_all(scatter, scattered);
+      execute_all(scatter, scattered);
       for (std::size_t rank = 0; rank < 3; ++rank) {
         EXPECT_EQ(0, std::memcmp(gathered.outputs[static_cast<std::size_t>(root)].data() + rank * 20, gathered.inputs[rank].data(), 20));
         EXPECT_EQ(0, std::memcmp(scattered.outputs[rank].data(), scattered.inputs[static_cast<std::size_t>(root)].data() + rank * 20, 20));
@@ -156,12 +156,12 @@ TEST(Play, MovesBlocksToARootAndFromIt) {
   }
 }
 
-TEST(Play, MovesABlockFromEachRankToEach) {
+TEST(Execute, MovesABlockFromEachRankToEach) {
   for (const Words& words : {chains(Kind::kAllToAll, Op::kSum, DType::kInt16, 3), steps_of(Kind::kAllToAll, Op::kSum, DType::kInt16, 3, 0)}) {
     const Program program = parse(words);
     Memory memory(program, 45, {0}, false);
     fill(memory, 4);
-    play_all(program, memory);
+    execute_all(program, memory);
     for (std::size_t from = 0; from < 3; ++from) {
       for (std::size_t to = 0; to < 3; ++to) {
         EXPECT_EQ(0, std::memcmp(memory.outputs[to].data() + from * 10, memory.inputs[from].data() + to * 10, 10)) << from << ' ' << to;
@@ -171,9 +171,9 @@ TEST(Play, MovesABlockFromEachRankToEach) {
 }
 
 // A random program is refused, or else it touches nothing but the memory of its ranks: the address sanitizer watches.
-TEST(Play, PlaysWhateverProgramIsAccepted) {
+TEST(Execute, ExecutesWhateverProgramIsAccepted) {
   std::mt19937 random(11);
-  int played = 0;
+  int executed = 0;
   for (int round = 0; round < 4000; ++round) {
     const int ranks = 1 + static_cast<int>(random() % 4);
     const auto dtype = static_cast<DType>(random() % (kDTypeCount - 1));
@@ -188,12 +188,12 @@ TEST(Play, PlaysWhateverProgramIsAccepted) {
       std::vector<std::size_t> starts{0};
       if (!program.has_blocks() && length > 2) starts.push_back(length / 2);
       Memory memory(program, length, starts, false);
-      play_all(program, memory);
-      ++played;
+      execute_all(program, memory);
+      ++executed;
     } catch (const Error&) {
     }
   }
-  EXPECT_GT(played, 500);
+  EXPECT_GT(executed, 500);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "play.h"
+#include "execute.h"
 
 #include <algorithm>
 
@@ -21,17 +21,17 @@ constexpr std::size_t kRegisterBytes = 256 * 1024;
 constexpr std::size_t kLeastBlock = 256;
 constexpr std::size_t kMostBlock = 4096;
 
-class Player {
+class RangeExecutor {
  public:
-  Player(const Program& program, const Places& places, Scratch& scratch)
+  RangeExecutor(const Program& program, const Places& places, Scratch& scratch)
       : program_(program), places_(places), scratch_(scratch), input_size_(byte_size(program.dtype)),
         output_size_(byte_size(result_of(program.dtype, program.op))) {}
 
-  void play(const Stretch& stretch) {
+  void execute(const Stretch& stretch) {
     choose_outputs(stretch);
     if (output_count_ == 0) return;
-    if (stretch.chunk.is_chain()) play_chain(stretch);
-    else play_steps(stretch);
+    if (stretch.chunk.is_chain()) execute_chain(stretch);
+    else execute_steps(stretch);
   }
 
  private:
@@ -60,7 +60,7 @@ class Player {
     }
   }
 
-  void play_chain(const Stretch& stretch) {
+  void execute_chain(const Stretch& stretch) {
     const int* ranks = program_.begin(stretch.chunk.chain);
     const int count = static_cast<int>(stretch.chunk.chain.count);
     for (int i = 0; i < count; ++i) scratch_.inputs[static_cast<std::size_t>(i)] = input_of(ranks[i], stretch);
@@ -92,12 +92,12 @@ class Player {
     return Write::kStreamed;
   }
 
-  void play_steps(const Stretch& stretch) {
+  void execute_steps(const Stretch& stretch) {
     for (std::size_t done = 0; done < stretch.count; done += scratch_.block()) {
       const std::size_t count = std::min(scratch_.block(), stretch.count - done);
       load(stretch, done, count);
       for (std::size_t i = 0; i < stretch.chunk.step_count; ++i) {
-        play_step(program_.steps[stretch.chunk.first_step + i], count);
+        execute_step(program_.steps[stretch.chunk.first_step + i], count);
       }
       store(stretch, done, count);
     }
@@ -112,7 +112,7 @@ class Player {
     }
   }
 
-  void play_step(const Step& step, std::size_t count) {
+  void execute_step(const Step& step, std::size_t count) {
     const int* operands = program_.begin(step.operands);
     const DType wide = program_.moves() ? program_.dtype : accumulator_of(program_.dtype);
     void* const to = scratch_.registers(step.to);
@@ -165,16 +165,16 @@ void Scratch::fit(const Program& program) {
   if (registers_.size() < register_bytes_ * ranks) registers_.resize(register_bytes_ * ranks);
 }
 
-void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch) {
+void execute(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch) {
   if (begin >= end) return;
-  Player player(program, places, scratch);
+  RangeExecutor executor(program, places, scratch);
   const std::size_t* const begins = places.begins;
   std::size_t piece = static_cast<std::size_t>(std::upper_bound(begins, begins + places.piece_count + 1, begin) - begins) - 1;
   while (begin < end) {
     while (begins[piece + 1] <= begin) ++piece;
     const ChunkPlace chunk = program.chunk_at(places.length(), begin);
     const std::size_t stop = std::min({end, chunk.end, begins[piece + 1]});
-    player.play({program.chunks[chunk.index], chunk.index, piece, begin, stop - begin});
+    executor.execute({program.chunks[chunk.index], chunk.index, piece, begin, stop - begin});
     begin = stop;
   }
 }

@@ -1,6 +1,6 @@
 #if defined(__linux__)
 
-#include "shared/shared_player.h"
+#include "shared/shared_executor.h"
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ bool complain(const SharedRank& self, const SharedCase& it, const char* what) {
   return false;
 }
 
-bool play_case(SharedRank& self, const SharedCase& it) {
+bool execute_case(SharedRank& self, const SharedCase& it) {
   const Program& program = *it.program;
   const Habit& habit = it.habits[static_cast<std::size_t>(self.rank)];
   const std::vector<std::byte> input = input_of(it, self.rank);
@@ -88,32 +88,32 @@ bool play_case(SharedRank& self, const SharedCase& it) {
   return true;
 }
 
-bool play_cases(SharedRank& self, unsigned seed, int count, std::size_t most_bytes) {
+bool execute_cases(SharedRank& self, unsigned seed, int count, std::size_t most_bytes) {
   std::mt19937 random(seed);
   for (int round = 0; round < count; ++round) {
-    if (!play_case(self, draw(random, self.ranks, most_bytes))) return false;
+    if (!execute_case(self, draw(random, self.ranks, most_bytes))) return false;
   }
   return true;
 }
 
-class SharedPlayers : public testing::TestWithParam<std::tuple<int, int>> {};
+class SharedExecutors : public testing::TestWithParam<std::tuple<int, int>> {};
 
-TEST_P(SharedPlayers, GiveWhatOneThreadGives) {
+TEST_P(SharedExecutors, GiveWhatOneThreadGives) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
   const int count = (is_short() ? 20 : 60) / (ranks > 8 ? 5 : 1);
-  const auto work = [count](SharedRank& self) { return play_cases(self, 7, count, 1'500'000); };
+  const auto work = [count](SharedRank& self) { return execute_cases(self, 7, count, 1'500'000); };
   for (const pid_t child : fork_ranks(*notices, ranks, cores, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-TEST_P(SharedPlayers, GiveTheSameOnThreads) {
+TEST_P(SharedExecutors, GiveTheSameOnThreads) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
   const int count = (is_short() ? 20 : 40) / (ranks > 8 ? 5 : 1);
-  EXPECT_TRUE(on_threads(*notices, ranks, cores, [count](SharedRank& self) { return play_cases(self, 11, count, 1'000'000); }));
+  EXPECT_TRUE(on_threads(*notices, ranks, cores, [count](SharedRank& self) { return execute_cases(self, 11, count, 1'000'000); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedPlayers,
+INSTANTIATE_TEST_SUITE_P(All, SharedExecutors,
                          testing::Values(std::tuple(1, 64), std::tuple(2, 64), std::tuple(2, 1), std::tuple(3, 64), std::tuple(5, 1),
                                          std::tuple(16, 2)));
 
@@ -126,40 +126,40 @@ SharedCase sum_of(int ranks, std::size_t length, bool is_shared) {
   return it;
 }
 
-TEST(SharedPlayer, TakesManyRanks) {
+TEST(SharedExecutor, TakesManyRanks) {
   SharedNotices notices;
   const int ranks = is_short() ? 20 : 64;
   const auto work = [ranks](SharedRank& self) {
-    return play_case(self, sum_of(ranks, 1, false)) && play_case(self, sum_of(ranks, 9'000, false)) &&
-           play_case(self, sum_of(ranks, 9'000, true));
+    return execute_case(self, sum_of(ranks, 1, false)) && execute_case(self, sum_of(ranks, 9'000, false)) &&
+           execute_case(self, sum_of(ranks, 9'000, true));
   };
   for (const pid_t child : fork_ranks(*notices, ranks, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
 // Arenas are cut into slices, of which ranks take units from each other.
-TEST(SharedPlayer, TakesLargeTensors) {
+TEST(SharedExecutor, TakesLargeTensors) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
-    return play_case(self, sum_of(2, 5'000'001, true)) && play_case(self, sum_of(2, 5'000'001, false));
+    return execute_case(self, sum_of(2, 5'000'001, true)) && execute_case(self, sum_of(2, 5'000'001, false));
   };
   for (const pid_t child : fork_ranks(*notices, 2, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
 // Nobody's output is touched, and the next collective goes well.
 // Ordinary memory that no cache holds is copied otherwise, also where blocks and pieces end askew.
-TEST(SharedPlayer, TakesMoreThanCachesHold) {
+TEST(SharedExecutor, TakesMoreThanCachesHold) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     SharedCase it = sum_of(self.ranks, (std::size_t{64} << 20) / sizeof(float) / 5 + 1'003, false);
-    if (!play_case(self, it)) return false;
+    if (!execute_case(self, it)) return false;
     it.begins = {0, 1, 777, 70'001, it.length()};
     for (Habit& habit : it.habits) habit = {false, false, false, 3};
-    return play_case(self, it);
+    return execute_case(self, it);
   };
   for (const pid_t child : fork_ranks(*notices, 5, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-TEST(SharedPlayer, FindsThatRanksDisagree) {
+TEST(SharedExecutor, FindsThatRanksDisagree) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     for (const std::size_t length : {4u, 4000u, 400'000u}) {
@@ -176,7 +176,7 @@ TEST(SharedPlayer, FindsThatRanksDisagree) {
         offer.fingerprint = it.length();
         if (self.finish(offer) != Status::kDisagreed) return complain(self, it, "agreed");
         if (std::count(values, values + length, 1.0F) != static_cast<std::ptrdiff_t>(length)) return complain(self, it, "was written to");
-        if (!play_case(self, sum_of(self.ranks, length, is_shared))) return false;
+        if (!execute_case(self, sum_of(self.ranks, length, is_shared))) return false;
       }
     }
     return true;
@@ -185,7 +185,7 @@ TEST(SharedPlayer, FindsThatRanksDisagree) {
 }
 
 // Between slices its owner may do what it likes with memory that nobody else sees, as long as the same is there again.
-TEST(SharedPlayer, ComesBackBetweenSlices) {
+TEST(SharedExecutor, ComesBackBetweenSlices) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     for (const bool is_shared : {false, true}) {
@@ -203,7 +203,7 @@ TEST(SharedPlayer, ComesBackBetweenSlices) {
       for (; status == Status::kSlice; ++slices) {
         offer.buffers = {{values}, {values}};
         // Rank 1 does not come back in between.
-        status = self.player->play(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestSlice : std::chrono::microseconds(1));
+        status = self.executor->execute(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestSlice : std::chrono::microseconds(1));
         if (is_shared || status != Status::kSlice) continue;
         std::vector<std::byte> other = own;
         std::fill(own.begin(), own.end(), std::byte{0x5a});

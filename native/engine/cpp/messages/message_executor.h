@@ -17,17 +17,17 @@
 
 namespace coll {
 
-// Plays collectives by messages, one thread for all peers: those of Offer::messages, or for small ones a Gathering's.
-class MessagePlayer : public Player {
+// Executes collectives by messages, one thread for all peers: those of Offer::messages, or for small ones a Gathering's.
+class MessageExecutor : public Executor {
  public:
   // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `all_share_cores`: the group has this one host, and fewer
   // cores than ranks, on which fewer messages are better than fewer rounds. `generation`: of the group. The last two are the same for all.
   // `lost` gets the rank that is gone, with errno: 0 if its stream has ended before everything had come, EBADMSG if the stream is garbled.
-  MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
+  MessageExecutor(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                 std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
   // A group in which a rank was lost, disagreed or was abandoned has failed for good.
-  Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
+  Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;
   bool came_last() const override { return came_last_; }
 

@@ -1,4 +1,4 @@
-#include "message_player.h"
+#include "message_executor.h"
 
 #if defined(__linux__)
 
@@ -30,12 +30,12 @@ constexpr std::size_t kTurnBytes = 512 * 1024;
 
 }  // namespace
 
-MessagePlayer::MessagePlayer(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
+MessageExecutor::MessageExecutor(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                              std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost)
     : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size, all_share_cores),
       failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), home_(local), generation_(generation) {}
 
-Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
+Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
   if (has_failed()) return Status::kFailed;
   const bool begins = !is_under_way_;
   if (begins) begin(offer);
@@ -66,8 +66,8 @@ Status MessagePlayer::play(Offer& offer, std::chrono::microseconds patience, std
   }
 }
 
-void MessagePlayer::begin(Offer& offer) {
-  // Kept for as long as it is played, and looked at for who was missing.
+void MessageExecutor::begin(Offer& offer) {
+  // Kept for as long as it is executed, and looked at for who was missing.
   is_gathered_ = gathering_.suits(offer);
   program_ = is_gathered_ ? gathering_.program_for(offer) : offer.messages;
   MessageHeader header;
@@ -79,18 +79,18 @@ void MessagePlayer::begin(Offer& offer) {
   is_under_way_ = true;
 }
 
-Status MessagePlayer::fail(Status status) {
+Status MessageExecutor::fail(Status status) {
   is_under_way_ = false;
   is_broken_ = true;
   return status;
 }
 
-void MessagePlayer::abandon() {
+void MessageExecutor::abandon() {
   // Streams that end within a collective cannot be used for the next.
   if (is_under_way_) fail(Status::kFailed);
 }
 
-void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
+void MessageExecutor::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
   home_.come_back();
   if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) make_way(now);
@@ -104,13 +104,13 @@ void MessagePlayer::wait(Clock::time_point now, Clock::time_point deadline) {
   }
 }
 
-void MessagePlayer::take_turns() {
+void MessageExecutor::take_turns() {
   if (exchange_.moved_bytes() - turn_bytes_ < kTurnBytes) return;
   turn_bytes_ = exchange_.moved_bytes();
   yield();
 }
 
-void MessagePlayer::make_way(Clock::time_point now) {
+void MessageExecutor::make_way(Clock::time_point now) {
   const int core = current_core();
   bool is_shared = false;
   exchange_.visit_awaited([](Channel&) {}, [&](Channel& channel) { is_shared = is_shared || channel.core_of_peer() == core; });
@@ -118,7 +118,7 @@ void MessagePlayer::make_way(Clock::time_point now) {
   if (is_shared && core >= 0) leave_core(core);
 }
 
-void MessagePlayer::sleep(int millis) {
+void MessageExecutor::sleep(int millis) {
   polled_.clear();
   Channel* in_memory = nullptr;
   exchange_.visit_awaited(

@@ -28,12 +28,12 @@ namespace coll {
 //
 // Nobody leaves a collective before all are done with it, but when the group has failed. What others may still do then goes to slots and
 // to outputs in arenas, which stay mapped as long as anybody may write there.
-class SharedPlayer : public Player {
+class SharedExecutor : public Executor {
  public:
-  // `local`: among the ranks of this host. All ranks have opened each other's segments; the failure word outlives the player.
-  SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure);
+  // `local`: among the ranks of this host. All ranks have opened each other's segments; the failure word outlives the executor.
+  SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure);
 
-  Status play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
+  Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
   void abandon() override;
 
  private:
@@ -83,14 +83,14 @@ class SharedPlayer : public Player {
     return way_ == Way::kDirect ? step_ == 1 && shares_->has_units() : step_ + 1 < last_step_;
   }
   bool work(Offer& offer, const Pause& pause);
-  void play_small(const Offer& offer);
-  bool play_direct(Offer& offer, const Pause& pause);
-  bool play_share(const Offer& offer, int rank, const Pause& pause);
+  void execute_small(const Offer& offer);
+  bool execute_direct(Offer& offer, const Pause& pause);
+  bool execute_share(const Offer& offer, int rank, const Pause& pause);
   bool claim_share(int rank);
   template <class Claimed>
   void claim_shares_here(Claimed claimed);
   void help(const Offer& offer, const Pause& pause);
-  void play_slots(const Offer& offer);
+  void execute_slots(const Offer& offer);
 
   const std::shared_ptr<SharedMemory> memory_;
   const std::vector<SharedSeat*> seats_;  // by rank

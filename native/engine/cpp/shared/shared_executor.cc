@@ -1,4 +1,4 @@
-#include "shared_player.h"
+#include "shared_executor.h"
 
 #if defined(__linux__)
 
@@ -25,7 +25,7 @@ std::vector<SharedSeat*> seats_in(const SharedMemory& memory) {
 
 }  // namespace
 
-SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure)
+SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure)
     : memory_(std::move(memory)), seats_(seats_in(*memory_)), rank_(rank), ranks_(size),
       waiter_(presence(rank), local, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
@@ -33,7 +33,7 @@ SharedPlayer::SharedPlayer(std::shared_ptr<SharedMemory> memory, int rank, int s
   places_.ranks.resize(static_cast<std::size_t>(size));
 }
 
-Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
+Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     begin(offer);
@@ -66,13 +66,13 @@ Status SharedPlayer::play(Offer& offer, std::chrono::microseconds patience, std:
 }
 
 // Who comes after this rank has given up waits for it in vain, until it hears why.
-void SharedPlayer::abandon() {
+void SharedExecutor::abandon() {
   if (is_under_way_) announcement(rank_).turn.store(turn_ - 2, std::memory_order_release);
   is_under_way_ = false;
   is_at_work_ = false;
 }
 
-void SharedPlayer::begin(const Offer& offer) {
+void SharedExecutor::begin(const Offer& offer) {
   scratch_.fit(*offer.program);
   is_under_way_ = true;
   is_small_ = is_small(offer);
@@ -92,7 +92,7 @@ void SharedPlayer::begin(const Offer& offer) {
   waiter_.tell_core();
 }
 
-void SharedPlayer::announce(const Offer& offer) {
+void SharedExecutor::announce(const Offer& offer) {
   SharedAnnouncement& own = announcement(rank_);
   own.fingerprint = offer.fingerprint;
   own.is_staged = staged_;
@@ -110,20 +110,20 @@ void SharedPlayer::announce(const Offer& offer) {
   }
 }
 
-void SharedPlayer::publish() {
+void SharedExecutor::publish() {
   // Nobody takes units of the next turn yet, nor any more of the one before.
   seat(rank_).taken[(turn_ + 1) & 1].store(0, std::memory_order_relaxed);
   waiter_.publish(announcement(rank_).turn, turn_);
 }
 
-bool SharedPlayer::await_all(std::chrono::microseconds patience) {
+bool SharedExecutor::await_all(std::chrono::microseconds patience) {
   const Patience blocking = waiter_.blocking(kSleepMillis);
   Limit limit{patience, patience < kSleepyPatience ? Patience{blocking.looks, 1, 0} : blocking, std::nullopt};
   const auto look = [this](int rank) { return !awaits(rank) || waiter_.await(announcement(rank).turn, turn_, presence(rank), waiter_.looking()); };
   return waiter_.await_each(ranks_, core_of(), look, [&](int rank) { return !awaits(rank) || await_one(rank, limit); });
 }
 
-bool SharedPlayer::await_one(int rank, Limit& limit) {
+bool SharedExecutor::await_one(int rank, Limit& limit) {
   while (!waiter_.await(announcement(rank).turn, turn_, presence(rank), limit.once)) {
     if (waiter_.has_failed()) return false;
     const Clock::time_point now = Clock::now();
@@ -134,19 +134,19 @@ bool SharedPlayer::await_one(int rank, Limit& limit) {
 }
 
 // False where ranks disagree: they do not where one of them has claimed this rank's share.
-bool SharedPlayer::take_part(const Offer& offer) {
+bool SharedExecutor::take_part(const Offer& offer) {
   is_helped_ = !is_small_ && !claim_share(rank_);
   if (is_helped_) last_step_ = 2;
   return is_helped_ || (all_agree(offer) && take_up(offer));
 }
 
-bool SharedPlayer::all_agree(const Offer& offer) const {
+bool SharedExecutor::all_agree(const Offer& offer) const {
   const auto agrees = [&](const SharedSeat* seat) { return seat->announcements[turn_ & 1].fingerprint == offer.fingerprint; };
   return std::all_of(seats_.begin(), seats_.end(), agrees);
 }
 
 // Learns where everybody's memory is, and with that how many turns there will be. False where somebody's is nowhere.
-bool SharedPlayer::take_up(const Offer& offer) {
+bool SharedExecutor::take_up(const Offer& offer) {
   last_step_ = 1;
   way_ = Way::kSmall;
   if (is_small_) return true;
@@ -175,7 +175,7 @@ bool SharedPlayer::take_up(const Offer& offer) {
   return true;
 }
 
-bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
+bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
   RankMemory& memory = memory_of(rank);
   SharedAnnouncement& said = announcement(rank);
   const std::uint32_t staged = said.is_staged;
@@ -202,21 +202,21 @@ bool SharedPlayer::take_up_memory(const Offer& offer, int rank) {
 }
 
 // Which lies elsewhere when it has moved in the midst of a collective.
-void SharedPlayer::take_up_own_memory(const Offer& offer) {
+void SharedExecutor::take_up_own_memory(const Offer& offer) {
   memory_of(rank_).inputs = offer.buffers.inputs;
   memory_of(rank_).outputs = offer.buffers.outputs;
 }
 
 // False in the midst of it.
-bool SharedPlayer::work(Offer& offer, const Pause& pause) {
-  if (way_ == Way::kDirect) return play_direct(offer, pause);
-  if (way_ == Way::kSmall) play_small(offer);
-  else play_slots(offer);
+bool SharedExecutor::work(Offer& offer, const Pause& pause) {
+  if (way_ == Way::kDirect) return execute_direct(offer, pause);
+  if (way_ == Way::kSmall) execute_small(offer);
+  else execute_slots(offer);
   return true;
 }
 
 // What was said in the turn before is still there.
-void SharedPlayer::play_small(const Offer& offer) {
+void SharedExecutor::execute_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   for (int rank = 0; rank < ranks_; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
@@ -226,7 +226,7 @@ void SharedPlayer::play_small(const Offer& offer) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = 1;
-  coll::play(*offer.program, places_, 0, offer.length, scratch_);
+  coll::execute(*offer.program, places_, 0, offer.length, scratch_);
   // Where this rank is going to say the next.
   SharedAnnouncement& next = announcement(rank_);
   claim(&next);
@@ -235,7 +235,7 @@ void SharedPlayer::play_small(const Offer& offer) {
   if (bytes > 0) claim(payload + bytes - 1);
 }
 
-bool SharedPlayer::play_direct(Offer& offer, const Pause& pause) {
+bool SharedExecutor::execute_direct(Offer& offer, const Pause& pause) {
   if (step_ > 1) return true;
   for (int rank = 0; rank < ranks_; ++rank) {
     const RankMemory& memory = memory_of(rank);
@@ -245,19 +245,19 @@ bool SharedPlayer::play_direct(Offer& offer, const Pause& pause) {
   places_.piece_count = offer.piece_count();
   const std::byte* const begin = shares_->exceed_cache() ? offer.input_at(shares_->share(0, rank_).begin) : nullptr;
   offer.direction.choose(begin);
-  const bool is_done = play_share(offer, rank_, pause);
+  const bool is_done = execute_share(offer, rank_, pause);
   offer.direction.leave(begin);
   return is_done;
 }
 
-bool SharedPlayer::play_share(const Offer& offer, int rank, const Pause& pause) {
+bool SharedExecutor::execute_share(const Offer& offer, int rank, const Pause& pause) {
   const auto taken = [this](int owner) -> auto& { return seat(owner).taken[turn_ & 1]; };
-  const auto visit = [&](const Range& range) { coll::play(*offer.program, places_, range.begin, range.end, scratch_); };
+  const auto visit = [&](const Range& range) { coll::execute(*offer.program, places_, range.begin, range.end, scratch_); };
   return shares_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 
 // Of the turn in which it was announced, the first of the collective.
-bool SharedPlayer::claim_share(int rank) {
+bool SharedExecutor::claim_share(int rank) {
   std::atomic<std::uint64_t>& share = seat(rank).share;
   std::uint64_t open = open_share(turn_ - static_cast<std::uint32_t>(step_));
   return share.load(std::memory_order_relaxed) == open && share.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
@@ -265,27 +265,27 @@ bool SharedPlayer::claim_share(int rank) {
 
 // Of those that wait for this core, who would only come to it to do their shares, and wait again.
 template <class Claimed>
-void SharedPlayer::claim_shares_here(Claimed claimed) {
+void SharedExecutor::claim_shares_here(Claimed claimed) {
   const int core = waiter_.shared_core();
   for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
     if (rank != rank_ && seat(rank).core.load(std::memory_order_relaxed) == core && claim_share(rank)) claimed(rank);
   }
 }
 
-void SharedPlayer::help(const Offer& offer, const Pause& pause) {
+void SharedExecutor::help(const Offer& offer, const Pause& pause) {
   for (const int rank : helped_) publish_for(rank);
   if (shares_->has_units()) return;
   claim_shares_here([&](int rank) {
-    play_share(offer, rank, pause);
+    execute_share(offer, rank, pause);
     publish_for(rank);
   });
 }
 
-void SharedPlayer::play_slots(const Offer& offer) {
+void SharedExecutor::execute_slots(const Offer& offer) {
   const std::size_t blocks = blocks_->count();
   if (slots_.turns_of_block() == 2 && step_ >= 2 && step_ <= blocks + 1) slots_.collect(step_ - 2, turn_);
   if (step_ < blocks && (staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, step_, turn_);
-  if (step_ <= blocks) slots_.play(step_ - 1, turn_);
+  if (step_ <= blocks) slots_.execute(step_ - 1, turn_);
 }
 
 }  // namespace coll

@@ -18,14 +18,14 @@ std::string words_for(const Schedule& schedule, std::size_t length) {
 }
 
 void expect_right(MessageGroup& group, Case& data, const std::string& what) {
-  group.run([&](int rank, MessagePlayer& player) {
-    EXPECT_EQ(play_to_end(player, data.offers[static_cast<std::size_t>(rank)]), Status::kDone) << what << " rank " << rank;
+  group.run([&](int rank, MessageExecutor& executor) {
+    EXPECT_EQ(execute_to_end(executor, data.offers[static_cast<std::size_t>(rank)]), Status::kDone) << what << " rank " << rank;
   });
   EXPECT_EQ(data.first_wrong(), -1) << what;
 }
 
 // Many schedules and requests one after the other in one group, as a program does.
-void play_random_schedules(Transport transport, int ranks, int rounds, std::size_t most, unsigned seed) {
+void execute_random_schedules(Transport transport, int ranks, int rounds, std::size_t most, unsigned seed) {
   std::mt19937 random(seed);
   MessageGroup group(ranks, transport);
   const int last = is_short() ? rounds / 3 : rounds;
@@ -51,29 +51,29 @@ void play_random_schedules(Transport transport, int ranks, int rounds, std::size
   }
 }
 
-TEST(MessagePlayer, GivesTheBitsOfTheThreads) {
-  for (const int ranks : {1, 2, 3, 4, 5, 8}) play_random_schedules(Transport::kSocketPair, ranks, 60, 20000, static_cast<unsigned>(ranks));
+TEST(MessageExecutor, GivesTheBitsOfTheThreads) {
+  for (const int ranks : {1, 2, 3, 4, 5, 8}) execute_random_schedules(Transport::kSocketPair, ranks, 60, 20000, static_cast<unsigned>(ranks));
 }
 
-TEST(MessagePlayer, GoesOnAfterShortReadsAndWrites) {
-  for (const int ranks : {2, 3, 5}) play_random_schedules(Transport::kTinySocketPair, ranks, 30, 20000, static_cast<unsigned>(10 + ranks));
+TEST(MessageExecutor, GoesOnAfterShortReadsAndWrites) {
+  for (const int ranks : {2, 3, 5}) execute_random_schedules(Transport::kTinySocketPair, ranks, 30, 20000, static_cast<unsigned>(10 + ranks));
 }
 
-TEST(MessagePlayer, PlaysOverLoopback) {
-  for (const int ranks : {2, 4}) play_random_schedules(Transport::kTcp, ranks, 20, 40000, static_cast<unsigned>(20 + ranks));
+TEST(MessageExecutor, ExecutesOverLoopback) {
+  for (const int ranks : {2, 4}) execute_random_schedules(Transport::kTcp, ranks, 20, 40000, static_cast<unsigned>(20 + ranks));
 }
 
-TEST(MessagePlayer, PlaysOverSeveralSockets) {
-  play_random_schedules(Transport::kStripedTcp, 3, 16, 200000, 31);
-  play_random_schedules(Transport::kTcpApart, 3, 16, 30000, 32);
+TEST(MessageExecutor, ExecutesOverSeveralSockets) {
+  execute_random_schedules(Transport::kStripedTcp, 3, 16, 200000, 31);
+  execute_random_schedules(Transport::kTcpApart, 3, 16, 30000, 32);
 }
 
-TEST(MessagePlayer, PlaysThroughSharedMemory) {
-  for (const int ranks : {2, 3, 6}) play_random_schedules(Transport::kRing, ranks, 20, 40000, static_cast<unsigned>(40 + ranks));
-  play_random_schedules(Transport::kTinyRing, 4, 16, 40000, 49);
+TEST(MessageExecutor, ExecutesThroughSharedMemory) {
+  for (const int ranks : {2, 3, 6}) execute_random_schedules(Transport::kRing, ranks, 20, 40000, static_cast<unsigned>(40 + ranks));
+  execute_random_schedules(Transport::kTinyRing, 4, 16, 40000, 49);
 }
 
-TEST(MessagePlayer, PlaysRingsOfEveryDType) {
+TEST(MessageExecutor, ExecutesRingsOfEveryDType) {
   std::mt19937 random(3);
   MessageGroup group(3, Transport::kSocketPair);
   for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
@@ -88,7 +88,7 @@ TEST(MessagePlayer, PlaysRingsOfEveryDType) {
   }
 }
 
-TEST(MessagePlayer, KeepsLargeBuffersMoving) {
+TEST(MessageExecutor, KeepsLargeBuffersMoving) {
   std::mt19937 random(4);
   for (const Transport transport : {Transport::kSocketPair, Transport::kTcp, Transport::kRing}) {
     MessageGroup group(4, transport);
@@ -99,7 +99,7 @@ TEST(MessagePlayer, KeepsLargeBuffersMoving) {
 }
 
 // With few messages or few rounds.
-TEST(MessagePlayer, GathersWhatIsSmall) {
+TEST(MessageExecutor, GathersWhatIsSmall) {
   std::mt19937 random(7);
   for (const int ranks : {2, 3, 4, 7, 8, 16}) {
     for (const bool all_share_cores : {false, true}) {
@@ -114,21 +114,21 @@ TEST(MessagePlayer, GathersWhatIsSmall) {
   }
 }
 
-TEST(MessagePlayer, PlaysManyRanks) { play_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
+TEST(MessageExecutor, ExecutesManyRanks) { execute_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
 // Rank 1 comes late and with interruptions; rank 0 waits for it with a patience that runs out.
-TEST(MessagePlayer, IsResumedAfterItsPatience) {
+TEST(MessageExecutor, IsResumedAfterItsPatience) {
   std::mt19937 random(6);
   MessageGroup group(2, Transport::kSocketPair);
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
   Case data(schedule, 1000000, {0}, false, random);
-  EXPECT_EQ(group.players[0]->play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+  EXPECT_EQ(group.executors[0]->execute(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
   bool is_done[2] = {false, false};
   for (int turn = 0; !(is_done[0] && is_done[1]); ++turn) {
     ASSERT_LT(turn, 100000);
     const int rank = turn % 2;
     if (is_done[rank]) continue;
-    const Status status = group.players[static_cast<std::size_t>(rank)]->play(data.offers[static_cast<std::size_t>(rank)], std::chrono::microseconds(0));
+    const Status status = group.executors[static_cast<std::size_t>(rank)]->execute(data.offers[static_cast<std::size_t>(rank)], std::chrono::microseconds(0));
     ASSERT_TRUE(status == Status::kWaiting || status == Status::kDone);
     is_done[rank] = status == Status::kDone;
   }
@@ -136,17 +136,17 @@ TEST(MessagePlayer, IsResumedAfterItsPatience) {
 }
 
 // Rank 0 comes back to its caller again and again, though everything moves.
-TEST(MessagePlayer, ComesBackBetweenSlices) {
+TEST(MessageExecutor, ComesBackBetweenSlices) {
   std::mt19937 random(7);
   for (const Transport transport : {Transport::kTcp, Transport::kRing}) {
     MessageGroup group(2, transport);
     const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
     Case data(schedule, 3'000'000, {0}, false, random);
     Status other = Status::kWaiting;
-    std::thread thread([&] { other = play_to_end(*group.players[1], data.offers[1]); });
+    std::thread thread([&] { other = execute_to_end(*group.executors[1], data.offers[1]); });
     int slices = 0;
     Status status = Status::kSlice;
-    for (; status == Status::kSlice; ++slices) status = group.players[0]->play(data.offers[0], std::chrono::seconds(100), std::chrono::microseconds(100));
+    for (; status == Status::kSlice; ++slices) status = group.executors[0]->execute(data.offers[0], std::chrono::seconds(100), std::chrono::microseconds(100));
     thread.join();
     EXPECT_EQ(status, Status::kDone);
     EXPECT_EQ(other, Status::kDone);
@@ -175,7 +175,7 @@ class SilentPeer : public Channel {
 };
 
 // Of eight ranks, whose partners are at distances of 1, 2 and 4.
-TEST(MessagePlayer, SaysNothingToMostOthersWhereAllShareCores) {
+TEST(MessageExecutor, SaysNothingToMostOthersWhereAllShareCores) {
   std::mt19937 random(9);
   Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 8), 4, {0}, false, random, true);
   const auto messages = [&](bool all_share_cores) {
@@ -183,8 +183,8 @@ TEST(MessagePlayer, SaysNothingToMostOthersWhereAllShareCores) {
     std::vector<std::unique_ptr<Channel>> channels(8);
     for (std::size_t peer = 1; peer < 8; ++peer) channels[peer] = std::make_unique<SilentPeer>(sizes);
     const FailureWord failure{0};
-    MessagePlayer player(std::move(channels), 0, 8, {0, 8, 2}, all_share_cores, 7, failure, nullptr);
-    EXPECT_EQ(player.play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+    MessageExecutor executor(std::move(channels), 0, 8, {0, 8, 2}, all_share_cores, 7, failure, nullptr);
+    EXPECT_EQ(executor.execute(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
     return sizes;
   };
   EXPECT_EQ(messages(false), std::vector<std::size_t>(7, 48));
@@ -192,7 +192,7 @@ TEST(MessagePlayer, SaysNothingToMostOthersWhereAllShareCores) {
 }
 
 // While a whole packet of the loopback device waits, BBR believes that the stream is slow.
-TEST(MessagePlayer, SendsLessThanAPacketACallWhereRanksShareCores) {
+TEST(MessageExecutor, SendsLessThanAPacketACallWhereRanksShareCores) {
   std::mt19937 random(8);
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 3);
   Case data(schedule, 1'000'000, {0}, false, random);
@@ -201,8 +201,8 @@ TEST(MessagePlayer, SendsLessThanAPacketACallWhereRanksShareCores) {
     std::vector<std::unique_ptr<Channel>> channels(3);
     for (const std::size_t peer : {1, 2}) channels[peer] = std::make_unique<SilentPeer>(sizes);
     const FailureWord failure{0};
-    MessagePlayer player(std::move(channels), 0, 3, local, false, 7, failure, nullptr);
-    EXPECT_EQ(player.play(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+    MessageExecutor executor(std::move(channels), 0, 3, local, false, 7, failure, nullptr);
+    EXPECT_EQ(executor.execute(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
     EXPECT_GT(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}), 1'000'000u);
     return *std::max_element(sizes.begin(), sizes.end());
   };

@@ -27,7 +27,7 @@ struct Places {
   std::size_t length() const { return begins[piece_count]; }
 };
 
-// What playing needs besides, kept from call to call.
+// Working memory of execute(), kept from call to call.
 class Scratch {
  public:
   // Room for a program; takes memory only where there was less.
@@ -45,8 +45,8 @@ class Scratch {
   std::size_t block_ = 0;
 };
 
-// Plays a program on the elements from `begin` to `end`: reads them from the ranks' inputs and writes the results to their
-// outputs. Elements do not meet, so that any number of threads may play one program on ranges of their own.
-void play(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch);
+// Executes a program on the elements from `begin` to `end`: reads them from the ranks' inputs and writes the results to their
+// outputs. Elements do not meet, so that any number of threads may execute one program on ranges of their own.
+void execute(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch);
 
 }  // namespace coll
