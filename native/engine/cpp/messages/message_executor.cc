@@ -33,7 +33,7 @@ constexpr std::size_t kTurnBytes = 512 * 1024;
 MessageExecutor::MessageExecutor(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                              std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost)
     : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size, all_share_cores),
-      failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), home_(local), generation_(generation) {}
+      failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), assigned_core_(local), generation_(generation) {}
 
 Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
   if (has_failed()) return Status::kFailed;
@@ -92,7 +92,7 @@ void MessageExecutor::abandon() {
 
 void MessageExecutor::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
-  home_.come_back();
+  assigned_core_.go_back();
   if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) make_way(now);
   if (has_own_core_ && idle < kLooking) {
     pause();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../processes/player.h"
-#include "../threads/home_core.h"
+#include "../threads/assigned_core.h"
 #include "exchange.h"
 #include "gathering.h"
 
@@ -47,7 +47,7 @@ class MessageExecutor : public Executor {
   const FailureWord& failure_;
   const int rank_;
   const bool has_own_core_;
-  HomeCore home_;
+  AssignedCore assigned_core_;
   const std::uint32_t generation_;
   std::uint64_t sequence_ = 0;
   bool is_under_way_ = false;

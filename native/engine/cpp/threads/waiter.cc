@@ -22,7 +22,7 @@ constexpr std::chrono::microseconds kLongYield{200};
 }  // namespace
 
 Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)
-    : own_(own), has_own_core_(local.has_own_core()), home_(local), failure_(failure), reach_(reach) {}
+    : own_(own), has_own_core_(local.has_own_core()), assigned_core_(local), failure_(failure), reach_(reach) {}
 
 Waiter::~Waiter() {
   if (usual_turn_ != 0 && std::this_thread::get_id() == maker_) take_turns_of(usual_turn_);
@@ -40,7 +40,7 @@ Patience Waiter::patient() const { return {blocking(0).looks, kBriefTurns, 2}; }
 Patience Waiter::looking() const { return kElsewhere; }
 
 void Waiter::tell_core() {
-  home_.come_back();
+  assigned_core_.go_back();
   const int core = current_core() + 1;
   // Others look at it before they wait: a line that nobody writes stays with all of them.
   if (own_.core.load(std::memory_order_relaxed) != core) own_.core.store(core, std::memory_order_relaxed);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <thread>
 
-#include "home_core.h"
+#include "assigned_core.h"
 #include "waiting.h"
 
 namespace coll {
@@ -36,7 +36,7 @@ class Waiter {
   Patience looking() const;
 
   bool has_failed() const { return failure_.load(std::memory_order_acquire) != 0; }
-  // Says on which core this rank is. Where ranks share cores, it comes home first.
+  // Says on which core this rank is. If ranks share cores, it first returns to its assigned core.
   void tell_core();
   void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) { publish_for(own_, word, value); }
   // A word of another rank, in its stead.
@@ -69,7 +69,7 @@ class Waiter {
 
   const Presence own_;
   const bool has_own_core_;
-  HomeCore home_;
+  AssignedCore assigned_core_;
   const std::atomic<std::int32_t>& failure_;
   const Reach reach_;
   const std::thread::id maker_ = std::this_thread::get_id();

@@ -1,4 +1,4 @@
-#include "../threads/home_core.h"
+#include "../threads/assigned_core.h"
 
 #if defined(__linux__)
 
@@ -38,7 +38,7 @@ void start_on(int core, const std::vector<int>& cores) {
 }
 
 // Twice as many ranks as cores.
-class Home : public testing::Test {
+class AssignedCores : public testing::Test {
  protected:
   void SetUp() override {
     cores_ = allowed_cores();
@@ -75,46 +75,46 @@ class Home : public testing::Test {
   std::vector<int> cores_;
 };
 
-TEST_F(Home, HasAsManyRanksAsAnyOther) {
+TEST_F(AssignedCores, AreSharedByEquallyManyRanks) {
   for (int number = 0; number < 2 * static_cast<int>(cores_.size()); ++number) {
     const int away = number < 2 ? cores_.back() : cores_.front();
-    EXPECT_TRUE(brings(away, cores_[static_cast<std::size_t>(number) / 2], [&] { HomeCore(local(number)).come_back(); })) << number;
+    EXPECT_TRUE(brings(away, cores_[static_cast<std::size_t>(number) / 2], [&] { AssignedCore(local(number)).go_back(); })) << number;
   }
 }
 
-TEST_F(Home, IsNoCoreThatTheThreadMayNotUse) {
+TEST_F(AssignedCores, AreAmongThoseThatTheThreadMayUse) {
   std::thread([&] {
     start_on(cores_.back(), {cores_.back()});
-    HomeCore(local(0)).come_back();
+    AssignedCore(local(0)).go_back();
     EXPECT_EQ(current_core(), cores_.back());
     EXPECT_EQ(allowed_cores(), std::vector{cores_.back()});
   }).join();
 }
 
-TEST_F(Home, LeavesTheThreadAllItsCores) {
+TEST_F(AssignedCores, LeaveTheThreadAllItsCores) {
   std::thread([&] {
     start_on(cores_.back(), cores_);
-    HomeCore(local(0)).come_back();
+    AssignedCore(local(0)).go_back();
     EXPECT_EQ(allowed_cores(), cores_);
   }).join();
 }
 
-TEST_F(Home, IsWhereverARankIsThatHasACoreOfItsOwn) {
+TEST_F(AssignedCores, AreNotUsedByARankWithACoreOfItsOwn) {
   const LocalRank alone{0, 2, 2};
-  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { HomeCore(alone).come_back(); }));
+  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { AssignedCore(alone).go_back(); }));
 }
 
-TEST_F(Home, IsNotComeBackToAtOnceButAfterAWhile) {
+TEST_F(AssignedCores, AreReturnedToAfterAWhileOnly) {
   const auto leave = [&] { start_on(cores_.back(), cores_); };
-  const auto come_back_twice = [&](milliseconds between) {
-    HomeCore home(local(0));
-    home.come_back();
+  const auto go_back_twice = [&](milliseconds between) {
+    AssignedCore assigned(local(0));
+    assigned.go_back();
     leave();
     std::this_thread::sleep_for(between);
-    home.come_back();
+    assigned.go_back();
   };
-  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { come_back_twice(milliseconds(0)); }));
-  EXPECT_TRUE(brings(cores_.back(), cores_.front(), [&] { come_back_twice(milliseconds(2)); }));
+  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { go_back_twice(milliseconds(0)); }));
+  EXPECT_TRUE(brings(cores_.back(), cores_.front(), [&] { go_back_twice(milliseconds(2)); }));
 }
 
 }  // namespace

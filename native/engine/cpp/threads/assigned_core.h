@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+
+namespace coll {
+
+// The number of a rank among the ranks of its host that may use the same cores, or of its process.
+struct LocalRank {
+  int number;
+  int ranks;
+  int cores;  // how many of the ranks can run at once
+
+  bool has_own_core() const { return ranks <= cores; }
+};
+
+// The core that a rank returns to if ranks share cores. Each core has equally many of them, neighbours by number. Otherwise systems let three of
+// four ranks stay on one of two cores for tenths of a second, above all after they have slept.
+class AssignedCore {
+ public:
+  explicit AssignedCore(const LocalRank& local) : local_(local) {}
+
+  // Moves the thread there if it runs elsewhere, at most once per kLeastStay. The thread may still use all of its cores, and the system may move it again.
+  void go_back();
+
+ private:
+  const LocalRank local_;
+  int core_ = -1;
+  std::chrono::steady_clock::time_point returned_{};
+};
+
+}  // namespace coll
