@@ -160,7 +160,7 @@ describe.skipIf(!processes)('of processes', () => {
   if (!processes) return;
   const one = program(1);
   const group = () => processes['group']?.(0, Int32Array.of(-1), ['self'], 1000, () => {});
-  const [segment, card] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
+  const [segment, info] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
   const memory = processes['sharedMemory']?.(0, [segment]);
   const executing = group();
   processes['useSharedMemory']?.(executing, memory, 0, 1, 1);
@@ -186,7 +186,7 @@ describe.skipIf(!processes)('of processes', () => {
 
   const processCalls: Record<string, Argument[]> = {
     segment: [number('maxBytes', 0, -1, 0.5, 2 ** 60), number('ranks', 1, -1, 1e6)],
-    openSegment: [['card', card, undefined, [], card.slice(1), new Int8Array(card.length)], number('rank', 0, -1, 1e6)],
+    openSegment: [['info', info, undefined, [], info.slice(1), new Int8Array(info.length)], number('rank', 0, -1, 1e6)],
     hasMark: [handle('segment', segment), number('rank', 0, -1, 1e6)],
     makeRings: [handle('segment', segment), number('ranks', 1, -1, 1e6)],
     releaseSegment: [handle('segment', segment)],

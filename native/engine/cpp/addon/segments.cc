@@ -17,28 +17,28 @@ int ranks_with_rings(const Napi::Value& number) { return integer_of(number, "ran
 
 std::size_t bytes_with_rings(int ranks) { return Segment::first_free() + static_cast<std::size_t>(ranks) * kRingBytes; }
 
-// segment(maxBytes: number, ranks: number): [External, card: Uint8Array]; `maxBytes` of tensors, or as much as there is, or rings
+// segment(maxBytes: number, ranks: number): [External, info: Uint8Array]; `maxBytes` of tensors, or as much as there is, or rings
 Napi::Value make_segment(const Napi::CallbackInfo& info) {
   const std::size_t most = count_of(info[0], "maxBytes");
   const std::size_t wanted = most > 0 ? SharedMemory::fixed_bytes() + most : Segment::usual_bound();
   const auto segment = Segment::create(std::max(wanted, bytes_with_rings(ranks_with_rings(info[1]))));
-  const SegmentCard& card = segment->card();
-  Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof card);
-  std::memcpy(bytes.Data(), &card, sizeof card);
+  const SegmentInfo& segment_info = segment->info();
+  Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof segment_info);
+  std::memcpy(bytes.Data(), &segment_info, sizeof segment_info);
   Napi::Array result = Napi::Array::New(info.Env(), 2);
   result.Set(0u, hold(info.Env(), new SharedSegment(segment)));
   result.Set(1u, bytes);
   return result;
 }
 
-// openSegment(card: Uint8Array, rank: number): External; leaves the mark of this rank there
+// openSegment(info: Uint8Array, rank: number): External; leaves the mark of this rank there
 Napi::Value open_segment(const Napi::CallbackInfo& info) {
-  SegmentCard card{};
-  const Elements bytes = elements_of(info[0], napi_uint8_array, "card");
-  if (bytes.count != sizeof card) throw WrongArgument("card must have " + std::to_string(sizeof card) + " bytes, got " + std::to_string(bytes.count));
-  std::memcpy(&card, bytes.begin, sizeof card);
+  SegmentInfo segment_info{};
+  const Elements bytes = elements_of(info[0], napi_uint8_array, "info");
+  if (bytes.count != sizeof segment_info) throw WrongArgument("info must have " + std::to_string(sizeof segment_info) + " bytes, got " + std::to_string(bytes.count));
+  std::memcpy(&segment_info, bytes.begin, sizeof segment_info);
   const int rank = rank_with_mark(info[1]);
-  SharedSegment segment = Segment::open(card);
+  SharedSegment segment = Segment::open(segment_info);
   segment->leave_mark(rank);
   return hold(info.Env(), new SharedSegment(std::move(segment)));
 }

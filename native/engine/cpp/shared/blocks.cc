@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "seat.h"
+#include "rank_state.h"
 
 namespace coll {
 namespace {

@@ -22,7 +22,7 @@ namespace coll {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x32746e656d676573;  // "segment2"
-// No machine has more, so that a card that lies takes no address space in vain.
+// No machine has more, so that a wrong info takes no address space in vain.
 constexpr std::size_t kMostBytes = std::size_t{1} << 42;
 // Processes have address space for 2^47 bytes.
 constexpr std::size_t kUsualBytes = std::size_t{1} << 39;
@@ -79,33 +79,33 @@ std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
   if (descriptor.number() < 0) throw failure("the system gives no shared memory");
   if (fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw failure("shared memory cannot be kept from shrinking");
   const struct stat status = status_of(descriptor.number());
-  SegmentCard card{getpid(), descriptor.number(), 0, status.st_dev, status.st_ino, {}};
-  const ssize_t drawn = getrandom(card.token.data(), card.token.size(), 0);
-  if (drawn != static_cast<ssize_t>(card.token.size())) throw failure("the system gives no random numbers");
-  std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
+  SegmentInfo info{getpid(), descriptor.number(), 0, status.st_dev, status.st_ino, {}};
+  const ssize_t drawn = getrandom(info.token.data(), info.token.size(), 0);
+  if (drawn != static_cast<ssize_t>(info.token.size())) throw failure("the system gives no random numbers");
+  std::shared_ptr<Segment> segment(new Segment(descriptor.take(), info));
   segment->map(std::clamp(in_system_pages(most_bytes), kReadyBytes, kMostBytes));
   segment->grow_to(kReadyBytes);
   Head& head = segment->head();
   head.magic = kMagic;
   head.most_bytes = segment->most_bytes_;
-  head.token = card.token;
+  head.token = info.token;
   return segment;
 }
 
-std::shared_ptr<Segment> Segment::open(const SegmentCard& card) {
-  const std::string path = "/proc/" + std::to_string(card.pid) + "/fd/" + std::to_string(card.descriptor);
+std::shared_ptr<Segment> Segment::open(const SegmentInfo& info) {
+  const std::string path = "/proc/" + std::to_string(info.pid) + "/fd/" + std::to_string(info.descriptor);
   Descriptor descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (descriptor.number() < 0) throw failure("shared memory of process " + std::to_string(card.pid) + " cannot be opened");
+  if (descriptor.number() < 0) throw failure("shared memory of process " + std::to_string(info.pid) + " cannot be opened");
   const struct stat status = status_of(descriptor.number());
   const int seals = fcntl(descriptor.number(), F_GET_SEALS);
-  const bool is_right = status.st_dev == card.device && status.st_ino == card.inode && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  const bool is_right = status.st_dev == info.device && status.st_ino == info.inode && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   const std::string wrong =
-      "process " + std::to_string(card.pid) + " is another one here, or its shared memory is: is it in another container?";
+      "process " + std::to_string(info.pid) + " is another one here, or its shared memory is: is it in another container?";
   if (!is_right || static_cast<std::size_t>(status.st_size) < kReadyBytes) throw Error(wrong);
-  std::shared_ptr<Segment> segment(new Segment(descriptor.take(), card));
+  std::shared_ptr<Segment> segment(new Segment(descriptor.take(), info));
   segment->map(first_free());
   const std::size_t most_bytes = segment->head().most_bytes;
-  if (segment->head().magic != kMagic || segment->head().token != card.token) throw Error(wrong);
+  if (segment->head().magic != kMagic || segment->head().token != info.token) throw Error(wrong);
   if (most_bytes < kReadyBytes || most_bytes > kMostBytes || most_bytes != in_system_pages(most_bytes)) throw Error(wrong);
   segment->map(most_bytes);
   return segment;
@@ -162,13 +162,13 @@ std::atomic<std::uint64_t>& Segment::mark_of(int rank) const {
 
 void Segment::leave_mark(int rank) {
   std::uint64_t mark = 0;
-  std::memcpy(&mark, card_.token.data(), sizeof mark);
+  std::memcpy(&mark, info_.token.data(), sizeof mark);
   mark_of(rank).store(mark);
 }
 
 bool Segment::has_mark_of(int rank) const {
   std::uint64_t mark = 0;
-  std::memcpy(&mark, card_.token.data(), sizeof mark);
+  std::memcpy(&mark, info_.token.data(), sizeof mark);
   return mark_of(rank).load() == mark;
 }
 

@@ -11,7 +11,7 @@
 namespace coll {
 
 // What another process of the host has to know to open a segment, and to see that it is the right one. Not for strangers.
-struct SegmentCard {
+struct SegmentInfo {
   std::int64_t pid;
   std::int32_t descriptor;  // of that process
   std::int32_t unused;      // 0: others see all bytes
@@ -31,13 +31,13 @@ class Segment {
   // A new one. Address space for `most_bytes` is taken at once, and memory only when it is used. Throws Error.
   static std::shared_ptr<Segment> create(std::size_t most_bytes = usual_bound());
   // Another process's, or this one's. Throws Error with the reason where it cannot be had.
-  static std::shared_ptr<Segment> open(const SegmentCard& card);
+  static std::shared_ptr<Segment> open(const SegmentInfo& info);
 
   ~Segment();
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  const SegmentCard& card() const { return card_; }
+  const SegmentInfo& info() const { return info_; }
   std::byte* begin() const { return memory_; }
   std::size_t most_bytes() const { return most_bytes_; }
   // The first byte that is nobody's yet; those before it are for the segment itself.
@@ -60,12 +60,12 @@ class Segment {
  private:
   struct Head;
   std::atomic<std::uint64_t>& mark_of(int rank) const;
-  Segment(int descriptor, SegmentCard card) : descriptor_(descriptor), card_(card) {}
+  Segment(int descriptor, SegmentInfo info) : descriptor_(descriptor), info_(info) {}
   Head& head() const;
   void map(std::size_t most_bytes);
 
   const int descriptor_;
-  SegmentCard card_;
+  SegmentInfo info_;
   std::byte* memory_ = nullptr;
   std::size_t most_bytes_ = 0;
   std::atomic<std::size_t> bytes_{0};  // known to be usable

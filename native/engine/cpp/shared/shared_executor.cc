@@ -17,16 +17,16 @@ constexpr int kSleepMillis = 5;
 // Who has less patience than this does not sleep, and looks at the clock more often.
 constexpr std::chrono::milliseconds kSleepyPatience{1};
 
-std::vector<SharedSeat*> seats_in(const SharedMemory& memory) {
-  std::vector<SharedSeat*> seats;
-  for (int rank = 0; rank < memory.size(); ++rank) seats.push_back(reinterpret_cast<SharedSeat*>(memory.seat(rank)));
-  return seats;
+std::vector<SharedRankState*> states_in(const SharedMemory& memory) {
+  std::vector<SharedRankState*> states;
+  for (int rank = 0; rank < memory.size(); ++rank) states.push_back(reinterpret_cast<SharedRankState*>(memory.state(rank)));
+  return states;
 }
 
 }  // namespace
 
 SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure)
-    : memory_(std::move(memory)), seats_(seats_in(*memory_)), rank_(rank), ranks_(size),
+    : memory_(std::move(memory)), states_(states_in(*memory_)), rank_(rank), ranks_(size),
       waiter_(presence(rank), local, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
@@ -85,7 +85,7 @@ void SharedExecutor::begin(const Offer& offer) {
     if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) staged_ |= kStagedOutput;
     if (staged_ != 0) blocks_.emplace(offer);
     if ((staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
-    seat(rank_).share.store(open_share(turn_), std::memory_order_relaxed);
+    state(rank_).share.store(open_share(turn_), std::memory_order_relaxed);
   }
   announce(offer);
   publish();
@@ -112,7 +112,7 @@ void SharedExecutor::announce(const Offer& offer) {
 
 void SharedExecutor::publish() {
   // Nobody takes units of the next turn yet, nor any more of the one before.
-  seat(rank_).taken[(turn_ + 1) & 1].store(0, std::memory_order_relaxed);
+  state(rank_).taken[(turn_ + 1) & 1].store(0, std::memory_order_relaxed);
   waiter_.publish(announcement(rank_).turn, turn_);
 }
 
@@ -141,8 +141,8 @@ bool SharedExecutor::take_part(const Offer& offer) {
 }
 
 bool SharedExecutor::all_agree(const Offer& offer) const {
-  const auto agrees = [&](const SharedSeat* seat) { return seat->announcements[turn_ & 1].fingerprint == offer.fingerprint; };
-  return std::all_of(seats_.begin(), seats_.end(), agrees);
+  const auto agrees = [&](const SharedRankState* state) { return state->announcements[turn_ & 1].fingerprint == offer.fingerprint; };
+  return std::all_of(states_.begin(), states_.end(), agrees);
 }
 
 // Learns where everybody's memory is, and with that how many turns there will be. False where somebody's is nowhere.
@@ -220,7 +220,7 @@ void SharedExecutor::execute_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   for (int rank = 0; rank < ranks_; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
-    small_inputs_[index] = seat(rank).announcements[(turn_ - 1) & 1].payload(bytes);
+    small_inputs_[index] = state(rank).announcements[(turn_ - 1) & 1].payload(bytes);
     if (rank != rank_) fetch_payload(small_inputs_[index], bytes);
     places_.ranks[index] = {&small_inputs_[index], rank == rank_ && offer.program->writes(rank) ? offer.buffers.outputs.data() : nullptr};
   }
@@ -251,14 +251,14 @@ bool SharedExecutor::execute_direct(Offer& offer, const Pause& pause) {
 }
 
 bool SharedExecutor::execute_share(const Offer& offer, int rank, const Pause& pause) {
-  const auto taken = [this](int owner) -> auto& { return seat(owner).taken[turn_ & 1]; };
+  const auto taken = [this](int owner) -> auto& { return state(owner).taken[turn_ & 1]; };
   const auto visit = [&](const Range& range) { coll::execute(*offer.program, places_, range.begin, range.end, scratch_); };
   return shares_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 
 // Of the turn in which it was announced, the first of the collective.
 bool SharedExecutor::claim_share(int rank) {
-  std::atomic<std::uint64_t>& share = seat(rank).share;
+  std::atomic<std::uint64_t>& share = state(rank).share;
   std::uint64_t open = open_share(turn_ - static_cast<std::uint32_t>(step_));
   return share.load(std::memory_order_relaxed) == open && share.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
 }
@@ -268,7 +268,7 @@ template <class Claimed>
 void SharedExecutor::claim_shares_here(Claimed claimed) {
   const int core = waiter_.shared_core();
   for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
-    if (rank != rank_ && seat(rank).core.load(std::memory_order_relaxed) == core && claim_share(rank)) claimed(rank);
+    if (rank != rank_ && state(rank).core.load(std::memory_order_relaxed) == core && claim_share(rank)) claimed(rank);
   }
 }
 

@@ -57,12 +57,12 @@ class SharedExecutor : public Executor {
     }
     bool is_due() const { return Clock::now() >= *at; }
   };
-  SharedSeat& seat(int rank) const { return *seats_[static_cast<std::size_t>(rank)]; }
-  SharedAnnouncement& announcement(int rank) const { return seat(rank).announcements[turn_ & 1]; }
+  SharedRankState& state(int rank) const { return *states_[static_cast<std::size_t>(rank)]; }
+  SharedAnnouncement& announcement(int rank) const { return state(rank).announcements[turn_ & 1]; }
   auto core_of() const {
-    return [this](int rank) -> const std::atomic<int>& { return seat(rank).core; };
+    return [this](int rank) -> const std::atomic<int>& { return state(rank).core; };
   }
-  Presence presence(int rank) const { return {seat(rank).core, seat(rank).parked}; }
+  Presence presence(int rank) const { return {state(rank).core, state(rank).parked}; }
   RankMemory& memory_of(int rank) { return memories_[static_cast<std::size_t>(rank)]; }
 
   void begin(const Offer& offer);
@@ -93,7 +93,7 @@ class SharedExecutor : public Executor {
   void execute_slots(const Offer& offer);
 
   const std::shared_ptr<SharedMemory> memory_;
-  const std::vector<SharedSeat*> seats_;  // by rank
+  const std::vector<SharedRankState*> states_;  // by rank
   const int rank_;
   const int ranks_;
   Waiter waiter_;

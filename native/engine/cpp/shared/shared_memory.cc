@@ -3,7 +3,7 @@
 #if defined(__linux__)
 
 #include "../error.h"
-#include "seat.h"
+#include "rank_state.h"
 
 namespace coll {
 namespace {
@@ -12,11 +12,11 @@ constexpr std::size_t kPage = 4096;
 
 constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
-// Others look at a rank's seat before that rank can execute anything, and at the rest only once it has announced something.
-static_assert(sizeof(SharedSeat) + (std::size_t{64} << 10) <= Segment::kReadyBytes);
+// Others look at a rank's state before that rank can execute anything, and at the rest only once it has announced something.
+static_assert(sizeof(SharedRankState) + (std::size_t{64} << 10) <= Segment::kReadyBytes);
 
-std::size_t seat_begin() { return Segment::first_free(); }
-std::size_t slots_begin() { return seat_begin() + in_pages(sizeof(SharedSeat)); }
+std::size_t state_begin() { return Segment::first_free(); }
+std::size_t slots_begin() { return state_begin() + in_pages(sizeof(SharedRankState)); }
 std::size_t arena_begin() { return slots_begin() + kSlotsBytes; }
 
 std::shared_ptr<Segment> with_room_for_all(const std::shared_ptr<Segment>& segment) {
@@ -53,7 +53,7 @@ std::byte* SharedMemory::at(int rank, std::size_t offset, std::size_t bytes) con
   return segment(rank).begin() + offset;
 }
 
-std::byte* SharedMemory::seat(int rank) const { return segment(rank).begin() + seat_begin(); }
+std::byte* SharedMemory::state(int rank) const { return segment(rank).begin() + state_begin(); }
 
 std::byte* SharedMemory::slots(int rank) const { return segment(rank).begin() + slots_begin(); }
 

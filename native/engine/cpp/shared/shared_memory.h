@@ -14,9 +14,9 @@ namespace coll {
 
 // The memory of ranks that are processes of one host, as one of them sees it: a segment each, with
 //
-//     head | seat | slots | arena
+//     head | state | slots | arena
 //
-// A rank writes to its own seat and slots only, and to what ranks have in their arenas where a collective's result belongs there.
+// A rank writes to its own state and slots only, and to what ranks have in their arenas where a collective's result belongs there.
 class SharedMemory {
  public:
   // All ranks' segments by rank; the own one was created here, the others opened.
@@ -49,7 +49,7 @@ class SharedMemory {
   std::size_t offset_of(const void* address) const;
   // Where a rank's memory is here; null where it is not in that rank's arena.
   std::byte* at(int rank, std::size_t offset, std::size_t bytes) const;
-  std::byte* seat(int rank) const;
+  std::byte* state(int rank) const;
   std::byte* slots(int rank) const;
 
  private:

@@ -8,7 +8,7 @@
 #include "../kernels/fold.h"
 #include "../threads/execute.h"
 #include "blocks.h"
-#include "seat.h"
+#include "rank_state.h"
 #include "shared_memory.h"
 
 namespace coll {

@@ -53,7 +53,7 @@ std::chrono::nanoseconds processor_time() {
 
 TEST(HugePages, AreMappedWhereTheyBegin) {
   const auto own = Segment::create(16 * kHuge);
-  const auto other = Segment::open(own->card());
+  const auto other = Segment::open(own->info());
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own->begin()) % kHuge, 0u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(other->begin()) % kHuge, 0u);
 }

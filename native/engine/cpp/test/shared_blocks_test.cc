@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "programs.h"
-#include "shared/seat.h"
+#include "shared/rank_state.h"
 
 namespace coll::test {
 namespace {

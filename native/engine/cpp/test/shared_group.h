@@ -23,7 +23,7 @@ constexpr unsigned kLongestSeconds = 1000;
 
 // What the ranks of a test tell each other: memory of zeros that forked processes share.
 struct Notices {
-  SegmentCard cards[kMostRanksForTests];
+  SegmentInfo infos[kMostRanksForTests];
   std::atomic<int> arrived;
   std::atomic<std::int32_t> failure;
   std::atomic<int> words[8];  // for the test
@@ -70,14 +70,14 @@ class SharedNotices {
   Notices* notices_;
 };
 
-// As processes find each other: by cards, each with mappings of its own.
+// As processes find each other: by their infos, each with mappings of its own.
 inline std::vector<std::shared_ptr<Segment>> exchange(Notices& notices, int rank, int ranks) {
   std::vector<std::shared_ptr<Segment>> segments(static_cast<std::size_t>(ranks));
   const auto own = Segment::create(kArenaForTests);
-  notices.cards[rank] = own->card();
+  notices.infos[rank] = own->info();
   notices.meet(ranks);
   for (int other = 0; other < ranks; ++other) {
-    segments[static_cast<std::size_t>(other)] = other == rank ? own : Segment::open(notices.cards[other]);
+    segments[static_cast<std::size_t>(other)] = other == rank ? own : Segment::open(notices.infos[other]);
     segments[static_cast<std::size_t>(other)]->leave_mark(rank);
   }
   notices.meet(ranks);

@@ -16,16 +16,16 @@
 
 #include "error.h"
 #include "shared/huge_pages.h"
-#include "shared/seat.h"
+#include "shared/rank_state.h"
 
 namespace coll::test {
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{64} << 20;
 
-std::string reason_of(const SegmentCard& card) {
+std::string reason_of(const SegmentInfo& info) {
   try {
-    Segment::open(card);
+    Segment::open(info);
   } catch (const Error& error) {
     return error.what();
   }
@@ -34,7 +34,7 @@ std::string reason_of(const SegmentCard& card) {
 
 TEST(Segment, IsOneMemoryForAllWhoOpenIt) {
   const auto own = Segment::create(kBytes);
-  const auto other = Segment::open(own->card());
+  const auto other = Segment::open(own->info());
   EXPECT_NE(own->begin(), other->begin());
   const std::size_t at = Segment::first_free() + 5'000'000;
   EXPECT_FALSE(other->reaches(at, 1));
@@ -49,14 +49,14 @@ TEST(Segment, IsOneMemoryForAllWhoOpenIt) {
 TEST(Segment, ShowsItsOwnerWhoHasOpenedIt) {
   const auto own = Segment::create(kBytes);
   EXPECT_FALSE(own->has_mark_of(3));
-  Segment::open(own->card())->leave_mark(3);
+  Segment::open(own->info())->leave_mark(3);
   EXPECT_TRUE(own->has_mark_of(3));
   EXPECT_FALSE(own->has_mark_of(2));
 }
 
 TEST(Segment, OutlivesItsOwner) {
   auto own = Segment::create(kBytes);
-  const auto other = Segment::open(own->card());
+  const auto other = Segment::open(own->info());
   own.reset();
   other->leave_mark(1);
   EXPECT_TRUE(other->has_mark_of(1));
@@ -64,15 +64,15 @@ TEST(Segment, OutlivesItsOwner) {
 
 TEST(Segment, SaysWhyItCannotBeOpened) {
   const auto own = Segment::create(kBytes);
-  SegmentCard card = own->card();
-  card.descriptor = 9999;
-  EXPECT_NE(reason_of(card).find("cannot be opened"), std::string::npos);
-  card = own->card();
-  card.inode += 1;
-  EXPECT_NE(reason_of(card).find("another container"), std::string::npos);
-  card = own->card();
-  card.token[3] ^= 1;
-  EXPECT_NE(reason_of(card).find("another container"), std::string::npos);
+  SegmentInfo info = own->info();
+  info.descriptor = 9999;
+  EXPECT_NE(reason_of(info).find("cannot be opened"), std::string::npos);
+  info = own->info();
+  info.inode += 1;
+  EXPECT_NE(reason_of(info).find("another container"), std::string::npos);
+  info = own->info();
+  info.token[3] ^= 1;
+  EXPECT_NE(reason_of(info).find("another container"), std::string::npos);
 }
 
 // What could shrink under its readers, or is no segment at all, is not mapped.
@@ -81,10 +81,10 @@ TEST(Segment, OpensSegmentsOnly) {
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
   struct stat status {};
   fstat(file, &status);
-  const SegmentCard card{getpid(), file, 0, status.st_dev, status.st_ino, {}};
-  EXPECT_NE(reason_of(card), "");
+  const SegmentInfo info{getpid(), file, 0, status.st_dev, status.st_ino, {}};
+  EXPECT_NE(reason_of(info), "");
   ASSERT_EQ(fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_NE(reason_of(card), "");
+  EXPECT_NE(reason_of(info), "");
   close(file);
 }
 
@@ -101,7 +101,7 @@ TEST(Segment, HasRoomForTheMarksOfItsRanksOnly) {
 
 TEST(Segment, DoesNotShrink) {
   const auto own = Segment::create(kBytes);
-  EXPECT_NE(ftruncate(own->card().descriptor, 0), 0);
+  EXPECT_NE(ftruncate(own->info().descriptor, 0), 0);
 }
 
 TEST(SharedMemory, HasRoomUpToItsBoundAndNoMore) {
@@ -131,8 +131,8 @@ TEST(SharedMemory, KnowsWhatIsInItsArena) {
 TEST(SharedMemory, FindsTheArenasOfOthers) {
   const auto first = Segment::create(kBytes);
   const auto second = Segment::create(kBytes);
-  SharedMemory one(0, {first, Segment::open(second->card())});
-  SharedMemory other(1, {Segment::open(first->card()), second});
+  SharedMemory one(0, {first, Segment::open(second->info())});
+  SharedMemory other(1, {Segment::open(first->info()), second});
   std::byte* const tensor = one.allocate(1000);
   std::byte* const seen = other.at(0, one.offset_of(tensor), 1000);
   ASSERT_NE(seen, nullptr);
@@ -148,7 +148,7 @@ TEST(SharedMemory, FindsTheArenasOfOthers) {
 // Of the system's memory.
 std::size_t resident_bytes(const Segment& segment) {
   struct stat status {};
-  fstat(segment.card().descriptor, &status);
+  fstat(segment.info().descriptor, &status);
   return static_cast<std::size_t>(status.st_blocks) * 512;
 }
 

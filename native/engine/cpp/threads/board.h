@@ -48,8 +48,8 @@ struct alignas(kPair) Announcement {
 // ranks come to the same answer.
 bool is_small(const Offer& offer);
 
-// One rank's place. Only its own thread writes here, but for `taken`.
-struct Seat {
+// What one rank shows the others. Only its own thread writes here, but for `taken`.
+struct RankState {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
   // Looked at only by who has waited for long, so that writing it costs nothing.
@@ -68,9 +68,9 @@ struct alignas(kPair) Board {
   // Threads that sleep on a word here.
   std::atomic<std::uint32_t> parked;
 
-  Seat* seats() { return reinterpret_cast<Seat*>(this + 1); }
+  RankState* states() { return reinterpret_cast<RankState*>(this + 1); }
 
-  static std::size_t bytes_for(int ranks) { return kPair + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(Seat); }
+  static std::size_t bytes_for(int ranks) { return kPair + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(RankState); }
 
   // The board in memory of `bytes_for` bytes, wherever that begins.
   static Board& in(std::byte* memory) {

@@ -57,7 +57,7 @@ Status Member::execute_slices(Offer& offer, Wait wait) {
 }
 
 bool Member::is_missing(int rank) const {
-  return board_.seats()[rank].announcements[meeting_ & 1].meeting.load(std::memory_order_acquire) != meeting_;
+  return board_.states()[rank].announcements[meeting_ & 1].meeting.load(std::memory_order_acquire) != meeting_;
 }
 
 void Member::begin() {
@@ -87,7 +87,7 @@ void Member::announce(const Offer& offer) {
 void Member::write(Announcement& own, const Offer& offer) {
   is_written_ = true;
   // All who took units in the meeting before are done.
-  seat(rank_).taken.store(0, std::memory_order_relaxed);
+  state(rank_).taken.store(0, std::memory_order_relaxed);
   own.offer_id = static_cast<std::uint32_t>(offer.id);
   own.fingerprint = offer.fingerprint;
   const std::byte* const input = offer.buffers.inputs.empty() ? nullptr : offer.buffers.inputs[0];
@@ -140,7 +140,7 @@ void Member::fetch_inputs(std::size_t bytes) const {
 void Member::claim_next(std::size_t said_bytes) {
   said_bytes_[meeting_ & 1] = said_bytes;
   const std::size_t likely = said_bytes_[(meeting_ + 1) & 1];
-  Announcement& next = seat(rank_).announcements[(meeting_ + 1) & 1];
+  Announcement& next = state(rank_).announcements[(meeting_ + 1) & 1];
   claim(&next);
   const std::byte* const payload = next.payload(likely);
   for (std::size_t at = 0; at < likely; at += kLine) claim(payload + at);
@@ -160,7 +160,7 @@ Status Member::execute_slice(Offer& offer, const Shares& shares, Wait wait) {
     // Of offers that others have not understood alike nobody reads the rest.
     if (!all_agree(offer)) return Status::kDisagreed;
   } while (!start());
-  claim(&seat(rank_).done);
+  claim(&state(rank_).done);
   if (!is_sound(offer)) verify_offers(offer);
   for (int rank = 0; rank < ranks_; ++rank) {
     const Buffers& buffers = offer.others[static_cast<std::size_t>(rank)]->buffers;
@@ -169,7 +169,7 @@ Status Member::execute_slice(Offer& offer, const Shares& shares, Wait wait) {
   places_.begins = offer.begins.data();
   places_.piece_count = offer.piece_count();
   if (!clash_) execute_shares(offer, shares);
-  waiter_.publish(seat(rank_).done, meeting_);
+  waiter_.publish(state(rank_).done, meeting_);
   claim_next(0);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
@@ -178,7 +178,7 @@ Status Member::execute_slice(Offer& offer, const Shares& shares, Wait wait) {
 void Member::execute_shares(Offer& offer, const Shares& shares) {
   const Range own = shares.share(slice_, rank_);
   claim_outputs(offer, own);
-  const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return seat(rank).taken; };
+  const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return state(rank).taken; };
   const std::byte* const begin = shares.exceed_cache() ? offer.input_at(own.begin) : nullptr;
   offer.direction.choose(begin);
   shares.for_each_range(slice_, rank_, offer.direction.is_from_end(), taken, [&](const Range& range) {
@@ -208,7 +208,7 @@ bool Member::await_announcements(const Patience& patience) {
 
 // Everybody is inside this call by now and will be done, whatever becomes of the group.
 void Member::await_all_done() {
-  while (!await_each(waiter_.blocking(kSleepMillis), [this](int rank) -> auto& { return seat(rank).done; })) yield();
+  while (!await_each(waiter_.blocking(kSleepMillis), [this](int rank) -> auto& { return state(rank).done; })) yield();
 }
 
 // Until the words of all others say this meeting; false after all patience with one.
@@ -225,7 +225,7 @@ bool Member::await_each(const Patience& patience, WordOf word_of) {
 bool Member::try_leave() {
   board_.leaving.fetch_add(1, std::memory_order_seq_cst);
   bool has_begun = false;
-  for (int rank = 0; rank < ranks_; ++rank) has_begun = has_begun || seat(rank).started.load(std::memory_order_seq_cst) == meeting_;
+  for (int rank = 0; rank < ranks_; ++rank) has_begun = has_begun || state(rank).started.load(std::memory_order_seq_cst) == meeting_;
   if (!has_begun) {
     announcement(rank_).meeting.store(meeting_ - 2, std::memory_order_seq_cst);
     is_announced_ = false;
@@ -236,7 +236,7 @@ bool Member::try_leave() {
 
 // From here on nobody leaves; false where somebody was just about to.
 bool Member::start() {
-  std::atomic<std::uint32_t>& started = seat(rank_).started;
+  std::atomic<std::uint32_t>& started = state(rank_).started;
   started.store(meeting_, std::memory_order_seq_cst);
   if (board_.leaving.load(std::memory_order_seq_cst) == 0 && others_have_announced()) return true;
   started.store(meeting_ - 1, std::memory_order_seq_cst);

@@ -65,12 +65,12 @@ class Member {
   std::uint32_t meeting() const { return meeting_; }
 
  private:
-  Seat& seat(int rank) const { return board_.seats()[rank]; }
-  Announcement& announcement(int rank) const { return seat(rank).announcements[meeting_ & 1]; }
+  RankState& state(int rank) const { return board_.states()[rank]; }
+  Announcement& announcement(int rank) const { return state(rank).announcements[meeting_ & 1]; }
   auto core_of() const {
-    return [this](int rank) -> const std::atomic<int>& { return seat(rank).core; };
+    return [this](int rank) -> const std::atomic<int>& { return state(rank).core; };
   }
-  Presence presence(int rank) const { return {seat(rank).core, board_.parked}; }
+  Presence presence(int rank) const { return {state(rank).core, board_.parked}; }
 
   void begin();
   bool arrive();

@@ -32,9 +32,9 @@ struct alignas(kPair) SharedAnnouncement {
 // What of a rank's memory others cannot reach.
 enum Staged : std::uint32_t { kStagedInput = 1, kStagedOutput = 2 };
 
-// One rank's place, in memory of zeros. Only that rank writes here, but for `taken`, `share` and `parked`, and the turn
+// What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `share` and `parked`, and the turn
 // after that of a share which another has done.
-struct SharedSeat {
+struct SharedRankState {
   SharedAnnouncement announcements[2];
   // Units of this rank's share that are taken, by itself or by others, in turns of the same parity.
   alignas(kPair) std::atomic<std::size_t> taken[2];
