@@ -76,8 +76,8 @@ Napi::Value execute_call(const Napi::CallbackInfo& info) {
 // tryCall(group, call, patienceMicros: number, sliceMicros: number): number, a Status
 Napi::Value try_call(const Napi::CallbackInfo& info) {
   const std::chrono::microseconds patience(integer_of(info[2], "patienceMicros", 0, INT_MAX - 1));
-  const std::chrono::microseconds slice(integer_of(info[3], "sliceMicros", 0, INT_MAX - 1));
-  return status_of(info.Env(), held<HeldGroup>(info[0]).try_execute(call_of(info[1]), patience, slice));
+  const std::chrono::microseconds time_slice(integer_of(info[3], "sliceMicros", 0, INT_MAX - 1));
+  return status_of(info.Env(), held<HeldGroup>(info[0]).try_execute(call_of(info[1]), patience, time_slice));
 }
 
 // copiedBytes(group, call): number, in and out, where it is staged

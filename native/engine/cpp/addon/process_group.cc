@@ -55,8 +55,8 @@ Group& HeldGroup::group_for(HeldCall& held) const {
   return group;
 }
 
-Status HeldGroup::try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice) {
-  const Status status = group_for(held).try_execute(held.call, patience, slice);
+Status HeldGroup::try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
+  const Status status = group_for(held).try_execute(held.call, patience, time_slice);
   begun_ = status == Status::kWaiting || status == Status::kSlice ? &held : nullptr;
   return status;
 }

@@ -45,7 +45,7 @@ class HeldGroup {
   // The group, for a call that its thread executes next. Throws Error where another thread executes, or the call is of another group's.
   Group& group_for(HeldCall& held) const;
   // Executes in the calling thread, with the limits of an executor.
-  Status try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds slice);
+  Status try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
   // Readies a call for another thread: from now on JavaScript may do what it likes with its memory. False where that has to wait for the
   // end of a call before, of which this one takes the result, or which is the same.
   bool stage(HeldCall& held);

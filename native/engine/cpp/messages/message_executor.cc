@@ -35,7 +35,7 @@ MessageExecutor::MessageExecutor(std::vector<std::unique_ptr<Channel>> channels,
     : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size, all_share_cores),
       failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), assigned_core_(local), generation_(generation) {}
 
-Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
+Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
   if (has_failed()) return Status::kFailed;
   const bool begins = !is_under_way_;
   if (begins) begin(offer);
@@ -57,7 +57,7 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
     }
     if (has_failed()) return Status::kFailed;
     const Clock::time_point now = Clock::now();
-    if (looks == 0) end = now + slice;
+    if (looks == 0) end = now + time_slice;
     if (!has_own_core_) take_turns();
     if (outcome == Exchange::Outcome::kMoved || looks == 0) moved_ = now;
     else wait(now, std::min(moved_ + patience, end));

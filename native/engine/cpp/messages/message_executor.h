@@ -27,7 +27,7 @@ class MessageExecutor : public Executor {
                 std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
   // A group in which a rank was lost, disagreed or was abandoned has failed for good.
-  Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
+  Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) override;
   void abandon() override;
   bool came_last() const override { return came_last_; }
 

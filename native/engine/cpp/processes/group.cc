@@ -39,7 +39,7 @@ Group::Deadline Group::deadline_after(microseconds timeout) {
   return Clock::now() + timeout;
 }
 
-Status Group::try_execute(Call& call, microseconds patience, microseconds slice) {
+Status Group::try_execute(Call& call, microseconds patience, microseconds time_slice) {
   if (has_failed()) return end(Status::kFailed);
   if (has_disagreed_) return Status::kDisagreed;
   if (!is_under_way_) {
@@ -50,7 +50,7 @@ Status Group::try_execute(Call& call, microseconds patience, microseconds slice)
     is_under_way_ = true;
     under_way_id_ = call.offer.id;
   }
-  Status status = execute_or_fail(call, patience, slice);
+  Status status = execute_or_fail(call, patience, time_slice);
   if (status == Status::kDone && executor_->came_last() && monitor_.catch_up()) status = Status::kFailed;
   if (status == Status::kWaiting && calls_.is_forsaken()) {
     monitor_.fail_for_leaver();
@@ -61,9 +61,9 @@ Status Group::try_execute(Call& call, microseconds patience, microseconds slice)
 }
 
 // What is lacking here, such as memory, ends the group: nobody can go on from somewhere within a collective.
-Status Group::execute_or_fail(Call& call, microseconds patience, microseconds slice) {
+Status Group::execute_or_fail(Call& call, microseconds patience, microseconds time_slice) {
   try {
-    return executor_->execute(call.offer, patience, slice);
+    return executor_->execute(call.offer, patience, time_slice);
   } catch (const std::bad_alloc&) {
     monitor_.fail_here("has no memory to go on");
   } catch (const std::exception& error) {

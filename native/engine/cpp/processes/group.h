@@ -35,7 +35,7 @@ class Group {
   // Whether try_execute() takes this call: in the midst of a collective only the one that this began with. Not while another thread executes.
   bool may_execute(const Call& call) const { return !is_under_way_ || has_failed() || call.offer.id == under_way_id_; }
   // Begins a collective or goes on with it, with the limits of an executor.
-  Status try_execute(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
+  Status try_execute(Call& call, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
   // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or for about `longest`, in kWaiting. After kDisagreed and kExpired the group
   // has to be ended by `fail` of the monitor, and this to be called again.
   Status execute(Call& call, Deadline deadline, std::optional<std::chrono::microseconds> longest = std::nullopt);
@@ -49,7 +49,7 @@ class Group {
   const std::vector<std::optional<State>>& states() const { return states_; }
 
  private:
-  Status execute_or_fail(Call& call, std::chrono::microseconds patience, std::chrono::microseconds slice);
+  Status execute_or_fail(Call& call, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
   Status end(Status status);
   Status settle();
   Status disagree(const Call& call);

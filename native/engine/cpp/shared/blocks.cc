@@ -31,7 +31,7 @@ Blocks::Blocks(const Offer& offer)
   const std::size_t input = byte_size(program.dtype);
   const std::size_t output = byte_size(result_of(program.dtype, program.op));
   line_ = kLine / std::min(input, output);
-  const std::size_t strips_in_slot = program.has_share_out() ? ranks_ : 1;
+  const std::size_t strips_in_slot = program.has_block_out() ? ranks_ : 1;
   const std::size_t size = std::max(input, output);
   size_ = std::max(block_bytes(program, length_ * size * ranks_) / size / strips_in_slot / line_ * line_, line_);
   const std::size_t length_of_strips = length_ / static_cast<std::size_t>(strips_);
@@ -63,12 +63,12 @@ std::size_t Blocks::place(int index) const {
   return (kind_ == Kind::kAllToAll ? strip % ranks_ : strip) * size_;
 }
 
-Range Blocks::share(std::size_t block, int rank) const {
+Range Blocks::slice(std::size_t block, int rank) const {
   const Range all = strip(block, 0);
   const std::size_t lines = (all.end - all.begin + line_ - 1) / line_;
-  const std::size_t share = (lines + ranks_ - 1) / ranks_ * line_;
-  const std::size_t begin = std::min(all.begin + share * static_cast<std::size_t>(rank), all.end);
-  return {begin, std::min(begin + share, all.end)};
+  const std::size_t slice = (lines + ranks_ - 1) / ranks_ * line_;
+  const std::size_t begin = std::min(all.begin + slice * static_cast<std::size_t>(rank), all.end);
+  return {begin, std::min(begin + slice, all.end)};
 }
 
 }  // namespace coll

@@ -2,13 +2,13 @@
 
 #include <cstddef>
 
-#include "../threads/shares.h"
+#include "../threads/work_slices.h"
 
 namespace coll {
 
 // How a collective goes through slots: block by block, each of one strip of the whole buffer, or of one from each of its blocks where there
 // are such. Values that only move each rank takes from everyone's slots. Others it works out in part, for all ranks: its own strip in a
-// reduce-scatter, otherwise its share.
+// reduce-scatter, otherwise its slice.
 class Blocks {
  public:
   explicit Blocks(const Offer& offer);
@@ -20,7 +20,7 @@ class Blocks {
   bool is_offered(int index, int rank) const;
   // Where in the slot of a rank that offers it a strip begins, as elements.
   std::size_t place(int index) const;
-  Range share(std::size_t block, int rank) const;
+  Range slice(std::size_t block, int rank) const;
 
  private:
   const Kind kind_;

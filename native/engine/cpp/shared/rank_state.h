@@ -32,20 +32,20 @@ struct alignas(kPair) SharedAnnouncement {
 // What of a rank's memory others cannot reach.
 enum Staged : std::uint32_t { kStagedInput = 1, kStagedOutput = 2 };
 
-// What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `share` and `parked`, and the turn
-// after that of a share which another has done.
+// What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `open_slice` and `parked`, and the turn
+// after that of a slice which another has done.
 struct SharedRankState {
   SharedAnnouncement announcements[2];
-  // Units of this rank's share that are taken, by itself or by others, in turns of the same parity.
+  // Units of this rank's slice that are taken, by itself or by others, in turns of the same parity.
   alignas(kPair) std::atomic<std::size_t> taken[2];
-  // The share of this rank that nobody has begun, as `open_share` of its turn; otherwise 0.
-  alignas(kPair) std::atomic<std::uint64_t> share;
+  // The slice of this rank that nobody has begun, as `open_slice_of` of its turn; otherwise 0.
+  alignas(kPair) std::atomic<std::uint64_t> open_slice;
   alignas(kPair) std::atomic<int> core;
   // Threads that sleep on a word here.
   alignas(kPair) std::atomic<std::uint32_t> parked;
 };
 
-constexpr std::uint64_t open_share(std::uint32_t turn) { return (std::uint64_t{1} << 32) + turn; }
+constexpr std::uint64_t open_slice_of(std::uint32_t turn) { return (std::uint64_t{1} << 32) + turn; }
 
 // A slot for inputs and one for results, for turns of each parity.
 constexpr std::size_t kSlotBytes = std::size_t{256} << 10;

@@ -33,14 +33,14 @@ SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, i
   places_.ranks.resize(static_cast<std::size_t>(size));
 }
 
-Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice) {
+Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     begin(offer);
   } else if (step_ > 0) {
     take_up_own_memory(offer);
   }
-  Pause pause{slice, std::nullopt};
+  Pause pause{time_slice, std::nullopt};
   for (;;) {
     if (!is_at_work_) {
       if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
@@ -85,7 +85,7 @@ void SharedExecutor::begin(const Offer& offer) {
     if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) staged_ |= kStagedOutput;
     if (staged_ != 0) blocks_.emplace(offer);
     if ((staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
-    state(rank_).share.store(open_share(turn_), std::memory_order_relaxed);
+    state(rank_).open_slice.store(open_slice_of(turn_), std::memory_order_relaxed);
   }
   announce(offer);
   publish();
@@ -133,9 +133,9 @@ bool SharedExecutor::await_one(int rank, Limit& limit) {
   return true;
 }
 
-// False where ranks disagree: they do not where one of them has claimed this rank's share.
+// False where ranks disagree: they do not where one of them has claimed this rank's slice.
 bool SharedExecutor::take_part(const Offer& offer) {
-  is_helped_ = !is_small_ && !claim_share(rank_);
+  is_helped_ = !is_small_ && !claim_slice(rank_);
   if (is_helped_) last_step_ = 2;
   return is_helped_ || (all_agree(offer) && take_up(offer));
 }
@@ -162,9 +162,9 @@ bool SharedExecutor::take_up(const Offer& offer) {
   }
   if (!is_any_staged) {
     way_ = Way::kDirect;
-    shares_.emplace(offer, kOneSlice);
+    slices_.emplace(offer, kOneBatch);
     helped_.clear();
-    if (shares_->has_units()) claim_shares_here([this](int rank) { helped_.push_back(rank); });
+    if (slices_->has_units()) claim_slices_here([this](int rank) { helped_.push_back(rank); });
   } else {
     way_ = Way::kSlots;
     if (staged_ == 0) blocks_.emplace(offer);
@@ -243,40 +243,40 @@ bool SharedExecutor::execute_direct(Offer& offer, const Pause& pause) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = offer.piece_count();
-  const std::byte* const begin = shares_->exceed_cache() ? offer.input_at(shares_->share(0, rank_).begin) : nullptr;
+  const std::byte* const begin = slices_->exceed_cache() ? offer.input_at(slices_->slice(0, rank_).begin) : nullptr;
   offer.direction.choose(begin);
-  const bool is_done = execute_share(offer, rank_, pause);
+  const bool is_done = execute_slice(offer, rank_, pause);
   offer.direction.leave(begin);
   return is_done;
 }
 
-bool SharedExecutor::execute_share(const Offer& offer, int rank, const Pause& pause) {
+bool SharedExecutor::execute_slice(const Offer& offer, int rank, const Pause& pause) {
   const auto taken = [this](int owner) -> auto& { return state(owner).taken[turn_ & 1]; };
   const auto visit = [&](const Range& range) { coll::execute(*offer.program, places_, range.begin, range.end, scratch_); };
-  return shares_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
+  return slices_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 
 // Of the turn in which it was announced, the first of the collective.
-bool SharedExecutor::claim_share(int rank) {
-  std::atomic<std::uint64_t>& share = state(rank).share;
-  std::uint64_t open = open_share(turn_ - static_cast<std::uint32_t>(step_));
-  return share.load(std::memory_order_relaxed) == open && share.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
+bool SharedExecutor::claim_slice(int rank) {
+  std::atomic<std::uint64_t>& slice = state(rank).open_slice;
+  std::uint64_t open = open_slice_of(turn_ - static_cast<std::uint32_t>(step_));
+  return slice.load(std::memory_order_relaxed) == open && slice.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
 }
 
-// Of those that wait for this core, who would only come to it to do their shares, and wait again.
+// Of those that wait for this core, who would only come to it to do their slices, and wait again.
 template <class Claimed>
-void SharedExecutor::claim_shares_here(Claimed claimed) {
+void SharedExecutor::claim_slices_here(Claimed claimed) {
   const int core = waiter_.shared_core();
   for (int rank = 0; core != 0 && rank < ranks_; ++rank) {
-    if (rank != rank_ && state(rank).core.load(std::memory_order_relaxed) == core && claim_share(rank)) claimed(rank);
+    if (rank != rank_ && state(rank).core.load(std::memory_order_relaxed) == core && claim_slice(rank)) claimed(rank);
   }
 }
 
 void SharedExecutor::help(const Offer& offer, const Pause& pause) {
   for (const int rank : helped_) publish_for(rank);
-  if (shares_->has_units()) return;
-  claim_shares_here([&](int rank) {
-    execute_share(offer, rank, pause);
+  if (slices_->has_units()) return;
+  claim_slices_here([&](int rank) {
+    execute_slice(offer, rank, pause);
     publish_for(rank);
   });
 }

@@ -22,8 +22,8 @@ namespace coll {
 // What is written in a turn is read by others in the next one, so that a rank is never more than one turn ahead of another. Nobody waits
 // after the last turn if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
 //
-// Where ranks share a core, one that has it does the shares of those that wait for it, as far as they lie in arenas: so each rank has to come to the
-// core once a collective, and not twice. Whoever begins a share claims it first; of large ones, whose units anybody takes, it answers for the end.
+// If ranks share a core, one that has it does the slices of those that wait for it, as far as they lie in arenas: so each rank has to come to the
+// core once a collective, and not twice. Whoever begins a slice claims it first; of large ones, whose units anybody takes, it answers for the end.
 // Who finds its own claimed reads nothing of what was announced: the others may be at the next collective, where they can get no further without it.
 //
 // Nobody leaves a collective before all are done with it, but when the group has failed. What others may still do then goes to slots and
@@ -33,7 +33,7 @@ class SharedExecutor : public Executor {
   // `local`: among the ranks of this host. All ranks have opened each other's segments; the failure word outlives the executor.
   SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure);
 
-  Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds slice = kLongestSlice) override;
+  Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) override;
   void abandon() override;
 
  private:
@@ -49,11 +49,11 @@ class SharedExecutor : public Executor {
   };
   // When to come back to the caller, from the first work that is worth it.
   struct Pause {
-    std::chrono::microseconds slice;
+    std::chrono::microseconds time_slice;
     std::optional<Clock::time_point> at;
 
     void await_from_now() {
-      if (!at) at = Clock::now() + slice;
+      if (!at) at = Clock::now() + time_slice;
     }
     bool is_due() const { return Clock::now() >= *at; }
   };
@@ -80,15 +80,15 @@ class SharedExecutor : public Executor {
   // The last turns are not worth coming back for; collectives of no more than two, and without units, need no clock.
   bool may_pause() const {
     if (is_helped_) return false;
-    return way_ == Way::kDirect ? step_ == 1 && shares_->has_units() : step_ + 1 < last_step_;
+    return way_ == Way::kDirect ? step_ == 1 && slices_->has_units() : step_ + 1 < last_step_;
   }
   bool work(Offer& offer, const Pause& pause);
   void execute_small(const Offer& offer);
   bool execute_direct(Offer& offer, const Pause& pause);
-  bool execute_share(const Offer& offer, int rank, const Pause& pause);
-  bool claim_share(int rank);
+  bool execute_slice(const Offer& offer, int rank, const Pause& pause);
+  bool claim_slice(int rank);
   template <class Claimed>
-  void claim_shares_here(Claimed claimed);
+  void claim_slices_here(Claimed claimed);
   void help(const Offer& offer, const Pause& pause);
   void execute_slots(const Offer& offer);
 
@@ -101,13 +101,13 @@ class SharedExecutor : public Executor {
   bool is_under_way_ = false;
   bool is_small_ = false;
   bool is_at_work_ = false;  // in the midst of a turn
-  bool is_helped_ = false;   // another rank has claimed this one's share
+  bool is_helped_ = false;   // another rank has claimed this one's slice
   std::vector<int> helped_;  // of whose units this one tells that they are done
   Way way_ = Way::kSmall;
   std::uint32_t staged_ = 0;  // of this rank's own memory
   std::size_t step_ = 0;      // turns of this collective that are over
   std::size_t last_step_ = 0;
-  std::optional<Shares> shares_;
+  std::optional<WorkSlices> slices_;
   std::optional<Blocks> blocks_;
   std::vector<RankMemory> memories_;
   std::vector<const std::byte*> small_inputs_;

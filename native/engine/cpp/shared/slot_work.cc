@@ -30,7 +30,7 @@ std::size_t output_size(const Program& program) { return byte_size(result_of(pro
 
 // The element at which a piece of a rank's input begins.
 std::size_t input_begin(const Offer& offer, int rank, std::size_t piece) {
-  if (!offer.program->has_share_in()) return offer.begins[piece];
+  if (!offer.program->has_block_in()) return offer.begins[piece];
   return offer.length / static_cast<std::size_t>(offer.program->ranks) * static_cast<std::size_t>(rank);
 }
 
@@ -95,9 +95,9 @@ void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block,
       continue;
     }
     // Nobody else reads what this rank adds up.
-    const Range share = blocks.share(block, rank_);
-    copy_in({strip.begin, share.begin}, 0);
-    copy_in({share.end, strip.end}, share.end - strip.begin);
+    const Range slice = blocks.slice(block, rank_);
+    copy_in({strip.begin, slice.begin}, 0);
+    copy_in({slice.end, strip.end}, slice.end - strip.begin);
   }
 }
 
@@ -125,12 +125,12 @@ void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankM
 }
 
 void SlotWork::execute(std::size_t block, std::uint32_t turn) {
-  if (program_->has_share_out()) {
+  if (program_->has_block_out()) {
     // Of an all-to-all one strip from each rank.
     for (int index = rank_; index < blocks_->strips(); index += ranks_) execute_range(block, index, blocks_->strip(block, index), turn);
     return;
   }
-  if (!program_->moves()) return execute_range(block, 0, blocks_->share(block, rank_), turn);
+  if (!program_->moves()) return execute_range(block, 0, blocks_->slice(block, rank_), turn);
   if (!program_->writes(rank_)) return;
   for (int index = 0; index < blocks_->strips(); ++index) execute_range(block, index, blocks_->strip(block, index), turn);
 }
@@ -178,7 +178,7 @@ void SlotWork::collect(std::size_t block, std::uint32_t turn) {
   if (!own.has_staged_output) return;
   const std::size_t size = output_size(*program_);
   const Range all = blocks_->strip(block, 0);
-  const Range share = blocks_->share(block, rank_);
+  const Range slice = blocks_->slice(block, rank_);
   const bool is_far = is_uncached(*offer_);
   const auto copy_out = [&](const Range& range) {
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range& part) {
@@ -187,8 +187,8 @@ void SlotWork::collect(std::size_t block, std::uint32_t turn) {
       carry(into, from, (part.end - part.begin) * size, collected_, is_far);
     });
   };
-  copy_out({all.begin, share.begin});
-  copy_out({share.end, all.end});
+  copy_out({all.begin, slice.begin});
+  copy_out({slice.end, all.end});
 }
 
 }  // namespace coll

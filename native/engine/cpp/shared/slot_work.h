@@ -24,7 +24,7 @@ struct RankMemory {
 
 // What a rank does with the blocks of a collective of which something is not in an arena. A block takes three turns:
 //
-//     fill: input -> own slot    |    execute: everyone's share -> its results, into everyone's slots    |    collect: own slot -> output
+//     fill: input -> own slot    |    execute: everyone's slice -> its results, into everyone's slots    |    collect: own slot -> output
 //
 // so that a rank is at three blocks in a turn. What is written in a turn is read in the next one, and written over in the one after that.
 // Results take the place of the inputs that they are made of: lines then travel between cores with something in them both ways.

@@ -15,8 +15,8 @@ namespace {
 struct Memory {
   Memory(const Program& program, std::size_t length, std::vector<std::size_t> starts, bool in_place) : begins(std::move(starts)) {
     const std::size_t ranks = static_cast<std::size_t>(program.ranks);
-    const std::size_t in = length / (program.has_share_in() ? ranks : 1) * byte_size(program.dtype);
-    const std::size_t out = length / (program.has_share_out() ? ranks : 1) * byte_size(result_of(program.dtype, program.op));
+    const std::size_t in = length / (program.has_block_in() ? ranks : 1) * byte_size(program.dtype);
+    const std::size_t out = length / (program.has_block_out() ? ranks : 1) * byte_size(result_of(program.dtype, program.op));
     begins.push_back(length);
     inputs.assign(ranks, std::vector<std::byte>(in));
     outputs.assign(ranks, std::vector<std::byte>(out));

@@ -103,12 +103,12 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
     const auto member = table.join(rank, 2);
     Floats values(9'000'001, static_cast<float>(rank + 1));
     Offer offer = offer_of(program, values, values);
-    int slices = 1;
+    int batches = 1;
     for (Status status = Status::kWaiting; status != Status::kDone;) {
       status = member->execute(offer, Wait::kBrief);
-      slices += status == Status::kSlice ? 1 : 0;
+      batches += status == Status::kSlice ? 1 : 0;
     }
-    EXPECT_EQ(slices, 3);
+    EXPECT_EQ(batches, 3);
     EXPECT_EQ(values.front(), 3);
     EXPECT_EQ(values.back(), 3);
   });

@@ -16,8 +16,8 @@ struct Case {
     const std::size_t ranks = static_cast<std::size_t>(schedule.ranks);
     in_size = byte_size(schedule.dtype);
     out_size = program.moves() ? in_size : byte_size(result_of(schedule.dtype, schedule.op));
-    const std::size_t in = length / (program.has_share_in() ? ranks : 1) * in_size;
-    const std::size_t out = length / (program.has_share_out() ? ranks : 1) * out_size;
+    const std::size_t in = length / (program.has_block_in() ? ranks : 1) * in_size;
+    const std::size_t out = length / (program.has_block_out() ? ranks : 1) * out_size;
     inputs.assign(ranks, std::vector<std::byte>(in));
     for (std::vector<std::byte>& input : inputs) {
       for (std::byte& byte : input) byte = static_cast<std::byte>(random() & 0x3f);

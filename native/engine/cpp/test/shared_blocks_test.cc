@@ -49,8 +49,8 @@ TEST(Blocks, AreSharedAmongAllRanks) {
     for (std::size_t block = 0; block < blocks.count(); ++block) {
       std::size_t at = blocks.strip(block, 0).begin;
       for (int rank = 0; rank < 3; ++rank) {
-        EXPECT_EQ(blocks.share(block, rank).begin, at);
-        at = blocks.share(block, rank).end;
+        EXPECT_EQ(blocks.slice(block, rank).begin, at);
+        at = blocks.slice(block, rank).end;
       }
       EXPECT_EQ(at, blocks.strip(block, 0).end);
     }

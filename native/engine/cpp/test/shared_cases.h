@@ -53,8 +53,8 @@ struct SharedCase {
   std::size_t ranks() const { return static_cast<std::size_t>(program->ranks); }
   std::size_t input_size() const { return byte_size(program->dtype); }
   std::size_t output_size() const { return byte_size(result_of(program->dtype, program->op)); }
-  std::size_t input_count() const { return program->has_share_in() ? length() / ranks() : length(); }
-  std::size_t output_count() const { return program->has_share_out() ? length() / ranks() : length(); }
+  std::size_t input_count() const { return program->has_block_in() ? length() / ranks() : length(); }
+  std::size_t output_count() const { return program->has_block_out() ? length() / ranks() : length(); }
   std::string name() const {
     return "kind " + std::to_string(static_cast<int>(program->kind)) + " op " + std::to_string(static_cast<int>(program->op)) + " dtype " +
            std::to_string(static_cast<int>(program->dtype)) + " length " + std::to_string(length()) + " pieces " + std::to_string(begins.size() - 1) +

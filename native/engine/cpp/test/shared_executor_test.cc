@@ -67,8 +67,8 @@ bool execute_case(SharedRank& self, const SharedCase& it) {
   std::byte* read = in.begin();
   std::byte* written = habit.is_in_place ? in.begin() : out.begin();
   // In place, the rank's block is where it is in the whole.
-  if (habit.is_in_place && program.has_share_in()) read += block * it.input_size();
-  if (habit.is_in_place && program.has_share_out()) written += block * it.output_size();
+  if (habit.is_in_place && program.has_block_in()) read += block * it.input_size();
+  if (habit.is_in_place && program.has_block_out()) written += block * it.output_size();
   std::copy(input.begin(), input.end(), read);
 
   Offer offer{};
@@ -203,7 +203,7 @@ TEST(SharedExecutor, ComesBackBetweenSlices) {
       for (; status == Status::kSlice; ++slices) {
         offer.buffers = {{values}, {values}};
         // Rank 1 does not come back in between.
-        status = self.executor->execute(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestSlice : std::chrono::microseconds(1));
+        status = self.executor->execute(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestTimeSlice : std::chrono::microseconds(1));
         if (is_shared || status != Status::kSlice) continue;
         std::vector<std::byte> other = own;
         std::fill(own.begin(), own.end(), std::byte{0x5a});

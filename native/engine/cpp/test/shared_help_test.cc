@@ -34,7 +34,7 @@ struct Part {
     offer.fingerprint = length;
   }
   // As long as others need no more than one look.
-  Status execute(microseconds slice = kLongestSlice) { return self.executor->execute(offer, microseconds(0), slice); }
+  Status execute(microseconds time_slice = kLongestTimeSlice) { return self.executor->execute(offer, microseconds(0), time_slice); }
   bool is_right() const {
     const std::vector<std::byte> right = expected(sum, self.rank);
     return std::equal(right.begin(), right.end(), values);

@@ -56,7 +56,7 @@ struct RankState {
   alignas(kPair) std::atomic<std::uint32_t> started;
   // One more than the core that it ran on when it came; 0 where that is not known. Others look at it before they wait.
   alignas(kPair) std::atomic<int> core;
-  // How many units of its share are taken, by itself or by others, in a meeting that has begun.
+  // How many units of its slice are taken, by itself or by others, in a meeting that has begun.
   alignas(kPair) std::atomic<std::size_t> taken;
   alignas(kPair) std::atomic<std::uint32_t> done;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "shares.h"
+#include "work_slices.h"
 
 namespace coll {
 namespace {
@@ -30,7 +30,7 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   places_.piece_count = first.piece_count();
   for (Scratch& scratch : scratch_) scratch.fit(*program_);
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
-  const std::size_t end = std::min(first.length, begin + std::max(kSliceBytes / bytes_of_all, std::size_t{1}));
+  const std::size_t end = std::min(first.length, begin + std::max(kBatchBytes / bytes_of_all, std::size_t{1}));
   if ((end - begin) * bytes_of_all < kTaskBytes) {
     coll::execute(*program_, places_, begin, end, scratch_[0]);
     return end;

@@ -6,12 +6,12 @@
 
 namespace coll {
 
-// From which end a rank goes through its share of a buffer, where no other rank takes a part of that. The caches hold what was touched last:
+// From which end a rank goes through its slice of a buffer, where no other rank takes a part of that. The caches hold what was touched last:
 // of what a program has written since the call before, the end, as programs write buffers from their begin; of what it has left alone, wherever
 // that call has ended.
 class Direction {
  public:
-  // Before a call; `begin` is where the share begins in the rank's own input, null where that tells nothing.
+  // Before a call; `begin` is where the slice begins in the rank's own input, null where that tells nothing.
   void choose(const std::byte* begin) {
     const bool is_left_alone = begin == nullptr || read(begin) == left_;
     is_from_end_ = !(is_left_alone && is_from_end_);

@@ -36,18 +36,18 @@ class RangeExecutor {
 
  private:
   const std::byte* input_of(int rank, const Stretch& at) const {
-    const std::size_t begin = program_.has_share_in() ? share_of(rank) : places_.begins[at.piece];
+    const std::size_t begin = program_.has_block_in() ? block_begin(rank) : places_.begins[at.piece];
     return places_.ranks[static_cast<std::size_t>(rank)].inputs[at.piece] + (at.begin - begin) * input_size_;
   }
 
   std::byte* output_of(int rank, const Stretch& at) const {
-    const std::size_t begin = program_.has_share_out() ? program_.output_shift(places_.length(), at.index) : places_.begins[at.piece];
+    const std::size_t begin = program_.has_block_out() ? program_.output_shift(places_.length(), at.index) : places_.begins[at.piece];
     return places_.ranks[static_cast<std::size_t>(rank)].outputs[at.piece] + (at.begin - begin) * output_size_;
   }
 
   bool is_wanted(int rank) const { return places_.ranks[static_cast<std::size_t>(rank)].outputs != nullptr; }
 
-  std::size_t share_of(int rank) const {
+  std::size_t block_begin(int rank) const {
     return places_.length() / static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(rank);
   }
 

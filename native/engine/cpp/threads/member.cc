@@ -34,23 +34,23 @@ Status Member::execute(Offer& offer, Wait wait) {
   if (!is_under_way_) {
     if (waiter_.has_failed()) return Status::kFailed;
     scratch_.fit(*offer.program);
-    slice_ = 0;
+    batch_ = 0;
     is_under_way_ = true;
     offer_id_ = offer.id;
     // Others may be reading beside it.
     if (offer.executor != this) offer.executor = this;
     begin();
   }
-  const Status status = is_small(offer) ? execute_small(offer, wait) : execute_slices(offer, wait);
+  const Status status = is_small(offer) ? execute_small(offer, wait) : execute_batches(offer, wait);
   is_under_way_ = status == Status::kWaiting || status == Status::kNotify || status == Status::kSlice;
   return status;
 }
 
-Status Member::execute_slices(Offer& offer, Wait wait) {
-  const Shares shares(offer);
+Status Member::execute_batches(Offer& offer, Wait wait) {
+  const WorkSlices slices(offer);
   for (;;) {
-    const Status status = execute_slice(offer, shares, wait);
-    if (status != Status::kDone || ++slice_ == shares.slices()) return status;
+    const Status status = execute_batch(offer, slices, wait);
+    if (status != Status::kDone || ++batch_ == slices.batches()) return status;
     begin();
     if (wait != Wait::kBlocking) return Status::kSlice;
   }
@@ -147,7 +147,7 @@ void Member::claim_next(std::size_t said_bytes) {
   if (likely > 0) claim(payload + likely - 1);
 }
 
-Status Member::execute_slice(Offer& offer, const Shares& shares, Wait wait) {
+Status Member::execute_batch(Offer& offer, const WorkSlices& slices, Wait wait) {
   if (!arrive()) return Status::kNotify;
   if (!is_announced_) announce(offer);
   do {
@@ -168,20 +168,20 @@ Status Member::execute_slice(Offer& offer, const Shares& shares, Wait wait) {
   }
   places_.begins = offer.begins.data();
   places_.piece_count = offer.piece_count();
-  if (!clash_) execute_shares(offer, shares);
+  if (!clash_) execute_slices(offer, slices);
   waiter_.publish(state(rank_).done, meeting_);
   claim_next(0);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
 }
 
-void Member::execute_shares(Offer& offer, const Shares& shares) {
-  const Range own = shares.share(slice_, rank_);
+void Member::execute_slices(Offer& offer, const WorkSlices& slices) {
+  const Range own = slices.slice(batch_, rank_);
   claim_outputs(offer, own);
   const auto taken = [this](int rank) -> std::atomic<std::size_t>& { return state(rank).taken; };
-  const std::byte* const begin = shares.exceed_cache() ? offer.input_at(own.begin) : nullptr;
+  const std::byte* const begin = slices.exceed_cache() ? offer.input_at(own.begin) : nullptr;
   offer.direction.choose(begin);
-  shares.for_each_range(slice_, rank_, offer.direction.is_from_end(), taken, [&](const Range& range) {
+  slices.for_each_range(batch_, rank_, offer.direction.is_from_end(), taken, [&](const Range& range) {
     coll::execute(*offer.program, places_, range.begin, range.end, scratch_);
   });
   offer.direction.leave(begin);

@@ -8,7 +8,7 @@
 #include "board.h"
 #include "offer.h"
 #include "execute.h"
-#include "shares.h"
+#include "work_slices.h"
 #include "waiter.h"
 
 namespace coll {
@@ -37,9 +37,9 @@ struct Control {
   const std::atomic<std::int32_t>* sleepers;  // event loops that wait for that
 };
 
-// A rank of a group. The ranks meet for every collective, or for every slice of a large one:
+// A rank of a group. The ranks meet for every collective, or for every batch of a large one:
 //
-//     announce -> all have announced -> start -> execute one's share -> done -> all are done
+//     announce -> all have announced -> start -> execute one's slice -> done -> all are done
 //
 // Memory of others is touched only between start and the last done, and a rank goes back to its caller only before it has
 // started or after all are done: so whoever owns memory is inside this call as long as it is in use, and cannot free it.
@@ -79,9 +79,9 @@ class Member {
   Status execute_small(Offer& offer, Wait wait);
   void fetch_inputs(std::size_t bytes) const;
   void claim_next(std::size_t said_bytes);
-  Status execute_slices(Offer& offer, Wait wait);
-  Status execute_slice(Offer& offer, const Shares& shares, Wait wait);
-  void execute_shares(Offer& offer, const Shares& shares);
+  Status execute_batches(Offer& offer, Wait wait);
+  Status execute_batch(Offer& offer, const WorkSlices& slices, Wait wait);
+  void execute_slices(Offer& offer, const WorkSlices& slices);
   void claim_outputs(const Offer& offer, const Range& range);
   bool await_announcements(const Patience& patience);
   void await_all_done();
@@ -103,7 +103,7 @@ class Member {
   const int ranks_;
   Waiter waiter_;
   std::uint32_t meeting_ = 0;
-  std::size_t slice_ = 0;
+  std::size_t batch_ = 0;
   bool is_under_way_ = false;
   std::uint64_t offer_id_ = 0;  // of the collective under way
   bool has_arrived_ = false;

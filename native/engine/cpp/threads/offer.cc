@@ -65,9 +65,9 @@ class Furthest {
   const Extent* second_ = nullptr;
 };
 
-// Elements of a buffer, or of a rank's share of it. Small collectives are over in the time of some divisions.
-std::size_t length_of(const Offer& offer, bool is_share) {
-  return is_share ? offer.length / static_cast<std::size_t>(offer.program->ranks) : offer.length;
+// Elements of a buffer, or of a rank's block of it. Small collectives are over in the time of some divisions.
+std::size_t length_of(const Offer& offer, bool is_block) {
+  return is_block ? offer.length / static_cast<std::size_t>(offer.program->ranks) : offer.length;
 }
 
 // Of two memories that overlap, the ranks in the order of the message: whose output, whose memory.
@@ -79,15 +79,15 @@ Clash clash_of(const Extent& a, const Extent& b) {
 }  // namespace
 
 std::size_t Offer::input_bytes() const {
-  return length_of(*this, program->has_share_in()) * byte_size(program->dtype);
+  return length_of(*this, program->has_block_in()) * byte_size(program->dtype);
 }
 
 std::size_t Offer::output_bytes() const {
-  return length_of(*this, program->has_share_out()) * byte_size(result_of(program->dtype, program->op));
+  return length_of(*this, program->has_block_out()) * byte_size(result_of(program->dtype, program->op));
 }
 
 const std::byte* Offer::input_at(std::size_t element) const {
-  if (piece_count() > 1 || buffers.inputs.empty() || program->has_share_in()) return nullptr;
+  if (piece_count() > 1 || buffers.inputs.empty() || program->has_block_in()) return nullptr;
   return buffers.inputs[0] + element * byte_size(program->dtype);
 }
 

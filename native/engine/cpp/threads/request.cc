@@ -23,26 +23,26 @@ std::size_t Request::block_count() const {
 }
 
 bool Request::contributes(int rank, std::size_t chunk) const {
-  if (!has_share_in()) return reads(rank);
+  if (!has_block_in()) return reads(rank);
   const std::size_t block = block_of(chunk);
   return static_cast<std::size_t>(rank) == (kind == Kind::kAllToAll ? block / static_cast<std::size_t>(ranks) : block);
 }
 
 bool Request::receives(int rank, std::size_t chunk) const {
-  if (!has_share_out()) return writes(rank);
+  if (!has_block_out()) return writes(rank);
   const std::size_t block = block_of(chunk);
   return static_cast<std::size_t>(rank) == (kind == Kind::kAllToAll ? block % static_cast<std::size_t>(ranks) : block);
 }
 
 std::size_t Request::input_shift(std::size_t length, std::size_t chunk) const {
-  if (!has_share_in()) return 0;
+  if (!has_block_in()) return 0;
   const std::size_t block = block_of(chunk);
   const std::size_t first = kind == Kind::kAllToAll ? block - block % static_cast<std::size_t>(ranks) : block;
   return length / block_count() * first;
 }
 
 std::size_t Request::output_shift(std::size_t length, std::size_t chunk) const {
-  if (!has_share_out()) return 0;
+  if (!has_block_out()) return 0;
   const std::size_t block = block_of(chunk);
   const std::size_t ahead = kind == Kind::kAllToAll ? block - block / static_cast<std::size_t>(ranks) : block;
   return length / block_count() * ahead;

@@ -38,9 +38,9 @@ struct Request {
   bool moves() const { return kind != Kind::kAllReduce && kind != Kind::kReduce && kind != Kind::kReduceScatter; }
   // Whether the whole buffer is blocks: one per rank, and for all-to-all one per pair of ranks, by sender, then by receiver.
   bool has_blocks() const { return kind >= Kind::kAllGather; }
-  // Whether a rank's input, or output, is its share of the whole buffer: one block, and for all-to-all as many as there are ranks.
-  bool has_share_in() const { return kind == Kind::kAllGather || kind == Kind::kGather || kind == Kind::kAllToAll; }
-  bool has_share_out() const { return kind == Kind::kReduceScatter || kind == Kind::kScatter || kind == Kind::kAllToAll; }
+  // Whether a rank's input, or output, is a part of the whole buffer: one block, or for all-to-all one per rank.
+  bool has_block_in() const { return kind == Kind::kAllGather || kind == Kind::kGather || kind == Kind::kAllToAll; }
+  bool has_block_out() const { return kind == Kind::kReduceScatter || kind == Kind::kScatter || kind == Kind::kAllToAll; }
   bool reads(int rank) const { return (kind != Kind::kBroadcast && kind != Kind::kScatter) || rank == root; }
   bool writes(int rank) const { return (kind != Kind::kReduce && kind != Kind::kGather) || rank == root; }
   // Whether all ranks get the same, so that one memory may hold it.

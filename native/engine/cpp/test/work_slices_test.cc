@@ -1,4 +1,4 @@
-#include "threads/shares.h"
+#include "threads/work_slices.h"
 
 #include <gtest/gtest.h>
 
@@ -17,24 +17,24 @@ Offer offer_of(DType dtype, int ranks, std::size_t length) {
   return offer;
 }
 
-TEST(Shares, CoverEverythingOnce) {
+TEST(WorkSlices, CoverEverythingOnce) {
   for (const int ranks : {1, 2, 3, 7}) {
     for (const std::size_t length : {0u, 1u, 15u, 16u, 17u, 1000u, 262144u, 9'000'001u}) {
-      for (const std::size_t slice_bytes : {kSliceBytes, kOneSlice}) {
-        const Shares shares(offer_of(DType::kFloat32, ranks, length), slice_bytes);
-        EXPECT_TRUE(slice_bytes != kOneSlice || shares.slices() == 1);
+      for (const std::size_t batch_bytes : {kBatchBytes, kOneBatch}) {
+        const WorkSlices slices(offer_of(DType::kFloat32, ranks, length), batch_bytes);
+        EXPECT_TRUE(batch_bytes != kOneBatch || slices.batches() == 1);
         std::size_t next = 0;
-        for (std::size_t slice = 0; slice < shares.slices(); ++slice) {
+        for (std::size_t batch = 0; batch < slices.batches(); ++batch) {
           for (int rank = 0; rank < ranks; ++rank) {
-            const Range share = shares.share(slice, rank);
-            std::size_t at = share.begin;
-            for (std::size_t unit = 0; unit < shares.units(share); ++unit) {
-              EXPECT_EQ(shares.unit(share, unit).begin, at);
-              at = shares.unit(share, unit).end;
+            const Range slice = slices.slice(batch, rank);
+            std::size_t at = slice.begin;
+            for (std::size_t unit = 0; unit < slices.units(slice); ++unit) {
+              EXPECT_EQ(slices.unit(slice, unit).begin, at);
+              at = slices.unit(slice, unit).end;
             }
-            EXPECT_EQ(at, share.end);
-            EXPECT_EQ(share.begin, next);
-            next = share.end;
+            EXPECT_EQ(at, slice.end);
+            EXPECT_EQ(slice.begin, next);
+            next = slice.end;
           }
         }
         EXPECT_EQ(next, length) << ranks << " ranks, " << length << " elements";
@@ -43,16 +43,16 @@ TEST(Shares, CoverEverythingOnce) {
   }
 }
 
-TEST(Shares, AreGoneThroughFromEitherEnd) {
+TEST(WorkSlices, AreGoneThroughFromEitherEnd) {
   for (const std::size_t length : {0u, 17u, 65536u, 1'000'003u, 9'000'001u}) {
-    const Shares shares(offer_of(DType::kFloat32, 3, length));
+    const WorkSlices slices(offer_of(DType::kFloat32, 3, length));
     for (const bool from_end : {false, true}) {
       std::atomic<std::size_t> taken[3] = {};
       std::vector<Range> ranges;
-      for (std::size_t slice = 0; slice < shares.slices(); ++slice) {
+      for (std::size_t batch = 0; batch < slices.batches(); ++batch) {
         for (std::atomic<std::size_t>& count : taken) count = 0;
         for (int rank = 0; rank < 3; ++rank) {
-          shares.for_each_range(slice, rank, from_end, [&](int owner) -> std::atomic<std::size_t>& { return taken[owner]; },
+          slices.for_each_range(batch, rank, from_end, [&](int owner) -> std::atomic<std::size_t>& { return taken[owner]; },
                                 [&](const Range& range) { ranges.push_back(range); });
         }
       }
@@ -68,8 +68,8 @@ TEST(Shares, AreGoneThroughFromEitherEnd) {
   }
 }
 
-TEST(Shares, CanBeLeftBetweenUnits) {
-  const Shares shares(offer_of(DType::kFloat32, 3, 9'000'001), kOneSlice);
+TEST(WorkSlices, CanBeLeftBetweenUnits) {
+  const WorkSlices slices(offer_of(DType::kFloat32, 3, 9'000'001), kOneBatch);
   std::vector<std::atomic<std::size_t>> taken(3);
   const auto taken_of = [&](int owner) -> std::atomic<std::size_t>& { return taken[static_cast<std::size_t>(owner)]; };
   std::size_t length = 0;
@@ -80,19 +80,19 @@ TEST(Shares, CanBeLeftBetweenUnits) {
     length += range.end - range.begin;
   };
   bool is_done = false;
-  for (; !is_done; ++calls) is_done = shares.for_each_range(0, 1, false, taken_of, visit, [] { return false; });
+  for (; !is_done; ++calls) is_done = slices.for_each_range(0, 1, false, taken_of, visit, [] { return false; });
   EXPECT_EQ(length, 9'000'001u);
   EXPECT_EQ(calls, visits + 1);
 }
 
-TEST(Shares, BeginWithCacheLines) {
-  const Shares shares(offer_of(DType::kFloat32, 3, 1000));
-  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(shares.share(0, rank).begin % 16, 0u);
+TEST(WorkSlices, BeginWithCacheLines) {
+  const WorkSlices slices(offer_of(DType::kFloat32, 3, 1000));
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(slices.slice(0, rank).begin % 16, 0u);
 }
 
-TEST(Shares, AreTakenFromOthersOnlyWhereTheyAreLarge) {
-  EXPECT_FALSE(Shares(offer_of(DType::kFloat32, 2, 1048576)).has_units());
-  EXPECT_TRUE(Shares(offer_of(DType::kFloat32, 2, 2097152)).has_units());
+TEST(WorkSlices, AreTakenFromOthersOnlyWhereTheyAreLarge) {
+  EXPECT_FALSE(WorkSlices(offer_of(DType::kFloat32, 2, 1048576)).has_units());
+  EXPECT_TRUE(WorkSlices(offer_of(DType::kFloat32, 2, 2097152)).has_units());
 }
 
 }  // namespace
