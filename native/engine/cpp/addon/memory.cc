@@ -7,12 +7,12 @@ constexpr const char* kTypedArrays[] = {"Int8Array",   "Uint8Array",   "Uint8Cla
                                         "Uint32Array", "Float32Array", "Float64Array",      "BigInt64Array", "BigUint64Array"};
 
 // A SharedArrayBuffer is no ArrayBuffer: it stays, and never shrinks.
-bool is_losable(const Napi::Value& array) {
+bool is_detachable(const Napi::Value& array) {
   napi_value buffer = nullptr;
-  bool is_losable = true;
+  bool is_detachable = true;
   const napi_status status = napi_get_typedarray_info(array.Env(), array, nullptr, nullptr, nullptr, &buffer, nullptr);
-  if (status != napi_ok || napi_is_arraybuffer(array.Env(), buffer, &is_losable) != napi_ok) throw WrongArgument("this is no typed array");
-  return is_losable;
+  if (status != napi_ok || napi_is_arraybuffer(array.Env(), buffer, &is_detachable) != napi_ok) throw WrongArgument("this is no typed array");
+  return is_detachable;
 }
 
 }  // namespace
@@ -38,14 +38,14 @@ Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const 
 
 Elements shared_elements_of(const Napi::Value& array, napi_typedarray_type type, const char* what, std::size_t least) {
   const Elements found = elements_of(array, type, what, least);
-  if (is_losable(array)) throw WrongArgument(std::string(what) + " must be on a SharedArrayBuffer, got an ArrayBuffer");
+  if (is_detachable(array)) throw WrongArgument(std::string(what) + " must be on a SharedArrayBuffer, got an ArrayBuffer");
   return found;
 }
 
-std::vector<bool> are_losable(const Napi::Value& arrays) {
+std::vector<bool> are_detachable(const Napi::Value& arrays) {
   const Napi::Array list = arrays.As<Napi::Array>();
   std::vector<bool> result(list.Length());
-  for (std::uint32_t i = 0; i < list.Length(); ++i) result[i] = is_losable(list.Get(i));
+  for (std::uint32_t i = 0; i < list.Length(); ++i) result[i] = is_detachable(list.Get(i));
   return result;
 }
 

@@ -27,7 +27,7 @@ Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const 
 Elements shared_elements_of(const Napi::Value& array, napi_typedarray_type type, const char* what, std::size_t least);
 
 // Which of a list of typed arrays are on memory that JavaScript can take away, or a part of it.
-std::vector<bool> are_losable(const Napi::Value& arrays);
+std::vector<bool> are_detachable(const Napi::Value& arrays);
 
 // The numbers of a Float64Array.
 std::vector<double> numbers_of(const Napi::Value& array, const char* what);

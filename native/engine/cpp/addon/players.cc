@@ -51,7 +51,7 @@ Napi::Value use_shared_memory(const Napi::CallbackInfo& info) {
   const Group& group = held_group.group();
   if (memory->rank() != group.rank() || memory->size() != held_group.size()) throw WrongArgument("memory must be that of this rank and group");
   held_group.take(std::make_unique<SharedExecutor>(memory, group.rank(), memory->size(), local, group.failure_word()), Transport::kMemory);
-  held_group.staging().share(memory);
+  held_group.staging_pool().share(memory);
   return info.Env().Undefined();
 }
 

@@ -58,7 +58,7 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
   call.offer = offer_from(info);
   const Offer* const offer = &call.offer;
   if (find_clash(&offer, 1)) return info.Env().Undefined();
-  made->losable = {are_losable(info[3]), are_losable(info[4])};
+  made->detachable = {are_detachable(info[3]), are_detachable(info[4])};
   const std::vector<double> state = numbers_of(info[7], "state");
   if (state.size() != kStateWords) throw WrongArgument("state must have " + std::to_string(kStateWords) + " words, got " + std::to_string(state.size()));
   std::copy(state.begin(), state.end(), call.state.begin());
@@ -83,7 +83,7 @@ Napi::Value try_call(const Napi::CallbackInfo& info) {
 // copiedBytes(group, call): number, in and out, where it is staged
 Napi::Value copied_bytes(const Napi::CallbackInfo& info) {
   const HeldCall& call = call_of(info[1]);
-  return Napi::Number::New(info.Env(), static_cast<double>(held<HeldGroup>(info[0]).staging().copied_bytes(call.call.offer, call.losable)));
+  return Napi::Number::New(info.Env(), static_cast<double>(held<HeldGroup>(info[0]).staging_pool().copied_bytes(call.call.offer, call.detachable)));
 }
 
 // stage(group, call): boolean; false where it has to wait for a call before. What may be taken away is copied, and its memory is free.

@@ -64,16 +64,16 @@ Status HeldGroup::try_execute(HeldCall& held, std::chrono::microseconds patience
 bool HeldGroup::stage(HeldCall& held) {
   Monitor& monitor = group().monitor();
   require_own(held);
-  const auto is_before = [&](const HeldCall* other) { return other == &held || other->stage->is_read_by(held.call.offer); };
+  const auto is_before = [&](const HeldCall* other) { return other == &held || other->staging_buffer->is_read_by(held.call.offer); };
   if (std::any_of(staged_.begin(), staged_.end(), is_before)) return false;
   const bool is_under_way = std::exchange(begun_, nullptr) == &held;
   // Nobody is going to execute it.
   if (!is_under_way && group().has_failed()) return true;
   try {
-    auto stage = std::make_unique<Stage>(staging_, held.call.offer, held.losable, is_under_way);
-    if (stage->is_empty()) return true;
+    auto buffer = std::make_unique<StagingBuffer>(staging_pool_, held.call.offer, held.detachable, is_under_way);
+    if (buffer->is_empty()) return true;
     staged_.push_back(&held);
-    held.stage = std::move(stage);
+    held.staging_buffer = std::move(buffer);
   } catch (const std::exception&) {
     // The others have come, or will.
     monitor.fail_here("has no memory to go on");
@@ -83,14 +83,14 @@ bool HeldGroup::stage(HeldCall& held) {
 }
 
 void HeldGroup::finish(HeldCall& held, bool delivers) {
-  if (!held.stage) return;
+  if (!held.staging_buffer) return;
   const auto staged = std::find(staged_.begin(), staged_.end(), &held);
   if (staged == staged_.end()) throw WrongArgument("call must be one that this group has staged");
-  if (delivers) held.stage->deliver();
+  if (delivers) held.staging_buffer->deliver();
   // Others may still be about to write there.
-  else if (!group_ || group_->has_failed()) held.stage->abandon();
+  else if (!group_ || group_->has_failed()) held.staging_buffer->abandon();
   staged_.erase(staged);
-  held.stage.reset();
+  held.staging_buffer.reset();
 }
 
 void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microseconds timeout) {
@@ -127,7 +127,7 @@ void HeldGroup::stop() {
   if (!has_parted_) group_->monitor().fail_here("has ended without leaving the group");
   runner_.reset();
   group_.reset();
-  staging_->unshare();
+  staging_pool_->unshare();
   wake_.Release();
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../processes/runner.h"
-#include "../processes/staging.h"
+#include "../processes/staging_buffer.h"
 #include "handles.h"
 
 namespace coll {
@@ -21,8 +21,8 @@ class HeldGroup;
 // A call as JavaScript holds it, with its place in staging while another thread executes it.
 struct HeldCall {
   Call call;
-  Losable losable;
-  std::unique_ptr<Stage> stage;
+  Detachable detachable;
+  std::unique_ptr<StagingBuffer> staging_buffer;
   // The first that took it: no other does then.
   const HeldGroup* group = nullptr;
 };
@@ -38,7 +38,7 @@ class HeldGroup {
   // Throws Error once it has stopped.
   Group& group() const;
   int size() const { return size_; }
-  Staging& staging() { return *staging_; }
+  StagingPool& staging_pool() { return *staging_pool_; }
   // Sets the executor, once. Throws Error if there is one already.
   void take(std::unique_ptr<Executor> executor, Transport transport);
   void require_no_executor() const;
@@ -74,7 +74,7 @@ class HeldGroup {
   std::atomic<bool> has_parted_{false};
   std::size_t under_way_ = 0;
   bool is_leaving_ = false;
-  const std::shared_ptr<Staging> staging_ = std::make_shared<Staging>();
+  const std::shared_ptr<StagingPool> staging_pool_ = std::make_shared<StagingPool>();
   std::vector<HeldCall*> staged_;
   // Begun in the calling thread, and not over.
   const HeldCall* begun_ = nullptr;

@@ -14,7 +14,7 @@ constexpr std::size_t kMostPieces = 1024;
 // What a rank says when it comes to a turn. Inputs that are small come along; of others it is said where they are in the rank's arena.
 struct alignas(kPair) SharedAnnouncement {
   std::atomic<std::uint32_t> turn;
-  std::uint32_t is_staged;  // bits of Staged
+  std::uint32_t private_memory;  // bits of PrivateMemory
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
   // Not beside the line that others look at all the time.
@@ -29,8 +29,8 @@ struct alignas(kPair) SharedAnnouncement {
   std::uint64_t* output_offsets(std::size_t pieces) { return pieces == 1 ? reinterpret_cast<std::uint64_t*>(tiny) + 1 : outputs; }
 };
 
-// What of a rank's memory others cannot reach.
-enum Staged : std::uint32_t { kStagedInput = 1, kStagedOutput = 2 };
+// Which memory of a rank the others cannot reach.
+enum PrivateMemory : std::uint32_t { kPrivateInput = 1, kPrivateOutput = 2 };
 
 // What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `open_slice` and `parked`, and the turn
 // after that of a slice which another has done.

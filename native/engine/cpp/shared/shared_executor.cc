@@ -58,7 +58,7 @@ Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience,
     if (step_ == last_step_) break;
     if (is_helped_) continue;
     publish();
-    if (way_ == Way::kDirect) help(offer, pause);
+    if (protocol_ == Protocol::kDirect) help(offer, pause);
     else if (may_pause() && pause.is_due()) return Status::kSlice;
   }
   is_under_way_ = false;
@@ -78,13 +78,13 @@ void SharedExecutor::begin(const Offer& offer) {
   is_small_ = is_small(offer);
   is_helped_ = false;
   step_ = 0;
-  staged_ = 0;
+  private_memory_ = 0;
   if (!is_small_) {
     const auto is_in_place = [&](const auto& pieces, std::size_t bytes) { return pieces.size() <= kMostPieces && memory_->has(pieces, offer, bytes); };
-    if (!is_in_place(offer.buffers.inputs, offer.input_bytes())) staged_ |= kStagedInput;
-    if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) staged_ |= kStagedOutput;
-    if (staged_ != 0) blocks_.emplace(offer);
-    if ((staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
+    if (!is_in_place(offer.buffers.inputs, offer.input_bytes())) private_memory_ |= kPrivateInput;
+    if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) private_memory_ |= kPrivateOutput;
+    if (private_memory_ != 0) blocks_.emplace(offer);
+    if ((private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
     state(rank_).open_slice.store(open_slice_of(turn_), std::memory_order_relaxed);
   }
   announce(offer);
@@ -95,17 +95,17 @@ void SharedExecutor::begin(const Offer& offer) {
 void SharedExecutor::announce(const Offer& offer) {
   SharedAnnouncement& own = announcement(rank_);
   own.fingerprint = offer.fingerprint;
-  own.is_staged = staged_;
+  own.private_memory = private_memory_;
   const Buffers& buffers = offer.buffers;
   if (is_small_) {
     if (!buffers.inputs.empty()) copy(own.payload(offer.input_bytes()), buffers.inputs[0], offer.input_bytes());
     return;
   }
   const std::size_t pieces = offer.piece_count();
-  if ((staged_ & kStagedInput) == 0) {
+  if ((private_memory_ & kPrivateInput) == 0) {
     for (std::size_t i = 0; i < buffers.inputs.size(); ++i) own.input_offsets(pieces)[i] = memory_->offset_of(buffers.inputs[i]);
   }
-  if ((staged_ & kStagedOutput) == 0) {
+  if ((private_memory_ & kPrivateOutput) == 0) {
     for (std::size_t i = 0; i < buffers.outputs.size(); ++i) own.output_offsets(pieces)[i] = memory_->offset_of(buffers.outputs[i]);
   }
 }
@@ -148,26 +148,26 @@ bool SharedExecutor::all_agree(const Offer& offer) const {
 // Learns where everybody's memory is, and with that how many turns there will be. False where somebody's is nowhere.
 bool SharedExecutor::take_up(const Offer& offer) {
   last_step_ = 1;
-  way_ = Way::kSmall;
+  protocol_ = Protocol::kEager;
   if (is_small_) return true;
-  bool is_any_staged = false;
+  bool is_any_private = false;
   bool is_any_in_arena = false;
   for (int rank = 0; rank < ranks_; ++rank) {
     if (!take_up_memory(offer, rank)) return false;
     const RankMemory& memory = memory_of(rank);
-    is_any_staged = is_any_staged || memory.has_staged_input || memory.has_staged_output;
-    const bool is_input_in_arena = offer.program->reads(rank) && !memory.has_staged_input;
-    const bool is_output_in_arena = offer.program->writes(rank) && !memory.has_staged_output;
+    is_any_private = is_any_private || memory.has_private_input || memory.has_private_output;
+    const bool is_input_in_arena = offer.program->reads(rank) && !memory.has_private_input;
+    const bool is_output_in_arena = offer.program->writes(rank) && !memory.has_private_output;
     is_any_in_arena = is_any_in_arena || is_input_in_arena || is_output_in_arena;
   }
-  if (!is_any_staged) {
-    way_ = Way::kDirect;
+  if (!is_any_private) {
+    protocol_ = Protocol::kDirect;
     slices_.emplace(offer, kOneBatch);
     helped_.clear();
     if (slices_->has_units()) claim_slices_here([this](int rank) { helped_.push_back(rank); });
   } else {
-    way_ = Way::kSlots;
-    if (staged_ == 0) blocks_.emplace(offer);
+    protocol_ = Protocol::kPipelined;
+    if (private_memory_ == 0) blocks_.emplace(offer);
     slots_.begin(offer, *blocks_, memories_);
     last_step_ = blocks_->count() - 1 + slots_.turns_of_block();
   }
@@ -178,9 +178,9 @@ bool SharedExecutor::take_up(const Offer& offer) {
 bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
   RankMemory& memory = memory_of(rank);
   SharedAnnouncement& said = announcement(rank);
-  const std::uint32_t staged = said.is_staged;
-  memory.has_staged_input = (staged & kStagedInput) != 0;
-  memory.has_staged_output = (staged & kStagedOutput) != 0;
+  const std::uint32_t bits = said.private_memory;
+  memory.has_private_input = (bits & kPrivateInput) != 0;
+  memory.has_private_output = (bits & kPrivateOutput) != 0;
   memory.inputs.clear();
   memory.outputs.clear();
   if (rank == rank_) {
@@ -196,8 +196,8 @@ bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
       is_there = into.back() != nullptr;
     }
   };
-  if (offer.program->reads(rank) && !memory.has_staged_input) take(memory.inputs, said.input_offsets(pieces), offer.input_bytes());
-  if (offer.program->writes(rank) && !memory.has_staged_output) take(memory.outputs, said.output_offsets(pieces), offer.output_bytes());
+  if (offer.program->reads(rank) && !memory.has_private_input) take(memory.inputs, said.input_offsets(pieces), offer.input_bytes());
+  if (offer.program->writes(rank) && !memory.has_private_output) take(memory.outputs, said.output_offsets(pieces), offer.output_bytes());
   return is_there;
 }
 
@@ -209,8 +209,8 @@ void SharedExecutor::take_up_own_memory(const Offer& offer) {
 
 // False in the midst of it.
 bool SharedExecutor::work(Offer& offer, const Pause& pause) {
-  if (way_ == Way::kDirect) return execute_direct(offer, pause);
-  if (way_ == Way::kSmall) execute_small(offer);
+  if (protocol_ == Protocol::kDirect) return execute_direct(offer, pause);
+  if (protocol_ == Protocol::kEager) execute_small(offer);
   else execute_slots(offer);
   return true;
 }
@@ -284,7 +284,7 @@ void SharedExecutor::help(const Offer& offer, const Pause& pause) {
 void SharedExecutor::execute_slots(const Offer& offer) {
   const std::size_t blocks = blocks_->count();
   if (slots_.turns_of_block() == 2 && step_ >= 2 && step_ <= blocks + 1) slots_.collect(step_ - 2, turn_);
-  if (step_ < blocks && (staged_ & kStagedInput) != 0) slots_.fill(offer, *blocks_, step_, turn_);
+  if (step_ < blocks && (private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, step_, turn_);
   if (step_ <= blocks) slots_.execute(step_ - 1, turn_);
 }
 

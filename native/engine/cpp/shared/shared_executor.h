@@ -40,7 +40,7 @@ class SharedExecutor : public Executor {
   using Clock = std::chrono::steady_clock;
 
   // How data travels: along with announcements, from arena to arena, or at least in part through slots.
-  enum class Way { kSmall, kDirect, kSlots };
+  enum class Protocol { kEager, kDirect, kPipelined };
   // How long all others together are waited for, from when one has kept this rank waiting `once`.
   struct Limit {
     std::chrono::microseconds patience;
@@ -80,7 +80,7 @@ class SharedExecutor : public Executor {
   // The last turns are not worth coming back for; collectives of no more than two, and without units, need no clock.
   bool may_pause() const {
     if (is_helped_) return false;
-    return way_ == Way::kDirect ? step_ == 1 && slices_->has_units() : step_ + 1 < last_step_;
+    return protocol_ == Protocol::kDirect ? step_ == 1 && slices_->has_units() : step_ + 1 < last_step_;
   }
   bool work(Offer& offer, const Pause& pause);
   void execute_small(const Offer& offer);
@@ -103,8 +103,8 @@ class SharedExecutor : public Executor {
   bool is_at_work_ = false;  // in the midst of a turn
   bool is_helped_ = false;   // another rank has claimed this one's slice
   std::vector<int> helped_;  // of whose units this one tells that they are done
-  Way way_ = Way::kSmall;
-  std::uint32_t staged_ = 0;  // of this rank's own memory
+  Protocol protocol_ = Protocol::kEager;
+  std::uint32_t private_memory_ = 0;  // of this rank's own memory
   std::size_t step_ = 0;      // turns of this collective that are over
   std::size_t last_step_ = 0;
   std::optional<WorkSlices> slices_;

@@ -106,15 +106,15 @@ void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankM
   program_ = offer.program.get();
   blocks_ = &blocks;
   memories_ = &ranks;
-  bool is_any_output_staged = false;
+  bool is_any_output_private = false;
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = ranks[static_cast<std::size_t>(rank)];
-    is_any_output_staged = is_any_output_staged || memory.has_staged_output;
+    is_any_output_private = is_any_output_private || memory.has_private_output;
     if (rank == rank_) continue;
-    if (memory.has_staged_input) memory.inputs.assign(offer.piece_count(), nullptr);
-    if (memory.has_staged_output) memory.outputs.assign(offer.piece_count(), nullptr);
+    if (memory.has_private_input) memory.inputs.assign(offer.piece_count(), nullptr);
+    if (memory.has_private_output) memory.outputs.assign(offer.piece_count(), nullptr);
   }
-  collects_ = !is_alone() && is_any_output_staged;
+  collects_ = !is_alone() && is_any_output_private;
   const bool is_large = offer.length * output_size(*program_) >= kStreamedBytes;
   collected_ = is_large && !is_in_place(offer.buffers) ? Write::kStreamed : Write::kCached;
   places_.ranks.resize(static_cast<std::size_t>(ranks_));
@@ -152,7 +152,7 @@ void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, 
   const std::size_t size = input_size(*program_);
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
-    if (rank == rank_ || !memory.has_staged_input) continue;
+    if (rank == rank_ || !memory.has_private_input) continue;
     const std::byte* const slot = input_slot(rank, turn) + blocks_->place(strip) * size;
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
       memory.inputs[piece] = address_of(slot, first, input_begin(*offer_, rank, piece), size);
@@ -165,7 +165,7 @@ void SlotWork::point_to_results(std::size_t block, const Range& range, std::uint
   const std::size_t size = output_size(*program_);
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
-    if (rank == rank_ || !memory.has_staged_output) continue;
+    if (rank == rank_ || !memory.has_private_output) continue;
     std::byte* const slot = result_slot(rank, turn);
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
       memory.outputs[piece] = address_of(slot, first, offer_->begins[piece], size);
@@ -175,7 +175,7 @@ void SlotWork::point_to_results(std::size_t block, const Range& range, std::uint
 
 void SlotWork::collect(std::size_t block, std::uint32_t turn) {
   const RankMemory& own = (*memories_)[static_cast<std::size_t>(rank_)];
-  if (!own.has_staged_output) return;
+  if (!own.has_private_output) return;
   const std::size_t size = output_size(*program_);
   const Range all = blocks_->strip(block, 0);
   const Range slice = blocks_->slice(block, rank_);

@@ -18,8 +18,8 @@ struct RankMemory {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
   // Whether they are reached through the rank's slots.
-  bool has_staged_input = false;
-  bool has_staged_output = false;
+  bool has_private_input = false;
+  bool has_private_output = false;
 };
 
 // What a rank does with the blocks of a collective of which something is not in an arena. A block takes three turns:

@@ -20,30 +20,30 @@ void exchange_bytes(Channel& one, Channel& other, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::byte> sent(700001);
   for (std::byte& byte : sent) byte = static_cast<std::byte>(random());
-  struct Way {
+  struct Transfer {
     Channel& from;
     Channel& to;
     std::vector<std::byte> came;
     std::size_t gone = 0;
   };
-  Way ways[] = {{one, other, {}}, {other, one, {}}};
-  while (ways[0].came.size() < sent.size() || ways[1].came.size() < sent.size()) {
-    for (Way& way : ways) {
-      const std::size_t first = std::min<std::size_t>(random() % 70000, sent.size() - way.gone);
-      const std::size_t second = std::min<std::size_t>(random() % 70000, sent.size() - way.gone - first);
-      const iovec parts[] = {{sent.data() + way.gone, first}, {sent.data() + way.gone + first, second}};
-      const ssize_t gone = way.from.send(parts, 2);
+  Transfer transfers[] = {{one, other, {}}, {other, one, {}}};
+  while (transfers[0].came.size() < sent.size() || transfers[1].came.size() < sent.size()) {
+    for (Transfer& transfer : transfers) {
+      const std::size_t first = std::min<std::size_t>(random() % 70000, sent.size() - transfer.gone);
+      const std::size_t second = std::min<std::size_t>(random() % 70000, sent.size() - transfer.gone - first);
+      const iovec parts[] = {{sent.data() + transfer.gone, first}, {sent.data() + transfer.gone + first, second}};
+      const ssize_t gone = transfer.from.send(parts, 2);
       ASSERT_GE(gone, 0);
-      way.gone += static_cast<std::size_t>(gone);
+      transfer.gone += static_cast<std::size_t>(gone);
       std::vector<std::byte> room(1 + random() % 90000);
       const iovec into{room.data(), room.size()};
-      const ssize_t came = way.to.receive(&into, 1);
+      const ssize_t came = transfer.to.receive(&into, 1);
       ASSERT_GE(came, 0);
-      way.came.insert(way.came.end(), room.begin(), room.begin() + came);
+      transfer.came.insert(transfer.came.end(), room.begin(), room.begin() + came);
     }
   }
-  EXPECT_EQ(ways[0].came, sent);
-  EXPECT_EQ(ways[1].came, sent);
+  EXPECT_EQ(transfers[0].came, sent);
+  EXPECT_EQ(transfers[1].came, sent);
 }
 
 TEST(TcpChannel, KeepsTheOrderOfBytesOverAnyNumberOfSockets) {

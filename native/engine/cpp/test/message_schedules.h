@@ -77,10 +77,10 @@ inline Schedule ring_all_reduce(Op op, DType dtype, int ranks, int pieces = 1) {
   return schedule;
 }
 
-// One chunk's way to its result: who still has a part of it, and who has the result.
-class RandomWay {
+// One chunk's path to its result: who still has a part of it, and who has the result.
+class RandomPath {
  public:
-  RandomWay(const Schedule& schedule, int chunk, std::mt19937& random) : chunk_(chunk), ranks_(schedule.ranks), random_(random) {
+  RandomPath(const Schedule& schedule, int chunk, std::mt19937& random) : chunk_(chunk), ranks_(schedule.ranks), random_(random) {
     const Kind kind = schedule.kind;
     const int in_block = std::max(1, schedule.chunks / chunks_of(kind, ranks_));
     const int block = chunk / in_block;
@@ -151,18 +151,18 @@ class RandomWay {
   std::vector<int> finished_;
 };
 
-// Each chunk goes some way of its own: combinations of any number, detours of contributions and sums, then copies of copies.
+// Each chunk goes some path of its own: combinations of any number, detours of contributions and sums, then copies of copies.
 inline Schedule random_schedule(Kind kind, Op op, DType dtype, int ranks, int root, int chunks, std::mt19937& random) {
   Schedule schedule{kind, op, dtype, ranks, root, chunks, {}};
-  std::vector<RandomWay> ways;
-  for (int chunk = 0; chunk < chunks; ++chunk) ways.emplace_back(schedule, chunk, random);
+  std::vector<RandomPath> paths;
+  for (int chunk = 0; chunk < chunks; ++chunk) paths.emplace_back(schedule, chunk, random);
   for (bool goes_on = true; goes_on;) {
     std::vector<ScheduledStep> round;
-    for (RandomWay& way : ways) {
-      if (!way.is_done() && random() % 3 != 0) round.push_back(way.next());
+    for (RandomPath& path : paths) {
+      if (!path.is_done() && random() % 3 != 0) round.push_back(path.next());
     }
     std::shuffle(round.begin(), round.end(), random);
-    goes_on = std::any_of(ways.begin(), ways.end(), [](const RandomWay& way) { return !way.is_done(); });
+    goes_on = std::any_of(paths.begin(), paths.end(), [](const RandomPath& path) { return !path.is_done(); });
     schedule.rounds.push_back(round);
   }
   return schedule;

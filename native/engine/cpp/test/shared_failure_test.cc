@@ -10,7 +10,7 @@
 namespace coll::test {
 namespace {
 
-// All-reduces of sizes that take every way, again and again, until the group has failed.
+// All-reduces of sizes for every protocol, again and again, until the group has failed.
 bool execute_until_failure(SharedRank& self) {
   std::mt19937 random(13);
   std::vector<float> ordinary(300'000, 1);

@@ -1,6 +1,6 @@
 #if defined(__linux__)
 
-#include "staging.h"
+#include "staging_buffer.h"
 
 #include <algorithm>
 #include <new>
@@ -15,26 +15,26 @@ namespace {
 
 std::size_t in_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-bool is_moved(const Staging& staging, bool is_losable, const std::byte* own, std::size_t bytes) {
-  return bytes > 0 && is_losable && !staging.is_shared(own, bytes);
+bool is_moved(const StagingPool& pool, bool is_detachable, const std::byte* own, std::size_t bytes) {
+  return bytes > 0 && is_detachable && !pool.is_shared(own, bytes);
 }
 
 }  // namespace
 
-std::size_t Staging::copied_bytes(const Offer& offer, const Losable& losable) const {
+std::size_t StagingPool::copied_bytes(const Offer& offer, const Detachable& detachable) const {
   std::size_t copied = 0;
-  const auto count = [&](const auto& pieces, const std::vector<bool>& are_losable, std::size_t bytes_of_all) {
+  const auto count = [&](const auto& pieces, const std::vector<bool>& are_detachable, std::size_t bytes_of_all) {
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const std::size_t bytes = offer.bytes_of_piece(i, bytes_of_all);
-      if (is_moved(*this, are_losable[i], pieces[i], bytes)) copied += bytes;
+      if (is_moved(*this, are_detachable[i], pieces[i], bytes)) copied += bytes;
     }
   };
-  count(offer.buffers.inputs, losable.inputs, offer.input_bytes());
-  count(offer.buffers.outputs, losable.outputs, offer.output_bytes());
+  count(offer.buffers.inputs, detachable.inputs, offer.input_bytes());
+  count(offer.buffers.outputs, detachable.outputs, offer.output_bytes());
   return copied;
 }
 
-std::byte* Staging::take(std::size_t bytes) {
+std::byte* StagingPool::take(std::size_t bytes) {
   if (!shared_) return take_own(bytes);
   try {
     return shared_->allocate_unset(bytes);
@@ -44,7 +44,7 @@ std::byte* Staging::take(std::size_t bytes) {
 }
 
 // The smallest that is large enough. Where there is none, the largest makes room for one that is.
-std::byte* Staging::take_own(std::size_t bytes) {
+std::byte* StagingPool::take_own(std::size_t bytes) {
   const auto by_size = [](const Block& a, const Block& b) { return a.bytes < b.bytes; };
   std::sort(kept_.begin(), kept_.end(), by_size);
   auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Block& block) { return block.bytes >= bytes; });
@@ -62,7 +62,7 @@ std::byte* Staging::take_own(std::size_t bytes) {
   return taken_.back().memory.get();
 }
 
-void Staging::give(std::byte* memory) {
+void StagingPool::give(std::byte* memory) {
   const auto found = std::find_if(taken_.begin(), taken_.end(), [&](const Block& block) { return block.memory.get() == memory; });
   if (found == taken_.end()) {
     if (shared_) shared_->free(memory);
@@ -72,64 +72,64 @@ void Staging::give(std::byte* memory) {
   taken_.erase(found);
 }
 
-Stage::Stage(std::shared_ptr<Staging> staging, Offer& offer, const Losable& losable, bool is_under_way)
-    : staging_(std::move(staging)), offer_(offer) {
-  const std::size_t bytes = place(losable);
+StagingBuffer::StagingBuffer(std::shared_ptr<StagingPool> pool, Offer& offer, const Detachable& detachable, bool is_under_way)
+    : pool_(std::move(pool)), offer_(offer) {
+  const std::size_t bytes = place(detachable);
   if (is_empty()) return;
-  memory_ = staging_->take(bytes);
-  for (const Piece& piece : inputs_) {
-    coll::copy(memory_ + piece.offset, piece.own, piece.bytes);
-    offer_.buffers.inputs[piece.index] = memory_ + piece.offset;
+  memory_ = pool_->take(bytes);
+  for (const Copy& copy : inputs_) {
+    coll::copy(memory_ + copy.offset, copy.own, copy.bytes);
+    offer_.buffers.inputs[copy.index] = memory_ + copy.offset;
   }
-  for (const Piece& piece : outputs_) {
-    if (is_under_way && input_at(piece.own, piece.bytes) == nullptr) coll::copy(memory_ + piece.offset, piece.own, piece.bytes);
-    offer_.buffers.outputs[piece.index] = memory_ + piece.offset;
+  for (const Copy& copy : outputs_) {
+    if (is_under_way && input_at(copy.own, copy.bytes) == nullptr) coll::copy(memory_ + copy.offset, copy.own, copy.bytes);
+    offer_.buffers.outputs[copy.index] = memory_ + copy.offset;
   }
 }
 
-Stage::~Stage() {
-  for (const Piece& piece : inputs_) offer_.buffers.inputs[piece.index] = piece.own;
-  for (const Piece& piece : outputs_) offer_.buffers.outputs[piece.index] = piece.own;
-  if (memory_ != nullptr) staging_->give(memory_);
+StagingBuffer::~StagingBuffer() {
+  for (const Copy& copy : inputs_) offer_.buffers.inputs[copy.index] = copy.own;
+  for (const Copy& copy : outputs_) offer_.buffers.outputs[copy.index] = copy.own;
+  if (memory_ != nullptr) pool_->give(memory_);
 }
 
-void Stage::deliver() const {
-  for (const Piece& piece : outputs_) coll::copy(piece.own, memory_ + piece.offset, piece.bytes);
+void StagingBuffer::deliver() const {
+  for (const Copy& copy : outputs_) coll::copy(copy.own, memory_ + copy.offset, copy.bytes);
 }
 
-bool Stage::is_read_by(const Offer& other) const {
+bool StagingBuffer::is_read_by(const Offer& other) const {
   const auto& inputs = other.buffers.inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::byte* const end = inputs[i] + other.bytes_of_piece(i, other.input_bytes());
-    const auto overlaps = [&](const Piece& piece) { return piece.own < end && inputs[i] < piece.own + piece.bytes; };
+    const auto overlaps = [&](const Copy& copy) { return copy.own < end && inputs[i] < copy.own + copy.bytes; };
     if (std::any_of(outputs_.begin(), outputs_.end(), overlaps)) return true;
   }
   return false;
 }
 
 // Says where the pieces are going to be, and how many bytes that takes. What is worked on in place stays so.
-std::size_t Stage::place(const Losable& losable) {
+std::size_t StagingBuffer::place(const Detachable& detachable) {
   const Buffers& buffers = offer_.buffers;
   std::size_t end = 0;
   for (std::size_t i = 0; i < buffers.inputs.size(); ++i) {
     const std::size_t bytes = offer_.bytes_of_piece(i, offer_.input_bytes());
-    if (!is_moved(*staging_, losable.inputs[i], buffers.inputs[i], bytes)) continue;
+    if (!is_moved(*pool_, detachable.inputs[i], buffers.inputs[i], bytes)) continue;
     inputs_.push_back({i, const_cast<std::byte*>(buffers.inputs[i]), bytes, end});
     end += in_lines(bytes);
   }
   for (std::size_t i = 0; i < buffers.outputs.size(); ++i) {
     const std::size_t bytes = offer_.bytes_of_piece(i, offer_.output_bytes());
-    if (!is_moved(*staging_, losable.outputs[i], buffers.outputs[i], bytes)) continue;
-    const Piece* const input = input_at(buffers.outputs[i], bytes);
+    if (!is_moved(*pool_, detachable.outputs[i], buffers.outputs[i], bytes)) continue;
+    const Copy* const input = input_at(buffers.outputs[i], bytes);
     outputs_.push_back({i, buffers.outputs[i], bytes, input != nullptr ? input->offset : end});
     if (input == nullptr) end += in_lines(bytes);
   }
   return end;
 }
 
-const Stage::Piece* Stage::input_at(const std::byte* own, std::size_t bytes) const {
+const StagingBuffer::Copy* StagingBuffer::input_at(const std::byte* own, std::size_t bytes) const {
   // In place, pieces have the same number; those of no elements are left out.
-  const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const Piece& piece) { return piece.own == own && piece.bytes == bytes; });
+  const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const Copy& copy) { return copy.own == own && copy.bytes == bytes; });
   return found == inputs_.end() ? nullptr : &*found;
 }
 

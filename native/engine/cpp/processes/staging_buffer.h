@@ -12,24 +12,24 @@
 
 namespace coll {
 
-// Which pieces of an offer are memory that can be taken away: that of an ArrayBuffer can, that of a SharedArrayBuffer cannot.
-struct Losable {
+// Which pieces of an offer are memory that JavaScript can detach: that of an ArrayBuffer, but not that of a SharedArrayBuffer.
+struct Detachable {
   std::vector<bool> inputs;
   std::vector<bool> outputs;
 };
 
-// Memory in which calls are executed in place of what their owner may take away meanwhile. It is that of the group, which the others see,
-// as long as there is room; otherwise memory of this process. What is given back is kept for the next ones. For one thread.
-class Staging {
+// Memory for staging buffers: that of the group, which the other ranks see, as long as there is room; otherwise memory of this process. What is
+// given back is kept for later buffers. For one thread.
+class StagingPool {
  public:
   void share(std::shared_ptr<SharedMemory> memory) { shared_ = std::move(memory); }
-  // Lets go of it. What was taken there is not given back.
+  // Releases the memory of the group. What was taken there is not given back.
   void unshare() { shared_.reset(); }
-  // Whether it is memory of the group, which nobody can take away.
+  // Whether it is memory of the group, which nobody can detach.
   bool is_shared(const void* address, std::size_t bytes) const { return shared_ && shared_->has(address, bytes); }
 
-  // Number of bytes copied, in and out, if the call is executed here.
-  std::size_t copied_bytes(const Offer& offer, const Losable& losable) const;
+  // Number of bytes copied, in and out, if a call is staged.
+  std::size_t copied_bytes(const Offer& offer, const Detachable& detachable) const;
 
   // At the begin of a cache line; throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
@@ -51,15 +51,15 @@ class Staging {
   std::vector<Block> kept_;
 };
 
-// A call that is executed in staging: until this ends, the offer's losable memory is there. Inputs are copied when this begins, outputs when
-// they are delivered, both by the thread of their owner.
-class Stage {
+// Takes the place of an offer's detachable memory as long as it lives. Inputs are copied when it is made, outputs when they are delivered, both by
+// the thread of their owner.
+class StagingBuffer {
  public:
   // `is_under_way`: the outputs may hold a part of the result.
-  Stage(std::shared_ptr<Staging> staging, Offer& offer, const Losable& losable, bool is_under_way);
-  ~Stage();
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  StagingBuffer(std::shared_ptr<StagingPool> pool, Offer& offer, const Detachable& detachable, bool is_under_way);
+  ~StagingBuffer();
+  StagingBuffer(const StagingBuffer&) = delete;
+  StagingBuffer& operator=(const StagingBuffer&) = delete;
 
   bool is_empty() const { return inputs_.empty() && outputs_.empty(); }
   // Writes the result to where it belongs, which must still be there.
@@ -70,21 +70,21 @@ class Stage {
   bool is_read_by(const Offer& other) const;
 
  private:
-  struct Piece {
+  struct Copy {
     std::size_t index;
     std::byte* own;
     std::size_t bytes;
     std::size_t offset;  // in the staged memory
   };
 
-  std::size_t place(const Losable& losable);
-  const Piece* input_at(const std::byte* own, std::size_t bytes) const;
+  std::size_t place(const Detachable& detachable);
+  const Copy* input_at(const std::byte* own, std::size_t bytes) const;
 
-  const std::shared_ptr<Staging> staging_;
+  const std::shared_ptr<StagingPool> pool_;
   Offer& offer_;
   std::byte* memory_ = nullptr;
-  std::vector<Piece> inputs_;
-  std::vector<Piece> outputs_;
+  std::vector<Copy> inputs_;
+  std::vector<Copy> outputs_;
 };
 
 }  // namespace coll
