@@ -90,23 +90,23 @@ void Gathering::finish(const Offer& offer, const Values& values) {
   const std::size_t pieces = offer.piece_count();
   const std::size_t size = byte_size(offer.program->dtype);
   inputs_.resize(static_cast<std::size_t>(ranks_) * pieces);
-  places_.ranks.resize(static_cast<std::size_t>(ranks_));
+  buffers_.ranks.resize(static_cast<std::size_t>(ranks_));
   std::size_t value = 0;
   for (int rank = 0; rank < ranks_; ++rank) {
-    Place& place = places_.ranks[static_cast<std::size_t>(rank)];
+    RankBuffers& buffers = buffers_.ranks[static_cast<std::size_t>(rank)];
     if (rank == rank_) {
-      place = {offer.buffers.inputs.data(), offer.buffers.outputs.data()};
+      buffers = {offer.buffers.inputs.data(), offer.buffers.outputs.data()};
       continue;
     }
     const std::byte* const whole = values.stretch(++value, 0).at;
     const std::byte** const inputs = inputs_.data() + static_cast<std::size_t>(rank) * pieces;
     for (std::size_t piece = 0; piece < pieces; ++piece) inputs[piece] = whole + offer.begins[piece] * size;
-    place = {inputs, nullptr};
+    buffers = {inputs, nullptr};
   }
-  places_.begins = offer.begins.data();
-  places_.piece_count = pieces;
+  buffers_.begins = offer.begins.data();
+  buffers_.piece_count = pieces;
   scratch_.fit(*offer.program);
-  execute(*offer.program, places_, 0, offer.length, scratch_);
+  execute(*offer.program, buffers_, 0, offer.length, scratch_);
 }
 
 }  // namespace coll

@@ -32,7 +32,7 @@ class Gathering {
   const bool is_doubling_;
   std::shared_ptr<const MessageProgram> programs_[kDTypeCount];
   std::vector<const std::byte*> inputs_;  // rank by rank, piece by piece
-  Places places_;
+  GroupBuffers buffers_;
   Scratch scratch_;
 };
 

@@ -124,11 +124,11 @@ ssize_t Incoming::receive_in_place(std::size_t bytes) {
   if (size > ahead) inbox_.add(size - ahead);
   const std::size_t of_padding = std::min(size, padding_);
   padding_ -= of_padding;
-  place(std::min(size, ahead) - of_padding);
+  advance(std::min(size, ahead) - of_padding);
   return received;
 }
 
-void Incoming::place(std::size_t bytes) {
+void Incoming::advance(std::size_t bytes) {
   placed_ += bytes;
   values_->set_ready(value(), placed_ / element_bytes_);
 }
@@ -141,7 +141,7 @@ std::size_t Incoming::copy(std::size_t writable) {
     const std::size_t part = std::min({stretch.count * element_bytes_ - skipped, writable * element_bytes_ - placed_, inbox_.size()});
     coll::copy(stretch.at + skipped, inbox_.data(), part);
     inbox_.drop(part);
-    place(part);
+    advance(part);
     copied += part;
   }
   return copied;

@@ -56,7 +56,7 @@ class Incoming {
   ssize_t receive_in_place(std::size_t bytes);
   ssize_t take(const iovec* parts, int count);
   bool lacks_bytes() const;
-  void place(std::size_t bytes);
+  void advance(std::size_t bytes);
   void look_at_step();
 
   Channel& channel_;

@@ -82,7 +82,7 @@ class Part {
   }
 
   void add(MessageStep& step, std::size_t chunk, Form form) {
-    const Value value = place(chunk, form);
+    const Value value = value_for(chunk, form);
     step.value = part_.values.size();
     step.departures.first = part_.departures.size();
     for (const Departure& departure : chunks_[chunk].departures) {
@@ -106,7 +106,7 @@ class Part {
   }
 
   // What becomes a result is made where that belongs, if it has room.
-  Value place(std::size_t chunk, Form form) {
+  Value value_for(std::size_t chunk, Form form) {
     const bool fits = byte_size(dtype_of(part_, form)) == byte_size(dtype_of(part_, Form::kResult));
     if (fits && part_.receives(part_.rank, chunk)) return {chunk, form, Where::kOutput, 0};
     std::size_t& slot = chunks_[chunk].slots[static_cast<int>(form)];

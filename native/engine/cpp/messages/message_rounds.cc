@@ -8,8 +8,8 @@
 namespace coll {
 namespace {
 
-// A rank's chunk is a place. So many are as much as a group of a thousand needs.
-constexpr std::size_t kMostPlaces = std::size_t{1} << 22;
+// Chunks of all ranks together: as many as a group of a thousand ranks needs.
+constexpr std::size_t kMostRankChunks = std::size_t{1} << 22;
 
 // Follows the rounds as they are read.
 class Reading {
@@ -18,12 +18,12 @@ class Reading {
     static_cast<Request&>(rounds_) = take_request(reader);
     if (!rounds_.moves() && rounds_.op == Op::kMean && rounds_.dtype == DType::kBool) throw Error("a program takes the mean of bools");
     const std::size_t ranks = static_cast<std::size_t>(rounds_.ranks);
-    rounds_.chunk_count = static_cast<std::size_t>(reader.take("number of chunks", 1, static_cast<int>(kMostPlaces / ranks)));
+    rounds_.chunk_count = static_cast<std::size_t>(reader.take("number of chunks", 1, static_cast<int>(kMostRankChunks / ranks)));
     if (rounds_.chunk_count % rounds_.block_count() != 0) throw Error("a program's chunks do not divide among its ranks");
-    places_.resize(ranks * rounds_.chunk_count);
+    rank_chunks_.resize(ranks * rounds_.chunk_count);
     read_by_.resize(ranks, kNothing);
-    for (std::size_t place = 0; place < places_.size(); ++place) {
-      if (rounds_.contributes(rank_of(place), chunk_of(place))) places_[place].version = kContributed;
+    for (std::size_t index = 0; index < rank_chunks_.size(); ++index) {
+      if (rounds_.contributes(rank_of(index), chunk_of(index))) rank_chunks_[index].version = kContributed;
     }
   }
 
@@ -39,16 +39,16 @@ class Reading {
   }
 
  private:
-  struct Place {
+  struct RankChunk {
     int version = kNothing;
     int read_in = 0;     // the last round that did so
     int written_in = 0;
   };
 
   int most_words() const { return static_cast<int>(std::min<std::size_t>(reader_.left(), 1u << 30)); }
-  int rank_of(std::size_t place) const { return static_cast<int>(place / rounds_.chunk_count); }
-  std::size_t chunk_of(std::size_t place) const { return place % rounds_.chunk_count; }
-  Place& place_of(int rank, std::size_t chunk) { return places_[static_cast<std::size_t>(rank) * rounds_.chunk_count + chunk]; }
+  int rank_of(std::size_t index) const { return static_cast<int>(index / rounds_.chunk_count); }
+  std::size_t chunk_of(std::size_t index) const { return index % rounds_.chunk_count; }
+  RankChunk& rank_chunk(int rank, std::size_t chunk) { return rank_chunks_[static_cast<std::size_t>(rank) * rounds_.chunk_count + chunk]; }
 
   void take_step() {
     RoundStep step{};
@@ -68,7 +68,7 @@ class Reading {
       take_operand(rank, step);
     }
     if (has_own != (count > 1)) throw Error("a program's step neither copies another rank's chunk nor combines its own with others");
-    Place& written = place_of(step.to, step.chunk);
+    RankChunk& written = rank_chunk(step.to, step.chunk);
     if (written.written_in == round_ || written.read_in == round_) throw Error("a program's round writes what it reads or writes elsewhere");
     written.written_in = round_;
     written.version = made;
@@ -76,7 +76,7 @@ class Reading {
   }
 
   void take_operand(int rank, const RoundStep& step) {
-    Place& read = place_of(rank, step.chunk);
+    RankChunk& read = rank_chunk(rank, step.chunk);
     if (read.version == kNothing) throw Error("a program's step reads a rank that holds nothing yet");
     if (rank != step.to) {
       if (read.written_in == round_) throw Error("a program's round reads what it writes");
@@ -88,9 +88,9 @@ class Reading {
 
   // From the last step back: a step is needed where what it makes is, and makes results where it is one or copied to one.
   void find_needed() {
-    for (std::size_t place = 0; place < places_.size(); ++place) {
-      if (!rounds_.receives(rank_of(place), chunk_of(place))) continue;
-      const int version = places_[place].version;
+    for (std::size_t index = 0; index < rank_chunks_.size(); ++index) {
+      if (!rounds_.receives(rank_of(index), chunk_of(index))) continue;
+      const int version = rank_chunks_[index].version;
       if (version == kNothing) throw Error("a program leaves a rank without its result");
       if (version != kContributed) finish(static_cast<std::size_t>(version));
     }
@@ -131,7 +131,7 @@ class Reading {
 
   WordReader& reader_;
   MessageRounds rounds_;
-  std::vector<Place> places_;  // rank by rank
+  std::vector<RankChunk> rank_chunks_;  // rank by rank
   std::vector<int> read_by_;   // the last step that read a rank
   int round_ = 0;
 };

@@ -57,7 +57,7 @@ bool Blocks::is_offered(int index, int rank) const {
   }
 }
 
-std::size_t Blocks::place(int index) const {
+std::size_t Blocks::offset(int index) const {
   if (kind_ == Kind::kAllGather || kind_ == Kind::kGather) return 0;
   const auto strip = static_cast<std::size_t>(index);
   return (kind_ == Kind::kAllToAll ? strip % ranks_ : strip) * size_;

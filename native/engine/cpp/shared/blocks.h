@@ -19,7 +19,7 @@ class Blocks {
   // Whether a strip is in this rank's input and other ranks need it.
   bool is_offered(int index, int rank) const;
   // Where in the slot of a rank that offers it a strip begins, as elements.
-  std::size_t place(int index) const;
+  std::size_t offset(int index) const;
   Range slice(std::size_t block, int rank) const;
 
  private:

@@ -30,7 +30,7 @@ SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, i
       waiter_(presence(rank), local, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
-  places_.ranks.resize(static_cast<std::size_t>(size));
+  buffers_.ranks.resize(static_cast<std::size_t>(size));
 }
 
 Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
@@ -222,11 +222,11 @@ void SharedExecutor::execute_small(const Offer& offer) {
     const auto index = static_cast<std::size_t>(rank);
     small_inputs_[index] = state(rank).announcements[(turn_ - 1) & 1].payload(bytes);
     if (rank != rank_) fetch_payload(small_inputs_[index], bytes);
-    places_.ranks[index] = {&small_inputs_[index], rank == rank_ && offer.program->writes(rank) ? offer.buffers.outputs.data() : nullptr};
+    buffers_.ranks[index] = {&small_inputs_[index], rank == rank_ && offer.program->writes(rank) ? offer.buffers.outputs.data() : nullptr};
   }
-  places_.begins = offer.begins.data();
-  places_.piece_count = 1;
-  coll::execute(*offer.program, places_, 0, offer.length, scratch_);
+  buffers_.begins = offer.begins.data();
+  buffers_.piece_count = 1;
+  coll::execute(*offer.program, buffers_, 0, offer.length, scratch_);
   // Where this rank is going to say the next.
   SharedAnnouncement& next = announcement(rank_);
   claim(&next);
@@ -239,10 +239,10 @@ bool SharedExecutor::execute_direct(Offer& offer, const Pause& pause) {
   if (step_ > 1) return true;
   for (int rank = 0; rank < ranks_; ++rank) {
     const RankMemory& memory = memory_of(rank);
-    places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), memory.outputs.data()};
+    buffers_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), memory.outputs.data()};
   }
-  places_.begins = offer.begins.data();
-  places_.piece_count = offer.piece_count();
+  buffers_.begins = offer.begins.data();
+  buffers_.piece_count = offer.piece_count();
   const std::byte* const begin = slices_->exceed_cache() ? offer.input_at(slices_->slice(0, rank_).begin) : nullptr;
   offer.direction.choose(begin);
   const bool is_done = execute_slice(offer, rank_, pause);
@@ -252,7 +252,7 @@ bool SharedExecutor::execute_direct(Offer& offer, const Pause& pause) {
 
 bool SharedExecutor::execute_slice(const Offer& offer, int rank, const Pause& pause) {
   const auto taken = [this](int owner) -> auto& { return state(owner).taken[turn_ & 1]; };
-  const auto visit = [&](const Range& range) { coll::execute(*offer.program, places_, range.begin, range.end, scratch_); };
+  const auto visit = [&](const Range& range) { coll::execute(*offer.program, buffers_, range.begin, range.end, scratch_); };
   return slices_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 

@@ -111,7 +111,7 @@ class SharedExecutor : public Executor {
   std::optional<Blocks> blocks_;
   std::vector<RankMemory> memories_;
   std::vector<const std::byte*> small_inputs_;
-  Places places_;
+  GroupBuffers buffers_;
   Scratch scratch_;
   SlotWork slots_;
 };

@@ -80,10 +80,10 @@ void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block,
   if (ranks_ == 1 || !program.reads(rank_)) return;
   const std::size_t size = input_size(program);
   const bool is_far = is_uncached(offer);
-  const auto copy_in = [&](const Range& range, std::size_t place) {
+  const auto copy_in = [&](const Range& range, std::size_t offset) {
     for_each_piece(offer.begins, range, [&](std::size_t piece, const Range& part) {
       const std::byte* const from = address_of(offer.buffers.inputs[piece], input_begin(offer, rank_, piece), part.begin, size);
-      std::byte* const into = input_slot(rank_, turn) + (place + part.begin - range.begin) * size;
+      std::byte* const into = input_slot(rank_, turn) + (offset + part.begin - range.begin) * size;
       carry(into, from, (part.end - part.begin) * size, Write::kCached, is_far);
     });
   };
@@ -91,7 +91,7 @@ void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block,
     if (!blocks.is_offered(index, rank_)) continue;
     const Range strip = blocks.strip(block, index);
     if (program.has_blocks() || program.moves()) {
-      copy_in(strip, blocks.place(index));
+      copy_in(strip, blocks.offset(index));
       continue;
     }
     // Nobody else reads what this rank adds up.
@@ -117,11 +117,11 @@ void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankM
   collects_ = !is_alone() && is_any_output_private;
   const bool is_large = offer.length * output_size(*program_) >= kStreamedBytes;
   collected_ = is_large && !is_in_place(offer.buffers) ? Write::kStreamed : Write::kCached;
-  places_.ranks.resize(static_cast<std::size_t>(ranks_));
-  places_.begins = offer.begins.data();
-  places_.piece_count = offer.piece_count();
+  buffers_.ranks.resize(static_cast<std::size_t>(ranks_));
+  buffers_.begins = offer.begins.data();
+  buffers_.piece_count = offer.piece_count();
   // Slots stay in the cache.
-  places_.may_stream = !collects_;
+  buffers_.may_stream = !collects_;
 }
 
 void SlotWork::execute(std::size_t block, std::uint32_t turn) {
@@ -142,9 +142,9 @@ void SlotWork::execute_range(std::size_t block, int strip, const Range& range, s
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
     const bool is_written = program_->writes(rank) && (rank == rank_ || !is_alone());
-    places_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), is_written ? memory.outputs.data() : nullptr};
+    buffers_.ranks[static_cast<std::size_t>(rank)] = {memory.inputs.data(), is_written ? memory.outputs.data() : nullptr};
   }
-  coll::execute(*program_, places_, range.begin, range.end, scratch_);
+  coll::execute(*program_, buffers_, range.begin, range.end, scratch_);
 }
 
 void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
@@ -153,7 +153,7 @@ void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, 
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
     if (rank == rank_ || !memory.has_private_input) continue;
-    const std::byte* const slot = input_slot(rank, turn) + blocks_->place(strip) * size;
+    const std::byte* const slot = input_slot(rank, turn) + blocks_->offset(strip) * size;
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
       memory.inputs[piece] = address_of(slot, first, input_begin(*offer_, rank, piece), size);
     });

@@ -58,7 +58,7 @@ class SlotWork {
   const Program* program_ = nullptr;
   const Blocks* blocks_ = nullptr;
   std::vector<RankMemory>* memories_ = nullptr;
-  Places places_;
+  GroupBuffers buffers_;
   bool collects_ = false;
   Write collected_ = Write::kCached;
 };

@@ -26,9 +26,9 @@ struct Memory {
       output_pieces.push_back(pieces_of(written, byte_size(result_of(program.dtype, program.op))));
       input_pointers.emplace_back(input_pieces.back().begin(), input_pieces.back().end());
     }
-    for (std::size_t rank = 0; rank < ranks; ++rank) places.ranks.push_back({input_pointers[rank].data(), output_pieces[rank].data()});
-    places.begins = begins.data();
-    places.piece_count = begins.size() - 1;
+    for (std::size_t rank = 0; rank < ranks; ++rank) buffers.ranks.push_back({input_pointers[rank].data(), output_pieces[rank].data()});
+    buffers.begins = begins.data();
+    buffers.piece_count = begins.size() - 1;
   }
 
   std::vector<std::byte*> pieces_of(std::vector<std::byte>& buffer, std::size_t size) const {
@@ -43,7 +43,7 @@ struct Memory {
   std::vector<std::vector<std::byte*>> input_pieces;
   std::vector<std::vector<std::byte*>> output_pieces;
   std::vector<std::vector<const std::byte*>> input_pointers;
-  Places places;
+  GroupBuffers buffers;
 };
 
 void fill(Memory& memory, unsigned seed) {
@@ -56,7 +56,7 @@ void fill(Memory& memory, unsigned seed) {
 void execute_all(const Program& program, Memory& memory) {
   Scratch scratch;
   scratch.fit(program);
-  execute(program, memory.places, 0, memory.places.length(), scratch);
+  execute(program, memory.buffers, 0, memory.buffers.length(), scratch);
 }
 
 TEST(Execute, GivesStepsAndChainsTheSameBits) {
@@ -100,7 +100,7 @@ TEST(Execute, MakesOneResultOfAnyRanges) {
   Scratch scratch;
   scratch.fit(program);
   for (const auto& [begin, end] : {std::pair{500u, 777u}, {0u, 1u}, {1u, 300u}, {300u, 500u}}) {
-    execute(program, parts.places, begin, end, scratch);
+    execute(program, parts.buffers, begin, end, scratch);
   }
   EXPECT_EQ(whole.inputs, parts.inputs);
 }
@@ -110,7 +110,7 @@ TEST(Execute, WritesForThoseOnlyWhoHaveOutputs) {
   Memory memory(program, 100, {0}, false);
   fill(memory, 9);
   const std::vector<std::byte> zeros = memory.outputs[0];
-  memory.places.ranks[0].outputs = memory.places.ranks[2].outputs = nullptr;
+  memory.buffers.ranks[0].outputs = memory.buffers.ranks[2].outputs = nullptr;
   execute_all(program, memory);
   EXPECT_EQ(memory.outputs[0], zeros);
   EXPECT_NE(memory.outputs[1], zeros);

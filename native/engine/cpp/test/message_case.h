@@ -39,13 +39,13 @@ struct Case {
       targets.push_back(expected[rank].data());
     }
     const std::size_t whole[] = {0, length};
-    Places places;
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) places.ranks.push_back({&sources[rank], &targets[rank]});
-    places.begins = whole;
-    places.piece_count = 1;
+    GroupBuffers buffers;
+    for (std::size_t rank = 0; rank < inputs.size(); ++rank) buffers.ranks.push_back({&sources[rank], &targets[rank]});
+    buffers.begins = whole;
+    buffers.piece_count = 1;
     Scratch scratch;
     scratch.fit(program);
-    execute(program, places, 0, length, scratch);
+    execute(program, buffers, 0, length, scratch);
   }
 
   Offer offer_of(const Schedule& schedule, int rank, std::size_t length) {

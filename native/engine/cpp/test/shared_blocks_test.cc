@@ -33,7 +33,7 @@ TEST(Blocks, CoverEverythingOnceAndFitIntoSlots) {
             for (int index = 0; index < all.strips(); ++index) {
               const Range strip = all.strip(block, index);
               for (std::size_t at = strip.begin; at < strip.end; ++at) ++covered[at];
-              EXPECT_LE((all.place(index) + strip.end - strip.begin) * size, kSlotBytes);
+              EXPECT_LE((all.offset(index) + strip.end - strip.begin) * size, kSlotBytes);
             }
           }
           EXPECT_EQ(std::count(covered.begin(), covered.end(), 1), static_cast<std::ptrdiff_t>(offer.length));

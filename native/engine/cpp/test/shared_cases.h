@@ -80,15 +80,15 @@ inline std::vector<std::byte> expected(const SharedCase& it, int rank) {
   for (int other = 0; other < it.program->ranks; ++other) inputs.push_back(input_of(it, other));
   for (const auto& input : inputs) pointers.push_back(input.data());
   const std::size_t begins[] = {0, it.length()};
-  Places places;
+  GroupBuffers buffers;
   for (std::size_t other = 0; other < inputs.size(); ++other) {
-    places.ranks.push_back({&pointers[other], static_cast<int>(other) == rank && it.program->writes(rank) ? &into : nullptr});
+    buffers.ranks.push_back({&pointers[other], static_cast<int>(other) == rank && it.program->writes(rank) ? &into : nullptr});
   }
-  places.begins = begins;
-  places.piece_count = 1;
+  buffers.begins = begins;
+  buffers.piece_count = 1;
   Scratch scratch;
   scratch.fit(*it.program);
-  execute(*it.program, places, 0, it.length(), scratch);
+  execute(*it.program, buffers, 0, it.length(), scratch);
   return output;
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kTaskUnitBytes = std::size_t{128} << 10;
 
 Controller::Controller(int ranks, int most_cores)
     : ranks_(ranks), scratch_(static_cast<std::size_t>(std::max(most_cores, 1))), pool_(std::max(most_cores, 1) - 1) {
-  places_.ranks.resize(static_cast<std::size_t>(ranks));
+  buffers_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
 std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
@@ -24,15 +24,15 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   const bool is_shared = is_one_result(offers, ranks_);
   for (int rank = 0; rank < ranks_; ++rank) {
     const Buffers& buffers = offers[rank]->buffers;
-    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
+    buffers_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
   }
-  places_.begins = first.begins.data();
-  places_.piece_count = first.piece_count();
+  buffers_.begins = first.begins.data();
+  buffers_.piece_count = first.piece_count();
   for (Scratch& scratch : scratch_) scratch.fit(*program_);
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(kBatchBytes / bytes_of_all, std::size_t{1}));
   if ((end - begin) * bytes_of_all < kTaskBytes) {
-    coll::execute(*program_, places_, begin, end, scratch_[0]);
+    coll::execute(*program_, buffers_, begin, end, scratch_[0]);
     return end;
   }
   begin_ = begin;
@@ -46,7 +46,7 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
 }
 
 void Controller::execute_range(int worker, std::size_t begin, std::size_t end) {
-  coll::execute(*program_, places_, begin_ + begin, begin_ + end, scratch_[static_cast<std::size_t>(worker)]);
+  coll::execute(*program_, buffers_, begin_ + begin, begin_ + end, scratch_[static_cast<std::size_t>(worker)]);
 }
 
 }  // namespace coll

@@ -27,7 +27,7 @@ class Controller {
   const int ranks_;
   const Program* program_ = nullptr;
   std::size_t begin_ = 0;
-  Places places_;
+  GroupBuffers buffers_;
   std::vector<Scratch> scratch_;
   // Last, so that its threads end before what they use.
   ThreadPool pool_;

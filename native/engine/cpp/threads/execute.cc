@@ -23,8 +23,8 @@ constexpr std::size_t kMostBlock = 4096;
 
 class RangeExecutor {
  public:
-  RangeExecutor(const Program& program, const Places& places, Scratch& scratch)
-      : program_(program), places_(places), scratch_(scratch), input_size_(byte_size(program.dtype)),
+  RangeExecutor(const Program& program, const GroupBuffers& buffers, Scratch& scratch)
+      : program_(program), buffers_(buffers), scratch_(scratch), input_size_(byte_size(program.dtype)),
         output_size_(byte_size(result_of(program.dtype, program.op))) {}
 
   void execute(const Stretch& stretch) {
@@ -36,19 +36,19 @@ class RangeExecutor {
 
  private:
   const std::byte* input_of(int rank, const Stretch& at) const {
-    const std::size_t begin = program_.has_block_in() ? block_begin(rank) : places_.begins[at.piece];
-    return places_.ranks[static_cast<std::size_t>(rank)].inputs[at.piece] + (at.begin - begin) * input_size_;
+    const std::size_t begin = program_.has_block_in() ? block_begin(rank) : buffers_.begins[at.piece];
+    return buffers_.ranks[static_cast<std::size_t>(rank)].inputs[at.piece] + (at.begin - begin) * input_size_;
   }
 
   std::byte* output_of(int rank, const Stretch& at) const {
-    const std::size_t begin = program_.has_block_out() ? program_.output_shift(places_.length(), at.index) : places_.begins[at.piece];
-    return places_.ranks[static_cast<std::size_t>(rank)].outputs[at.piece] + (at.begin - begin) * output_size_;
+    const std::size_t begin = program_.has_block_out() ? program_.output_shift(buffers_.length(), at.index) : buffers_.begins[at.piece];
+    return buffers_.ranks[static_cast<std::size_t>(rank)].outputs[at.piece] + (at.begin - begin) * output_size_;
   }
 
-  bool is_wanted(int rank) const { return places_.ranks[static_cast<std::size_t>(rank)].outputs != nullptr; }
+  bool is_wanted(int rank) const { return buffers_.ranks[static_cast<std::size_t>(rank)].outputs != nullptr; }
 
   std::size_t block_begin(int rank) const {
-    return places_.length() / static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(rank);
+    return buffers_.length() / static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(rank);
   }
 
   void choose_outputs(const Stretch& stretch) {
@@ -77,12 +77,12 @@ class RangeExecutor {
 
   // A processor fetches two streams from memory best by itself, and slots are in a cache anyway.
   bool asks_ahead(int input_count) const {
-    return places_.may_stream && (input_count > 2 || places_.length() * output_size_ < kStreamedBytes);
+    return buffers_.may_stream && (input_count > 2 || buffers_.length() * output_size_ < kStreamedBytes);
   }
 
   // Streaming past the caches pays where no output is an input.
   Write write_of(int input_count) const {
-    if (!places_.may_stream || places_.length() * output_size_ < kStreamedBytes) return Write::kCached;
+    if (!buffers_.may_stream || buffers_.length() * output_size_ < kStreamedBytes) return Write::kCached;
     for (int i = 0; i < output_count_; ++i) {
       const void* output = scratch_.outputs[static_cast<std::size_t>(i)];
       for (int k = 0; k < input_count; ++k) {
@@ -138,7 +138,7 @@ class RangeExecutor {
   }
 
   const Program& program_;
-  const Places& places_;
+  const GroupBuffers& buffers_;
   Scratch& scratch_;
   const std::size_t input_size_;
   const std::size_t output_size_;
@@ -165,14 +165,14 @@ void Scratch::fit(const Program& program) {
   if (registers_.size() < register_bytes_ * ranks) registers_.resize(register_bytes_ * ranks);
 }
 
-void execute(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch) {
+void execute(const Program& program, const GroupBuffers& buffers, std::size_t begin, std::size_t end, Scratch& scratch) {
   if (begin >= end) return;
-  RangeExecutor executor(program, places, scratch);
-  const std::size_t* const begins = places.begins;
-  std::size_t piece = static_cast<std::size_t>(std::upper_bound(begins, begins + places.piece_count + 1, begin) - begins) - 1;
+  RangeExecutor executor(program, buffers, scratch);
+  const std::size_t* const begins = buffers.begins;
+  std::size_t piece = static_cast<std::size_t>(std::upper_bound(begins, begins + buffers.piece_count + 1, begin) - begins) - 1;
   while (begin < end) {
     while (begins[piece + 1] <= begin) ++piece;
-    const ChunkPlace chunk = program.chunk_at(places.length(), begin);
+    const ChunkPlace chunk = program.chunk_at(buffers.length(), begin);
     const std::size_t stop = std::min({end, chunk.end, begins[piece + 1]});
     executor.execute({program.chunks[chunk.index], chunk.index, piece, begin, stop - begin});
     begin = stop;

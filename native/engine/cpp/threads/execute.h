@@ -11,14 +11,14 @@ namespace coll {
 constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
 
 // The pieces of a rank's input and output; null where it does not read, or where its results are not wanted here.
-struct Place {
+struct RankBuffers {
   const std::byte* const* inputs = nullptr;
   std::byte* const* outputs = nullptr;
 };
 
 // The memory of all ranks, as elements of one buffer.
-struct Places {
-  std::vector<Place> ranks;
+struct GroupBuffers {
+  std::vector<RankBuffers> ranks;
   const std::size_t* begins = nullptr;  // of the pieces, and at last the length of the buffer
   std::size_t piece_count = 0;
   // Whether large results may go past the caches, and inputs are asked for ahead: not where memory stays in a cache.
@@ -47,6 +47,6 @@ class Scratch {
 
 // Executes a program on the elements from `begin` to `end`: reads them from the ranks' inputs and writes the results to their
 // outputs. Elements do not meet, so that any number of threads may execute one program on ranges of their own.
-void execute(const Program& program, const Places& places, std::size_t begin, std::size_t end, Scratch& scratch);
+void execute(const Program& program, const GroupBuffers& buffers, std::size_t begin, std::size_t end, Scratch& scratch);
 
 }  // namespace coll

@@ -22,7 +22,7 @@ bool is_small(const Offer& offer) {
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
     : board_(board), control_(control), rank_(rank), ranks_(ranks), waiter_(presence(rank), {rank, ranks, most_cores}, *control.failure, Reach::kProcess),
       small_inputs_(static_cast<std::size_t>(ranks)) {
-  places_.ranks.resize(static_cast<std::size_t>(ranks));
+  buffers_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
 bool Member::may_execute(const Offer& offer) const {
@@ -121,11 +121,11 @@ Status Member::execute_small(Offer& offer, Wait wait) {
   for (int rank = 0; rank < ranks_; ++rank) {
     const std::size_t index = static_cast<std::size_t>(rank);
     small_inputs_[index] = announcement(rank).payload(offer.input_bytes());
-    places_.ranks[index] = {&small_inputs_[index], rank == rank_ ? offer.buffers.outputs.data() : nullptr};
+    buffers_.ranks[index] = {&small_inputs_[index], rank == rank_ ? offer.buffers.outputs.data() : nullptr};
   }
-  places_.begins = offer.begins.data();
-  places_.piece_count = 1;
-  coll::execute(*offer.program, places_, 0, offer.length, scratch_);
+  buffers_.begins = offer.begins.data();
+  buffers_.piece_count = 1;
+  coll::execute(*offer.program, buffers_, 0, offer.length, scratch_);
   claim_next(offer.input_bytes());
   return Status::kDone;
 }
@@ -164,10 +164,10 @@ Status Member::execute_batch(Offer& offer, const WorkSlices& slices, Wait wait) 
   if (!is_sound(offer)) verify_offers(offer);
   for (int rank = 0; rank < ranks_; ++rank) {
     const Buffers& buffers = offer.others[static_cast<std::size_t>(rank)]->buffers;
-    places_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), offer.is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
+    buffers_.ranks[static_cast<std::size_t>(rank)] = {buffers.inputs.data(), offer.is_shared && rank > 0 ? nullptr : buffers.outputs.data()};
   }
-  places_.begins = offer.begins.data();
-  places_.piece_count = offer.piece_count();
+  buffers_.begins = offer.begins.data();
+  buffers_.piece_count = offer.piece_count();
   if (!clash_) execute_slices(offer, slices);
   waiter_.publish(state(rank_).done, meeting_);
   claim_next(0);
@@ -182,7 +182,7 @@ void Member::execute_slices(Offer& offer, const WorkSlices& slices) {
   const std::byte* const begin = slices.exceed_cache() ? offer.input_at(own.begin) : nullptr;
   offer.direction.choose(begin);
   slices.for_each_range(batch_, rank_, offer.direction.is_from_end(), taken, [&](const Range& range) {
-    coll::execute(*offer.program, places_, range.begin, range.end, scratch_);
+    coll::execute(*offer.program, buffers_, range.begin, range.end, scratch_);
   });
   offer.direction.leave(begin);
 }
@@ -194,7 +194,7 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
   const std::size_t bytes = (range.end - range.begin) * size;
   if (bytes * static_cast<std::size_t>(ranks_ - 1) > kClaimedBytes || program.has_blocks() || offer.piece_count() > 1) return;
   for (int rank = 0; rank < ranks_; ++rank) {
-    std::byte* const* const outputs = places_.ranks[static_cast<std::size_t>(rank)].outputs;
+    std::byte* const* const outputs = buffers_.ranks[static_cast<std::size_t>(rank)].outputs;
     if (rank == rank_ || outputs == nullptr || !program.writes(rank)) continue;
     const std::byte* const first = outputs[0] + range.begin * size;
     for (std::size_t at = 0; at < bytes; at += kLine) claim(first + at);

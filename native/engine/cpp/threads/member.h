@@ -114,7 +114,7 @@ class Member {
   // The offers that these places tell of.
   std::uint64_t told_ids_[2] = {};
   Clash clash_;
-  Places places_;
+  GroupBuffers buffers_;
   std::vector<const std::byte*> small_inputs_;
   Scratch scratch_;
 };
