@@ -139,7 +139,7 @@ bool Exchange::execute_combination(std::size_t index) {
 void Exchange::combine(const MessageStep& step, std::size_t count) {
   while (count > 0) {
     const std::size_t done = values_.ready(step.value);
-    const Values::Stretch into = values_.stretch(step.value, done);
+    const Values::MemoryRange into = values_.range_at(step.value, done);
     std::size_t part = std::min(count, into.count);
     for (std::size_t i = 0; i < step.operands.count; ++i) {
       const int rank = program_->operands[step.operands.first + i].rank;
@@ -147,7 +147,7 @@ void Exchange::combine(const MessageStep& step, std::size_t count) {
         combining_.operands[i] = link_with(rank).in.elements();
         continue;
       }
-      const Values::Stretch own = values_.stretch(step.own, done);
+      const Values::MemoryRange own = values_.range_at(step.own, done);
       combining_.operands[i] = own.at;
       part = std::min(part, own.count);
     }
@@ -175,8 +175,8 @@ bool Exchange::execute_local() {
       continue;
     }
     if (done == end) break;
-    const Values::Stretch into = values_.stretch(step.value, done);
-    const Values::Stretch own = values_.stretch(step.own, done);
+    const Values::MemoryRange into = values_.range_at(step.value, done);
+    const Values::MemoryRange own = values_.range_at(step.own, done);
     const std::size_t part = std::min({into.count, own.count, end - done, std::max(left / values_.element_bytes(step.value), std::size_t{1})});
     combining_.operands[0] = own.at;
     if (program_->moves()) {

@@ -105,10 +105,10 @@ ssize_t Incoming::receive_in_place(std::size_t bytes) {
   if (padding_ > 0) parts[count++] = {padding, padding_};
   std::size_t at = placed_;
   while (at < placed_ + bytes && count < kMostScattered) {
-    const Values::Stretch stretch = values_->stretch(value(), at / element_bytes_);
+    const Values::MemoryRange range = values_->range_at(value(), at / element_bytes_);
     const std::size_t skipped = at % element_bytes_;
-    const std::size_t part = std::min(stretch.count * element_bytes_ - skipped, placed_ + bytes - at);
-    parts[count++] = {stretch.at + skipped, part};
+    const std::size_t part = std::min(range.count * element_bytes_ - skipped, placed_ + bytes - at);
+    parts[count++] = {range.at + skipped, part};
     at += part;
   }
   const std::size_t ahead = padding_ + at - placed_;
@@ -136,10 +136,10 @@ void Incoming::advance(std::size_t bytes) {
 std::size_t Incoming::copy(std::size_t writable) {
   std::size_t copied = 0;
   while (inbox_.size() > 0 && placed_ < writable * element_bytes_) {
-    const Values::Stretch stretch = values_->stretch(value(), placed_ / element_bytes_);
+    const Values::MemoryRange range = values_->range_at(value(), placed_ / element_bytes_);
     const std::size_t skipped = placed_ % element_bytes_;
-    const std::size_t part = std::min({stretch.count * element_bytes_ - skipped, writable * element_bytes_ - placed_, inbox_.size()});
-    coll::copy(stretch.at + skipped, inbox_.data(), part);
+    const std::size_t part = std::min({range.count * element_bytes_ - skipped, writable * element_bytes_ - placed_, inbox_.size()});
+    coll::copy(range.at + skipped, inbox_.data(), part);
     inbox_.drop(part);
     advance(part);
     copied += part;

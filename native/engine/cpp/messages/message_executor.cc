@@ -32,7 +32,7 @@ constexpr std::size_t kTurnBytes = 512 * 1024;
 
 MessageExecutor::MessageExecutor(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                              std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost)
-    : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), gathering_(rank, size, all_share_cores),
+    : exchange_(std::move(channels), local.has_own_core() ? kPortions : kCrowdedPortions, std::move(lost)), small_all_reduce_(rank, size, all_share_cores),
       failure_(failure), rank_(rank), has_own_core_(local.has_own_core()), assigned_core_(local), generation_(generation) {}
 
 Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
@@ -44,7 +44,7 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
     const Exchange::Outcome outcome = exchange_.advance();
     switch (outcome) {
       case Exchange::Outcome::kDone:
-        if (is_gathered_) gathering_.finish(offer, exchange_.values());
+        if (is_small_all_reduce_) small_all_reduce_.finish(offer, exchange_.values());
         is_under_way_ = false;
         came_last_ = begins && looks == 0;
         return Status::kDone;
@@ -68,8 +68,8 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
 
 void MessageExecutor::begin(Offer& offer) {
   // Kept for as long as it is executed, and looked at for who was missing.
-  is_gathered_ = gathering_.suits(offer);
-  program_ = is_gathered_ ? gathering_.program_for(offer) : offer.messages;
+  is_small_all_reduce_ = small_all_reduce_.suits(offer);
+  program_ = is_small_all_reduce_ ? small_all_reduce_.program_for(offer) : offer.messages;
   MessageHeader header;
   header.generation = generation_;
   header.sequence = ++sequence_;

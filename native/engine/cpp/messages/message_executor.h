@@ -13,11 +13,11 @@
 #include "../processes/player.h"
 #include "../threads/assigned_core.h"
 #include "exchange.h"
-#include "gathering.h"
+#include "small_all_reduce.h"
 
 namespace coll {
 
-// Executes collectives by messages, one thread for all peers: those of Offer::messages, or for small ones a Gathering's.
+// Executes collectives by messages, one thread for all peers: those of Offer::messages, or for small ones that of SmallAllReduce.
 class MessageExecutor : public Executor {
  public:
   // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `all_share_cores`: the group has this one host, and fewer
@@ -43,7 +43,7 @@ class MessageExecutor : public Executor {
   void sleep(int millis);
 
   Exchange exchange_;
-  Gathering gathering_;
+  SmallAllReduce small_all_reduce_;
   const FailureWord& failure_;
   const int rank_;
   const bool has_own_core_;
@@ -51,7 +51,7 @@ class MessageExecutor : public Executor {
   const std::uint32_t generation_;
   std::uint64_t sequence_ = 0;
   bool is_under_way_ = false;
-  bool is_gathered_ = false;
+  bool is_small_all_reduce_ = false;
   bool is_broken_ = false;
   bool came_last_ = false;
   std::size_t turn_bytes_ = 0;  // moved until the last turn

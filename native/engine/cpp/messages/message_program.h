@@ -21,11 +21,11 @@ struct Value {
   std::size_t chunk;
   Form form;
   Where where;
-  std::size_t slot;  // where it is in memory for work
+  std::size_t work_buffer;  // index in work_buffers, for Where::kWork
 };
 
-// A place in memory for work, large enough for a chunk in that form.
-struct Slot {
+// Working memory, large enough for a chunk in that form.
+struct WorkBuffer {
   std::size_t chunk;
   Form form;
 };
@@ -45,10 +45,10 @@ struct Operand {
 struct MessageStep {
   std::size_t value;
   std::size_t own;     // the value here that is an operand, if one is
-  Numbers operands;    // of MessageProgram::operands
+  Sublist operands;    // of MessageProgram::operands
   // What must be ahead of it in the memory that it writes: messages from there, and values made of what was there.
-  Numbers departures;
-  Numbers readers;
+  Sublist departures;
+  Sublist readers;
 };
 
 // What is exchanged with another rank, in this order: sender and receiver derive the same.
@@ -63,7 +63,7 @@ struct Peer {
 struct MessageProgram : Request {
   int rank;
   std::vector<Value> values;
-  std::vector<Slot> slots;
+  std::vector<WorkBuffer> work_buffers;
   std::vector<MessageStep> steps;
   std::vector<Operand> operands;
   std::vector<Departure> departures;

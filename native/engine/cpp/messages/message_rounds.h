@@ -13,7 +13,7 @@ constexpr int kNothing = -2;
 struct RoundStep {
   std::size_t chunk;
   int to;
-  Numbers operands;
+  Sublist operands;
   Form form = Form::kContribution;
   bool is_needed = false;  // for a result
 };

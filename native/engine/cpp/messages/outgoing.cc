@@ -93,10 +93,10 @@ bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& g
   if (ready < bytes && ready < offset + kLeastReadyBytes) return false;
   while (offset < ready) {
     if (gathered.is_full()) return false;
-    const Values::Stretch stretch = values_->stretch(value, offset / size);
+    const Values::MemoryRange range = values_->range_at(value, offset / size);
     const std::size_t skipped = offset % size;
-    const std::size_t part = std::min({stretch.count * size - skipped, ready - offset, gathered.most_bytes - gathered.bytes});
-    gathered.add(stretch.at + skipped, part);
+    const std::size_t part = std::min({range.count * size - skipped, ready - offset, gathered.most_bytes - gathered.bytes});
+    gathered.add(range.at + skipped, part);
     offset += part;
   }
   if (ready < bytes) return false;

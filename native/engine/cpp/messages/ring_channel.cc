@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t kLeastMemory = 16 * 1024;
 
-// Does copy(at, bytes, offset) for the stretches of a ring that hold `bytes` from `position` on.
+// Does copy(at, bytes, offset) for the ranges of a ring that hold `bytes` from `position` on.
 template <class Copy>
-void for_stretches(std::byte* ring, std::size_t capacity, std::uint64_t position, std::size_t bytes, Copy copy) {
+void for_each_range(std::byte* ring, std::size_t capacity, std::uint64_t position, std::size_t bytes, Copy copy) {
   const std::size_t at = static_cast<std::size_t>(position % capacity);
   const std::size_t first = std::min(bytes, capacity - at);
   copy(ring + at, first, std::size_t{0});
@@ -52,7 +52,7 @@ ssize_t RingChannel::send(const iovec* parts, int count) {
   for (int i = 0; i < count && room > 0; ++i) {
     const std::size_t bytes = std::min(parts[i].iov_len, room);
     const auto* const from = static_cast<const std::byte*>(parts[i].iov_base);
-    for_stretches(out_bytes_, capacity_, written_ + sent, bytes, [&](std::byte* at, std::size_t part, std::size_t offset) {
+    for_each_range(out_bytes_, capacity_, written_ + sent, bytes, [&](std::byte* at, std::size_t part, std::size_t offset) {
       coll::copy(at, from + offset, part);
     });
     sent += bytes;
@@ -77,7 +77,7 @@ ssize_t RingChannel::receive(const iovec* parts, int count) {
   for (int i = 0; i < count && left > 0; ++i) {
     const std::size_t bytes = std::min(parts[i].iov_len, left);
     auto* const into = static_cast<std::byte*>(parts[i].iov_base);
-    for_stretches(in_bytes_, capacity_, read_ + received, bytes, [&](std::byte* at, std::size_t part, std::size_t offset) {
+    for_each_range(in_bytes_, capacity_, read_ + received, bytes, [&](std::byte* at, std::size_t part, std::size_t offset) {
       coll::copy(into + offset, at, part);
     });
     received += bytes;

@@ -97,8 +97,8 @@ TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, con
   out_.left = in_.left = kUnitBytes;
   if (out_.sockets.empty() || in_.sockets.empty()) throw Error("a channel needs a socket for each direction");
   is_within_host_ = is_within_host(in_.socket());
-  for (const Direction* direction : {&out_, &in_}) {
-    for (const int socket : direction->sockets) prepare(socket, options);
+  for (const OneWay* way : {&out_, &in_}) {
+    for (const int socket : way->sockets) prepare(socket, options);
   }
 }
 
@@ -120,7 +120,7 @@ TcpChannel::Owned::~Owned() {
   for (const int socket : sockets_) close(socket);
 }
 
-void TcpChannel::Direction::move(std::size_t bytes) {
+void TcpChannel::OneWay::move(std::size_t bytes) {
   if (sockets.size() == 1) return;
   left -= bytes;
   if (left > 0) return;
@@ -132,16 +132,16 @@ ssize_t TcpChannel::send(const iovec* parts, int count) { return transfer(out_, 
 
 ssize_t TcpChannel::receive(const iovec* parts, int count) { return transfer(in_, parts, count, false); }
 
-ssize_t TcpChannel::transfer(Direction& direction, const iovec* parts, int count, bool is_sent) {
+ssize_t TcpChannel::transfer(OneWay& way, const iovec* parts, int count, bool is_sent) {
   iovec own[kMostVectors];
-  const std::size_t most = direction.sockets.size() == 1 ? static_cast<std::size_t>(-1) : direction.left;
+  const std::size_t most = way.sockets.size() == 1 ? static_cast<std::size_t>(-1) : way.left;
   const int own_count = cut(parts, count, most, own);
   ssize_t moved = 0;
   do {
-    moved = is_sent ? send_parts(direction.socket(), own, own_count) : receive_parts(direction.socket(), own, own_count);
+    moved = is_sent ? send_parts(way.socket(), own, own_count) : receive_parts(way.socket(), own, own_count);
   } while (moved < 0 && errno == EINTR);
   if (moved > 0) {
-    direction.move(static_cast<std::size_t>(moved));
+    way.move(static_cast<std::size_t>(moved));
     return moved;
   }
   if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS)) return 0;

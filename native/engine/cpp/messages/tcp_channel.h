@@ -33,7 +33,7 @@ class TcpChannel : public Channel {
 
  private:
   // Where a direction of the stream is.
-  struct Direction {
+  struct OneWay {
     std::vector<int> sockets;
     std::size_t at = 0;    // the socket of this unit
     std::size_t left = 0;  // of this unit
@@ -54,11 +54,11 @@ class TcpChannel : public Channel {
     std::vector<int> sockets_;
   };
 
-  ssize_t transfer(Direction& direction, const iovec* parts, int count, bool is_sent);
+  ssize_t transfer(OneWay& way, const iovec* parts, int count, bool is_sent);
 
   const Owned owned_;
-  Direction out_;
-  Direction in_;
+  OneWay out_;
+  OneWay in_;
   bool is_within_host_;
 };
 

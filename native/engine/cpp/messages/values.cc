@@ -18,17 +18,17 @@ void Values::begin(const MessageProgram& program, const Offer& offer) {
     const std::size_t shift = is_input ? program.input_shift(offer.length, value.chunk) : program.output_shift(offer.length, value.chunk);
     states_[i] = {range.begin - shift, count, is_input ? count : 0, byte_size(dtype_of(program, value.form))};
   }
-  fit_slots();
+  fit_work_buffers();
 }
 
-void Values::fit_slots() {
-  slots_.resize(program_->slots.size());
+void Values::fit_work_buffers() {
+  work_offsets_.resize(program_->work_buffers.size());
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const Slot& slot = program_->slots[i];
-    const Range range = program_->chunk_range(offer_->length, slot.chunk);
-    slots_[i] = bytes;
-    const std::size_t size = (range.end - range.begin) * byte_size(dtype_of(*program_, slot.form));
+  for (std::size_t i = 0; i < work_offsets_.size(); ++i) {
+    const WorkBuffer& buffer = program_->work_buffers[i];
+    const Range range = program_->chunk_range(offer_->length, buffer.chunk);
+    work_offsets_[i] = bytes;
+    const std::size_t size = (range.end - range.begin) * byte_size(dtype_of(*program_, buffer.form));
     bytes += (size + kLine - 1) / kLine * kLine;
   }
   if (bytes <= work_bytes_) return;
@@ -36,11 +36,11 @@ void Values::fit_slots() {
   work_bytes_ = bytes;
 }
 
-Values::Stretch Values::stretch(std::size_t index, std::size_t element) const {
+Values::MemoryRange Values::range_at(std::size_t index, std::size_t element) const {
   const State& state = states_[index];
   const Value& value = program_->values[index];
   const std::size_t left = state.count - element;
-  if (value.where == Where::kWork) return {work_.get() + slots_[value.slot] + element * state.element_bytes, left};
+  if (value.where == Where::kWork) return {work_.get() + work_offsets_[value.work_buffer] + element * state.element_bytes, left};
   const std::size_t at = state.begin + element;
   std::size_t piece = 0;
   std::size_t begin = 0;

@@ -13,7 +13,7 @@ namespace coll {
 class Values {
  public:
   // Elements that follow each other in memory.
-  struct Stretch {
+  struct MemoryRange {
     std::byte* at;
     std::size_t count;
   };
@@ -28,7 +28,7 @@ class Values {
   bool is_whole(std::size_t value) const { return ready(value) == count(value); }
   void set_ready(std::size_t value, std::size_t count) { states_[value].ready = count; }
   // From an element on, as far as its piece goes and not beyond the value. Inputs are not to be written.
-  Stretch stretch(std::size_t value, std::size_t element) const;
+  MemoryRange range_at(std::size_t value, std::size_t element) const;
 
  private:
   struct State {
@@ -38,12 +38,12 @@ class Values {
     std::size_t element_bytes;
   };
 
-  void fit_slots();
+  void fit_work_buffers();
 
   const MessageProgram* program_ = nullptr;
   const Offer* offer_ = nullptr;
   std::vector<State> states_;
-  std::vector<std::size_t> slots_;  // where each begins in the memory for work
+  std::vector<std::size_t> work_offsets_;  // where each of work_buffers begins in work_
   std::unique_ptr<std::byte[]> work_;
   std::size_t work_bytes_ = 0;
 };

@@ -7,8 +7,8 @@
 namespace coll {
 namespace {
 
-// A stretch of elements of one chunk and one piece.
-struct Stretch {
+// Elements of one chunk and one piece.
+struct ChunkRange {
   const Chunk& chunk;
   std::size_t index;  // of the chunk
   std::size_t piece;
@@ -27,20 +27,20 @@ class RangeExecutor {
       : program_(program), buffers_(buffers), scratch_(scratch), input_size_(byte_size(program.dtype)),
         output_size_(byte_size(result_of(program.dtype, program.op))) {}
 
-  void execute(const Stretch& stretch) {
-    choose_outputs(stretch);
+  void execute(const ChunkRange& range) {
+    choose_outputs(range);
     if (output_count_ == 0) return;
-    if (stretch.chunk.is_chain()) execute_chain(stretch);
-    else execute_steps(stretch);
+    if (range.chunk.is_chain()) execute_chain(range);
+    else execute_steps(range);
   }
 
  private:
-  const std::byte* input_of(int rank, const Stretch& at) const {
+  const std::byte* input_of(int rank, const ChunkRange& at) const {
     const std::size_t begin = program_.has_block_in() ? block_begin(rank) : buffers_.begins[at.piece];
     return buffers_.ranks[static_cast<std::size_t>(rank)].inputs[at.piece] + (at.begin - begin) * input_size_;
   }
 
-  std::byte* output_of(int rank, const Stretch& at) const {
+  std::byte* output_of(int rank, const ChunkRange& at) const {
     const std::size_t begin = program_.has_block_out() ? program_.output_shift(buffers_.length(), at.index) : buffers_.begins[at.piece];
     return buffers_.ranks[static_cast<std::size_t>(rank)].outputs[at.piece] + (at.begin - begin) * output_size_;
   }
@@ -51,28 +51,28 @@ class RangeExecutor {
     return buffers_.length() / static_cast<std::size_t>(program_.ranks) * static_cast<std::size_t>(rank);
   }
 
-  void choose_outputs(const Stretch& stretch) {
-    const int* receivers = program_.begin(stretch.chunk.targets);
+  void choose_outputs(const ChunkRange& range) {
+    const int* receivers = program_.begin(range.chunk.targets);
     output_count_ = 0;
-    for (std::size_t i = 0; i < stretch.chunk.targets.count; ++i) {
+    for (std::size_t i = 0; i < range.chunk.targets.count; ++i) {
       if (!is_wanted(receivers[i])) continue;
-      scratch_.outputs[static_cast<std::size_t>(output_count_++)] = output_of(receivers[i], stretch);
+      scratch_.outputs[static_cast<std::size_t>(output_count_++)] = output_of(receivers[i], range);
     }
   }
 
-  void execute_chain(const Stretch& stretch) {
-    const int* ranks = program_.begin(stretch.chunk.chain);
-    const int count = static_cast<int>(stretch.chunk.chain.count);
-    for (int i = 0; i < count; ++i) scratch_.inputs[static_cast<std::size_t>(i)] = input_of(ranks[i], stretch);
+  void execute_chain(const ChunkRange& range) {
+    const int* ranks = program_.begin(range.chunk.chain);
+    const int count = static_cast<int>(range.chunk.chain.count);
+    for (int i = 0; i < count; ++i) scratch_.inputs[static_cast<std::size_t>(i)] = input_of(ranks[i], range);
     if (program_.moves()) {
       for (int i = 0; i < output_count_; ++i) {
-        coll::copy(scratch_.outputs[static_cast<std::size_t>(i)], scratch_.inputs[0], stretch.count * input_size_, write_of(count));
+        coll::copy(scratch_.outputs[static_cast<std::size_t>(i)], scratch_.inputs[0], range.count * input_size_, write_of(count));
       }
       return;
     }
     fold({program_.dtype, program_.op, program_.ranks, scratch_.inputs.data(), count, scratch_.outputs.data(), output_count_,
           write_of(count), asks_ahead(count)},
-         0, stretch.count);
+         0, range.count);
   }
 
   // A processor fetches two streams from memory best by itself, and slots are in a cache anyway.
@@ -92,21 +92,21 @@ class RangeExecutor {
     return Write::kStreamed;
   }
 
-  void execute_steps(const Stretch& stretch) {
-    for (std::size_t done = 0; done < stretch.count; done += scratch_.block()) {
-      const std::size_t count = std::min(scratch_.block(), stretch.count - done);
-      load(stretch, done, count);
-      for (std::size_t i = 0; i < stretch.chunk.step_count; ++i) {
-        execute_step(program_.steps[stretch.chunk.first_step + i], count);
+  void execute_steps(const ChunkRange& range) {
+    for (std::size_t done = 0; done < range.count; done += scratch_.block()) {
+      const std::size_t count = std::min(scratch_.block(), range.count - done);
+      load(range, done, count);
+      for (std::size_t i = 0; i < range.chunk.step_count; ++i) {
+        execute_step(program_.steps[range.chunk.first_step + i], count);
       }
-      store(stretch, done, count);
+      store(range, done, count);
     }
   }
 
-  void load(const Stretch& stretch, std::size_t done, std::size_t count) {
+  void load(const ChunkRange& range, std::size_t done, std::size_t count) {
     for (int rank = 0; rank < program_.ranks; ++rank) {
-      if (!program_.contributes(rank, stretch.index)) continue;
-      const std::byte* from = input_of(rank, stretch) + done * input_size_;
+      if (!program_.contributes(rank, range.index)) continue;
+      const std::byte* from = input_of(rank, range) + done * input_size_;
       if (program_.moves()) coll::copy(scratch_.registers(rank), from, count * input_size_);
       else widen(program_.dtype, scratch_.registers(rank), from, count);
     }
@@ -126,10 +126,10 @@ class RangeExecutor {
     fold({wide, op, 1, scratch_.inputs.data(), operand_count, &to, 1}, 0, count);
   }
 
-  void store(const Stretch& stretch, std::size_t done, std::size_t count) {
-    const int* receivers = program_.begin(stretch.chunk.targets);
+  void store(const ChunkRange& range, std::size_t done, std::size_t count) {
+    const int* receivers = program_.begin(range.chunk.targets);
     int written = 0;
-    for (std::size_t i = 0; i < stretch.chunk.targets.count && written < output_count_; ++i) {
+    for (std::size_t i = 0; i < range.chunk.targets.count && written < output_count_; ++i) {
       if (!is_wanted(receivers[i])) continue;
       std::byte* into = static_cast<std::byte*>(scratch_.outputs[static_cast<std::size_t>(written++)]) + done * output_size_;
       if (program_.moves()) coll::copy(into, scratch_.registers(receivers[i]), count * output_size_);

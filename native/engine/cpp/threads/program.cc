@@ -11,9 +11,9 @@ namespace {
 
 constexpr int kMostChunks = 1 << 22;
 
-Numbers take_ranks(WordReader& reader, Program& program, const char* what) {
+Sublist take_ranks(WordReader& reader, Program& program, const char* what) {
   const int count = reader.take(what, 1, static_cast<int>(std::min<std::size_t>(reader.left(), 1u << 30)));
-  const Numbers part{program.numbers.size(), static_cast<std::size_t>(count)};
+  const Sublist part{program.numbers.size(), static_cast<std::size_t>(count)};
   for (int i = 0; i < count; ++i) program.numbers.push_back(reader.take("rank", 0, program.ranks - 1));
   return part;
 }
@@ -50,7 +50,7 @@ void take_steps(WordReader& reader, Program& program, std::size_t index, Chunk& 
   }
 }
 
-Numbers targets_of(Program& program, std::size_t index) {
+Sublist targets_of(Program& program, std::size_t index) {
   const std::size_t first = program.numbers.size();
   for (int rank = 0; rank < program.ranks; ++rank) {
     if (program.receives(rank, index)) program.numbers.push_back(rank);

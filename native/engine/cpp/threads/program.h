@@ -8,8 +8,8 @@
 
 namespace coll {
 
-// A part of Program::numbers.
-struct Numbers {
+// Consecutive items of a list, such as Program::numbers.
+struct Sublist {
   std::size_t first = 0;
   std::size_t count = 0;
 };
@@ -17,16 +17,16 @@ struct Numbers {
 // A rank's register becomes the combination of some ranks' registers, from left to right; of a single one, its copy.
 struct Step {
   int to;
-  Numbers operands;
+  Sublist operands;
 };
 
 // What happens to every element of a chunk: it is the same for all of them, and elements do not meet. Either one chain, whose
 // ranks' inputs are combined in that order, or steps on registers, one a rank, that begin with the ranks' inputs.
 struct Chunk {
-  Numbers chain;
+  Sublist chain;
   std::size_t first_step = 0;
   std::size_t step_count = 0;
-  Numbers targets;
+  Sublist targets;
 
   bool is_chain() const { return chain.count > 0; }
 };
@@ -37,7 +37,7 @@ struct Program : Request {
   std::vector<Step> steps;
   std::vector<int> numbers;
 
-  const int* begin(Numbers part) const { return numbers.data() + part.first; }
+  const int* begin(Sublist part) const { return numbers.data() + part.first; }
 };
 
 // Reads a program from the integers

@@ -13,10 +13,10 @@ namespace coll {
 // A small all-reduce: everybody's contribution goes to everybody, who then do all of the arithmetic as the offer's program says. That takes
 // the time of one message, where a schedule takes that of its rounds. Where messages cost more than rounds, a power of two of ranks gather by
 // recursive doubling: partners at distances of 1, 2, 4 and so on exchange all that they have so far (Thakur, Rabenseifner and Gropp, 2005).
-class Gathering {
+class SmallAllReduce {
  public:
   // `has_fewest_messages`: by recursive doubling; the same on all ranks.
-  Gathering(int rank, int ranks, bool has_fewest_messages)
+  SmallAllReduce(int rank, int ranks, bool has_fewest_messages)
       : rank_(rank), ranks_(ranks), is_doubling_(has_fewest_messages && (ranks & (ranks - 1)) == 0) {}
 
   // Whether an offer is executed this way. All ranks come to the same answer.

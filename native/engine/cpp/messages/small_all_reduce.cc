@@ -1,4 +1,4 @@
-#include "gathering.h"
+#include "small_all_reduce.h"
 
 #include <numeric>
 #include <utility>
@@ -7,11 +7,11 @@ namespace coll {
 namespace {
 
 // Among more ranks the messages take longer than the rounds of a tree.
-constexpr int kMostGatherers = 16;
+constexpr int kMostRanksOfSmall = 16;
 // What a rank receives. Above, sending each byte to everybody takes longer than a second round.
-constexpr std::size_t kMostReceived = 32 * 1024;
+constexpr std::size_t kMostReceivedBytes = 32 * 1024;
 // What a rank hands in where messages are to be few.
-constexpr std::size_t kMostDoubled = 32 * 1024;
+constexpr std::size_t kMostDoubledBytes = 32 * 1024;
 
 // Value 0 is this rank's contribution; those of the others follow by rank, each made by the step before it.
 std::size_t value_of(int contributor, int rank) {
@@ -29,7 +29,7 @@ MessageProgram contributions(DType dtype, int rank, const std::vector<int>& thro
   for (int other = 0; other < program.ranks; ++other) {
     if (other == rank) continue;
     const std::size_t step = program.steps.size();
-    program.slots.push_back({0, Form::kContribution});
+    program.work_buffers.push_back({0, Form::kContribution});
     program.values.push_back({0, Form::kContribution, Where::kWork, step});
     program.operands.push_back({through[static_cast<std::size_t>(other)], Form::kContribution});
     program.steps.push_back({step + 1, 0, {step, 1}, {}, {}});
@@ -37,7 +37,7 @@ MessageProgram contributions(DType dtype, int rank, const std::vector<int>& thro
   return program;
 }
 
-MessageProgram gathering_of(DType dtype, int rank, int ranks) {
+MessageProgram exchange_with_all(DType dtype, int rank, int ranks) {
   std::vector<int> through(static_cast<std::size_t>(ranks));
   std::iota(through.begin(), through.end(), 0);
   MessageProgram program = contributions(dtype, rank, through);
@@ -48,7 +48,7 @@ MessageProgram gathering_of(DType dtype, int rank, int ranks) {
 }
 
 // Who knows that its partner is at the same collective knows it of all whose contributions come from there.
-MessageProgram doubling_of(DType dtype, int rank, int ranks) {
+MessageProgram recursive_doubling(DType dtype, int rank, int ranks) {
   std::vector<int> through(static_cast<std::size_t>(ranks));
   std::vector<Peer> peers;
   for (int distance = 1; distance < ranks; distance *= 2) {
@@ -69,24 +69,24 @@ MessageProgram doubling_of(DType dtype, int rank, int ranks) {
 
 }  // namespace
 
-bool Gathering::suits(const Offer& offer) const {
+bool SmallAllReduce::suits(const Offer& offer) const {
   if (offer.program == nullptr) return false;
   const Program& program = *offer.program;
-  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > kMostGatherers || offer.length == 0) return false;
-  const std::size_t most = is_doubling_ ? kMostDoubled : kMostReceived / (static_cast<std::size_t>(ranks_) - 1);
+  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > kMostRanksOfSmall || offer.length == 0) return false;
+  const std::size_t most = is_doubling_ ? kMostDoubledBytes : kMostReceivedBytes / (static_cast<std::size_t>(ranks_) - 1);
   return offer.length <= most / byte_size(program.dtype);
 }
 
-std::shared_ptr<const MessageProgram> Gathering::program_for(const Offer& offer) {
+std::shared_ptr<const MessageProgram> SmallAllReduce::program_for(const Offer& offer) {
   const DType dtype = offer.program->dtype;
   std::shared_ptr<const MessageProgram>& program = programs_[static_cast<int>(dtype)];
   if (!program) {
-    program = std::make_shared<const MessageProgram>(is_doubling_ ? doubling_of(dtype, rank_, ranks_) : gathering_of(dtype, rank_, ranks_));
+    program = std::make_shared<const MessageProgram>(is_doubling_ ? recursive_doubling(dtype, rank_, ranks_) : exchange_with_all(dtype, rank_, ranks_));
   }
   return program;
 }
 
-void Gathering::finish(const Offer& offer, const Values& values) {
+void SmallAllReduce::finish(const Offer& offer, const Values& values) {
   const std::size_t pieces = offer.piece_count();
   const std::size_t size = byte_size(offer.program->dtype);
   inputs_.resize(static_cast<std::size_t>(ranks_) * pieces);
@@ -98,7 +98,7 @@ void Gathering::finish(const Offer& offer, const Values& values) {
       buffers = {offer.buffers.inputs.data(), offer.buffers.outputs.data()};
       continue;
     }
-    const std::byte* const whole = values.stretch(++value, 0).at;
+    const std::byte* const whole = values.range_at(++value, 0).at;
     const std::byte** const inputs = inputs_.data() + static_cast<std::size_t>(rank) * pieces;
     for (std::size_t piece = 0; piece < pieces; ++piece) inputs[piece] = whole + offer.begins[piece] * size;
     buffers = {inputs, nullptr};
