@@ -20,7 +20,7 @@ struct alignas(kLineBytes) Block {
   std::byte bytes[kBlockBytes];
 };
 
-struct Blocks {
+struct Workspace {
   Block accumulators;
   Block widened[kMostWidened];
   Block results;
@@ -36,17 +36,17 @@ struct Operands {
 
 // The first `input_count` inputs combined from left to right, as accumulators; returns where they are.
 const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& cursor, int input_count,
-                       std::size_t count, Blocks& blocks) {
+                       std::size_t count, Workspace& space) {
   const Convert widen = kernels.widen[static_cast<int>(fold.dtype)];
   const Op op = fold.op == Op::kMean ? Op::kSum : fold.op;
   const Combiner& combiner = *kernels.combiners[static_cast<int>(accumulator_of(fold.dtype))][static_cast<int>(op)];
   const int most = widen != nullptr ? kMostWidened : combiner.most_inputs;
-  void* const accumulators = blocks.accumulators.bytes;
+  void* const accumulators = space.accumulators.bytes;
   for (int k = 0; k < input_count;) {
     Operands operands;
     if (k > 0) operands.add(accumulators);
     const int end = std::min(input_count, k + most - operands.count);
-    for (Block* block = blocks.widened; k < end; ++k, ++block) {
+    for (Block* block = space.widened; k < end; ++k, ++block) {
       if (widen != nullptr) widen(block->bytes, cursor.input(k), count, 1);
       operands.add(widen != nullptr ? block->bytes : cursor.input(k));
     }
@@ -64,11 +64,11 @@ bool ends_in_loop(const Combiner* combiner, const Fold& fold) {
 
 // Combines what the last loop has no room for, then the rest.
 void end_in_loop(const Kernels& kernels, const Fold& fold, const Cursor& cursor, void* const* outputs, int output_count,
-                 std::size_t count, Blocks& blocks) {
+                 std::size_t count, Workspace& space) {
   const Combiner& combiner = *combiner_of(kernels, fold);
   const int early = fold.input_count <= combiner.most_inputs ? 0 : fold.input_count - (combiner.most_inputs - 1);
   Operands operands;
-  if (early > 0) operands.add(accumulate(kernels, fold, cursor, early, count, blocks));
+  if (early > 0) operands.add(accumulate(kernels, fold, cursor, early, count, space));
   for (int k = early; k < fold.input_count; ++k) operands.add(cursor.input(k));
   combiner.loop(operands.count, output_count)(outputs, operands.addresses, count, fold.divisor);
 }
@@ -79,16 +79,16 @@ struct Results {
   int written;
 };
 
-Results fold_block(const Kernels& kernels, const Fold& fold, const Cursor& cursor, std::size_t count, Blocks& blocks) {
+Results fold_block(const Kernels& kernels, const Fold& fold, const Cursor& cursor, std::size_t count, Workspace& space) {
   if (fold.input_count == 1 && fold.op != Op::kMean) return {cursor.input(0), 0};
   const bool is_streamed = fold.write == Write::kStreamed;
   const int written = is_streamed ? 0 : std::min(fold.output_count, kMostOutputs);
-  void* const outputs[] = {is_streamed ? blocks.results.bytes : cursor.output(0), cursor.output(written == 2 ? 1 : 0)};
+  void* const outputs[] = {is_streamed ? space.results.bytes : cursor.output(0), cursor.output(written == 2 ? 1 : 0)};
   if (ends_in_loop(combiner_of(kernels, fold), fold)) {
-    end_in_loop(kernels, fold, cursor, outputs, std::max(written, 1), count, blocks);
+    end_in_loop(kernels, fold, cursor, outputs, std::max(written, 1), count, space);
     return {outputs[0], written};
   }
-  const void* const accumulators = accumulate(kernels, fold, cursor, fold.input_count, count, blocks);
+  const void* const accumulators = accumulate(kernels, fold, cursor, fold.input_count, count, space);
   finish_with(kernels, fold.dtype, fold.op, fold.divisor, outputs[0], accumulators, count);
   return {outputs[0], std::min(written, 1)};
 }
@@ -96,14 +96,14 @@ Results fold_block(const Kernels& kernels, const Fold& fold, const Cursor& curso
 }  // namespace
 
 void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count) {
-  Blocks blocks;
+  Workspace space;
   Cursor cursor(fold, begin);
   const std::size_t most = kBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
   for (std::size_t left = count; left > 0;) {
     // The first block makes the later ones begin with a cache line.
     const std::size_t head = cursor.output_bytes(count) < kLeastAligned ? 0 : cursor.until_line(0);
     const std::size_t length = std::min(left, head > 0 ? head : most);
-    const Results results = fold_block(kernels, fold, cursor, length, blocks);
+    const Results results = fold_block(kernels, fold, cursor, length, space);
     for (int k = results.written; k < fold.output_count; ++k) {
       if (cursor.output(k) == results.address) continue;
       copy_part(cursor.output(k), results.address, cursor.output_bytes(length), fold.write);

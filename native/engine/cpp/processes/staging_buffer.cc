@@ -45,9 +45,9 @@ std::byte* StagingPool::take(std::size_t bytes) {
 
 // The smallest that is large enough. Where there is none, the largest makes room for one that is.
 std::byte* StagingPool::take_own(std::size_t bytes) {
-  const auto by_size = [](const Block& a, const Block& b) { return a.bytes < b.bytes; };
+  const auto by_size = [](const Allocation& a, const Allocation& b) { return a.bytes < b.bytes; };
   std::sort(kept_.begin(), kept_.end(), by_size);
-  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Block& block) { return block.bytes >= bytes; });
+  auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Allocation& allocation) { return allocation.bytes >= bytes; });
   if (found == kept_.end()) {
     if (!kept_.empty()) kept_.pop_back();
     const std::size_t size = in_lines(bytes);
@@ -55,15 +55,15 @@ std::byte* StagingPool::take_own(std::size_t bytes) {
     found = kept_.end() - 1;
     found->memory.reset(static_cast<std::byte*>(std::aligned_alloc(kLine, size)));
   }
-  Block block = std::move(*found);
+  Allocation allocation = std::move(*found);
   kept_.erase(found);
-  if (!block.memory) throw std::bad_alloc();
-  taken_.push_back(std::move(block));
+  if (!allocation.memory) throw std::bad_alloc();
+  taken_.push_back(std::move(allocation));
   return taken_.back().memory.get();
 }
 
 void StagingPool::give(std::byte* memory) {
-  const auto found = std::find_if(taken_.begin(), taken_.end(), [&](const Block& block) { return block.memory.get() == memory; });
+  const auto found = std::find_if(taken_.begin(), taken_.end(), [&](const Allocation& allocation) { return allocation.memory.get() == memory; });
   if (found == taken_.end()) {
     if (shared_) shared_->free(memory);
     return;

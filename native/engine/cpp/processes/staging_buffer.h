@@ -39,7 +39,7 @@ class StagingPool {
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
   };
-  struct Block {
+  struct Allocation {
     std::unique_ptr<std::byte[], Free> memory;
     std::size_t bytes;
   };
@@ -47,8 +47,8 @@ class StagingPool {
   std::byte* take_own(std::size_t bytes);
 
   std::shared_ptr<SharedMemory> shared_;
-  std::vector<Block> taken_;
-  std::vector<Block> kept_;
+  std::vector<Allocation> taken_;
+  std::vector<Allocation> kept_;
 };
 
 // Takes the place of an offer's detachable memory as long as it lives. Inputs are copied when it is made, outputs when they are delivered, both by

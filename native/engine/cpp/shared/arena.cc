@@ -18,11 +18,11 @@ namespace {
 
 using Clock = IdleMemory::Clock;
 
-// Whoever allocates gathers for this long, which is enough for 256 MiB where pages are at hand: filling small pages takes four times as long
-// as gathering and filling huge ones. Where the system first has to find memory, the same takes a second.
-constexpr std::chrono::milliseconds kLongestGathering{25};
+// An allocation collapses pages for this long at most, which is enough for 256 MiB where pages are at hand: filling small pages takes four times as long
+// as collapsing and filling huge ones. Where the system first has to find memory, the same takes a second.
+constexpr std::chrono::milliseconds kLongestCollapse{25};
 
-// Gathered in one call, since each first waits for all processors; but no longer than the end of a group may take. Given back while others wait.
+// Collapsed in one call, since each first waits for all processors; but no longer than the end of a group may take. Given back while others wait.
 constexpr std::size_t kTendedAtOnce = 8 * kHugePage;
 
 // Take the first or the last huge pages of a range out of it.
@@ -75,7 +75,7 @@ std::byte* Arena::take(std::size_t bytes, Found found_idle) {
     idle_bytes += used.end - used.begin;
     found_idle(used);
   });
-  if (lines - idle_bytes >= kHugePage) gather({offset, offset + lines});
+  if (lines - idle_bytes >= kHugePage) collapse({offset, offset + lines});
   return segment_->begin() + offset;
 }
 
@@ -104,7 +104,7 @@ void Arena::free(std::byte* memory) {
   auto [offset, bytes] = *found;
   taken_.erase(found);
   const auto is_here = [first = offset, end = offset + bytes](const Range& range) { return first <= range.begin && range.end <= end; };
-  to_gather_.erase(std::remove_if(to_gather_.begin(), to_gather_.end(), is_here), to_gather_.end());
+  to_collapse_.erase(std::remove_if(to_collapse_.begin(), to_collapse_.end(), is_here), to_collapse_.end());
   idle_.add({offset, offset + bytes}, Clock::now());
   if (is_resting_ && idle_.bytes() >= kHugePage) wake();
   add_hole(offset, bytes);
@@ -123,14 +123,14 @@ void Arena::add_hole(std::size_t offset, std::size_t bytes) {
   free_.emplace(offset, bytes);
 }
 
-void Arena::gather(Range range) {
-  const Clock::time_point end = Clock::now() + kLongestGathering;
+void Arena::collapse(Range range) {
+  const Clock::time_point end = Clock::now() + kLongestCollapse;
   while (range.begin < range.end && Clock::now() < end) {
     const Range part = take_first(range, kHugePage);
-    gather_into_huge_pages(segment_->begin(), part.begin, part.end);
+    collapse_into_huge_pages(segment_->begin(), part.begin, part.end);
   }
   if (range.begin == range.end) return;
-  to_gather_.push_back(range);
+  to_collapse_.push_back(range);
   wake();
 }
 
@@ -148,7 +148,7 @@ void Arena::wake() {
 void Arena::tend() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!has_ended_) {
-    if (gather_next(lock)) continue;
+    if (collapse_next(lock)) continue;
     const Clock::time_point since = Clock::now() - keep_;
     if (give_back_next(since)) {
       // Others may be waiting for the lock.
@@ -163,14 +163,14 @@ void Arena::tend() {
   }
 }
 
-bool Arena::gather_next(std::unique_lock<std::mutex>& lock) {
-  if (to_gather_.empty()) return false;
-  Range& next = to_gather_.front();
+bool Arena::collapse_next(std::unique_lock<std::mutex>& lock) {
+  if (to_collapse_.empty()) return false;
+  Range& next = to_collapse_.front();
   // From the end: programs fill a tensor from its begin, and where both meet they hinder each other.
   const Range part = take_last(next, kTendedAtOnce);
-  if (next.begin == next.end) to_gather_.pop_front();
+  if (next.begin == next.end) to_collapse_.pop_front();
   lock.unlock();
-  gather_into_huge_pages(segment_->begin(), part.begin, part.end);
+  collapse_into_huge_pages(segment_->begin(), part.begin, part.end);
   lock.lock();
   return true;
 }

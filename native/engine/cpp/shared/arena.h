@@ -40,10 +40,10 @@ class Arena {
   std::byte* take(std::size_t bytes, Found found_idle);
   std::size_t find(std::size_t bytes);
   void add_hole(std::size_t offset, std::size_t bytes);
-  void gather(Range range);
+  void collapse(Range range);
   void wake();
   void tend();
-  bool gather_next(std::unique_lock<std::mutex>& lock);
+  bool collapse_next(std::unique_lock<std::mutex>& lock);
   bool give_back_next(IdleMemory::Clock::time_point since);
 
   const std::chrono::milliseconds keep_;
@@ -53,7 +53,7 @@ class Arena {
   std::map<std::size_t, std::size_t> free_;   // sizes by offset; no two touch
   std::map<std::size_t, std::size_t> taken_;  // sizes by offset
   IdleMemory idle_;
-  std::deque<Range> to_gather_;
+  std::deque<Range> to_collapse_;
   std::condition_variable has_work_;
   bool has_ended_ = false;
   bool is_resting_ = true;  // the thread sleeps until it is woken, if there is one

@@ -30,16 +30,16 @@ std::byte* map_for_huge_pages(int descriptor, std::size_t bytes) {
   }
   munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-  // Refused on most systems, where pages are gathered later.
+  // Refused on most systems, where pages are collapsed later.
   madvise(memory, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
 }
 
-void gather_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end) {
+void collapse_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end) {
   // The page that it shares with what came before is complete now; the one that it ends in is not.
   const std::size_t first = begin / kHugePage * kHugePage;
   const std::size_t last = end / kHugePage * kHugePage;
-  // Nothing is gathered where no page is. Reading would race with who writes there.
+  // Ranges without pages cannot be collapsed. Reading would race with who writes there.
   for (std::size_t at = first; at < last; at += kHugePage) madvise(memory + at, kSmallPage, kPopulate);
   // In one call: each first waits for all processors.
   madvise(memory + first, last - first, kCollapse);

@@ -14,7 +14,7 @@ std::byte* map_for_huge_pages(int descriptor, std::size_t bytes);
 
 // Puts huge pages in place of the small ones under a large tensor that lies at these offsets of shared memory, where the system can;
 // otherwise all stays as it is. Others may work there meanwhile. Takes seconds for a gigabyte where the system first has to find pages.
-void gather_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end);
+void collapse_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end);
 
 }  // namespace coll
 

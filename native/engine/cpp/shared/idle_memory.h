@@ -26,30 +26,30 @@ class IdleMemory {
   bool has_younger_than(Clock::time_point since) const;
 
  private:
-  struct Piece {
+  struct IdleRange {
     std::size_t end;
     Clock::time_point since;
   };
 
-  std::map<std::size_t, Piece> pieces_;  // by begin; no two overlap
+  std::map<std::size_t, IdleRange> ranges_;  // by begin; no two overlap
   std::size_t bytes_ = 0;
 };
 
 template <class Found>
 void IdleMemory::take(Range range, Found found) {
-  auto next = pieces_.upper_bound(range.begin);
-  if (next != pieces_.begin()) --next;
-  while (next != pieces_.end() && next->first < range.end) {
+  auto next = ranges_.upper_bound(range.begin);
+  if (next != ranges_.begin()) --next;
+  while (next != ranges_.end() && next->first < range.end) {
     const std::size_t begin = next->first;
-    const Piece piece = next->second;
-    if (piece.end <= range.begin) {
+    const IdleRange idle = next->second;
+    if (idle.end <= range.begin) {
       ++next;
       continue;
     }
-    next = pieces_.erase(next);
-    if (begin < range.begin) pieces_.emplace(begin, Piece{range.begin, piece.since});
-    if (piece.end > range.end) next = pieces_.emplace(range.end, Piece{piece.end, piece.since}).first;
-    const Range part{begin < range.begin ? range.begin : begin, piece.end < range.end ? piece.end : range.end};
+    next = ranges_.erase(next);
+    if (begin < range.begin) ranges_.emplace(begin, IdleRange{range.begin, idle.since});
+    if (idle.end > range.end) next = ranges_.emplace(range.end, IdleRange{idle.end, idle.since}).first;
+    const Range part{begin < range.begin ? range.begin : begin, idle.end < range.end ? idle.end : range.end};
     bytes_ -= part.end - part.begin;
     found(part);
   }

@@ -108,7 +108,7 @@ class SharedExecutor : public Executor {
   std::size_t step_ = 0;      // turns of this collective that are over
   std::size_t last_step_ = 0;
   std::optional<WorkSlices> slices_;
-  std::optional<Blocks> blocks_;
+  std::optional<SlotBlocks> blocks_;
   std::vector<RankMemory> memories_;
   std::vector<const std::byte*> small_inputs_;
   GroupBuffers buffers_;

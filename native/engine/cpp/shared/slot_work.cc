@@ -75,7 +75,7 @@ std::byte* SlotWork::result_slot(int rank, std::uint32_t turn) const {
   return input_slot(rank, turn) + (fits_input ? 0 : 2 * kSlotBytes);
 }
 
-void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block, std::uint32_t turn) {
+void SlotWork::fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t turn) {
   const Program& program = *offer.program;
   if (ranks_ == 1 || !program.reads(rank_)) return;
   const std::size_t size = input_size(program);
@@ -101,7 +101,7 @@ void SlotWork::fill(const Offer& offer, const Blocks& blocks, std::size_t block,
   }
 }
 
-void SlotWork::begin(const Offer& offer, const Blocks& blocks, std::vector<RankMemory>& ranks) {
+void SlotWork::begin(const Offer& offer, const SlotBlocks& blocks, std::vector<RankMemory>& ranks) {
   offer_ = &offer;
   program_ = offer.program.get();
   blocks_ = &blocks;

@@ -7,7 +7,7 @@
 
 #include "../kernels/fold.h"
 #include "../threads/execute.h"
-#include "blocks.h"
+#include "slot_blocks.h"
 #include "rank_state.h"
 #include "shared_memory.h"
 
@@ -33,9 +33,9 @@ class SlotWork {
   SlotWork(const SharedMemory& memory, int rank, Scratch& scratch) : memory_(memory), rank_(rank), ranks_(memory.size()), scratch_(scratch) {}
 
   // Before anybody else is known.
-  void fill(const Offer& offer, const Blocks& blocks, std::size_t block, std::uint32_t turn);
+  void fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t turn);
   // Takes up what all have announced; their own memory is theirs to describe.
-  void begin(const Offer& offer, const Blocks& blocks, std::vector<RankMemory>& ranks);
+  void begin(const Offer& offer, const SlotBlocks& blocks, std::vector<RankMemory>& ranks);
   // Turns that a block takes after the one in which it was filled.
   std::size_t turns_of_block() const { return collects_ ? 2 : 1; }
   void execute(std::size_t block, std::uint32_t turn);
@@ -56,7 +56,7 @@ class SlotWork {
   Scratch& scratch_;
   const Offer* offer_ = nullptr;
   const Program* program_ = nullptr;
-  const Blocks* blocks_ = nullptr;
+  const SlotBlocks* blocks_ = nullptr;
   std::vector<RankMemory>* memories_ = nullptr;
   GroupBuffers buffers_;
   bool collects_ = false;

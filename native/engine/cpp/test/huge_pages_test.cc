@@ -83,7 +83,7 @@ TEST(HugePages, KeepWhatIsThere) {
   segment->grow_to(4 * kHuge);
   const std::size_t begin = Segment::first_free();
   for (std::size_t at = begin; at < 4 * kHuge; ++at) segment->begin()[at] = static_cast<std::byte>(at % 251);
-  gather_into_huge_pages(segment->begin(), begin, 4 * kHuge);
+  collapse_into_huge_pages(segment->begin(), begin, 4 * kHuge);
   std::size_t wrong = 0;
   for (std::size_t at = begin; at < 4 * kHuge; ++at) wrong += segment->begin()[at] != static_cast<std::byte>(at % 251);
   EXPECT_EQ(wrong, 0u);

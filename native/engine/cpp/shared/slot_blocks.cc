@@ -1,4 +1,4 @@
-#include "blocks.h"
+#include "slot_blocks.h"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 namespace coll {
 namespace {
 
-// Blocks of all stages stay in a second-level cache.
+// SlotBlocks of all stages stay in a second-level cache.
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 static_assert(kBlockBytes <= kSlotBytes);
 
-// Where all ranks fill and collect blocks, and some share a cache, they do so up to this much of all together. Blocks are worth their turns,
+// Where all ranks fill and collect blocks, and some share a cache, they do so up to this much of all together. SlotBlocks are worth their turns,
 // and buffers that stay in the caches anyway need no small ones.
 constexpr std::size_t kBytesOfAllBlocks = std::size_t{512} << 10;
 constexpr std::size_t kLeastBlockBytes = std::size_t{64} << 10;
@@ -24,7 +24,7 @@ std::size_t block_bytes(const Program& program, std::size_t bytes_of_all) {
 
 }  // namespace
 
-Blocks::Blocks(const Offer& offer)
+SlotBlocks::SlotBlocks(const Offer& offer)
     : kind_(offer.program->kind), ranks_(static_cast<std::size_t>(offer.program->ranks)), length_(offer.length),
       strips_(static_cast<int>(offer.program->block_count())) {
   const Program& program = *offer.program;
@@ -38,14 +38,14 @@ Blocks::Blocks(const Offer& offer)
   count_ = std::max((length_of_strips + size_ - 1) / size_, std::size_t{1});
 }
 
-Range Blocks::strip(std::size_t block, int index) const {
+Range SlotBlocks::strip(std::size_t block, int index) const {
   const std::size_t whole = length_ / static_cast<std::size_t>(strips_);
   const std::size_t begin = std::min(block * size_, whole);
   const std::size_t first = whole * static_cast<std::size_t>(index);
   return {first + begin, first + std::min(begin + size_, whole)};
 }
 
-bool Blocks::is_offered(int index, int rank) const {
+bool SlotBlocks::is_offered(int index, int rank) const {
   const int ranks = static_cast<int>(ranks_);
   switch (kind_) {
     case Kind::kAllGather:
@@ -57,13 +57,13 @@ bool Blocks::is_offered(int index, int rank) const {
   }
 }
 
-std::size_t Blocks::offset(int index) const {
+std::size_t SlotBlocks::offset(int index) const {
   if (kind_ == Kind::kAllGather || kind_ == Kind::kGather) return 0;
   const auto strip = static_cast<std::size_t>(index);
   return (kind_ == Kind::kAllToAll ? strip % ranks_ : strip) * size_;
 }
 
-Range Blocks::slice(std::size_t block, int rank) const {
+Range SlotBlocks::slice(std::size_t block, int rank) const {
   const Range all = strip(block, 0);
   const std::size_t lines = (all.end - all.begin + line_ - 1) / line_;
   const std::size_t slice = (lines + ranks_ - 1) / ranks_ * line_;

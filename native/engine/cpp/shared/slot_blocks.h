@@ -9,9 +9,9 @@ namespace coll {
 // How a collective goes through slots: block by block, each of one strip of the whole buffer, or of one from each of its blocks where there
 // are such. Values that only move each rank takes from everyone's slots. Others it works out in part, for all ranks: its own strip in a
 // reduce-scatter, otherwise its slice.
-class Blocks {
+class SlotBlocks {
  public:
-  explicit Blocks(const Offer& offer);
+  explicit SlotBlocks(const Offer& offer);
 
   std::size_t count() const { return count_; }
   int strips() const { return strips_; }

@@ -1,6 +1,6 @@
 #if defined(__linux__)
 
-#include "shared/blocks.h"
+#include "shared/slot_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -20,13 +20,13 @@ Offer offer_of(Kind kind, Op op, DType dtype, int ranks, std::size_t length) {
   return offer;
 }
 
-TEST(Blocks, CoverEverythingOnceAndFitIntoSlots) {
+TEST(SlotBlocks, CoverEverythingOnceAndFitIntoSlots) {
   for (int kind = 0; kind < kKindCount; ++kind) {
     for (const auto& [op, dtype] : {std::pair{Op::kSum, DType::kFloat32}, {Op::kSum, DType::kInt8}, {Op::kMean, DType::kInt8}, {Op::kMean, DType::kInt64}}) {
       for (const int ranks : {1, 2, 3, 64}) {
         for (const std::size_t blocks : {0u, 1u, 15u, 5000u, 40'000u}) {
           const Offer offer = offer_of(static_cast<Kind>(kind), op, dtype, ranks, blocks * static_cast<std::size_t>(chunks_of(static_cast<Kind>(kind), ranks)));
-          const Blocks all(offer);
+          const SlotBlocks all(offer);
           const std::size_t size = std::max(byte_size(dtype), byte_size(result_of(dtype, op)));
           std::vector<int> covered(offer.length);
           for (std::size_t block = 0; block < all.count(); ++block) {
@@ -43,9 +43,9 @@ TEST(Blocks, CoverEverythingOnceAndFitIntoSlots) {
   }
 }
 
-TEST(Blocks, AreSharedAmongAllRanks) {
+TEST(SlotBlocks, AreSharedAmongAllRanks) {
   for (const std::size_t length : {0u, 1u, 1000u, 300'000u, 700'001u}) {
-    const Blocks blocks(offer_of(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, length));
+    const SlotBlocks blocks(offer_of(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, length));
     for (std::size_t block = 0; block < blocks.count(); ++block) {
       std::size_t at = blocks.strip(block, 0).begin;
       for (int rank = 0; rank < 3; ++rank) {
