@@ -10,11 +10,11 @@ namespace coll {
 namespace {
 
 void stream_part(std::byte* into, const std::byte* from, std::size_t bytes) {
-  const std::size_t past_line = reinterpret_cast<std::uintptr_t>(into) % kLineBytes;
-  const std::size_t head = std::min(bytes, past_line == 0 ? 0 : kLineBytes - past_line);
-  const std::size_t end_of_lines = bytes - (bytes - head) % kLineBytes;
+  const std::size_t past_line = reinterpret_cast<std::uintptr_t>(into) % kCacheLine;
+  const std::size_t head = std::min(bytes, past_line == 0 ? 0 : kCacheLine - past_line);
+  const std::size_t end_of_lines = bytes - (bytes - head) % kCacheLine;
   std::memcpy(into, from, head);
-  for (std::size_t at = head; at < end_of_lines; at += kLineBytes) stream_line(into + at, from + at);
+  for (std::size_t at = head; at < end_of_lines; at += kCacheLine) stream_line(into + at, from + at);
   std::memcpy(into + end_of_lines, from + end_of_lines, bytes - end_of_lines);
 }
 
@@ -24,12 +24,12 @@ bool is_slow_for_the_c_library(const std::byte* into, const std::byte* from, std
   constexpr std::size_t kPageBytes = 4096;
   constexpr std::size_t kShortBytes = 2048;
   const std::size_t ahead = (reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(from)) % kPageBytes;
-  return bytes >= kShortBytes && ahead > 0 && ahead < kLineBytes;
+  return bytes >= kShortBytes && ahead > 0 && ahead < kCacheLine;
 }
 
 void copy_lines(std::byte* into, const std::byte* from, std::size_t bytes) {
   std::size_t at = 0;
-  for (; at + kLineBytes <= bytes; at += kLineBytes) std::memcpy(into + at, from + at, kLineBytes);
+  for (; at + kCacheLine <= bytes; at += kCacheLine) std::memcpy(into + at, from + at, kCacheLine);
   std::memcpy(into + at, from + at, bytes - at);
 }
 

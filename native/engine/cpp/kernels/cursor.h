@@ -30,8 +30,8 @@ class Cursor {
 
   // Elements until a cache line of output k begins.
   std::size_t until_line(int k) const {
-    const std::size_t past_line = reinterpret_cast<std::uintptr_t>(output(k)) % kLineBytes;
-    return past_line == 0 ? 0 : (kLineBytes - past_line) / output_bytes_;
+    const std::size_t past_line = reinterpret_cast<std::uintptr_t>(output(k)) % kCacheLine;
+    return past_line == 0 ? 0 : (kCacheLine - past_line) / output_bytes_;
   }
 
  private:

@@ -16,7 +16,7 @@ constexpr std::size_t kBlockBytes = 4096;
 // Half types that are combined as accumulators, the sum of those before among them.
 constexpr int kMostWidened = 4;
 
-struct alignas(kLineBytes) Block {
+struct alignas(kCacheLine) Block {
   std::byte bytes[kBlockBytes];
 };
 

@@ -55,7 +55,7 @@ void stream_lines(Stream loop, const Kernels& kernels, const Fold& fold, std::si
   cached.write = Write::kCached;
   const Cursor cursor(fold, begin);
   const std::size_t head = std::min(count, cursor.until_line(0));
-  const std::size_t tail = (count - head) % (kLineBytes / cursor.output_bytes(1));
+  const std::size_t tail = (count - head) % (kCacheLine / cursor.output_bytes(1));
   fold_with(kernels, cached, begin, head);
   loop(fold.outputs, fold.output_count, fold.inputs, begin + head, count - head - tail, fold.divisor);
   end_stream();

@@ -29,7 +29,7 @@ template <class Format, class Op, int kInputs>
                                    std::size_t count, int divisor, bool asks_ahead) {
   using Stored = typename Format::Stored;
   constexpr std::size_t kElements = kRunBytes / sizeof(Stored);
-  constexpr std::size_t kLineElements = kLineBytes / sizeof(Stored);
+  constexpr std::size_t kLineElements = kCacheLine / sizeof(Stored);
   const Stored* inputs[kInputs];
   for (int k = 0; k < kInputs; ++k) inputs[k] = static_cast<const Stored*>(from[k]) + begin;
   Stored* const first = static_cast<Stored*>(to[0]) + begin;

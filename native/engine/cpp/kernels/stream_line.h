@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "../cache_line.h"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -10,8 +12,6 @@
 // Included by files for several instruction sets, each of which needs its own copy: hence no linkage.
 namespace coll {
 namespace {
-
-constexpr std::size_t kLineBytes = 64;
 
 // Writes a cache line to where one begins, past the caches: what fills only a part of one costs a read of the rest.
 // Others see it after end_stream().
@@ -32,7 +32,7 @@ inline void stream_line(void* into, const void* from) {
 #else
 
 // Without such instructions lines are written like anything else.
-inline void stream_line(void* into, const void* from) { std::memcpy(into, from, kLineBytes); }
+inline void stream_line(void* into, const void* from) { std::memcpy(into, from, kCacheLine); }
 
 #endif
 

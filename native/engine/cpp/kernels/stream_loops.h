@@ -14,12 +14,12 @@ template <class Format, class Op, int kInputs>
 [[gnu::flatten]] void stream(void* const* to, int output_count, const void* const* from, std::size_t begin,
                              std::size_t count, int divisor) {
   using Stored = typename Format::Stored;
-  constexpr std::size_t kElements = kLineBytes / sizeof(Stored);
+  constexpr std::size_t kElements = kCacheLine / sizeof(Stored);
   const Stored* inputs[kInputs];
   for (int k = 0; k < kInputs; ++k) inputs[k] = static_cast<const Stored*>(from[k]) + begin;
   with_ending<Op, typename Format::Wide>(divisor, [&](auto last) {
     for (std::size_t at = begin; at < begin + count; at += kElements) {
-      alignas(kLineBytes) Stored results[kElements];
+      alignas(kCacheLine) Stored results[kElements];
       Stored* const outputs[] = {results};
       if constexpr (Format::Lanes::kCount > 0) combine_lanes<Format, Op, kInputs, 1>(outputs, inputs, kElements, last);
       else combine_each<Format, Op, kInputs, 1>(outputs, inputs, 0, kElements, last);

@@ -5,24 +5,24 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../threads/board.h"
+#include "../cache_line.h"
 
 namespace coll {
 
 std::byte* Inbox::memory() const {
-  const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(block_.get()) + kLine - 1) / kLine * kLine;
+  const std::uintptr_t at = in_cache_lines(reinterpret_cast<std::uintptr_t>(block_.get()));
   return reinterpret_cast<std::byte*>(at);
 }
 
 void Inbox::make() {
-  if (!block_) block_.reset(new std::byte[bytes_ + kLine]);
+  if (!block_) block_.reset(new std::byte[bytes_ + kCacheLine]);
 }
 
 iovec Inbox::room() {
   make();
   // Little is left: what there is goes to the front.
-  if (head_ >= kLine && bytes_ - tail_ < bytes_ / 4) {
-    const std::size_t front = head_ % kLine;
+  if (head_ >= kCacheLine && bytes_ - tail_ < bytes_ / 4) {
+    const std::size_t front = head_ % kCacheLine;
     std::memmove(memory() + front, memory() + head_, size());
     tail_ = front + size();
     head_ = front;
@@ -34,15 +34,15 @@ void Inbox::add(std::size_t bytes) { tail_ += bytes; }
 
 iovec Inbox::room_after(std::size_t bytes) {
   make();
-  const std::size_t front = (head_ + bytes) % kLine;
+  const std::size_t front = (head_ + bytes) % kCacheLine;
   return {memory() + front, bytes_ - front};
 }
 
-void Inbox::pass(std::size_t bytes) { head_ = tail_ = (head_ + bytes) % kLine; }
+void Inbox::pass(std::size_t bytes) { head_ = tail_ = (head_ + bytes) % kCacheLine; }
 
 void Inbox::drop(std::size_t bytes) {
   head_ += bytes;
-  if (head_ == tail_) head_ = tail_ = head_ % kLine;
+  if (head_ == tail_) head_ = tail_ = head_ % kCacheLine;
 }
 
 }  // namespace coll

@@ -27,10 +27,10 @@ void for_each_range(std::byte* ring, std::size_t capacity, std::uint64_t positio
 
 RingChannel::RingChannel(std::byte* memory, std::size_t bytes, bool is_lower) {
   if (bytes < kLeastMemory) throw Error("a ring needs memory of 16 KiB");
-  if (reinterpret_cast<std::uintptr_t>(memory) % kLine != 0) throw Error("a ring's memory begins at a cache line");
+  if (reinterpret_cast<std::uintptr_t>(memory) % kCacheLine != 0) throw Error("a ring's memory begins at a cache line");
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   const int own = is_lower ? 0 : 1;
-  capacity_ = (bytes - sizeof(Shared)) / 2 / kLine * kLine;
+  capacity_ = (bytes - sizeof(Shared)) / 2 / kCacheLine * kCacheLine;
   std::byte* const rings[2] = {memory + sizeof(Shared), memory + sizeof(Shared) + capacity_};
   out_ = &shared.rings[own];
   in_ = &shared.rings[1 - own];

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "../cache_line.h"
 #include "channel.h"
 
 namespace coll {
@@ -23,17 +24,15 @@ class RingChannel : public Channel {
   void sleep(int millis) override;
 
  private:
-  static constexpr std::size_t kLine = 64;
-
   // A direction: bytes ever written and read. One end writes each, and the difference is what is there.
   struct Ring {
-    alignas(kLine) std::atomic<std::uint64_t> written;
-    alignas(kLine) std::atomic<std::uint64_t> read;
+    alignas(kCacheLine) std::atomic<std::uint64_t> written;
+    alignas(kCacheLine) std::atomic<std::uint64_t> read;
   };
 
   // An end that may be asleep. Whoever changes a ring looks at `is_asleep` after that; who falls asleep sets it and then looks at the
   // rings. All of it is sequentially consistent, so that one of the two sees the other.
-  struct alignas(kLine) Bell {
+  struct alignas(kCacheLine) Bell {
     std::atomic<std::uint32_t> rung;
     std::atomic<std::uint32_t> is_asleep;
   };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../threads/board.h"
+#include "../cache_line.h"
 
 namespace coll {
 
@@ -29,7 +29,7 @@ void Values::fit_work_buffers() {
     const Range range = program_->chunk_range(offer_->length, buffer.chunk);
     work_offsets_[i] = bytes;
     const std::size_t size = (range.end - range.begin) * byte_size(dtype_of(*program_, buffer.form));
-    bytes += (size + kLine - 1) / kLine * kLine;
+    bytes += in_cache_lines(size);
   }
   if (bytes <= work_bytes_) return;
   work_.reset(new std::byte[bytes]);

@@ -7,13 +7,11 @@
 
 #include "../error.h"
 #include "../kernels/fold.h"
-#include "../threads/board.h"
+#include "../cache_line.h"
 #include "../threads/execute.h"
 
 namespace coll {
 namespace {
-
-std::size_t in_lines(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
 bool is_moved(const StagingPool& pool, bool is_detachable, const std::byte* own, std::size_t bytes) {
   return bytes > 0 && is_detachable && !pool.is_shared(own, bytes);
@@ -50,10 +48,10 @@ std::byte* StagingPool::take_own(std::size_t bytes) {
   auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Allocation& allocation) { return allocation.bytes >= bytes; });
   if (found == kept_.end()) {
     if (!kept_.empty()) kept_.pop_back();
-    const std::size_t size = in_lines(bytes);
+    const std::size_t size = in_cache_lines(bytes);
     kept_.push_back({nullptr, size});
     found = kept_.end() - 1;
-    found->memory.reset(static_cast<std::byte*>(std::aligned_alloc(kLine, size)));
+    found->memory.reset(static_cast<std::byte*>(std::aligned_alloc(kCacheLine, size)));
   }
   Allocation allocation = std::move(*found);
   kept_.erase(found);
@@ -115,14 +113,14 @@ std::size_t StagingBuffer::place(const Detachable& detachable) {
     const std::size_t bytes = offer_.bytes_of_piece(i, offer_.input_bytes());
     if (!is_moved(*pool_, detachable.inputs[i], buffers.inputs[i], bytes)) continue;
     inputs_.push_back({i, const_cast<std::byte*>(buffers.inputs[i]), bytes, end});
-    end += in_lines(bytes);
+    end += in_cache_lines(bytes);
   }
   for (std::size_t i = 0; i < buffers.outputs.size(); ++i) {
     const std::size_t bytes = offer_.bytes_of_piece(i, offer_.output_bytes());
     if (!is_moved(*pool_, detachable.outputs[i], buffers.outputs[i], bytes)) continue;
     const Copy* const input = input_at(buffers.outputs[i], bytes);
     outputs_.push_back({i, buffers.outputs[i], bytes, input != nullptr ? input->offset : end});
-    if (input == nullptr) end += in_lines(bytes);
+    if (input == nullptr) end += in_cache_lines(bytes);
   }
   return end;
 }

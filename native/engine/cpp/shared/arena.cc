@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "../error.h"
-#include "../threads/board.h"
+#include "../cache_line.h"
 #include "huge_pages.h"
 
 namespace coll {
@@ -67,7 +67,7 @@ std::byte* Arena::allocate_unset(std::size_t bytes) {
 template <class Found>
 std::byte* Arena::take(std::size_t bytes, Found found_idle) {
   if (bytes > segment_->most_bytes()) throw Error("shared memory has no room for " + std::to_string(bytes) + " bytes");
-  const std::size_t lines = bytes == 0 ? kLine : (bytes + kLine - 1) / kLine * kLine;
+  const std::size_t lines = in_cache_lines(std::max(bytes, std::size_t{1}));
   const std::size_t offset = find(lines);
   taken_.emplace(offset, lines);
   std::size_t idle_bytes = 0;

@@ -12,13 +12,13 @@ namespace coll {
 constexpr std::size_t kMostPieces = 1024;
 
 // What a rank says when it comes to a turn. Inputs that are small come along; of others it is said where they are in the rank's arena.
-struct alignas(kPair) SharedAnnouncement {
+struct alignas(kCacheLinePair) SharedAnnouncement {
   std::atomic<std::uint32_t> turn;
   std::uint32_t private_memory;  // bits of PrivateMemory
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
   // Not beside the line that others look at all the time.
-  union alignas(kPair) {
+  union alignas(kCacheLinePair) {
     std::byte small[kSmallBytes];
     std::uint64_t inputs[kMostPieces];
   };
@@ -37,12 +37,12 @@ enum PrivateMemory : std::uint32_t { kPrivateInput = 1, kPrivateOutput = 2 };
 struct SharedRankState {
   SharedAnnouncement announcements[2];
   // Units of this rank's slice that are taken, by itself or by others, in turns of the same parity.
-  alignas(kPair) std::atomic<std::size_t> taken[2];
+  alignas(kCacheLinePair) std::atomic<std::size_t> taken[2];
   // The slice of this rank that nobody has begun, as `open_slice_of` of its turn; otherwise 0.
-  alignas(kPair) std::atomic<std::uint64_t> open_slice;
-  alignas(kPair) std::atomic<int> core;
+  alignas(kCacheLinePair) std::atomic<std::uint64_t> open_slice;
+  alignas(kCacheLinePair) std::atomic<int> core;
   // Threads that sleep on a word here.
-  alignas(kPair) std::atomic<std::uint32_t> parked;
+  alignas(kCacheLinePair) std::atomic<std::uint32_t> parked;
 };
 
 constexpr std::uint64_t open_slice_of(std::uint32_t turn) { return (std::uint64_t{1} << 32) + turn; }

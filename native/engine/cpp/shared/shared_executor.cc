@@ -231,7 +231,7 @@ void SharedExecutor::execute_small(const Offer& offer) {
   SharedAnnouncement& next = announcement(rank_);
   claim(&next);
   const std::byte* const payload = next.payload(bytes);
-  for (std::size_t at = 0; at < bytes; at += kLine) claim(payload + at);
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) claim(payload + at);
   if (bytes > 0) claim(payload + bytes - 1);
 }
 

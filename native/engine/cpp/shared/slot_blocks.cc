@@ -30,7 +30,7 @@ SlotBlocks::SlotBlocks(const Offer& offer)
   const Program& program = *offer.program;
   const std::size_t input = byte_size(program.dtype);
   const std::size_t output = byte_size(result_of(program.dtype, program.op));
-  line_ = kLine / std::min(input, output);
+  line_ = kCacheLine / std::min(input, output);
   const std::size_t strips_in_slot = program.has_block_out() ? ranks_ : 1;
   const std::size_t size = std::max(input, output);
   size_ = std::max(block_bytes(program, length_ * size * ranks_) / size / strips_in_slot / line_ * line_, line_);

@@ -134,7 +134,7 @@ TEST(RingChannel, WakesTheOtherEndWhenItSendsAndWhenItReceives) {
   SharedLines memory(bytes);
   RingChannel lower(memory.begin(), bytes, true);
   RingChannel higher(memory.begin(), bytes, false);
-  auto* const bell = reinterpret_cast<std::atomic<std::uint32_t>*>(memory.begin() + 4 * 64);
+  auto* const bell = reinterpret_cast<std::atomic<std::uint32_t>*>(memory.begin() + 4 * kCacheLine);
   const auto& rung = bell[0];
   const auto& is_asleep = bell[1];
   std::byte byte{};
@@ -167,7 +167,7 @@ TEST(RingChannel, RefusesMemoryThatIsTooSmallOrLiesWrong) {
 TEST(RingChannel, BelievesNoImpossibleCounts) {
   SharedLines memory(16 * 1024);
   RingChannel channel(memory.begin(), 16 * 1024, true);
-  std::fill_n(memory.begin(), 4 * 64, std::byte{0x7f});
+  std::fill_n(memory.begin(), 4 * kCacheLine, std::byte{0x7f});
   char byte = 0;
   const iovec part{&byte, 1};
   EXPECT_EQ(channel.receive(&part, 1), -1);
@@ -187,7 +187,7 @@ TEST(Inbox, KeepsEveryByteAtItsPlaceInALine) {
     }
     const iovec room = inbox.room();
     inbox.add(std::min<std::size_t>(room.iov_len, random() % 100000));
-    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(inbox.data()) % 64, passed % 64);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(inbox.data()) % kCacheLine, passed % kCacheLine);
     const std::size_t used = random() % 3 == 0 ? inbox.size() : random() % (inbox.size() + 1);
     inbox.drop(used);
     passed += used;

@@ -28,8 +28,8 @@ struct Pair {
 
 // Memory of zeros, at the beginning of a cache line.
 struct SharedLines {
-  explicit SharedLines(std::size_t bytes) : block(bytes + 64) {}
-  std::byte* begin() { return block.data() + (64 - reinterpret_cast<std::uintptr_t>(block.data()) % 64) % 64; }
+  explicit SharedLines(std::size_t bytes) : block(bytes + kCacheLine) {}
+  std::byte* begin() { return block.data() + (kCacheLine - reinterpret_cast<std::uintptr_t>(block.data()) % kCacheLine) % kCacheLine; }
   std::vector<std::byte> block;
 };
 

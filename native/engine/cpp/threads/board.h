@@ -5,39 +5,37 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../cache_line.h"
 #include "offer.h"
 #include "waiting.h"
 
 namespace coll {
 
-constexpr std::size_t kLine = 64;
-// Processors fetch lines in pairs: the second half of a pair comes along with the first.
-constexpr std::size_t kPair = 2 * kLine;
 // What fits into the line that says that a rank has come. The other line of the pair comes along to all who look at this one, and its
 // owner would have to get it back before it can write there.
 constexpr std::size_t kTinyBytes = 48;
 // More is sooner worked on where it is, though that takes two halves of a meeting.
-constexpr std::size_t kSmallBytes = 16 * kLine;
+constexpr std::size_t kSmallBytes = 16 * kCacheLine;
 
 // Of what each of the others says. More lines than processors ask for at once are not sooner there.
-constexpr std::size_t kFetchedBytes = 8 * kLine;
+constexpr std::size_t kFetchedBytes = 8 * kCacheLine;
 
 // Asks for an input that came along, before anything is done with its first line. Only where that is all of its lines: the last one decides.
 inline void fetch_payload(const std::byte* payload, std::size_t bytes) {
   if (bytes <= kTinyBytes || bytes > kFetchedBytes) return;
-  for (std::size_t at = 0; at < bytes; at += kLine) fetch(payload + at);
+  for (std::size_t at = 0; at < bytes; at += kCacheLine) fetch(payload + at);
 }
 
 // What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
-struct alignas(kPair) Announcement {
+struct alignas(kCacheLinePair) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];
   // Not beside the line that others look at all the time: it would be taken from its owner while it is written.
-  alignas(kPair) std::byte small[kSmallBytes];
+  alignas(kCacheLinePair) std::byte small[kSmallBytes];
   // Written, and looked at, only where an offer is new.
-  alignas(kPair) const Offer* offer;
+  alignas(kCacheLinePair) const Offer* offer;
   const std::byte* input;
   std::byte* output;
 
@@ -53,16 +51,16 @@ struct RankState {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
   // Looked at only by who has waited for long, so that writing it costs nothing.
-  alignas(kPair) std::atomic<std::uint32_t> started;
+  alignas(kCacheLinePair) std::atomic<std::uint32_t> started;
   // One more than the core that it ran on when it came; 0 where that is not known. Others look at it before they wait.
-  alignas(kPair) std::atomic<int> core;
+  alignas(kCacheLinePair) std::atomic<int> core;
   // How many units of its slice are taken, by itself or by others, in a meeting that has begun.
-  alignas(kPair) std::atomic<std::size_t> taken;
-  alignas(kPair) std::atomic<std::uint32_t> done;
+  alignas(kCacheLinePair) std::atomic<std::size_t> taken;
+  alignas(kCacheLinePair) std::atomic<std::uint32_t> done;
 };
 
 // What the ranks of a group share beside their buffers: memory of zeros that outlives all of them.
-struct alignas(kPair) Board {
+struct alignas(kCacheLinePair) Board {
   // Ranks that want to leave a meeting.
   std::atomic<std::uint32_t> leaving;
   // Threads that sleep on a word here.
@@ -70,11 +68,11 @@ struct alignas(kPair) Board {
 
   RankState* states() { return reinterpret_cast<RankState*>(this + 1); }
 
-  static std::size_t bytes_for(int ranks) { return kPair + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(RankState); }
+  static std::size_t bytes_for(int ranks) { return kCacheLinePair + sizeof(Board) + static_cast<std::size_t>(ranks) * sizeof(RankState); }
 
   // The board in memory of `bytes_for` bytes, wherever that begins.
   static Board& in(std::byte* memory) {
-    const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(memory) + kPair - 1) / kPair * kPair;
+    const std::uintptr_t at = (reinterpret_cast<std::uintptr_t>(memory) + kCacheLinePair - 1) / kCacheLinePair * kCacheLinePair;
     return *reinterpret_cast<Board*>(at);
   }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../cache_line.h"
 #include "work_slices.h"
 
 namespace coll {
@@ -37,7 +38,7 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   }
   begin_ = begin;
   // Whole cache lines, so that no two threads write one.
-  const std::size_t unit = std::max(kTaskUnitBytes / bytes_of_all / 64 * 64, std::size_t{64});
+  const std::size_t unit = std::max(kTaskUnitBytes / bytes_of_all / kCacheLine * kCacheLine, kCacheLine);
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->execute_range(worker, from, to);
   };

@@ -16,7 +16,7 @@ bool is_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   const std::size_t ranks = static_cast<std::size_t>(offer.program->ranks);
   const bool fits = bytes * ranks <= 8 * kSmallBytes && bytes <= kSmallBytes;
-  return (fits || bytes <= kLine / 2) && offer.piece_count() == 1 && !offer.shares_result;
+  return (fits || bytes <= kCacheLine / 2) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
@@ -143,7 +143,7 @@ void Member::claim_next(std::size_t said_bytes) {
   Announcement& next = state(rank_).announcements[(meeting_ + 1) & 1];
   claim(&next);
   const std::byte* const payload = next.payload(likely);
-  for (std::size_t at = 0; at < likely; at += kLine) claim(payload + at);
+  for (std::size_t at = 0; at < likely; at += kCacheLine) claim(payload + at);
   if (likely > 0) claim(payload + likely - 1);
 }
 
@@ -197,7 +197,7 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
     std::byte* const* const outputs = buffers_.ranks[static_cast<std::size_t>(rank)].outputs;
     if (rank == rank_ || outputs == nullptr || !program.writes(rank)) continue;
     const std::byte* const first = outputs[0] + range.begin * size;
-    for (std::size_t at = 0; at < bytes; at += kLine) claim(first + at);
+    for (std::size_t at = 0; at < bytes; at += kCacheLine) claim(first + at);
   }
 }
 

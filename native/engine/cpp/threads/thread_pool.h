@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "../cache_line.h"
+
 namespace coll {
 
 // Threads that help their owner with a task of independent parts. They start with the first task, poll for the next one for a moment
@@ -33,7 +35,7 @@ class ThreadPool {
 
  private:
   // The units that a worker takes first. A worker that has finished its own takes units of the others.
-  struct alignas(64) Queue {
+  struct alignas(kCacheLine) Queue {
     std::atomic<std::size_t> next{0};
     std::size_t end = 0;
   };
@@ -47,9 +49,9 @@ class ThreadPool {
   std::unique_ptr<Queue[]> queues_;
   // A helper counts itself in `inside_` before it reads `open_`; the owner clears `open_` before it reads `inside_`. Both are
   // sequentially consistent: a helper that is late finds the task closed and touches nothing.
-  alignas(64) std::atomic<std::uint32_t> open_{0};  // the number of the task, 0 between tasks
-  alignas(64) std::atomic<std::uint32_t> latest_{0};
-  alignas(64) std::atomic<std::uint32_t> inside_{0};
+  alignas(kCacheLine) std::atomic<std::uint32_t> open_{0};  // the number of the task, 0 between tasks
+  alignas(kCacheLine) std::atomic<std::uint32_t> latest_{0};
+  alignas(kCacheLine) std::atomic<std::uint32_t> inside_{0};
   std::atomic<std::uint32_t> parked_{0};
   std::atomic<bool> has_ended_{false};
   std::vector<std::thread> threads_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "../cache_line.h"
+
 namespace coll {
 namespace {
-
-constexpr std::size_t kLineBytes = 64;
 
 // Less stays in the caches of those who had it before; taking it over costs more than it saves.
 constexpr std::size_t kLargeBytes = std::size_t{16} << 20;
@@ -19,7 +19,7 @@ constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
 WorkSlices::WorkSlices(const Offer& offer, std::size_t batch_bytes) : length_(offer.length), ranks_(static_cast<std::size_t>(offer.program->ranks)) {
   const Program& program = *offer.program;
   const std::size_t bytes = byte_size(program.dtype) * ranks_;
-  line_ = kLineBytes / byte_size(result_of(program.dtype, program.op));
+  line_ = kCacheLine / byte_size(result_of(program.dtype, program.op));
   batch_ = std::max(batch_bytes / bytes / line_ * line_, line_);
   batches_ = std::max((length_ + batch_ - 1) / batch_, std::size_t{1});
   unit_ = std::max(kUnitBytes / byte_size(program.dtype) / line_ * line_, line_);
