@@ -51,7 +51,7 @@ std::vector<Pointer> pieces_of(const Napi::Value& arrays, const Offer& offer, bo
   return pieces;
 }
 
-Offer offer_of(const SharedProgram& program, int rank, const std::vector<std::size_t>& begins, const Napi::Value& inputs, const Napi::Value& outputs,
+Offer offer_of(const ProgramPointer& program, int rank, const std::vector<std::size_t>& begins, const Napi::Value& inputs, const Napi::Value& outputs,
                bool shares_result) {
   Offer offer{};
   offer.program = program;
@@ -82,11 +82,11 @@ std::uint64_t fingerprint_for_threads(const Offer& offer) {
 Napi::Value make_program(const Napi::CallbackInfo& info) {
   const Elements words = elements_of(info[0], napi_int32_array, "words");
   const auto* const first = reinterpret_cast<const std::int32_t*>(words.begin);
-  return hold(info.Env(), new SharedProgram(parsed("words", [&] { return std::make_shared<const Program>(parse_program(first, words.count)); })));
+  return hold(info.Env(), new ProgramPointer(parsed("words", [&] { return std::make_shared<const Program>(parse_program(first, words.count)); })));
 }
 
 Offer offer_from(const Napi::CallbackInfo& info) {
-  const SharedProgram& program = held<SharedProgram>(info[0]);
+  const ProgramPointer& program = held<ProgramPointer>(info[0]);
   const int rank = integer_of(info[1], "rank", 0, program->ranks - 1);
   const bool shares_result = flag_of(info[5], "sharesResult");
   Offer offer = offer_of(program, rank, begins_of(info[2]), info[3], info[4], shares_result);
@@ -104,7 +104,7 @@ Napi::Value make_offer(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value make_deal(const Napi::CallbackInfo& info) {
-  const SharedProgram& program = held<SharedProgram>(info[0]);
+  const ProgramPointer& program = held<ProgramPointer>(info[0]);
   const std::vector<std::size_t> begins = begins_of(info[1]);
   const auto ranks = static_cast<std::size_t>(program->ranks);
   const Napi::Array inputs = array_of(info[2], "inputs", ranks);

@@ -10,7 +10,7 @@
 
 namespace coll {
 
-using SharedProgram = std::shared_ptr<const Program>;
+using ProgramPointer = std::shared_ptr<const Program>;
 
 // The offers of all ranks, in one hand.
 struct Deal {
@@ -19,7 +19,7 @@ struct Deal {
 };
 
 template <>
-inline constexpr HandleKind kHandle<SharedProgram> = handle_kind("program", 1);
+inline constexpr HandleKind kHandle<ProgramPointer> = handle_kind("program", 1);
 template <>
 inline constexpr HandleKind kHandle<Offer> = handle_kind("offer", 2);
 template <>

@@ -46,7 +46,7 @@ LocalRank local_rank_of(const Napi::CallbackInfo& info, std::size_t first) {
 // useSharedMemory(group, memory, localRank: number, localRanks: number, cores: number)
 Napi::Value use_shared_memory(const Napi::CallbackInfo& info) {
   HeldGroup& held_group = held<HeldGroup>(info[0]);
-  const Memory& memory = memory_of(info[1]);
+  const MemoryPointer& memory = memory_of(info[1]);
   const LocalRank local = local_rank_of(info, 2);
   const Group& group = held_group.group();
   if (memory->rank() != group.rank() || memory->size() != held_group.size()) throw WrongArgument("memory must be that of this rank and group");
@@ -58,11 +58,11 @@ Napi::Value use_shared_memory(const Napi::CallbackInfo& info) {
 // One end of a ring in the memory of the lower rank of a pair, which lives as long as that.
 class SegmentRing : public RingChannel {
  public:
-  SegmentRing(SharedSegment segment, int higher, bool is_lower)
+  SegmentRing(SegmentPointer segment, int higher, bool is_lower)
       : RingChannel(ring_of(*segment, higher), kRingBytes, is_lower), segment_(std::move(segment)) {}
 
  private:
-  const SharedSegment segment_;
+  const SegmentPointer segment_;
 };
 
 // Connections of ranks that no channel has taken over, because one before could not be made.
@@ -80,7 +80,7 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, con
   const Napi::Array lists = array_of(sockets_by_rank, "sockets", size);
   const Napi::Array rings = array_of(rings_by_rank, "rings", size);
   Unclaimed unclaimed;
-  std::vector<SharedSegment> segments(size);
+  std::vector<SegmentPointer> segments(size);
   std::vector<std::vector<int>> sockets(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const Elements list = elements_of(lists.Get(rank), napi_int32_array, "sockets");

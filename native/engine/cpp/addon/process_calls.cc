@@ -15,12 +15,12 @@
 namespace coll {
 namespace {
 
-using Messages = std::shared_ptr<const MessageProgram>;
+using MessageProgramPointer = std::shared_ptr<const MessageProgram>;
 
 }  // namespace
 
 template <>
-inline constexpr HandleKind kHandle<Messages> = handle_kind("message program", 10);
+inline constexpr HandleKind kHandle<MessageProgramPointer> = handle_kind("message program", 10);
 
 namespace {
 
@@ -41,11 +41,11 @@ Napi::Value make_message_program(const Napi::CallbackInfo& info) {
   const int rank = integer_of(info[1], "rank", 0, kMostRanks - 1);
   const auto* const first = reinterpret_cast<const std::int32_t*>(words.begin);
   const auto parse = [&] { return std::make_shared<const MessageProgram>(parse_message_program(first, words.count, rank)); };
-  return hold(info.Env(), new Messages(parsed("words", parse)));
+  return hold(info.Env(), new MessageProgramPointer(parsed("words", parse)));
 }
 
-Messages messages_for(const Offer& offer, const Napi::Value& handle) {
-  const Messages& messages = held<Messages>(handle);
+MessageProgramPointer messages_for(const Offer& offer, const Napi::Value& handle) {
+  const MessageProgramPointer& messages = held<MessageProgramPointer>(handle);
   if (messages->rank == offer.rank && messages->asks_for_same_as(*offer.program)) return messages;
   throw WrongArgument("message program must be of the same rank and request as the program");
 }

@@ -26,7 +26,7 @@ Napi::Value make_segment(const Napi::CallbackInfo& info) {
   Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), sizeof segment_info);
   std::memcpy(bytes.Data(), &segment_info, sizeof segment_info);
   Napi::Array result = Napi::Array::New(info.Env(), 2);
-  result.Set(0u, hold(info.Env(), new SharedSegment(segment)));
+  result.Set(0u, hold(info.Env(), new SegmentPointer(segment)));
   result.Set(1u, bytes);
   return result;
 }
@@ -38,9 +38,9 @@ Napi::Value open_segment(const Napi::CallbackInfo& info) {
   if (bytes.count != sizeof segment_info) throw WrongArgument("info must have " + std::to_string(sizeof segment_info) + " bytes, got " + std::to_string(bytes.count));
   std::memcpy(&segment_info, bytes.begin, sizeof segment_info);
   const int rank = rank_with_mark(info[1]);
-  SharedSegment segment = Segment::open(segment_info);
+  SegmentPointer segment = Segment::open(segment_info);
   segment->leave_mark(rank);
-  return hold(info.Env(), new SharedSegment(std::move(segment)));
+  return hold(info.Env(), new SegmentPointer(std::move(segment)));
 }
 
 // makeRings(segment, ranks: number): rings for all ranks, in a segment that has nothing else
@@ -56,13 +56,13 @@ Napi::Value has_mark(const Napi::CallbackInfo& info) {
 
 // releaseSegment(segment): its memory and its descriptor, as soon as nobody else uses them
 Napi::Value release_segment(const Napi::CallbackInfo& info) {
-  held<SharedSegment>(info[0]).reset();
+  held<SegmentPointer>(info[0]).reset();
   return info.Env().Undefined();
 }
 
 // releaseMemory(memory): the same, as soon as no tensor is left
 Napi::Value release_memory(const Napi::CallbackInfo& info) {
-  held<Memory>(info[0]).reset();
+  held<MemoryPointer>(info[0]).reset();
   return info.Env().Undefined();
 }
 
@@ -71,33 +71,33 @@ Napi::Value shared_memory(const Napi::CallbackInfo& info) {
   const Napi::Array list = array_of(info[1], "segments");
   if (list.Length() == 0) throw WrongArgument("segments must be those of all ranks, got none");
   const int rank = integer_of(info[0], "rank", 0, static_cast<int>(list.Length()) - 1);
-  std::vector<SharedSegment> segments;
+  std::vector<SegmentPointer> segments;
   for (std::uint32_t i = 0; i < list.Length(); ++i) segments.push_back(segment_of(list.Get(i)));
-  return hold(info.Env(), new Memory(std::make_shared<SharedMemory>(rank, std::move(segments))));
+  return hold(info.Env(), new MemoryPointer(std::make_shared<SharedMemory>(rank, std::move(segments))));
 }
 
 // allocate(memory, bytes: number): ArrayBuffer; the memory lives as long as that
 Napi::Value allocate(const Napi::CallbackInfo& info) {
-  const Memory& memory = memory_of(info[0]);
+  const MemoryPointer& memory = memory_of(info[0]);
   const std::size_t bytes = count_of(info[1], "bytes");
   std::byte* const data = memory->allocate(bytes);
-  const auto free = [](Napi::Env, void* data, Memory* memory) {
+  const auto free = [](Napi::Env, void* data, MemoryPointer* memory) {
     (*memory)->free(static_cast<std::byte*>(data));
     delete memory;
   };
-  return Napi::ArrayBuffer::New(info.Env(), data, bytes, free, new Memory(memory));
+  return Napi::ArrayBuffer::New(info.Env(), data, bytes, free, new MemoryPointer(memory));
 }
 
 }  // namespace
 
-const SharedSegment& segment_of(const Napi::Value& handle) {
-  const SharedSegment& segment = held<SharedSegment>(handle);
+const SegmentPointer& segment_of(const Napi::Value& handle) {
+  const SegmentPointer& segment = held<SegmentPointer>(handle);
   if (!segment) throw Error("this segment was released");
   return segment;
 }
 
-const Memory& memory_of(const Napi::Value& handle) {
-  const Memory& memory = held<Memory>(handle);
+const MemoryPointer& memory_of(const Napi::Value& handle) {
+  const MemoryPointer& memory = held<MemoryPointer>(handle);
   if (!memory) throw Error("the group was closed");
   return memory;
 }

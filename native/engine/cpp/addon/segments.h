@@ -11,17 +11,17 @@
 
 namespace coll {
 
-using SharedSegment = std::shared_ptr<Segment>;
-using Memory = std::shared_ptr<SharedMemory>;
+using SegmentPointer = std::shared_ptr<Segment>;
+using MemoryPointer = std::shared_ptr<SharedMemory>;
 
 template <>
-inline constexpr HandleKind kHandle<SharedSegment> = handle_kind("segment", 6);
+inline constexpr HandleKind kHandle<SegmentPointer> = handle_kind("segment", 6);
 template <>
-inline constexpr HandleKind kHandle<Memory> = handle_kind("memory", 7);
+inline constexpr HandleKind kHandle<MemoryPointer> = handle_kind("memory", 7);
 
 // Of a handle. Both throw Error where it was released.
-const SharedSegment& segment_of(const Napi::Value& handle);
-const Memory& memory_of(const Napi::Value& handle);
+const SegmentPointer& segment_of(const Napi::Value& handle);
+const MemoryPointer& memory_of(const Napi::Value& handle);
 
 // Of a pair that sends each other messages through memory.
 constexpr std::size_t kRingBytes = 512 * 1024;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "../clock.h"
 #include "../processes/player.h"
 #include "../threads/assigned_core.h"
 #include "exchange.h"
@@ -32,8 +33,6 @@ class MessageExecutor : public Executor {
   bool came_last() const override { return came_last_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   bool has_failed() const { return is_broken_ || failure_.load(std::memory_order_relaxed) != 0; }
   void begin(Offer& offer);
   Status fail(Status status);

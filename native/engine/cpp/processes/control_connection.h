@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "../clock.h"
 #include "frames.h"
 
 namespace coll {
-
-using Clock = std::chrono::steady_clock;
 
 // The connection over which one member watches another. Used under the monitor's mutex only.
 class ControlConnection {

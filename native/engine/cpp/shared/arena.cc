@@ -9,14 +9,12 @@
 #include <string>
 #include <system_error>
 
-#include "../error.h"
 #include "../cache_line.h"
+#include "../error.h"
 #include "huge_pages.h"
 
 namespace coll {
 namespace {
-
-using Clock = IdleMemory::Clock;
 
 // An allocation collapses pages for this long at most, which is enough for 256 MiB where pages are at hand: filling small pages takes four times as long
 // as collapsing and filling huge ones. Where the system first has to find memory, the same takes a second.

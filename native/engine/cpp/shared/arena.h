@@ -44,7 +44,7 @@ class Arena {
   void wake();
   void tend();
   bool collapse_next(std::unique_lock<std::mutex>& lock);
-  bool give_back_next(IdleMemory::Clock::time_point since);
+  bool give_back_next(Clock::time_point since);
 
   const std::chrono::milliseconds keep_;
   std::mutex mutex_;

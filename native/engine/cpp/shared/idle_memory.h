@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 
+#include "../clock.h"
 #include "../threads/request.h"
 
 namespace coll {
@@ -13,8 +14,6 @@ namespace coll {
 // What tensors have left behind: memory that is nobody's and still takes room in the system. By offset, and since when.
 class IdleMemory {
  public:
-  using Clock = std::chrono::steady_clock;
-
   void add(Range range, Clock::time_point since);
   // Takes a range out; calls `found` for each part of it that was idle.
   template <class Found>

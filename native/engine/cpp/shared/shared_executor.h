@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "../clock.h"
 #include "../processes/player.h"
 #include "../threads/waiter.h"
 #include "shared_memory.h"
@@ -37,8 +38,6 @@ class SharedExecutor : public Executor {
   void abandon() override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   // How data travels: along with announcements, from arena to arena, or at least in part through slots.
   enum class Protocol { kEager, kDirect, kPipelined };
   // How long all others together are waited for, from when one has kept this rank waiting `once`.

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <thread>
 
+#include "clock.h"
+
 namespace coll::test {
 namespace {
 
@@ -33,7 +35,6 @@ TEST(ThreadPool, WorksWithoutHelpers) {
 
 // A helper that nobody wakes finds out after a second.
 TEST(ThreadPool, WakesItsHelpers) {
-  using Clock = std::chrono::steady_clock;
   ThreadPool pool(1);
   const auto begin = Clock::now();
   for (int round = 0; round < 10; ++round) {

@@ -161,7 +161,6 @@ void stay_on(int core) {
 
 // Who goes on yielding is away for a turn of the other program each of hundreds of times.
 TEST(Waiting, SleepsSoonBesideAProgramThatComputes) {
-  using Clock = std::chrono::steady_clock;
   using std::chrono::milliseconds;
   std::atomic<bool> is_busy{false};
   std::atomic<bool> has_ended{false};

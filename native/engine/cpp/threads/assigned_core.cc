@@ -6,7 +6,7 @@ namespace coll {
 
 void AssignedCore::go_back() {
   if (local_.has_own_core() || current_core() == core_) return;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
   if (now - returned_ < kLeastStay) return;
   returned_ = now;
   core_ = go_to_core(local_.number, local_.ranks);

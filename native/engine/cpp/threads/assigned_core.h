@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include "../clock.h"
 
 namespace coll {
 
@@ -25,7 +25,7 @@ class AssignedCore {
  private:
   const LocalRank local_;
   int core_ = -1;
-  std::chrono::steady_clock::time_point returned_{};
+  Clock::time_point returned_{};
 };
 
 }  // namespace coll

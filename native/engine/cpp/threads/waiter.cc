@@ -74,9 +74,9 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
 
 // Lets others run; false where that took long.
 bool Waiter::yields_briefly() {
-  const auto before = std::chrono::steady_clock::now();
+  const auto before = Clock::now();
   yield();
-  if (std::chrono::steady_clock::now() - before < kLongYield) return true;
+  if (Clock::now() - before < kLongYield) return true;
   const std::uint64_t usual = take_short_turns();
   if (usual != 0 && std::this_thread::get_id() == maker_) usual_turn_ = usual;
   return false;
@@ -95,7 +95,7 @@ bool Waiter::make_way(const Presence& other) {
 }
 
 bool Waiter::is_time_to_move() {
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = Clock::now();
   if (now - moved_ < kLeastStay) return false;
   moved_ = now;
   return true;

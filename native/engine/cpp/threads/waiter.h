@@ -75,7 +75,7 @@ class Waiter {
   const std::thread::id maker_ = std::this_thread::get_id();
   // In nanoseconds; 0 while that of its maker is as it was.
   std::uint64_t usual_turn_ = 0;
-  std::chrono::steady_clock::time_point moved_{};
+  Clock::time_point moved_{};
 };
 
 }  // namespace coll

@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "../clock.h"
+
 #if defined(__linux__)
 #include <linux/futex.h>
 #include <sched.h>
@@ -16,8 +18,6 @@
 #define NOMINMAX
 #endif
 #include <windows.h>
-#else
-#include <chrono>
 #endif
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -154,8 +154,8 @@ void unpark(std::atomic<std::uint32_t>& word, Reach) { WakeByAddressAll(&word); 
 
 // No public call sleeps on a word here: short naps stand for it.
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(millis);
-  while (word.load() == seen && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  const auto end = Clock::now() + std::chrono::milliseconds(millis);
+  while (word.load() == seen && Clock::now() < end) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 void unpark(std::atomic<std::uint32_t>&, Reach) {}
