@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 // A message is on its way for some microseconds, and being woken takes thirty. On a busy machine, who yields is back after
 // milliseconds; where ranks share cores, who only looks delays the others.
-constexpr auto kLooking = 100us;
+constexpr auto kSpinning = 100us;
 constexpr auto kYielding = 300us;
 // Systems put processes that often wait for each other on one core. Who has waited longer than messages take goes elsewhere.
 constexpr auto kHop = 15us;
@@ -25,8 +25,8 @@ constexpr Exchange::Portions kPortions{256 * 1024, {256 * 1024, 256 * 1024}};
 // Ranks that share cores share their caches, too. A call takes a little less than a packet of the loopback device: while a whole one waits, BBR
 // takes a stream to be as slow as a peer that has no core.
 constexpr Exchange::Portions kCrowdedPortions{128 * 1024, {128 * 1024, 65408}};
-// What a rank moves before those that share its core get their turn: more would leave the caches before they come to it.
-constexpr std::size_t kTurnBytes = 512 * 1024;
+// What a rank moves before those that share its core run: more would leave the caches before they come to it.
+constexpr std::size_t kBytesBetweenYields = 512 * 1024;
 
 }  // namespace
 
@@ -40,13 +40,13 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
   const bool begins = !is_under_way_;
   if (begins) begin(offer);
   Clock::time_point end{};
-  for (int looks = 0;; ++looks) {
+  for (int polls = 0;; ++polls) {
     const Exchange::Outcome outcome = exchange_.advance();
     switch (outcome) {
       case Exchange::Outcome::kDone:
         if (is_small_all_reduce_) small_all_reduce_.finish(offer, exchange_.values());
         is_under_way_ = false;
-        came_last_ = begins && looks == 0;
+        came_last_ = begins && polls == 0;
         return Status::kDone;
       case Exchange::Outcome::kLost:
         return fail(Status::kFailed);
@@ -57,9 +57,9 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
     }
     if (has_failed()) return Status::kFailed;
     const Clock::time_point now = Clock::now();
-    if (looks == 0) end = now + time_slice;
-    if (!has_own_core_) take_turns();
-    if (outcome == Exchange::Outcome::kMoved || looks == 0) moved_ = now;
+    if (polls == 0) end = now + time_slice;
+    if (!has_own_core_) yield_regularly();
+    if (outcome == Exchange::Outcome::kMoved || polls == 0) moved_ = now;
     else wait(now, std::min(moved_ + patience, end));
     if (now - moved_ >= patience) return Status::kWaiting;
     if (now >= end) return Status::kSlice;
@@ -75,7 +75,7 @@ void MessageExecutor::begin(Offer& offer) {
   header.sequence = ++sequence_;
   header.fingerprint = offer.fingerprint;
   exchange_.begin(*program_, offer, header);
-  turn_bytes_ = 0;
+  yielded_bytes_ = 0;
   is_under_way_ = true;
 }
 
@@ -93,8 +93,8 @@ void MessageExecutor::abandon() {
 void MessageExecutor::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
   assigned_core_.go_back();
-  if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) make_way(now);
-  if (has_own_core_ && idle < kLooking) {
+  if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) avoid_shared_core(now);
+  if (has_own_core_ && idle < kSpinning) {
     pause();
   } else if (idle < kYielding) {
     yield();
@@ -104,13 +104,13 @@ void MessageExecutor::wait(Clock::time_point now, Clock::time_point deadline) {
   }
 }
 
-void MessageExecutor::take_turns() {
-  if (exchange_.moved_bytes() - turn_bytes_ < kTurnBytes) return;
-  turn_bytes_ = exchange_.moved_bytes();
+void MessageExecutor::yield_regularly() {
+  if (exchange_.moved_bytes() - yielded_bytes_ < kBytesBetweenYields) return;
+  yielded_bytes_ = exchange_.moved_bytes();
   yield();
 }
 
-void MessageExecutor::make_way(Clock::time_point now) {
+void MessageExecutor::avoid_shared_core(Clock::time_point now) {
   const int core = current_core();
   bool is_shared = false;
   exchange_.visit_awaited([](Channel&) {}, [&](Channel& channel) { is_shared = is_shared || channel.core_of_peer() == core; });

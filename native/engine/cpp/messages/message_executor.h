@@ -37,8 +37,8 @@ class MessageExecutor : public Executor {
   void begin(Offer& offer);
   Status fail(Status status);
   void wait(Clock::time_point now, Clock::time_point deadline);
-  void take_turns();
-  void make_way(Clock::time_point now);
+  void yield_regularly();
+  void avoid_shared_core(Clock::time_point now);
   void sleep(int millis);
 
   Exchange exchange_;
@@ -53,7 +53,7 @@ class MessageExecutor : public Executor {
   bool is_small_all_reduce_ = false;
   bool is_broken_ = false;
   bool came_last_ = false;
-  std::size_t turn_bytes_ = 0;  // moved until the last turn
+  std::size_t yielded_bytes_ = 0;  // moved until the last yield
   Clock::time_point moved_{};  // when something last did
   Clock::time_point left_core_{};
   std::shared_ptr<const MessageProgram> program_;

@@ -11,9 +11,9 @@ namespace coll {
 // Pieces of a rank's input or output that can be announced; memory in more pieces goes through slots.
 constexpr std::size_t kMostPieces = 1024;
 
-// What a rank says when it comes to a turn. Inputs that are small come along; of others it is said where they are in the rank's arena.
+// What a rank says when it comes to a phase. Inputs that are small come along; of others it is said where they are in the rank's arena.
 struct alignas(kCacheLinePair) SharedAnnouncement {
-  std::atomic<std::uint32_t> turn;
+  std::atomic<std::uint32_t> phase;
   std::uint32_t private_memory;  // bits of PrivateMemory
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
@@ -32,22 +32,22 @@ struct alignas(kCacheLinePair) SharedAnnouncement {
 // Which memory of a rank the others cannot reach.
 enum PrivateMemory : std::uint32_t { kPrivateInput = 1, kPrivateOutput = 2 };
 
-// What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `open_slice` and `parked`, and the turn
+// What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `open_slice` and `parked`, and the phase
 // after that of a slice which another has done.
 struct SharedRankState {
   SharedAnnouncement announcements[2];
-  // Units of this rank's slice that are taken, by itself or by others, in turns of the same parity.
+  // Units of this rank's slice that are taken, by itself or by others, in phases of the same parity.
   alignas(kCacheLinePair) std::atomic<std::size_t> taken[2];
-  // The slice of this rank that nobody has begun, as `open_slice_of` of its turn; otherwise 0.
+  // The slice of this rank that nobody has begun, as `open_slice_of` of its phase; otherwise 0.
   alignas(kCacheLinePair) std::atomic<std::uint64_t> open_slice;
   alignas(kCacheLinePair) std::atomic<int> core;
   // Threads that sleep on a word here.
   alignas(kCacheLinePair) std::atomic<std::uint32_t> parked;
 };
 
-constexpr std::uint64_t open_slice_of(std::uint32_t turn) { return (std::uint64_t{1} << 32) + turn; }
+constexpr std::uint64_t open_slice_of(std::uint32_t phase) { return (std::uint64_t{1} << 32) + phase; }
 
-// A slot for inputs and one for results, for turns of each parity.
+// A slot for inputs and one for results, for phases of each parity.
 constexpr std::size_t kSlotBytes = std::size_t{256} << 10;
 constexpr std::size_t kSlotsBytes = 4 * kSlotBytes;
 

@@ -45,11 +45,11 @@ Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience,
     if (!is_at_work_) {
       if (!await_all(patience)) return waiter_.has_failed() ? Status::kFailed : Status::kWaiting;
       if (step_ == 0 && !take_part(offer)) {
-        ++turn_;
+        ++phase_;
         is_under_way_ = false;
         return Status::kDisagreed;
       }
-      ++turn_;
+      ++phase_;
       ++step_;
     }
     if (may_pause()) pause.await_from_now();
@@ -67,7 +67,7 @@ Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience,
 
 // Who comes after this rank has given up waits for it in vain, until it hears why.
 void SharedExecutor::abandon() {
-  if (is_under_way_) announcement(rank_).turn.store(turn_ - 2, std::memory_order_release);
+  if (is_under_way_) announcement(rank_).phase.store(phase_ - 2, std::memory_order_release);
   is_under_way_ = false;
   is_at_work_ = false;
 }
@@ -84,12 +84,12 @@ void SharedExecutor::begin(const Offer& offer) {
     if (!is_in_place(offer.buffers.inputs, offer.input_bytes())) private_memory_ |= kPrivateInput;
     if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) private_memory_ |= kPrivateOutput;
     if (private_memory_ != 0) blocks_.emplace(offer);
-    if ((private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, 0, turn_);
-    state(rank_).open_slice.store(open_slice_of(turn_), std::memory_order_relaxed);
+    if ((private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, 0, phase_);
+    state(rank_).open_slice.store(open_slice_of(phase_), std::memory_order_relaxed);
   }
   announce(offer);
   publish();
-  waiter_.tell_core();
+  waiter_.publish_core();
 }
 
 void SharedExecutor::announce(const Offer& offer) {
@@ -111,20 +111,20 @@ void SharedExecutor::announce(const Offer& offer) {
 }
 
 void SharedExecutor::publish() {
-  // Nobody takes units of the next turn yet, nor any more of the one before.
-  state(rank_).taken[(turn_ + 1) & 1].store(0, std::memory_order_relaxed);
-  waiter_.publish(announcement(rank_).turn, turn_);
+  // Nobody takes units of the next phase yet, nor any more of the one before.
+  state(rank_).taken[(phase_ + 1) & 1].store(0, std::memory_order_relaxed);
+  waiter_.publish(announcement(rank_).phase, phase_);
 }
 
 bool SharedExecutor::await_all(std::chrono::microseconds patience) {
   const Patience blocking = waiter_.blocking(kSleepMillis);
-  Limit limit{patience, patience < kSleepyPatience ? Patience{blocking.looks, 1, 0} : blocking, std::nullopt};
-  const auto look = [this](int rank) { return !awaits(rank) || waiter_.await(announcement(rank).turn, turn_, presence(rank), waiter_.looking()); };
-  return waiter_.await_each(ranks_, core_of(), look, [&](int rank) { return !awaits(rank) || await_one(rank, limit); });
+  Limit limit{patience, patience < kSleepyPatience ? Patience{blocking.spins, 1, 0} : blocking, std::nullopt};
+  const auto poll = [this](int rank) { return !awaits(rank) || waiter_.await(announcement(rank).phase, phase_, presence(rank), waiter_.polling()); };
+  return waiter_.await_each(ranks_, core_of(), poll, [&](int rank) { return !awaits(rank) || await_one(rank, limit); });
 }
 
 bool SharedExecutor::await_one(int rank, Limit& limit) {
-  while (!waiter_.await(announcement(rank).turn, turn_, presence(rank), limit.once)) {
+  while (!waiter_.await(announcement(rank).phase, phase_, presence(rank), limit.once)) {
     if (waiter_.has_failed()) return false;
     const Clock::time_point now = Clock::now();
     if (!limit.end) limit.end = now + limit.patience;
@@ -141,11 +141,11 @@ bool SharedExecutor::take_part(const Offer& offer) {
 }
 
 bool SharedExecutor::all_agree(const Offer& offer) const {
-  const auto agrees = [&](const SharedRankState* state) { return state->announcements[turn_ & 1].fingerprint == offer.fingerprint; };
+  const auto agrees = [&](const SharedRankState* state) { return state->announcements[phase_ & 1].fingerprint == offer.fingerprint; };
   return std::all_of(states_.begin(), states_.end(), agrees);
 }
 
-// Learns where everybody's memory is, and with that how many turns there will be. False where somebody's is nowhere.
+// Learns where everybody's memory is, and with that how many phases there will be. False where somebody's is nowhere.
 bool SharedExecutor::take_up(const Offer& offer) {
   last_step_ = 1;
   protocol_ = Protocol::kEager;
@@ -169,7 +169,7 @@ bool SharedExecutor::take_up(const Offer& offer) {
     protocol_ = Protocol::kPipelined;
     if (private_memory_ == 0) blocks_.emplace(offer);
     slots_.begin(offer, *blocks_, memories_);
-    last_step_ = blocks_->count() - 1 + slots_.turns_of_block();
+    last_step_ = blocks_->count() - 1 + slots_.phases_of_block();
   }
   if (is_any_in_arena) ++last_step_;
   return true;
@@ -177,8 +177,8 @@ bool SharedExecutor::take_up(const Offer& offer) {
 
 bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
   RankMemory& memory = memory_of(rank);
-  SharedAnnouncement& said = announcement(rank);
-  const std::uint32_t bits = said.private_memory;
+  SharedAnnouncement& other = announcement(rank);
+  const std::uint32_t bits = other.private_memory;
   memory.has_private_input = (bits & kPrivateInput) != 0;
   memory.has_private_output = (bits & kPrivateOutput) != 0;
   memory.inputs.clear();
@@ -196,8 +196,8 @@ bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
       is_there = into.back() != nullptr;
     }
   };
-  if (offer.program->reads(rank) && !memory.has_private_input) take(memory.inputs, said.input_offsets(pieces), offer.input_bytes());
-  if (offer.program->writes(rank) && !memory.has_private_output) take(memory.outputs, said.output_offsets(pieces), offer.output_bytes());
+  if (offer.program->reads(rank) && !memory.has_private_input) take(memory.inputs, other.input_offsets(pieces), offer.input_bytes());
+  if (offer.program->writes(rank) && !memory.has_private_output) take(memory.outputs, other.output_offsets(pieces), offer.output_bytes());
   return is_there;
 }
 
@@ -215,12 +215,12 @@ bool SharedExecutor::work(Offer& offer, const Pause& pause) {
   return true;
 }
 
-// What was said in the turn before is still there.
+// What was said in the phase before is still there.
 void SharedExecutor::execute_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   for (int rank = 0; rank < ranks_; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
-    small_inputs_[index] = state(rank).announcements[(turn_ - 1) & 1].payload(bytes);
+    small_inputs_[index] = state(rank).announcements[(phase_ - 1) & 1].payload(bytes);
     if (rank != rank_) fetch_payload(small_inputs_[index], bytes);
     buffers_.ranks[index] = {&small_inputs_[index], rank == rank_ && offer.program->writes(rank) ? offer.buffers.outputs.data() : nullptr};
   }
@@ -251,15 +251,15 @@ bool SharedExecutor::execute_direct(Offer& offer, const Pause& pause) {
 }
 
 bool SharedExecutor::execute_slice(const Offer& offer, int rank, const Pause& pause) {
-  const auto taken = [this](int owner) -> auto& { return state(owner).taken[turn_ & 1]; };
+  const auto taken = [this](int owner) -> auto& { return state(owner).taken[phase_ & 1]; };
   const auto visit = [&](const Range& range) { coll::execute(*offer.program, buffers_, range.begin, range.end, scratch_); };
   return slices_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 
-// Of the turn in which it was announced, the first of the collective.
+// Of the phase in which it was announced, the first of the collective.
 bool SharedExecutor::claim_slice(int rank) {
   std::atomic<std::uint64_t>& slice = state(rank).open_slice;
-  std::uint64_t open = open_slice_of(turn_ - static_cast<std::uint32_t>(step_));
+  std::uint64_t open = open_slice_of(phase_ - static_cast<std::uint32_t>(step_));
   return slice.load(std::memory_order_relaxed) == open && slice.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
 }
 
@@ -283,9 +283,9 @@ void SharedExecutor::help(const Offer& offer, const Pause& pause) {
 
 void SharedExecutor::execute_slots(const Offer& offer) {
   const std::size_t blocks = blocks_->count();
-  if (slots_.turns_of_block() == 2 && step_ >= 2 && step_ <= blocks + 1) slots_.collect(step_ - 2, turn_);
-  if (step_ < blocks && (private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, step_, turn_);
-  if (step_ <= blocks) slots_.execute(step_ - 1, turn_);
+  if (slots_.phases_of_block() == 2 && step_ >= 2 && step_ <= blocks + 1) slots_.collect(step_ - 2, phase_);
+  if (step_ < blocks && (private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, step_, phase_);
+  if (step_ <= blocks) slots_.execute(step_ - 1, phase_);
 }
 
 }  // namespace coll

@@ -16,12 +16,12 @@
 
 namespace coll {
 
-// A rank of a group of processes on one host. A collective takes some turns. In each a rank works, says so, and waits for all others:
+// A rank of a group of processes on one host. A collective takes some phases. In each a rank works, says so, and waits for all others:
 //
 //     announce | work | work | ... | work
 //
-// What is written in a turn is read by others in the next one, so that a rank is never more than one turn ahead of another. Nobody waits
-// after the last turn if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
+// What is written in a phase is read by others in the next one, so that a rank is never more than one phase ahead of another. Nobody waits
+// after the last phase if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
 //
 // If ranks share a core, one that has it does the slices of those that wait for it, as far as they lie in arenas: so each rank has to come to the
 // core once a collective, and not twice. Whoever begins a slice claims it first; of large ones, whose units anybody takes, it answers for the end.
@@ -57,7 +57,7 @@ class SharedExecutor : public Executor {
     bool is_due() const { return Clock::now() >= *at; }
   };
   SharedRankState& state(int rank) const { return *states_[static_cast<std::size_t>(rank)]; }
-  SharedAnnouncement& announcement(int rank) const { return state(rank).announcements[turn_ & 1]; }
+  SharedAnnouncement& announcement(int rank) const { return state(rank).announcements[phase_ & 1]; }
   auto core_of() const {
     return [this](int rank) -> const std::atomic<int>& { return state(rank).core; };
   }
@@ -67,7 +67,7 @@ class SharedExecutor : public Executor {
   void begin(const Offer& offer);
   void announce(const Offer& offer);
   void publish();
-  void publish_for(int rank) { waiter_.publish_for(presence(rank), announcement(rank).turn, turn_); }
+  void publish_for(int rank) { waiter_.publish_for(presence(rank), announcement(rank).phase, phase_); }
   bool awaits(int rank) const { return rank != rank_ || is_helped_; }
   bool await_all(std::chrono::microseconds patience);
   bool await_one(int rank, Limit& limit);
@@ -76,7 +76,7 @@ class SharedExecutor : public Executor {
   bool take_up(const Offer& offer);
   bool take_up_memory(const Offer& offer, int rank);
   void take_up_own_memory(const Offer& offer);
-  // The last turns are not worth coming back for; collectives of no more than two, and without units, need no clock.
+  // The last phases are not worth coming back for; collectives of no more than two, and without units, need no clock.
   bool may_pause() const {
     if (is_helped_) return false;
     return protocol_ == Protocol::kDirect ? step_ == 1 && slices_->has_units() : step_ + 1 < last_step_;
@@ -96,15 +96,15 @@ class SharedExecutor : public Executor {
   const int rank_;
   const int ranks_;
   Waiter waiter_;
-  std::uint32_t turn_ = 1;  // that this rank works for, or waits for
+  std::uint32_t phase_ = 1;  // that this rank works for, or waits for
   bool is_under_way_ = false;
   bool is_small_ = false;
-  bool is_at_work_ = false;  // in the midst of a turn
+  bool is_at_work_ = false;  // in the midst of a phase
   bool is_helped_ = false;   // another rank has claimed this one's slice
   std::vector<int> helped_;  // of whose units this one tells that they are done
   Protocol protocol_ = Protocol::kEager;
   std::uint32_t private_memory_ = 0;  // of this rank's own memory
-  std::size_t step_ = 0;      // turns of this collective that are over
+  std::size_t step_ = 0;      // phases of this collective that are over
   std::size_t last_step_ = 0;
   std::optional<WorkSlices> slices_;
   std::optional<SlotBlocks> blocks_;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 static_assert(kBlockBytes <= kSlotBytes);
 
-// Where all ranks fill and collect blocks, and some share a cache, they do so up to this much of all together. SlotBlocks are worth their turns,
+// Where all ranks fill and collect blocks, and some share a cache, they do so up to this much of all together. Blocks are worth their phases,
 // and buffers that stay in the caches anyway need no small ones.
 constexpr std::size_t kBytesOfAllBlocks = std::size_t{512} << 10;
 constexpr std::size_t kLeastBlockBytes = std::size_t{64} << 10;

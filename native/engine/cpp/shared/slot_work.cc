@@ -68,14 +68,14 @@ bool is_in_place(const Buffers& buffers) {
 
 }  // namespace
 
-std::byte* SlotWork::input_slot(int rank, std::uint32_t turn) const { return memory_.slots(rank) + (turn & 1) * kSlotBytes; }
+std::byte* SlotWork::input_slot(int rank, std::uint32_t phase) const { return memory_.slots(rank) + (phase & 1) * kSlotBytes; }
 
-std::byte* SlotWork::result_slot(int rank, std::uint32_t turn) const {
+std::byte* SlotWork::result_slot(int rank, std::uint32_t phase) const {
   const bool fits_input = output_size(*program_) == input_size(*program_);
-  return input_slot(rank, turn) + (fits_input ? 0 : 2 * kSlotBytes);
+  return input_slot(rank, phase) + (fits_input ? 0 : 2 * kSlotBytes);
 }
 
-void SlotWork::fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t turn) {
+void SlotWork::fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t phase) {
   const Program& program = *offer.program;
   if (ranks_ == 1 || !program.reads(rank_)) return;
   const std::size_t size = input_size(program);
@@ -83,7 +83,7 @@ void SlotWork::fill(const Offer& offer, const SlotBlocks& blocks, std::size_t bl
   const auto copy_in = [&](const Range& range, std::size_t offset) {
     for_each_piece(offer.begins, range, [&](std::size_t piece, const Range& part) {
       const std::byte* const from = address_of(offer.buffers.inputs[piece], input_begin(offer, rank_, piece), part.begin, size);
-      std::byte* const into = input_slot(rank_, turn) + (offset + part.begin - range.begin) * size;
+      std::byte* const into = input_slot(rank_, phase) + (offset + part.begin - range.begin) * size;
       carry(into, from, (part.end - part.begin) * size, Write::kCached, is_far);
     });
   };
@@ -124,21 +124,21 @@ void SlotWork::begin(const Offer& offer, const SlotBlocks& blocks, std::vector<R
   buffers_.may_stream = !collects_;
 }
 
-void SlotWork::execute(std::size_t block, std::uint32_t turn) {
+void SlotWork::execute(std::size_t block, std::uint32_t phase) {
   if (program_->has_block_out()) {
     // Of an all-to-all one strip from each rank.
-    for (int index = rank_; index < blocks_->strips(); index += ranks_) execute_range(block, index, blocks_->strip(block, index), turn);
+    for (int index = rank_; index < blocks_->strips(); index += ranks_) execute_range(block, index, blocks_->strip(block, index), phase);
     return;
   }
-  if (!program_->moves()) return execute_range(block, 0, blocks_->slice(block, rank_), turn);
+  if (!program_->moves()) return execute_range(block, 0, blocks_->slice(block, rank_), phase);
   if (!program_->writes(rank_)) return;
-  for (int index = 0; index < blocks_->strips(); ++index) execute_range(block, index, blocks_->strip(block, index), turn);
+  for (int index = 0; index < blocks_->strips(); ++index) execute_range(block, index, blocks_->strip(block, index), phase);
 }
 
-void SlotWork::execute_range(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
+void SlotWork::execute_range(std::size_t block, int strip, const Range& range, std::uint32_t phase) {
   if (range.begin >= range.end) return;
-  point_to_slots(block, strip, range, turn - 1);
-  if (collects_) point_to_results(block, range, turn - 1);
+  point_to_slots(block, strip, range, phase - 1);
+  if (collects_) point_to_results(block, range, phase - 1);
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
     const bool is_written = program_->writes(rank) && (rank == rank_ || !is_alone());
@@ -147,33 +147,33 @@ void SlotWork::execute_range(std::size_t block, int strip, const Range& range, s
   coll::execute(*program_, buffers_, range.begin, range.end, scratch_);
 }
 
-void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn) {
+void SlotWork::point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t phase) {
   const std::size_t first = blocks_->strip(block, strip).begin;
   const std::size_t size = input_size(*program_);
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
     if (rank == rank_ || !memory.has_private_input) continue;
-    const std::byte* const slot = input_slot(rank, turn) + blocks_->offset(strip) * size;
+    const std::byte* const slot = input_slot(rank, phase) + blocks_->offset(strip) * size;
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
       memory.inputs[piece] = address_of(slot, first, input_begin(*offer_, rank, piece), size);
     });
   }
 }
 
-void SlotWork::point_to_results(std::size_t block, const Range& range, std::uint32_t turn) {
+void SlotWork::point_to_results(std::size_t block, const Range& range, std::uint32_t phase) {
   const std::size_t first = blocks_->strip(block, 0).begin;
   const std::size_t size = output_size(*program_);
   for (int rank = 0; rank < ranks_; ++rank) {
     RankMemory& memory = (*memories_)[static_cast<std::size_t>(rank)];
     if (rank == rank_ || !memory.has_private_output) continue;
-    std::byte* const slot = result_slot(rank, turn);
+    std::byte* const slot = result_slot(rank, phase);
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range&) {
       memory.outputs[piece] = address_of(slot, first, offer_->begins[piece], size);
     });
   }
 }
 
-void SlotWork::collect(std::size_t block, std::uint32_t turn) {
+void SlotWork::collect(std::size_t block, std::uint32_t phase) {
   const RankMemory& own = (*memories_)[static_cast<std::size_t>(rank_)];
   if (!own.has_private_output) return;
   const std::size_t size = output_size(*program_);
@@ -183,7 +183,7 @@ void SlotWork::collect(std::size_t block, std::uint32_t turn) {
   const auto copy_out = [&](const Range& range) {
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range& part) {
       std::byte* const into = address_of(own.outputs[piece], offer_->begins[piece], part.begin, size);
-      const std::byte* const from = result_slot(rank_, turn) + (part.begin - all.begin) * size;
+      const std::byte* const from = result_slot(rank_, phase) + (part.begin - all.begin) * size;
       carry(into, from, (part.end - part.begin) * size, collected_, is_far);
     });
   };

@@ -22,33 +22,33 @@ struct RankMemory {
   bool has_private_output = false;
 };
 
-// What a rank does with the blocks of a collective of which something is not in an arena. A block takes three turns:
+// What a rank does with the blocks of a collective of which something is not in an arena. A block takes three phases:
 //
 //     fill: input -> own slot    |    execute: everyone's slice -> its results, into everyone's slots    |    collect: own slot -> output
 //
-// so that a rank is at three blocks in a turn. What is written in a turn is read in the next one, and written over in the one after that.
+// so that a rank is at three blocks in a phase. What is written in a phase is read in the next one, and written over in the one after that.
 // Results take the place of the inputs that they are made of: lines then travel between cores with something in them both ways.
 class SlotWork {
  public:
   SlotWork(const SharedMemory& memory, int rank, Scratch& scratch) : memory_(memory), rank_(rank), ranks_(memory.size()), scratch_(scratch) {}
 
   // Before anybody else is known.
-  void fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t turn);
+  void fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t phase);
   // Takes up what all have announced; their own memory is theirs to describe.
   void begin(const Offer& offer, const SlotBlocks& blocks, std::vector<RankMemory>& ranks);
   // Turns that a block takes after the one in which it was filled.
-  std::size_t turns_of_block() const { return collects_ ? 2 : 1; }
-  void execute(std::size_t block, std::uint32_t turn);
-  void collect(std::size_t block, std::uint32_t turn);
+  std::size_t phases_of_block() const { return collects_ ? 2 : 1; }
+  void execute(std::size_t block, std::uint32_t phase);
+  void collect(std::size_t block, std::uint32_t phase);
 
  private:
   // Whether each rank writes its own outputs only.
   bool is_alone() const { return program_->moves() || program_->kind == Kind::kReduceScatter; }
-  void execute_range(std::size_t block, int strip, const Range& range, std::uint32_t turn);
-  void point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t turn);
-  void point_to_results(std::size_t block, const Range& range, std::uint32_t turn);
-  std::byte* input_slot(int rank, std::uint32_t turn) const;
-  std::byte* result_slot(int rank, std::uint32_t turn) const;
+  void execute_range(std::size_t block, int strip, const Range& range, std::uint32_t phase);
+  void point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t phase);
+  void point_to_results(std::size_t block, const Range& range, std::uint32_t phase);
+  std::byte* input_slot(int rank, std::uint32_t phase) const;
+  std::byte* result_slot(int rank, std::uint32_t phase) const;
 
   const SharedMemory& memory_;
   const int rank_;

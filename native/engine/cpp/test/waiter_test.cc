@@ -29,7 +29,7 @@ TEST(Presence, IsToldWhereRanksShareCores) {
   // It may be moved in between.
   bool are_alike = false;
   for (int tries = 0; tries < 20 && !are_alike; ++tries) {
-    sharing.tell_core();
+    sharing.publish_core();
     are_alike = core == sharing.shared_core();
   }
   EXPECT_TRUE(are_alike);
@@ -80,36 +80,36 @@ struct Attributes {
   std::uint64_t others[2];
 };
 
-std::uint64_t turn_nanos() {
+std::uint64_t time_slice_nanos() {
   Attributes own{};
   return syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) == 0 ? own.runtime : 0;
 }
 
 TEST(Turns, AreShortOnceThatIsAskedForInThatThreadAlone) {
-  if (turn_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
-  const std::uint64_t usual = turn_nanos();
+  if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
+  const std::uint64_t usual = time_slice_nanos();
   std::uint64_t own = 0;
   std::uint64_t of_child = 0;
   std::uint64_t again = 1;
   std::uint64_t afterwards = 0;
   std::thread([&] {
-    const std::uint64_t before = take_short_turns();
+    const std::uint64_t before = take_short_time_slices();
     EXPECT_EQ(before, usual);
-    own = turn_nanos();
-    std::thread([&] { of_child = turn_nanos(); }).join();
-    again = take_short_turns();
-    take_turns_of(before);
-    afterwards = turn_nanos();
+    own = time_slice_nanos();
+    std::thread([&] { of_child = time_slice_nanos(); }).join();
+    again = take_short_time_slices();
+    restore_time_slice(before);
+    afterwards = time_slice_nanos();
   }).join();
   EXPECT_EQ(own, 100'000u);
   EXPECT_EQ(again, 0u);
   EXPECT_EQ(afterwards, usual);
   EXPECT_GT(of_child, own);
-  EXPECT_EQ(turn_nanos(), usual);
+  EXPECT_EQ(time_slice_nanos(), usual);
 }
 
 TEST(Turns, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
-  if (turn_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
+  if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
   std::atomic<std::uint32_t> none{0};
   std::atomic<int> core{0};
   const std::atomic<std::int32_t> failure{0};
@@ -121,15 +121,15 @@ TEST(Turns, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
       while (!is_over) pause();
     });
   }
-  const std::uint64_t usual = turn_nanos();
+  const std::uint64_t usual = time_slice_nanos();
   std::thread([&] {
     auto waiter = std::make_unique<Waiter>(Presence{core, none}, kSharing, failure, Reach::kProcess);
     std::atomic<std::uint32_t> word{0};
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (turn_nanos() == usual && std::chrono::steady_clock::now() < end) waiter->await(word, 1, {core, none}, waiter->blocking(0));
-    EXPECT_LT(turn_nanos(), usual);
+    while (time_slice_nanos() == usual && std::chrono::steady_clock::now() < end) waiter->await(word, 1, {core, none}, waiter->blocking(0));
+    EXPECT_LT(time_slice_nanos(), usual);
     waiter.reset();
-    EXPECT_EQ(turn_nanos(), usual);
+    EXPECT_EQ(time_slice_nanos(), usual);
   }).join();
   is_over = true;
   for (std::thread& thread : busy) thread.join();

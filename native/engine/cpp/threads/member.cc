@@ -80,7 +80,7 @@ void Member::announce(const Offer& offer) {
   is_announced_ = true;
   if (!is_written_) write(own, offer);
   waiter_.publish(own.meeting, meeting_);
-  waiter_.tell_core();
+  waiter_.publish_core();
 }
 
 // Once only: after leaving and coming back, others may be reading what was said first.
@@ -91,9 +91,9 @@ void Member::write(Announcement& own, const Offer& offer) {
   own.offer_id = static_cast<std::uint32_t>(offer.id);
   own.fingerprint = offer.fingerprint;
   const std::byte* const input = offer.buffers.inputs.empty() ? nullptr : offer.buffers.inputs[0];
-  std::uint64_t& told_id = told_ids_[meeting_ & 1];
-  if (told_id != offer.id) {
-    told_id = offer.id;
+  std::uint64_t& announced_id = announced_ids_[meeting_ & 1];
+  if (announced_id != offer.id) {
+    announced_id = offer.id;
     own.offer = &offer;
     own.input = input;
     own.output = offer.buffers.outputs.empty() ? nullptr : offer.buffers.outputs[0];
@@ -137,9 +137,9 @@ void Member::fetch_inputs(std::size_t bytes) const {
 }
 
 // Everybody has read what this rank said two meetings ago, where it is going to say the next: likely as much as then.
-void Member::claim_next(std::size_t said_bytes) {
-  said_bytes_[meeting_ & 1] = said_bytes;
-  const std::size_t likely = said_bytes_[(meeting_ + 1) & 1];
+void Member::claim_next(std::size_t payload_bytes) {
+  payload_bytes_[meeting_ & 1] = payload_bytes;
+  const std::size_t likely = payload_bytes_[(meeting_ + 1) & 1];
   Announcement& next = state(rank_).announcements[(meeting_ + 1) & 1];
   claim(&next);
   const std::byte* const payload = next.payload(likely);
@@ -217,8 +217,8 @@ bool Member::await_each(const Patience& patience, WordOf word_of) {
   const auto await_for = [&](int rank, const Patience& one) {
     return rank == rank_ || waiter_.await(word_of(rank), meeting_, presence(rank), one);
   };
-  const auto look = [&](int rank) { return await_for(rank, waiter_.looking()); };
-  return waiter_.await_each(ranks_, core_of(), look, [&](int rank) { return await_for(rank, patience); });
+  const auto poll = [&](int rank) { return await_for(rank, waiter_.polling()); };
+  return waiter_.await_each(ranks_, core_of(), poll, [&](int rank) { return await_for(rank, patience); });
 }
 
 // Takes the announcement back, unless the meeting has begun.
@@ -240,9 +240,8 @@ bool Member::start() {
   started.store(meeting_, std::memory_order_seq_cst);
   if (board_.leaving.load(std::memory_order_seq_cst) == 0 && others_have_announced()) return true;
   started.store(meeting_ - 1, std::memory_order_seq_cst);
-  // The system may have taken the core from whoever is about to leave.
-  constexpr int kLooks = 1000;
-  for (int look = 0; board_.leaving.load(std::memory_order_seq_cst) != 0; ++look) look < kLooks ? pause() : yield();
+  constexpr int kSpins = 1000;
+  spin_until(kSpins, [this] { return board_.leaving.load(std::memory_order_seq_cst) == 0; });
   return false;
 }
 
@@ -294,11 +293,11 @@ void Member::verify_small(Offer& offer) {
   std::vector<Offer> copies(static_cast<std::size_t>(ranks_), offer);
   std::vector<const Offer*> offers;
   for (int rank = 0; rank < ranks_; ++rank) {
-    const Announcement& said = announcement(rank);
+    const Announcement& other = announcement(rank);
     Buffers& buffers = copies[static_cast<std::size_t>(rank)].buffers;
     buffers = {};
-    if (said.input != nullptr) buffers.inputs = {said.input};
-    if (said.output != nullptr) buffers.outputs = {said.output};
+    if (other.input != nullptr) buffers.inputs = {other.input};
+    if (other.output != nullptr) buffers.outputs = {other.output};
     offers.push_back(&copies[static_cast<std::size_t>(rank)]);
   }
   verify(offer, offers);

@@ -78,7 +78,7 @@ class Member {
   void write(Announcement& own, const Offer& offer);
   Status execute_small(Offer& offer, Wait wait);
   void fetch_inputs(std::size_t bytes) const;
-  void claim_next(std::size_t said_bytes);
+  void claim_next(std::size_t payload_bytes);
   Status execute_batches(Offer& offer, Wait wait);
   Status execute_batch(Offer& offer, const WorkSlices& slices, Wait wait);
   void execute_slices(Offer& offer, const WorkSlices& slices);
@@ -110,9 +110,9 @@ class Member {
   bool is_written_ = false;
   bool is_announced_ = false;
   // Of the inputs that came along with the latest announcements, by whose place they are in.
-  std::size_t said_bytes_[2] = {};
+  std::size_t payload_bytes_[2] = {};
   // The offers that these places tell of.
-  std::uint64_t told_ids_[2] = {};
+  std::uint64_t announced_ids_[2] = {};
   Clash clash_;
   GroupBuffers buffers_;
   std::vector<const std::byte*> small_inputs_;

@@ -48,8 +48,8 @@ void ThreadPool::run(const Task& task) {
   if (parked_.load() != 0) unpark(latest_);
   work(0);
   open_.store(0);
-  // The system may have taken the core from a helper that is just leaving.
-  for (int spin = 0; inside_.load() != 0; ++spin) spin < kSpins ? pause() : yield();
+  // Helpers that are just leaving.
+  spin_until(kSpins, [this] { return inside_.load() == 0; });
 }
 
 void ThreadPool::help(int worker) {

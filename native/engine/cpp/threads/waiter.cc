@@ -9,11 +9,11 @@ constexpr Patience kOwnCore{300, 60, 0};
 constexpr Patience kSharedCore{1, 300, 0};
 // Some ten microseconds: small turns are over in fewer, and of long ones they are nothing.
 constexpr Patience kElsewhere{200, 1, 0};
-constexpr int kBriefTurns = 12;
+constexpr int kBriefRounds = 12;
 
 // Who yields to a program that only computes is back after milliseconds. Another rank at work elsewhere is here sooner, even where
 // it was asleep.
-constexpr int kTurnsWithoutYield = 20;
+constexpr int kRoundsWithoutYield = 20;
 
 // Another rank on the same core waits as well, or is soon done. From here on somebody else computes there: who goes on yielding is put behind
 // him again and again, who sleeps is woken ahead of him.
@@ -25,21 +25,21 @@ Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int3
     : own_(own), has_own_core_(local.has_own_core()), assigned_core_(local), failure_(failure), reach_(reach) {}
 
 Waiter::~Waiter() {
-  if (usual_turn_ != 0 && std::this_thread::get_id() == maker_) take_turns_of(usual_turn_);
+  if (usual_time_slice_ != 0 && std::this_thread::get_id() == maker_) restore_time_slice(usual_time_slice_);
 }
 
 Patience Waiter::blocking(int sleep_millis) const {
   const Patience& patience = has_own_core_ ? kOwnCore : kSharedCore;
-  return {patience.looks, patience.turns, sleep_millis};
+  return {patience.spins, patience.rounds, sleep_millis};
 }
 
-Patience Waiter::brief() const { return {blocking(0).looks, kBriefTurns, 0}; }
+Patience Waiter::brief() const { return {blocking(0).spins, kBriefRounds, 0}; }
 
-Patience Waiter::patient() const { return {blocking(0).looks, kBriefTurns, 2}; }
+Patience Waiter::patient() const { return {blocking(0).spins, kBriefRounds, 2}; }
 
-Patience Waiter::looking() const { return kElsewhere; }
+Patience Waiter::polling() const { return kElsewhere; }
 
-void Waiter::tell_core() {
+void Waiter::publish_core() {
   assigned_core_.go_back();
   const int core = current_core() + 1;
   // Others look at it before they wait: a line that nobody writes stays with all of them.
@@ -53,14 +53,14 @@ void Waiter::publish_for(const Presence& owner, std::atomic<std::uint32_t>& word
 
 bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience) {
   const auto is_there = [value](std::uint32_t seen) { return seen == value || seen == value + 2; };
-  for (int turn = 0; turn < patience.turns; ++turn) {
-    for (int look = 0; look < patience.looks; ++look) {
-      if (look > 0) pause();
+  for (int round = 0; round < patience.rounds; ++round) {
+    for (int spin = 0; spin < patience.spins; ++spin) {
+      if (spin > 0) pause();
       if (is_there(word.load(std::memory_order_acquire))) return true;
     }
     if (has_failed()) return is_there(word.load(std::memory_order_acquire));
-    const bool is_elsewhere = make_way(other);
-    if (is_elsewhere && turn < kTurnsWithoutYield) continue;
+    const bool is_elsewhere = avoid_core_of(other);
+    if (is_elsewhere && round < kRoundsWithoutYield) continue;
     if (!yields_briefly()) break;
   }
   std::uint32_t seen = word.load(std::memory_order_acquire);
@@ -77,13 +77,13 @@ bool Waiter::yields_briefly() {
   const auto before = Clock::now();
   yield();
   if (Clock::now() - before < kLongYield) return true;
-  const std::uint64_t usual = take_short_turns();
-  if (usual != 0 && std::this_thread::get_id() == maker_) usual_turn_ = usual;
+  const std::uint64_t usual = take_short_time_slices();
+  if (usual != 0 && std::this_thread::get_id() == maker_) usual_time_slice_ = usual;
   return false;
 }
 
 // Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
-bool Waiter::make_way(const Presence& other) {
+bool Waiter::avoid_core_of(const Presence& other) {
   if (!has_own_core_) return false;
   const int core = current_core() + 1;
   own_.core.store(core, std::memory_order_relaxed);

@@ -30,7 +30,7 @@ namespace coll {
 namespace {
 
 // The least that Linux grants.
-constexpr std::uint64_t kShortTurnNanos = 100'000;
+constexpr std::uint64_t kShortTimeSliceNanos = 100'000;
 
 // SCHED_FLAG_RESET_ON_FORK: threads and processes that this one starts take turns as usual.
 constexpr std::uint64_t kNotInherited = 1;
@@ -99,16 +99,16 @@ int go_to_core(int part, int parts) {
   return core;
 }
 
-std::uint64_t take_short_turns() {
+std::uint64_t take_short_time_slices() {
   Scheduling own{};
-  if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER || own.runtime <= kShortTurnNanos) return 0;
+  if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0 || own.policy != SCHED_OTHER || own.runtime <= kShortTimeSliceNanos) return 0;
   const std::uint64_t usual = own.runtime;
-  own.runtime = kShortTurnNanos;
+  own.runtime = kShortTimeSliceNanos;
   own.flags |= kNotInherited;
   return syscall(SYS_sched_setattr, 0, &own, 0) == 0 ? usual : 0;
 }
 
-void take_turns_of(std::uint64_t nanos) {
+void restore_time_slice(std::uint64_t nanos) {
   Scheduling own{};
   if (syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) != 0) return;
   own.runtime = nanos;
@@ -138,9 +138,9 @@ void leave_core(int) {}
 
 int go_to_core(int, int) { return -1; }
 
-std::uint64_t take_short_turns() { return 0; }
+std::uint64_t take_short_time_slices() { return 0; }
 
-void take_turns_of(std::uint64_t) {}
+void restore_time_slice(std::uint64_t) {}
 
 #if defined(_WIN32)
 

@@ -6,14 +6,14 @@
 
 namespace coll {
 
-// How long a thread looks for something before it lets others run, how often it does both, and how long it sleeps then.
+// How often a thread polls before it yields, how often it does both, and how long it sleeps then.
 struct Patience {
-  int looks = 0;
-  int turns = 0;
+  int spins = 0;
+  int rounds = 0;
   int sleep_millis = 0;  // 0: it does not sleep, but gives up
 };
 
-// Tells the processor that this is a loop which waits.
+// Hints to the processor that this is a spin loop.
 void pause();
 
 // Takes a cache line away from other cores, ahead of writing it.
@@ -40,6 +40,12 @@ inline void fetch(const void* line) {
 // Lets another thread have the core.
 void yield();
 
+// Spins until `is_done`; after `spins` times it yields in between, as the system may have taken the core from the thread that it waits for.
+template <class IsDone>
+void spin_until(int spins, IsDone is_done) {
+  for (int spin = 0; !is_done(); ++spin) spin < spins ? pause() : yield();
+}
+
 // The core that this thread runs on; -1 where that is not known.
 int current_core();
 
@@ -49,16 +55,16 @@ constexpr std::chrono::milliseconds kLeastStay{1};
 // Goes to another core than this one, where the system allows it; may stay.
 void leave_core(int core);
 
-// Goes to that one of the cores that this thread may use in which `part` of so many equal `parts` of them begins, and returns it; -1 where the
-// system does not tell.
+// Divides the cores that this thread may use into `parts` equal parts, moves the thread to the first core of part number `part`, and returns that
+// core; -1 if the system does not report cores.
 int go_to_core(int part, int parts);
 
-// Has the system give this thread its time in shorter turns from now on, and therefore sooner when it wakes, where the system has such a thing
-// and the thread is one like any other. Returns how long they were, for `take_turns_of`; 0 where nothing has changed.
-std::uint64_t take_short_turns();
+// Asks the system for shorter time slices for this thread, which it then gets sooner after it wakes. Needs Linux 6.12 and a thread of normal
+// priority. Returns the previous length, for `restore_time_slice`; 0 if nothing has changed.
+std::uint64_t take_short_time_slices();
 
-// Undoes that.
-void take_turns_of(std::uint64_t nanos);
+// Restores the length that take_short_time_slices() returned.
+void restore_time_slice(std::uint64_t nanos);
 
 // Who may sleep on a word: threads of this process, or of others that share its memory.
 enum class Reach { kProcess, kHost };
