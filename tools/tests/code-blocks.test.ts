@@ -1,16 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
 import ts from 'typescript';
-import { describe, expect, it } from 'vitest';
-import { exampleBlocks, pageBlocks } from './code-blocks.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type CodeBlock, exampleBlocks, pageBlocks } from './code-blocks.ts';
+import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 // Where the names of packages lead to compiled sources.
 const compiled = path.join(root, 'out-tsc/compiled/tools/tests/blocks');
 const pages = ['docs/concepts/members.md'];
-const blocks = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
+const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
 
 /** The file of a block, of which the type check sees the TypeScript, and Node the JavaScript. */
 function written(code: string, index: number, ending: 'mts' | 'mjs'): string {
@@ -21,7 +23,17 @@ function written(code: string, index: number, ending: 'mts' | 'mjs'): string {
   return file;
 }
 
+const running = blocks.filter(({ lacks }) => lacks === undefined);
+const outcomes = new Map<string, Outcome>();
+
 describe('the programs in the documentation', () => {
+  beforeAll(() => {
+    // The tests that a program declares run after it.
+    const declaresTests = ({ code }: CodeBlock) => code.includes("from 'node:test'");
+    for (const programs of [running.filter((block) => !declaresTests(block)), running.filter(declaresTests)])
+      for (const [place, outcome] of outcomesOf(programs)) outcomes.set(place, outcome);
+  });
+
   it('are there', () => {
     expect(blocks.length).toBeGreaterThan(5);
   });
@@ -45,11 +57,29 @@ describe('the programs in the documentation', () => {
     expect(found).toEqual([]);
   });
 
-  it.each(blocks.map(({ place }, index) => [place, index] as const))('run, and print what they say: %s', (_, index) => {
-    const { code, prints } = blocks[index] as (typeof blocks)[number];
-    const file = written(code, index, 'mjs');
-    const { stdout, stderr, status } = spawnSync(process.execPath, [file], { encoding: 'utf8', timeout: 60_000 });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    if (prints) expect(stdout.trimEnd().split('\n')).toEqual(prints);
-  });
+  it.each(running.map(({ place }, index) => [place, index] as const))(
+    'run, and print what they say: %s',
+    (_, index) => {
+      const { place, prints } = running[index] as CodeBlock;
+      const { printed, complaints } = outcomes.get(place) ?? { printed: '', complaints: 'did not end' };
+      expect(complaints).toBe('');
+      if (prints) expect(printed.trimEnd().split('\n')).toEqual(prints);
+    },
+  );
 });
+
+/** What the programs print. Each process runs many of them, since loading the packages takes longer than most programs. */
+function outcomesOf(programs: readonly CodeBlock[]): ReadonlyMap<string, Outcome> {
+  const files = programs.map(({ code }, index) => written(code, index, 'mjs'));
+  const runner = fileURLToPath(new URL('./run-programs.ts', import.meta.url));
+  const run = spawnSync(process.execPath, [runner, ...files], { encoding: 'utf8', timeout: 120_000 });
+  const lines = run.stdout.split('\n').filter((line) => line.startsWith('{"printed"'));
+  const outcomes = lines.map((line): Outcome => JSON.parse(line));
+  return new Map(
+    programs.map(({ place }, index) => {
+      const outcome = outcomes[index] ?? { printed: '', complaints: 'did not end' };
+      const complaints = run.status === 0 ? outcome.complaints : `${outcome.complaints}\n${run.stderr}`;
+      return [place, { ...outcome, complaints }];
+    }),
+  );
+}

@@ -8,7 +8,14 @@ export interface CodeBlock {
   readonly code: string;
   /** What it prints, by the comments behind its `console.log` calls. Undefined if it has none of them. */
   readonly prints: readonly string[] | undefined;
+  /** What it needs that a test does not have, so that it is only compiled. */
+  readonly lacks: string | undefined;
 }
+
+/** What programs need that a test does not have, by the beginning of their place. */
+const lacking: Readonly<Record<string, string>> = {
+  'native/nccl/src/': 'a GPU',
+};
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -38,8 +45,12 @@ function blocksOf(file: string, textOf: (block: string) => string): readonly Cod
   return [...text.matchAll(/^[ *]*```ts\n(.*?)^[ *]*```$/gms)].map((match) => {
     const code = textOf(match[1] as string);
     const line = text.slice(0, match.index).split('\n').length;
-    return { place: `${file}:${line}`, code, prints: printedBy(code) };
+    return { place: `${file}:${line}`, code, prints: printedBy(code), lacks: lackedBy(file) };
   });
+}
+
+function lackedBy(file: string): string | undefined {
+  return Object.entries(lacking).find(([place]) => file.startsWith(place))?.[1];
 }
 
 function printedBy(code: string): readonly string[] | undefined {
