@@ -12,9 +12,11 @@ export interface CodeBlock {
   readonly lacks: string | undefined;
 }
 
-/** What programs need that a test does not have, by the beginning of their place. */
+/** What programs with this text need that a test does not have. */
 const lacking: Readonly<Record<string, string>> = {
-  'native/nccl/src/': 'a GPU',
+  "'@coll/nccl'": 'a GPU',
+  'new EtcdStore(': 'an etcd server',
+  'RedisStore.connect(': 'a Redis server',
 };
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -45,12 +47,12 @@ function blocksOf(file: string, textOf: (block: string) => string): readonly Cod
   return [...text.matchAll(/^[ *]*```ts\n(.*?)^[ *]*```$/gms)].map((match) => {
     const code = textOf(match[1] as string);
     const line = text.slice(0, match.index).split('\n').length;
-    return { place: `${file}:${line}`, code, prints: printedBy(code), lacks: lackedBy(file) };
+    return { place: `${file}:${line}`, code, prints: printedBy(code), lacks: lackedBy(code) };
   });
 }
 
-function lackedBy(file: string): string | undefined {
-  return Object.entries(lacking).find(([place]) => file.startsWith(place))?.[1];
+function lackedBy(code: string): string | undefined {
+  return Object.entries(lacking).find(([text]) => code.includes(text))?.[1];
 }
 
 function printedBy(code: string): readonly string[] | undefined {

@@ -4,14 +4,33 @@ import { logDeprecated } from '../support/logger.js';
 import { quote } from '../support/quote.js';
 import { requireTimeout } from './run-options.js';
 
-/** Which implementation runs collectives across workers. `AUTO` leaves the choice to the runtime. */
+/**
+ * Which implementation runs collectives across workers. `AUTO` leaves the choice to the runtime.
+ *
+ * @example
+ * ```ts
+ * import { CommunicationImplementation, CommunicationOptions } from '@coll/core';
+ *
+ * const options = new CommunicationOptions({ implementation: CommunicationImplementation.RING });
+ * console.log(options.implementation); // RING
+ * ```
+ */
 export const CommunicationImplementation = { AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' } as const;
 
 /** `'AUTO'`, `'RING'` or `'NCCL'`. */
 export type CommunicationImplementation =
   (typeof CommunicationImplementation)[keyof typeof CommunicationImplementation];
 
-/** The former name of the same object. */
+/**
+ * The former name of the same object.
+ *
+ * @example
+ * ```ts
+ * import { CollectiveCommunication } from '@coll/core';
+ *
+ * console.log(CollectiveCommunication.AUTO); // AUTO
+ * ```
+ */
 export const CollectiveCommunication = CommunicationImplementation;
 
 /** An implementation by its name, in any letter case. */
@@ -48,8 +67,17 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
 });
 
 /**
- * How collectives communicate. Every field has a default: `new CommunicationOptions()` leaves packs to the ops, has no time limit and
- * leaves the choice of implementation to the runtime.
+ * How collectives communicate. Every field has a default: `new CommunicationOptions()` leaves packs
+ * to the ops, has no time limit and leaves the choice of implementation to the runtime.
+ *
+ * @example
+ * ```ts
+ * import { CommunicationOptions } from '@coll/core';
+ *
+ * const options = new CommunicationOptions({ timeoutSeconds: 60 });
+ * const merged = options.merge({ bytesPerPack: 4 * 1024 * 1024 });
+ * console.log(merged.timeoutSeconds, merged.bytesPerPack, merged.implementation); // 60 4194304 AUTO
+ * ```
  */
 export class CommunicationOptions {
   /**
@@ -110,6 +138,16 @@ export class CommunicationOptions {
 /**
  * Communication options whose implementation is `AUTO`. The first use logs a warning.
  * @deprecated The old name of `CommunicationOptions`.
+ *
+ * @example
+ * ```ts
+ * import { CollectiveHints, setLogSink } from '@coll/core';
+ *
+ * setLogSink(() => {}); // without the warning that the name is deprecated
+ * const hints = new CollectiveHints({ timeoutSeconds: 60 });
+ * console.log(hints.timeoutSeconds, hints.implementation); // 60 AUTO
+ * setLogSink();
+ * ```
  */
 export class CollectiveHints extends CommunicationOptions {
   /** @throws as `CommunicationOptions`; ValueError for `implementation` and `checkCalls`, which hints do not have */

@@ -5,7 +5,22 @@ const members = { SUM: 'SUM', MEAN: 'MEAN', MIN: 'MIN', MAX: 'MAX', PRODUCT: 'PR
 
 export type ReduceOp = (typeof members)[keyof typeof members];
 
-/** How values are combined. Strategies and replica contexts also accept the names in any letter case. */
+/**
+ * How values are combined. Strategies and replica contexts also accept the names in any letter
+ * case.
+ *
+ * @example
+ * ```ts
+ * import { openMembers, ReduceOp } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * const [largest] = await Promise.all(
+ *   members.map((member) => member.allReduce(ReduceOp.MAX, new Int32Array([member.rank]))),
+ * );
+ * console.log(largest); // Int32Array(1) [ 1 ]
+ * ```
+ */
 export const ReduceOp: typeof members & {
   /**
    * The reduce op for a variable's aggregation.

@@ -14,6 +14,16 @@ const mostPacks = 2 ** 16;
  * packs of floor(T / numPacks) elements; the last takes the remainder. With fewer elements than
  * packs, the first packs are empty. Unpacked tensors are views of the packs if these lie in one
  * buffer, as those of a collective on all packs do.
+ *
+ * @example
+ * ```ts
+ * import { ConcatAndSplitPacker, tensor, toNumbers } from '@coll/core';
+ *
+ * const packer = new ConcatAndSplitPacker(2);
+ * const packs = packer.pack([[tensor([1, 2, 3]), tensor([4, 5])]]);
+ * console.log(packs[0]?.map(toNumbers)); // [ [ 1, 2 ], [ 3, 4, 5 ] ]
+ * console.log(packer.unpack(packs)[0]?.map(toNumbers)); // [ [ 1, 2, 3 ], [ 4, 5 ] ]
+ * ```
  */
 export class ConcatAndSplitPacker implements Packer {
   readonly numPacks: number;

@@ -8,6 +8,15 @@ import type { Tensor } from '../values/tensor.js';
  * bytes, so one that reaches the limit exactly keeps growing, and only the last can end below it.
  * No tensor is split. 0 means one pack.
  * @throws ValueError unless the arguments are a list of tensors and a whole number of bytes from 0
+ *
+ * @example
+ * ```ts
+ * import { groupBySize, zeros } from '@coll/core';
+ *
+ * const gradients = [zeros('float32', [4]), zeros('float32', [4]), zeros('float32', [2])];
+ * const packs = groupBySize(gradients, 16);
+ * console.log(packs.map((pack) => pack.length)); // [ 2, 1 ]
+ * ```
  */
 export function groupBySize<T extends Tensor>(tensors: readonly T[], bytesPerPack: number): T[][] {
   requireTensors(tensors, 'tensors');

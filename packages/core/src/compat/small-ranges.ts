@@ -13,6 +13,15 @@ export interface Ranges {
 /**
  * Runs of consecutive numbers in an increasing list. As in TensorFlow, a run grows while its last
  * minus its first number is at most `rangeSizeLimit`, so it can reach `rangeSizeLimit + 2` members.
+ *
+ * @example
+ * ```ts
+ * import { extractRanges } from '@coll/core';
+ *
+ * const { ranges, singles } = extractRanges([1, 2, 3, 7, 9, 10]);
+ * console.log(ranges); // [ [ 1, 3 ], [ 9, 10 ] ]
+ * console.log(singles); // [ 7 ]
+ * ```
  */
 export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): Ranges {
   requireList(indices, 'indices');

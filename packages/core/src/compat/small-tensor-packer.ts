@@ -10,6 +10,16 @@ import { type Ranges, smallRanges } from './small-ranges.js';
  * Joins neighbours of at most `maxBytes` bytes, counted as float32, into packs of about `maxGroup`.
  * These come first; all other tensors follow in order, unchanged. The first device's list
  * determines which tensors are small.
+ *
+ * @example
+ * ```ts
+ * import { AggregateSmallTensorPacker, tensor, toNumbers, zeros } from '@coll/core';
+ *
+ * const packer = new AggregateSmallTensorPacker(16); // at most 16 bytes are small
+ * const packs = packer.pack([[tensor([1, 2]), tensor([3]), zeros('float32', [100])]]);
+ * console.log(packs[0]?.map(({ shape }) => shape)); // [ [ 2 ], [ 1 ], [ 100 ] ]
+ * console.log(packer.unpack(packs)[0]?.slice(0, 2).map(toNumbers)); // [ [ 1, 2 ], [ 3 ] ]
+ * ```
  */
 export class AggregateSmallTensorPacker implements Packer {
   readonly maxBytes: number;

@@ -44,6 +44,14 @@ export function registerEngine(engine: Engine): void {
  * takes the fastest that works here; a name takes that engine or throws.
  * @throws ValueError for an unknown name; CollError that says why the engine cannot be used, and
  * what to do
+ *
+ * @example
+ * ```ts
+ * import { resolveEngine } from '@coll/core';
+ *
+ * const { engine, candidates } = resolveEngine('js');
+ * console.log(engine.name, candidates); // js [ { name: 'js' } ]
+ * ```
  */
 export function resolveEngine(request: EngineRequest = 'auto', extra: readonly Engine[] = []): EngineResolution {
   requireEngineRequest(request);

@@ -20,6 +20,17 @@ import { copyElements, reshape, type Tensor } from '../values/tensor.js';
  * available as ops. Supports all-reduce, reduce, broadcast and all-gather, and blocks no thread.
  * Results of the ops that do not fit are a `CollError`. Closing it leaves the ops open.
  * @throws ValueError for an empty list of devices, and anything but ops and a list of devices
+ *
+ * @example
+ * ```ts
+ * import { communicatorOf, tensor } from '@coll/core';
+ * import { ReductionToOneDevice } from '@coll/reduction-to-one';
+ *
+ * const communicator = communicatorOf(new ReductionToOneDevice(), ['cpu:0', 'cpu:1']);
+ * const buffers = [tensor(new Float32Array([1, 2])), tensor(new Float32Array([3, 4]))];
+ * await communicator.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[1]?.data); // Float32Array(2) [ 4, 6 ]
+ * ```
  */
 export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]): Communicator {
   if (!(ops instanceof CrossDeviceOps))

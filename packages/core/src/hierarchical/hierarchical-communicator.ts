@@ -42,6 +42,20 @@ const hierarchicalOptions = knownOptions<HierarchicalOptions>('hierarchical', { 
  * it closes the parts.
  *
  * @throws ValueError if the parts do not fit together
+ *
+ * @example
+ * ```ts
+ * import { hierarchical, jsEngine, tensor } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * // Two workers with two ranks each.
+ * const within = [1, 2].map(() => jsEngine.communicator(2, directAlgorithm()));
+ * const communicator = hierarchical(within, jsEngine.communicator(2, ringAlgorithm()));
+ * const buffers = [1, 2, 3, 4].map((value) => tensor(new Float32Array([value])));
+ * await communicator.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[3]?.data); // Float32Array(1) [ 10 ]
+ * ```
  */
 export function hierarchical(
   within: readonly Communicator[],

@@ -46,7 +46,19 @@ export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
   };
 }
 
-/** The sum of a non-empty list, from left to right. */
+/**
+ * The sum of a non-empty list, from left to right.
+ * @throws as `combine`: ValueError for an empty list, InvalidArgumentError for different shapes,
+ * InternalError for different dtypes
+ *
+ * @example
+ * ```ts
+ * import { addN, tensor, toNumbers } from '@coll/core';
+ *
+ * const sum = addN([tensor([1, 2]), tensor([3, 4]), tensor([5, 6])]);
+ * console.log(toNumbers(sum)); // [ 9, 12 ]
+ * ```
+ */
 export function addN(tensors: readonly Tensor[]): Tensor {
   return combine('sum', tensors);
 }

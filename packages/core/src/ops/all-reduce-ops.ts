@@ -73,6 +73,27 @@ const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
 /**
  * Cross-device ops based on an all-reduce algorithm. They validate, pack, pass flat buffers to a
  * communicator and unpack the results. A subclass chooses the algorithm and the fallback.
+ *
+ * @example
+ * ```ts
+ * import { AllReduceOps, PerReplica, tensor } from '@coll/core';
+ * import { ReductionToOneDevice } from '@coll/reduction-to-one';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * class MyOps extends AllReduceOps {
+ *   readonly name = 'my-ops';
+ *
+ *   constructor() {
+ *     super({ algorithm: ringAlgorithm(), fallback: new ReductionToOneDevice() });
+ *   }
+ * }
+ *
+ * await using ops = new MyOps();
+ * const devices = ['cpu:0', 'cpu:1'];
+ * const value = new PerReplica(devices.map((device) => tensor([1], { device })));
+ * const sum = await ops.reduce('SUM', value, devices);
+ * console.log('values' in sum && sum.values.map(({ data }) => data[0])); // [ 2, 2 ]
+ * ```
  */
 export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;

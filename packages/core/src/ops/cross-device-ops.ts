@@ -56,8 +56,23 @@ import {
 const brand = Symbol.for('@coll/core.cross-device-ops');
 
 /**
- * Reduces, broadcasts and gathers values over devices. Users call the public methods, which check their arguments before any
- * byte moves and take the shortcuts; plug-ins extend the class and implement the protected ones. Inputs are never changed.
+ * Reduces, broadcasts and gathers values over devices. Users call the public methods, which check
+ * their arguments before any byte moves and take the shortcuts; plug-ins extend the class and
+ * implement the protected ones. Inputs are never changed.
+ *
+ * @example
+ * ```ts
+ * import { type CrossDeviceOps, PerReplica, tensor } from '@coll/core';
+ * import { ReductionToOneDevice } from '@coll/reduction-to-one';
+ *
+ * await using ops: CrossDeviceOps = new ReductionToOneDevice();
+ * const devices = ['cpu:0', 'cpu:1'];
+ * const value = new PerReplica(devices.map((device, index) => tensor([index + 1], { device })));
+ * const mean = await ops.reduce('MEAN', value, devices);
+ * const joined = await ops.gather(value, 'cpu:0', 0);
+ * console.log('values' in mean && mean.values.map(({ data }) => data[0])); // [ 1.5, 1.5 ]
+ * console.log('data' in joined && joined.data); // Float64Array(2) [ 1, 2 ]
+ * ```
  */
 export abstract class CrossDeviceOps implements AsyncDisposable {
   // The parent class tests the brand, which other copies of the library share; subclasses use instanceof.

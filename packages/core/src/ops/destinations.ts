@@ -11,7 +11,24 @@ import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } fro
  */
 export type Destinations = string | readonly string[] | Tensor | TensorCarrier | IndexedSlices | DistributedValues;
 
-/** @throws ValueError for anything else, or if there is no device; AssertionError for a device listed twice. */
+/**
+ * Checks that a value names at least one device: a device, a list of distinct devices, or a value
+ * or variable on devices.
+ * @throws ValueError for anything else, or if there is no device; AssertionError for a device
+ * listed twice
+ *
+ * @example
+ * ```ts
+ * import { CollError, validateDestinations } from '@coll/core';
+ *
+ * validateDestinations(['cpu:0', 'cpu:1']);
+ * try {
+ *   validateDestinations([]);
+ * } catch (error) {
+ *   console.log(error instanceof CollError && error.code); // ERR_COLL_DESTINATION
+ * }
+ * ```
+ */
 export function validateDestinations(destinations: unknown): asserts destinations is Destinations {
   const devices = rawDevices(destinations);
   if (devices === undefined) {
@@ -30,7 +47,18 @@ export function validateDestinations(destinations: unknown): asserts destination
   if (Array.isArray(destinations)) requireDistinct(canonical);
 }
 
-/** The devices of the destinations. Distributed values list them as they are; all others by full name. */
+/**
+ * The devices of the destinations. Distributed values list them as they are; all others by full
+ * name.
+ *
+ * @example
+ * ```ts
+ * import { getDevicesFrom, tensor } from '@coll/core';
+ *
+ * const [device] = getDevicesFrom(tensor([1], { device: 'cpu:1' }));
+ * console.log(device); // /job:localhost/replica:0/task:0/device:CPU:1
+ * ```
+ */
 export function getDevicesFrom(destinations: Destinations): readonly string[] {
   const devices = rawDevices(destinations) ?? [];
   return destinations instanceof DistributedValues ? devices : devices.map((device) => canonicalize(device));

@@ -68,7 +68,26 @@ export interface Plugin<Options = never> {
   create(options: Options | undefined, world?: World): CrossDeviceOps | Promise<CrossDeviceOps>;
 }
 
-/** Type-checks a plug-in; `apiVersion` and `priority` may be omitted. */
+/**
+ * Type-checks a plug-in; `apiVersion` and `priority` may be omitted.
+ *
+ * @example
+ * ```ts
+ * import { createRegistry, definePlugin } from '@coll/core';
+ * import { ReductionToOneDevice } from '@coll/reduction-to-one';
+ *
+ * export const mine = definePlugin({
+ *   name: 'mine',
+ *   module: import.meta.url,
+ *   capabilities: { devices: ['CPU'] },
+ *   create: () => new ReductionToOneDevice(),
+ * });
+ *
+ * const registry = createRegistry();
+ * registry.register(mine);
+ * console.log(registry.has('mine')); // true
+ * ```
+ */
 export function definePlugin<Options = undefined>(
   plugin: Omit<Plugin<Options>, 'apiVersion' | 'priority'> & {
     readonly apiVersion?: number;

@@ -46,7 +46,24 @@ const situationFields = knownOptions<Situation>('situation', {
   isolated: true,
 });
 
-/** Plug-ins by name. */
+/**
+ * Plug-ins by name.
+ *
+ * @example
+ * ```ts
+ * import { createRegistry } from '@coll/core';
+ * import { direct } from '@coll/direct';
+ * import { ring } from '@coll/ring';
+ *
+ * const registry = createRegistry();
+ * registry.register(direct);
+ * registry.register(ring);
+ * const { chosen } = await registry.explain('auto', { devices: ['cpu:0', 'cpu:1'] });
+ * console.log(chosen); // direct
+ * await using ops = await registry.create('ring', { numPacks: 2 });
+ * console.log(ops.name); // ring
+ * ```
+ */
 export class Registry {
   readonly #plugins = new Map<string, Plugin<never>>();
 
@@ -143,14 +160,36 @@ export class Registry {
   }
 }
 
-/** A separate registry, for tests and for programs that do not use the shared one. */
+/**
+ * A separate registry, for tests and for programs that do not use the shared one.
+ *
+ * @example
+ * ```ts
+ * import { createRegistry } from '@coll/core';
+ * import { ring } from '@coll/ring';
+ *
+ * const registry = createRegistry();
+ * registry.register(ring);
+ * console.log(registry.list().map(({ name }) => name)); // [ 'ring' ]
+ * ```
+ */
 export function createRegistry(): Registry {
   return new Registry();
 }
 
 const key = Symbol.for('@coll/core.registry.v1');
 
-/** The registry of this realm, shared by separately installed copies of the library. */
+/**
+ * The registry of this realm, shared by separately installed copies of the library.
+ *
+ * @example
+ * ```ts
+ * import '@coll/ring'; // registers itself
+ * import { registry } from '@coll/core';
+ *
+ * console.log(registry.has('ring')); // false
+ * ```
+ */
 export const registry: Registry = sharedRegistry();
 
 function sharedRegistry(): Registry {

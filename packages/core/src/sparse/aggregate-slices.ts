@@ -15,6 +15,16 @@ import { asValue, type Value } from './sparse.js';
  * values are skipped if others are sparse; a single value is returned unchanged.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what
  * `densify` throws for mixed values
+ *
+ * @example
+ * ```ts
+ * import { addN, aggregateTensorsOrIndexedSlices, IndexedSlices } from '@coll/core';
+ *
+ * const first = new IndexedSlices(new Float32Array([1, 2]), new Int32Array([0, 3]), [5]);
+ * const second = new IndexedSlices(new Float32Array([3]), new Int32Array([3]), [5]);
+ * const sum = aggregateTensorsOrIndexedSlices([first, second], addN);
+ * console.log(sum && 'indices' in sum && sum.indices.data); // Int32Array(3) [ 0, 3, 3 ]
+ * ```
  */
 export function aggregateTensorsOrIndexedSlices(
   values: readonly (Value | undefined)[],

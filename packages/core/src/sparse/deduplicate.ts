@@ -10,6 +10,15 @@ import { IndexedSlices, requireSlices } from './indexed-slices.js';
  * their order, in new memory. Half types accumulate in float32 and are rounded once. Indices
  * outside `denseShape` are kept.
  * @throws WrongTypeError unless it is sparse
+ *
+ * @example
+ * ```ts
+ * import { deduplicate, IndexedSlices } from '@coll/core';
+ *
+ * const slices = new IndexedSlices(new Float32Array([1, 2, 3]), new Int32Array([7, 4, 7]));
+ * const { values, indices } = deduplicate(slices);
+ * console.log(values.data, indices.data); // Float32Array(2) [ 2, 4 ] Int32Array(2) [ 4, 7 ]
+ * ```
  */
 export function deduplicate(slices: IndexedSlices): IndexedSlices {
   requireSlices(slices);

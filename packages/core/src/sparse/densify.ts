@@ -9,6 +9,14 @@ import { type IndexedSlices, requireSlices } from './indexed-slices.js';
  * order, zeros elsewhere. Half types accumulate in float32 and are rounded once.
  * @throws ValueError without a dense shape or for one of too many elements, and for an index that
  * is negative or outside of it; WrongTypeError unless it is sparse
+ *
+ * @example
+ * ```ts
+ * import { densify, IndexedSlices } from '@coll/core';
+ *
+ * const slices = new IndexedSlices(new Float32Array([1, 2, 3]), new Int32Array([2, 0, 2]), [4]);
+ * console.log(densify(slices).data); // Float32Array(4) [ 2, 0, 4, 0 ]
+ * ```
  */
 export function densify(slices: IndexedSlices): Tensor {
   requireSlices(slices);

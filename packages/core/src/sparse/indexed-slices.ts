@@ -16,6 +16,16 @@ const brand = Symbol.for('@coll/core.indexed-slices');
  *
  * Indices are not checked against `denseShape` here, because that takes as long as adding;
  * `densify` checks them.
+ *
+ * @example
+ * ```ts
+ * import { densify, IndexedSlices, tensor } from '@coll/core';
+ *
+ * // Rows 2 and 0 of a tensor of shape [3, 2].
+ * const rows = tensor(new Float32Array([1, 2, 3, 4]), { shape: [2, 2] });
+ * const gradient = new IndexedSlices(rows, new Int32Array([2, 0]), [3, 2]);
+ * console.log(densify(gradient).data.join(' ')); // 3 4 0 0 1 2
+ * ```
  */
 export class IndexedSlices {
   /** `[k, …]`: the rows. */

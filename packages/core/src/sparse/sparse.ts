@@ -16,7 +16,17 @@ export function asValue(value: unknown): Value {
   return value instanceof IndexedSlices ? value : asTensor(value);
 }
 
-/** Whether a value is sparse: indexed slices, or distributed values whose components all are. */
+/**
+ * Whether a value is sparse: indexed slices, or distributed values whose components all are.
+ *
+ * @example
+ * ```ts
+ * import { IndexedSlices, isIndexedSlices, tensor } from '@coll/core';
+ *
+ * const slices = new IndexedSlices(new Float32Array([1]), new Int32Array([0]));
+ * console.log(isIndexedSlices(slices), isIndexedSlices(tensor([1]))); // true false
+ * ```
+ */
 export function isIndexedSlices(value: unknown): boolean {
   // A fast path: most values are tensors, and testing the brand takes longer.
   if (typeof value === 'object' && value !== null && 'data' in value) return false;
@@ -25,7 +35,18 @@ export function isIndexedSlices(value: unknown): boolean {
   return value instanceof IndexedSlices;
 }
 
-/** True division by `n`; of sparse values, their `values`. The mean of integers is a float. */
+/**
+ * True division by `n`; of sparse values, their `values`. The mean of integers is a float.
+ * @throws ValueError for bool, and unless `n` is a number
+ *
+ * @example
+ * ```ts
+ * import { divideByN, tensor } from '@coll/core';
+ *
+ * const half = divideByN(tensor(new Int32Array([1, 2])), 2);
+ * console.log(half.dtype, 'data' in half && half.data); // float64 Float64Array(2) [ 0.5, 1 ]
+ * ```
+ */
 export function divideByN(value: Value, n: number): Value {
   if (!(value instanceof IndexedSlices)) return divide(asTensor(value), n);
   return new IndexedSlices(divide(value.values, n), value.indices, value.denseShape);
@@ -53,7 +74,19 @@ export interface SplitValues<T> {
   readonly sparseIndices: readonly number[];
 }
 
-/** Sorts values into dense and sparse ones, with their original indices. */
+/**
+ * Sorts values into dense and sparse ones, with their original indices.
+ * @throws ValueError unless `values` is a list
+ *
+ * @example
+ * ```ts
+ * import { IndexedSlices, splitBySparsity, tensor } from '@coll/core';
+ *
+ * const slices = new IndexedSlices(new Float32Array([1]), new Int32Array([0]));
+ * const { denseIndices, sparseIndices } = splitBySparsity([tensor([1]), slices, tensor([2])]);
+ * console.log(denseIndices, sparseIndices); // [ 0, 2 ] [ 1 ]
+ * ```
+ */
 export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
   requireList(values, 'values');
   const split = { dense: [] as T[], denseIndices: [] as number[], sparse: [] as T[], sparseIndices: [] as number[] };
@@ -73,6 +106,17 @@ export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
  * The inverse of splitting: puts values back at their indices.
  * @throws AssertionError if an index occurs twice or is out of range; ValueError for anything but
  * pairs of lists
+ *
+ * @example
+ * ```ts
+ * import { stitchValues } from '@coll/core';
+ *
+ * const whole = stitchValues([
+ *   [['a', 'c'], [0, 2]],
+ *   [['b'], [1]],
+ * ]);
+ * console.log(whole); // [ 'a', 'b', 'c' ]
+ * ```
  */
 export function stitchValues<T>(parts: readonly (readonly [values: readonly T[], indices: readonly number[]])[]): T[] {
   requireList(parts, 'parts');

@@ -25,7 +25,22 @@ function environment(name: string): string | undefined {
 let sink: LogSink = consoleSink;
 const timesLogged = new Map<string, number>();
 
-/** Redirects log lines; without an argument, back to standard error of the console. */
+/**
+ * Redirects log lines; without an argument, back to standard error of the console.
+ * @param next called with the level and the text of each line. Default: the console
+ * @throws ValueError unless it is a function
+ *
+ * @example
+ * ```ts
+ * import { CollectiveHints, type LogLevel, setLogSink } from '@coll/core';
+ *
+ * const levels: LogLevel[] = [];
+ * setLogSink((level, message) => levels.push(level));
+ * new CollectiveHints(); // logs that the name is deprecated
+ * setLogSink();
+ * console.log(levels); // [ 'warn' ]
+ * ```
+ */
 export function setLogSink(next: LogSink = consoleSink): void {
   requireFunction(next, 'a log sink');
   sink = next;

@@ -27,7 +27,18 @@ const deviceFields = knownOptions<DeviceFields>('DeviceSpec', {
   index: true,
 });
 
-/** The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each optional. */
+/**
+ * The parts of a device name `/job:J/replica:R/task:T/device:TYPE:INDEX`, each optional.
+ *
+ * @example
+ * ```ts
+ * import { DeviceSpec } from '@coll/core';
+ *
+ * const worker = new DeviceSpec({ job: 'worker', task: 2 });
+ * const gpu = worker.overlaid(DeviceSpec.fromString('gpu:1'));
+ * console.log(String(gpu), gpu.fields.index); // /job:worker/task:2/device:GPU:1 1
+ * ```
+ */
 export class DeviceSpec {
   readonly fields: DeviceFields;
 
@@ -75,12 +86,30 @@ export class DeviceSpec {
  * The full name of a device. Missing parts come from `fallback`, then from replica 0, task 0, CPU:0
  * of `localhost`.
  * @throws ValueError
+ *
+ * @example
+ * ```ts
+ * import { canonicalize } from '@coll/core';
+ *
+ * console.log(canonicalize('cpu:1')); // /job:localhost/replica:0/task:0/device:CPU:1
+ * console.log(canonicalize('gpu:0', '/task:2')); // /job:localhost/replica:0/task:2/device:GPU:0
+ * ```
  */
 export function canonicalize(device: string, fallback = ''): string {
   return canonicalSpec(device, fallback).toString();
 }
 
-/** The full name without job and task, for comparing devices of different tasks. */
+/**
+ * The full name without job and task, for comparing devices of different tasks.
+ * @throws as `canonicalize`
+ *
+ * @example
+ * ```ts
+ * import { canonicalizeWithoutJobAndTask } from '@coll/core';
+ *
+ * console.log(canonicalizeWithoutJobAndTask('/job:worker/task:2/gpu:1')); // /replica:0/device:GPU:1
+ * ```
+ */
 export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): string {
   const { type, index } = canonicalSpec(device, fallback).fields;
   return new DeviceSpec({
@@ -90,7 +119,17 @@ export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): st
   }).toString();
 }
 
-/** The CPU of the task that a device belongs to. @throws ValueError for an invalid name or index */
+/**
+ * The CPU of the task that a device belongs to.
+ * @throws ValueError for an invalid name or index
+ *
+ * @example
+ * ```ts
+ * import { hostForDevice } from '@coll/core';
+ *
+ * console.log(hostForDevice('/job:worker/task:2/gpu:1')); // /job:worker/task:2/device:CPU:0
+ * ```
+ */
 export function hostForDevice(device: string, deviceIndex = 0): string {
   if (!(Number.isInteger(deviceIndex) && deviceIndex >= 0))
     throw new ValueError('ERR_COLL_DEVICE', `deviceIndex must be a whole number from 0, got ${quote(deviceIndex)}`);
@@ -106,6 +145,14 @@ export function hostForDevice(device: string, deviceIndex = 0): string {
 /**
  * `numGpus` names from `/device:GPU:0` on, or the CPU if the count is 0.
  * @throws ValueError unless the count is a whole number from 0 to 65,536
+ *
+ * @example
+ * ```ts
+ * import { localDevicesFromNumGpus } from '@coll/core';
+ *
+ * console.log(localDevicesFromNumGpus(2)); // [ '/device:GPU:0', '/device:GPU:1' ]
+ * console.log(localDevicesFromNumGpus(0)); // [ '/device:CPU:0' ]
+ * ```
  */
 export function localDevicesFromNumGpus(numGpus: number): string[] {
   if (!(Number.isInteger(numGpus) && numGpus >= 0 && numGpus <= 2 ** 16))

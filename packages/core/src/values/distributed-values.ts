@@ -10,7 +10,20 @@ export const distributedValuesSymbol: unique symbol = Symbol.for('@coll/core.dis
 /** Key of the property by which components of a distributed variable refer to that variable. */
 export const containerSymbol: unique symbol = Symbol.for('@coll/core.container') as never;
 
-/** One component per local replica, in replica order. */
+/**
+ * One component per local replica, in replica order.
+ *
+ * @example
+ * ```ts
+ * import { DistributedValues, PerReplica, tensor } from '@coll/core';
+ *
+ * const losses: DistributedValues = new PerReplica([
+ *   tensor([1], { device: 'cpu:0' }),
+ *   tensor([2], { device: 'cpu:1' }),
+ * ]);
+ * console.log(losses instanceof DistributedValues, losses.devices); // true [ 'cpu:0', 'cpu:1' ]
+ * ```
+ */
 export abstract class DistributedValues<T = unknown> {
   readonly values: readonly T[];
 
@@ -91,7 +104,18 @@ export abstract class DistributedValues<T = unknown> {
   }
 }
 
-/** Values that differ across replicas. */
+/**
+ * Values that differ across replicas.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ *
+ * const devices = ['cpu:0', 'cpu:1'];
+ * const value = new PerReplica(devices.map((device, index) => tensor([index], { device })));
+ * console.log(value.values.map(({ data }) => data[0])); // [ 0, 1 ]
+ * ```
+ */
 export class PerReplica<T = unknown> extends DistributedValues<T> {
   readonly kind = 'PerReplica';
 
@@ -116,6 +140,14 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
 /**
  * Values that are equal on every replica. Used as a tensor, it is the current replica's component,
  * or the one that stands for all.
+ *
+ * @example
+ * ```ts
+ * import { Mirrored, tensor } from '@coll/core';
+ *
+ * const value = new Mirrored([tensor([1], { device: 'cpu:0' }), tensor([1], { device: 'cpu:1' })]);
+ * console.log(value.get().device, value.getOnDeviceOrPrimary('cpu:1').device); // cpu:0 cpu:1
+ * ```
  */
 export class Mirrored<T = unknown> extends DistributedValues<T> {
   readonly kind = 'Mirrored';

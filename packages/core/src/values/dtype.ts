@@ -1,7 +1,18 @@
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
-/** Element types. `float16` and `bfloat16` live in a `Uint16Array`, `bool` in a `Uint8Array` of zeros and ones. */
+/**
+ * Element types. `float16` and `bfloat16` live in a `Uint16Array`, `bool` in a `Uint8Array` of
+ * zeros and ones.
+ *
+ * @example
+ * ```ts
+ * import { dtypes, zeros } from '@coll/core';
+ *
+ * const bytes = dtypes.map((dtype) => zeros(dtype, [1]).data.byteLength);
+ * console.log(bytes.join(' ')); // 2 2 4 8 1 2 4 8 1 2 4 8 1
+ * ```
+ */
 export const dtypes = [
   'float16',
   'bfloat16',

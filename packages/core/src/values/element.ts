@@ -24,6 +24,14 @@ export function decodeNumber(data: TypedArray, index: number, dtype: DType): num
 /**
  * All elements as numbers, for display, checks and small results, not for hot paths.
  * @throws ValueError unless it is a tensor
+ *
+ * @example
+ * ```ts
+ * import { tensor, toNumbers } from '@coll/core';
+ *
+ * console.log(toNumbers(tensor(new BigInt64Array([1n, 2n])))); // [ 1, 2 ]
+ * console.log(toNumbers(tensor([0.5, 1], { dtype: 'bfloat16' }))); // [ 0.5, 1 ]
+ * ```
  */
 export function toNumbers(tensor: { readonly data: TypedArray; readonly dtype: DType }): number[] {
   const { data, dtype } = Object(tensor) as Partial<typeof tensor>;

@@ -7,22 +7,58 @@
 const scratch = new Float32Array(1);
 const scratchBits = new Uint32Array(scratch.buffer);
 
-/** The float16 bits nearest to a number. */
+/**
+ * The float16 bits nearest to a number.
+ *
+ * @example
+ * ```ts
+ * import { toFloat16 } from '@coll/core';
+ *
+ * console.log(toFloat16(1.5).toString(16)); // 3e00
+ * ```
+ */
 export function toFloat16(value: number): number {
   return float16Of(float32BitsToOdd(value));
 }
 
-/** The number of these float16 bits. */
+/**
+ * The number of these float16 bits.
+ *
+ * @example
+ * ```ts
+ * import { fromFloat16 } from '@coll/core';
+ *
+ * console.log(fromFloat16(0x3e00)); // 1.5
+ * ```
+ */
 export function fromFloat16(bits: number): number {
   return float16Values()[bits & 0xffff] as number;
 }
 
-/** The bfloat16 bits nearest to a number. */
+/**
+ * The bfloat16 bits nearest to a number.
+ *
+ * @example
+ * ```ts
+ * import { toBfloat16 } from '@coll/core';
+ *
+ * console.log(toBfloat16(1.5).toString(16)); // 3fc0
+ * ```
+ */
 export function toBfloat16(value: number): number {
   return bfloat16Of(float32BitsToOdd(value));
 }
 
-/** The number of these bfloat16 bits. */
+/**
+ * The number of these bfloat16 bits.
+ *
+ * @example
+ * ```ts
+ * import { fromBfloat16 } from '@coll/core';
+ *
+ * console.log(fromBfloat16(0x3fc0)); // 1.5
+ * ```
+ */
 export function fromBfloat16(bits: number): number {
   scratchBits[0] = (bits & 0xffff) << 16;
   return scratch[0] as number;

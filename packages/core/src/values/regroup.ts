@@ -29,6 +29,15 @@ const regroupOptions = knownOptions<RegroupOptions>('regroup', {
  * variable become the variable again.
  * @throws AssertionError if the structures differ in form, or if components belong to different
  * variables.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, regroup } from '@coll/core';
+ *
+ * const loss = regroup([0.5, 0.25]);
+ * console.log(loss instanceof PerReplica && loss.values); // [ 0.5, 0.25 ]
+ * console.log(regroup([{ step: 3 }, { step: 3 }])); // { step: 3 }
+ * ```
  */
 export function regroup(values: readonly Structure<unknown>[], options: RegroupOptions = {}): Structure<unknown> {
   const {
@@ -54,6 +63,14 @@ export function regroup(values: readonly Structure<unknown>[], options: RegroupO
  * The part of a structure that `replica` receives: its component of distributed values; variables
  * and everything else as they are.
  * @throws OutOfRangeError for distributed values without a component of that replica
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, selectReplica } from '@coll/core';
+ *
+ * const batch = { images: new PerReplica(['first half', 'second half']), epoch: 3 };
+ * console.log(selectReplica(1, batch)); // { images: 'second half', epoch: 3 }
+ * ```
  */
 export function selectReplica(replica: number, structure: Structure<unknown>): Structure<unknown> {
   return mapStructure(structure, (leaf) =>
@@ -64,6 +81,13 @@ export function selectReplica(replica: number, structure: Structure<unknown>): S
 /**
  * `selectReplica` for values that are equal everywhere.
  * @throws WrongTypeError for distributed values that are not mirrored
+ *
+ * @example
+ * ```ts
+ * import { Mirrored, selectReplicaMirrored } from '@coll/core';
+ *
+ * console.log(selectReplicaMirrored(1, [new Mirrored(['here', 'there']), 3])); // [ 'there', 3 ]
+ * ```
  */
 export function selectReplicaMirrored(replica: number, structure: Structure<unknown>): Structure<unknown> {
   mapStructure(structure, (leaf) => {

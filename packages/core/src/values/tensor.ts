@@ -66,7 +66,24 @@ export interface TensorOptions<D extends DType = DType> {
 
 const tensorOptions = knownOptions<TensorOptions>('tensor', { dtype: true, shape: true, device: true });
 
-/** Objects with a method of this name are converted by calling it; it returns a tensor or a typed array. */
+/**
+ * Objects with a method of this name are converted by calling it; it returns a tensor or a typed
+ * array.
+ *
+ * @example
+ * ```ts
+ * import { asTensor, tensor, tensorSymbol } from '@coll/core';
+ *
+ * class Matrix {
+ *   readonly numbers = new Float32Array([1, 2, 3, 4]);
+ *
+ *   [tensorSymbol]() {
+ *     return tensor(this.numbers, { shape: [2, 2] });
+ *   }
+ * }
+ * console.log(asTensor(new Matrix()).shape); // [ 2, 2 ]
+ * ```
+ */
 export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
 
 /** An object that stands for a tensor, such as one of another library. */
@@ -97,6 +114,16 @@ const mostElements = 2 ** 31 - 1;
  * unless a dtype is given.
  * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a
  * detached buffer.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ *
+ * const matrix = tensor(new Float32Array([1, 2, 3, 4]), { shape: [2, 2], device: 'cpu:0' });
+ * console.log(matrix.dtype, matrix.shape); // float32 [ 2, 2 ]
+ * const halves = tensor([0.5, 1], { dtype: 'float16' });
+ * console.log(halves.data); // Uint16Array(2) [ 14336, 15360 ]
+ * ```
  */
 export function tensor<V extends ArrayBufferView | number | readonly number[], D extends DType = DTypeOf<V>>(
   data: V,
@@ -114,7 +141,18 @@ export function tensor(data: ArrayBufferView | number | readonly number[], optio
   return made;
 }
 
-/** Zeros in new memory. @throws ValueError for an invalid dtype or shape */
+/**
+ * Zeros in new memory.
+ * @throws ValueError for an invalid dtype or shape
+ *
+ * @example
+ * ```ts
+ * import { zeros } from '@coll/core';
+ *
+ * const { data, shape, device } = zeros('float32', [1, 2], 'cpu:0');
+ * console.log(data, shape, device); // Float32Array(2) [ 0, 0 ] [ 1, 2 ] cpu:0
+ * ```
+ */
 export function zeros<D extends DType>(dtype: D, shape: readonly number[], device = ''): Tensor<D> {
   requireDType(dtype);
   requireShape(shape);
@@ -122,7 +160,16 @@ export function zeros<D extends DType>(dtype: D, shape: readonly number[], devic
   return { data: allocate(dtype, elementCount(shape)), dtype, shape, device };
 }
 
-/** Whether a value has the fields of a tensor. `validateTensor` checks that they are consistent. */
+/**
+ * Whether a value has the fields of a tensor. `validateTensor` checks that they are consistent.
+ *
+ * @example
+ * ```ts
+ * import { isTensor, tensor } from '@coll/core';
+ *
+ * console.log(isTensor(tensor([1, 2])), isTensor(new Float32Array(2))); // true false
+ * ```
+ */
 export function isTensor(value: unknown): value is Tensor {
   return (
     typeof value === 'object' &&
@@ -141,7 +188,18 @@ export function isTensorLike(value: unknown): value is TensorLike {
   return ArrayBuffer.isView(value) || tensorSymbol in value || isTensor(value);
 }
 
-/** The tensor that a value is or carries. @throws ValueError for anything else, naming `what`. */
+/**
+ * The tensor that a value is or carries.
+ * @throws ValueError for anything else, naming `what`.
+ *
+ * @example
+ * ```ts
+ * import { asTensor } from '@coll/core';
+ *
+ * const { dtype, shape } = asTensor(new Float32Array(3));
+ * console.log(dtype, shape); // float32 [ 3 ]
+ * ```
+ */
 export function asTensor<V>(value: V, what?: string): Tensor<DTypeOf<V>>;
 export function asTensor(value: unknown, what = 'value'): Tensor {
   if (typeof value === 'object' && value !== null && tensorSymbol in value) {

@@ -8,7 +8,22 @@ import { WasmCommunicator } from './wasm-communicator.js';
 import { wasmKernels } from './wasm-kernels.js';
 import { webAssembly } from './web-assembly.js';
 
-/** WebAssembly SIMD on shared memory: near native speed, on every platform with shared memory. */
+/**
+ * WebAssembly SIMD on shared memory: near native speed, on every platform with shared memory.
+ *
+ * @example
+ * ```ts
+ * import { tensor, wasmEngine } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * if (wasmEngine.probe().available) {
+ *   const communicator = wasmEngine.communicator(2, directAlgorithm());
+ *   const buffers = [tensor(new Float32Array([1, 2])), tensor(new Float32Array([3, 4]))];
+ *   communicator.runSync({ kind: 'all-reduce', op: 'max' }, buffers, buffers);
+ *   console.log(buffers[0]?.data); // Float32Array(2) [ 3, 4 ]
+ * }
+ * ```
+ */
 export const wasmEngine: Engine = {
   name: 'wasm',
   probe() {
