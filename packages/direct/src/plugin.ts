@@ -7,7 +7,19 @@ declare module '@coll/core' {
   }
 }
 
-/** Everyone straight from everyone: the fewest rounds, and bits that do not depend on packing. */
+/**
+ * Everyone straight from everyone: the fewest rounds, and bits that do not depend on packing.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { direct } from '@coll/direct';
+ *
+ * registry.register(direct);
+ * await using ops = await registry.create('direct');
+ * console.log(ops.name); // direct
+ * ```
+ */
 export const direct: Plugin<DirectOptions> = definePlugin({
   name: 'direct',
   module: import.meta.url,

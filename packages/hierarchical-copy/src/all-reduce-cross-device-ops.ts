@@ -34,8 +34,23 @@ const knownFields = knownOptions<AllReduceCrossDeviceOpsOptions>('AllReduceCross
 });
 
 /**
- * Cross-device ops that go by the name of their algorithm, as programs for TensorFlow write them. The first use logs a warning.
+ * Cross-device ops by the name of their algorithm, as in programs for TensorFlow. The first use logs
+ * a warning.
  * @deprecated Use `HierarchicalCopyAllReduce`, or `NcclAllReduce` of `@coll/nccl`.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, setLogSink, tensor } from '@coll/core';
+ * import { AllReduceCrossDeviceOps } from '@coll/hierarchical-copy';
+ *
+ * setLogSink(() => {}); // without the warning that the name is deprecated
+ * await using ops = new AllReduceCrossDeviceOps({ allReduceAlg: 'hierarchical_copy' });
+ * setLogSink();
+ * const devices = ['cpu:0', 'cpu:1'];
+ * const value = new PerReplica(devices.map((device, index) => tensor([index], { device })));
+ * const mean = await ops.reduce('MEAN', value, devices);
+ * console.log('values' in mean && mean.values.map(({ data }) => data[0])); // [ 0.5, 0.5 ]
+ * ```
  */
 export class AllReduceCrossDeviceOps extends CrossDeviceOps {
   readonly name: string;
@@ -119,7 +134,16 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
   }
 }
 
-/** The same class under the name it had first. */
+/**
+ * The same class under the name it had first.
+ *
+ * @example
+ * ```ts
+ * import { AllReduceCrossDeviceOps, AllReduceCrossTowerOps } from '@coll/hierarchical-copy';
+ *
+ * console.log(AllReduceCrossTowerOps === AllReduceCrossDeviceOps); // true
+ * ```
+ */
 export const AllReduceCrossTowerOps = AllReduceCrossDeviceOps;
 
 /** The call without what belongs to the ops that resolved it. */

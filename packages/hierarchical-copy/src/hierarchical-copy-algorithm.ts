@@ -29,15 +29,28 @@ export function halvesOf(root: number, ranks: number): Halves {
 }
 
 /**
- * Each half is summed on its main device, in the order of ranks; the root adds both sums; the other main copies the total, and all
- * others copy it from the main of their half. That is TensorFlow's hierarchical copy. Its variants are the roots: packs that are played by
- * variant after variant use all links in turn.
+ * Each half is summed on its main device, in the order of ranks. The root, one of the two main
+ * devices, adds both sums; the other main copies the total, and all others copy it from the main of
+ * their half. This is TensorFlow's hierarchical copy. Each variant has another root, so packs that
+ * take the variants in turn use all links.
  *
  *     0 --+      +-- 3                    0 <-+      +-> 3
  *         +-> 1 <=> 4        and back         +-- 1 <=> 4        for 6 devices and root 1
  *     2 --+      +-- 5                    2 <-+      +-> 5
  *
  * Ranks of a gather, a scatter or an all-to-all send their blocks straight to each other.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { hierarchicalCopyAlgorithm } from '@coll/hierarchical-copy';
+ *
+ * const members = openMembers({ size: 4, algorithm: hierarchicalCopyAlgorithm() });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[3]); // Int32Array(2) [ 6, 4 ]
+ * ```
  */
 export function hierarchicalCopyAlgorithm(): Algorithm {
   return algorithm;

@@ -7,7 +7,19 @@ declare module '@coll/core' {
   }
 }
 
-/** Two halves, each summed on one of its devices, with another root for each pack. */
+/**
+ * Two halves, each summed on one of its devices, with another root for each pack.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { hierarchicalCopy } from '@coll/hierarchical-copy';
+ *
+ * registry.register(hierarchicalCopy);
+ * await using ops = await registry.create('hierarchical-copy');
+ * console.log(ops.name); // hierarchical-copy
+ * ```
+ */
 export const hierarchicalCopy: Plugin<HierarchicalCopyOptions> = definePlugin({
   name: 'hierarchical-copy',
   module: import.meta.url,

@@ -18,6 +18,19 @@ type Buffers = readonly Segments[];
 /**
  * Stands for the algorithm that suits each collective's size, for `connectGroup` and the methods of
  * a group opened with it. A communicator that does not choose executes `direct`.
+ *
+ * @example
+ * ```ts
+ * import { autoAlgorithm } from '@coll/multi-worker';
+ * import { openProcessGroup } from '@coll/processes';
+ * import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * // Under `coll run`, only the algorithm is needed.
+ * const jobKey = TcpStoreServer.newKey();
+ * const place = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
+ * await using group = await openProcessGroup({ ...place, algorithm: autoAlgorithm() });
+ * console.log(await group.allReduce('sum', new Float32Array([1, 2]))); // Float32Array(2) [ 1, 2 ]
+ * ```
  */
 export function autoAlgorithm(): Algorithm {
   return auto;
@@ -30,13 +43,45 @@ routeAlgorithm(auto, (group) => new AutoCommunicator(group));
  * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm per kind
  * and size of collective, by the speed of the group's links. All members measure the links for a
  * few milliseconds at the first collective; later collectives wait for that.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { autoAlgorithm, connectGroup } from '@coll/multi-worker';
+ * import { openProcessGroup } from '@coll/processes';
+ * import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * const jobKey = TcpStoreServer.newKey();
+ * const store = new MemoryStore();
+ * await using group = await openProcessGroup({ store, rank: 0, size: 1, jobKey });
+ * const communicator = connectGroup(group, autoAlgorithm());
+ * const buffers = [tensor(new Float32Array([1, 2]))];
+ * await communicator.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[0]?.data); // Float32Array(2) [ 1, 2 ]
+ * ```
  */
 export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communicator {
   requireGivenGroup(group);
   return communicatorFor(group, algorithm);
 }
 
-/** The algorithms chosen for a group's collectives so far, and their times. */
+/**
+ * The algorithms chosen for a group's collectives so far, and their times.
+ *
+ * @example
+ * ```ts
+ * import { autoAlgorithm, choicesOf } from '@coll/multi-worker';
+ * import { openProcessGroup } from '@coll/processes';
+ * import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * const jobKey = TcpStoreServer.newKey();
+ * const place = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
+ * await using group = await openProcessGroup({ ...place, algorithm: autoAlgorithm() });
+ * await group.allReduce('sum', new Float32Array([1, 2]));
+ * const [choice] = choicesOf(group);
+ * console.log(choice?.kind, choice?.chosen); // all-reduce direct
+ * ```
+ */
 export function choicesOf(group: ProcessGroup): readonly AlgorithmChoice[] {
   requireGivenGroup(group);
   return tuningOf(group).explained;

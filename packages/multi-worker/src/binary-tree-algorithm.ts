@@ -15,6 +15,18 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type
  * The children of place `p` are `2p + 1` and `2p + 2`. Places count from the root of the
  * collective, or from rank 0. The tree is the same for all elements, so bits do not depend on
  * where chunks begin. Ranks of an all-to-all send their blocks directly to each other.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { binaryTreeAlgorithm } from '@coll/multi-worker';
+ *
+ * const members = openMembers({ size: 3, algorithm: binaryTreeAlgorithm() });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[2]); // Int32Array(2) [ 3, 3 ]
+ * ```
  */
 export function binaryTreeAlgorithm(): Algorithm {
   return algorithm;

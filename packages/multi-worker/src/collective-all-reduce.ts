@@ -58,6 +58,19 @@ export interface CollectiveExplanation extends Explanation {
  * all workers; on CPUs, a ring. RING: a ring. AUTO: on GPUs, NCCL if every worker has it; otherwise
  * `direct` within a worker and, across workers, the algorithm that suits the size by measured
  * links.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { CollectiveAllReduce } from '@coll/multi-worker';
+ *
+ * // With several processes: new CollectiveAllReduce(devices, undefined, { group })
+ * const devices = ['cpu:0', 'cpu:1'];
+ * await using ops = new CollectiveAllReduce(devices);
+ * const value = new PerReplica(devices.map((device, index) => tensor([index], { device })));
+ * const mean = await ops.reduce('MEAN', value, devices);
+ * console.log('values' in mean && mean.values.map(({ data }) => data[0])); // [ 0.5, 0.5 ]
+ * ```
  */
 export class CollectiveAllReduce extends WorkerAllReduce {
   readonly name = 'collective';

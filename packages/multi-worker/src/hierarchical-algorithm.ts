@@ -37,6 +37,22 @@ const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>(
  * hosts (Karonis et al. 2000).
  *
  * @throws ValueError unless there are a number of workers and two algorithms
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ * import { hierarchicalAlgorithm } from '@coll/multi-worker';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const levels = { within: directAlgorithm(), across: ringAlgorithm() };
+ * const algorithm = hierarchicalAlgorithm({ workers: 2, ...levels });
+ * const members = openMembers({ size: 4, algorithm });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[3]); // Int32Array(2) [ 6, 4 ]
+ * ```
  */
 export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Algorithm {
   const given = optionsOf(

@@ -70,6 +70,19 @@ const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('M
  *
  * If a gathering CPU or GPU holds no component, a device of the same worker that does stands in for
  * it. `nccl` in a specification is the plug-in registered under that name when it is first needed.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { MultiWorkerAllReduce } from '@coll/multi-worker';
+ *
+ * const workers = ['/job:worker/task:0', '/job:worker/task:1'];
+ * const devices = workers.flatMap((worker) => [`${worker}/gpu:0`, `${worker}/gpu:1`]);
+ * await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'pscpu/pscpu' });
+ * const value = new PerReplica(devices.map((device, index) => tensor([index], { device })));
+ * const sum = await ops.reduce('SUM', value, value);
+ * console.log('values' in sum && sum.values.map(({ data }) => data[0])); // [ 6, 6, 6, 6 ]
+ * ```
  */
 export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly name = 'multi-worker';

@@ -55,7 +55,20 @@ declare module '@coll/core' {
   }
 }
 
-/** Two levels, within and across workers, or the algorithms of a specification by tensor size. */
+/**
+ * Two levels, within and across workers, or the algorithms of a specification by tensor size.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { multiWorker } from '@coll/multi-worker';
+ *
+ * registry.register(multiWorker);
+ * const workerDevices = ['/job:worker/task:0', '/job:worker/task:1'];
+ * await using ops = await registry.create('multi-worker', { workerDevices, numGpusPerWorker: 2 });
+ * console.log(ops.name); // multi-worker
+ * ```
+ */
 export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
   name: 'multi-worker',
   module: import.meta.url,
@@ -74,6 +87,16 @@ export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
 /**
  * All-reduce across workers that are processes, by the algorithm that suits the size. Without a
  * group, within this process only.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { collective } from '@coll/multi-worker';
+ *
+ * registry.register(collective);
+ * await using ops = await registry.create('collective', { devices: ['cpu:0', 'cpu:1'] });
+ * console.log(ops.name); // collective
+ * ```
  */
 export const collective: Plugin<CollectiveOptions> = definePlugin({
   name: 'collective',

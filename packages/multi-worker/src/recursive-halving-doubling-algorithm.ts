@@ -22,6 +22,18 @@ import {
  * Pairs combine the lower rank's value first, and the tree is the same for all elements, so bits
  * do not depend on where chunks begin. Ranks of a gather, a scatter or an all-to-all send their
  * blocks directly to each other.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { recursiveHalvingDoublingAlgorithm } from '@coll/multi-worker';
+ *
+ * const members = openMembers({ size: 4, algorithm: recursiveHalvingDoublingAlgorithm() });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[3]); // Int32Array(2) [ 6, 4 ]
+ * ```
  */
 export function recursiveHalvingDoublingAlgorithm(): Algorithm {
   return algorithm;

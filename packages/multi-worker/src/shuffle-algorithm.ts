@@ -18,9 +18,22 @@ const shuffleAlgorithmOptions = knownOptions<ShuffleAlgorithmOptions>('shuffleAl
  *     gatherRanks [0, 2]      chunk 0: 1, 2, 3 +-> 0 --> 1, 2, 3
  *                             chunk 1: 0, 1, 3 +-> 2 --> 0, 1, 3
  *
- * Li et al., "Scaling distributed machine learning with the parameter server", 2014. All-reduce only.
+ * Li et al., "Scaling distributed machine learning with the parameter server", 2014. All-reduce
+ * only.
  *
  * @throws ValueError for an empty list or an invalid rank
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { shuffleAlgorithm } from '@coll/multi-worker';
+ *
+ * const members = openMembers({ size: 3, algorithm: shuffleAlgorithm({ gatherRanks: [0, 2] }) });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[2]); // Int32Array(2) [ 3, 3 ]
+ * ```
  */
 export function shuffleAlgorithm(options: ShuffleAlgorithmOptions): Algorithm {
   const { gatherRanks } = optionsOf(

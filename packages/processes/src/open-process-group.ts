@@ -37,6 +37,18 @@ import { streamsTo } from './streams.js';
  * (ERR_COLL_NO_ENGINE) if the platform has no native engine; DeadlineExceededError that names the
  * members that did not arrive; AbortedError; UnavailableError if another member has ended or cannot
  * open the group
+ *
+ * @example
+ * ```ts
+ * import { openProcessGroup } from '@coll/processes';
+ * import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * // Under `coll run`, this is only: await openProcessGroup()
+ * const jobKey = TcpStoreServer.newKey();
+ * const store = new MemoryStore();
+ * await using group = await openProcessGroup({ store, rank: 0, size: 1, jobKey });
+ * console.log(await group.allReduce('sum', new Float32Array([1, 2]))); // Float32Array(2) [ 1, 2 ]
+ * ```
  */
 export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
   const member = memberOf(options);

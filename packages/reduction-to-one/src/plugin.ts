@@ -7,7 +7,19 @@ declare module '@coll/core' {
   }
 }
 
-/** Everything on one device: works everywhere, for all dtypes, ops and destinations. */
+/**
+ * Everything on one device: works everywhere, for all dtypes, ops and destinations.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { reductionToOne } from '@coll/reduction-to-one';
+ *
+ * registry.register(reductionToOne);
+ * await using ops = await registry.create('reduction-to-one');
+ * console.log(ops.name); // reduction-to-one
+ * ```
+ */
 export const reductionToOne: Plugin<ReductionToOneOptions> = definePlugin({
   name: 'reduction-to-one',
   module: import.meta.url,

@@ -13,14 +13,27 @@ const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptio
 });
 
 /**
- * Everyone sends to one rank, which combines in the order of ranks and sends the result to everyone: the flat tree of MPI
- * libraries. Fewest messages, but all bytes go through the port of one rank: `root`, unless the collective has its own.
+ * Every rank sends to one rank, which combines in the order of ranks and sends the result to every
+ * rank: the flat tree of MPI libraries. Fewest messages, but all bytes go through the port of one
+ * rank: `root`, unless the collective has its own.
  *
  *     1 --+       +--> 1
  *     2 --+-> 0 --+--> 2
  *     3 --+       +--> 3
  *
  * Ranks of an all-to-all send their blocks straight to each other.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
+ *
+ * const members = openMembers({ size: 3, algorithm: reductionToOneAlgorithm() });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[2]); // Int32Array(2) [ 3, 3 ]
+ * ```
  */
 export function reductionToOneAlgorithm(options?: ReductionToOneAlgorithmOptions): Algorithm {
   const { root = 0 } = optionsOf(options, '{ root: 0 }', reductionToOneAlgorithmOptions);

@@ -10,6 +10,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Connects to the store of this process's job. `coll run` sets its address in `COLL_STORE`,
  * `COLL_JOB` and `COLL_JOB_KEY`. Waits for it up to `timeoutSeconds` (default: 60).
  * @throws ValueError if a variable is missing or invalid; what `TcpStore.connect` throws
+ *
+ * @example
+ * ```ts
+ * import { storeFromEnvironment, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * const jobKey = TcpStoreServer.newKey();
+ * await using server = await TcpStoreServer.listen({ job: 'train', jobKey });
+ * const environment = { COLL_STORE: server.address, COLL_JOB: 'train', COLL_JOB_KEY: jobKey };
+ * // Under `coll run` without an argument.
+ * await using store = await storeFromEnvironment(environment);
+ * console.log(await store.add('arrived', 1)); // 1
+ * ```
  */
 export async function storeFromEnvironment(
   environment: Environment = process.env,
@@ -23,9 +35,18 @@ export async function storeFromEnvironment(
 }
 
 /**
- * This process's member options for `meet`: from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION`
+ * This process's member options for `joinGroup`: from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION`
  * (undefined: 0).
  * @throws ValueError if a variable is missing or not a whole number
+ *
+ * @example
+ * ```ts
+ * import { memberFromEnvironment } from '@coll/rendezvous';
+ *
+ * // Under `coll run` without an argument.
+ * const member = memberFromEnvironment({ COLL_RANK: '1', COLL_SIZE: '4' });
+ * console.log(member); // { generation: 0, rank: 1, size: 4 }
+ * ```
  */
 export function memberFromEnvironment(
   environment: Environment = process.env,

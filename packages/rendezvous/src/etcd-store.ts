@@ -40,7 +40,18 @@ const longestAnswerMillis = 10_000;
 // From an etcd that stops or has no leader yet, and from proxies in front of it.
 const unavailable: readonly number[] = [408, 502, 503, 504];
 
-/** A store in etcd, accessed through the server's JSON gateway. */
+/**
+ * A store in etcd, accessed through the server's JSON gateway.
+ *
+ * @example
+ * ```ts
+ * import { EtcdStore } from '@coll/rendezvous';
+ *
+ * await using store = new EtcdStore({ url: 'http://127.0.0.1:2379', job: 'train' });
+ * await store.set('address', new TextEncoder().encode('10.0.0.1:4000'));
+ * console.log(new TextDecoder().decode(await store.get('address'))); // 10.0.0.1:4000
+ * ```
+ */
 export class EtcdStore extends ServerStore {
   readonly #options: EtcdStoreOptions;
 

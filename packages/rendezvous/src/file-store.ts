@@ -34,6 +34,21 @@ interface Version {
  * A store in a shared file system. A key is a folder; every write adds a file with the next number.
  * `link` creates each name at most once: it is atomic even on NFS, where locks are not. Old
  * versions stay until `remove`, so use it for rendezvous, not for traffic.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from 'node:fs/promises';
+ * import { tmpdir } from 'node:os';
+ * import path from 'node:path';
+ * import { FileStore } from '@coll/rendezvous';
+ *
+ * // A folder that all members see, such as one on NFS.
+ * const folder = await mkdtemp(path.join(tmpdir(), 'store-'));
+ * const store = new FileStore({ folder });
+ * await store.set('address', new TextEncoder().encode('10.0.0.1:4000'));
+ * console.log(new TextDecoder().decode(await store.get('address'))); // 10.0.0.1:4000
+ * await store.remove();
+ * ```
  */
 export class FileStore extends CheckedStore {
   readonly #folder: string;

@@ -28,6 +28,16 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
  * arrived, or the store has lost a member's data; DeadlineExceededError that names the ranks that
  * did not arrive, or if the store does not answer; AbortedError; ValueError for a rank outside the
  * group, and for an invalid store, card or wait
+ *
+ * @example
+ * ```ts
+ * import { joinGroup, MemoryStore } from '@coll/rendezvous';
+ *
+ * const store = new MemoryStore();
+ * const join = (rank: number) => joinGroup(store, { rank, size: 2, card: new Uint8Array([rank]) });
+ * const [cards] = await Promise.all([join(0), join(1)]);
+ * console.log(cards); // [ Uint8Array(1) [ 0 ], Uint8Array(1) [ 1 ] ]
+ * ```
  */
 export async function joinGroup(store: Store, options: JoinGroupOptions): Promise<readonly Uint8Array[]> {
   const { card, ...others } = optionsOf(options, '{ rank: 0, size: 2, card }', meetOptions) as JoinGroupOptions;

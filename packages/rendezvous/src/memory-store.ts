@@ -4,7 +4,18 @@ import { Table, type TableLimits } from './table.js';
 
 const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: true, mostBytes: true });
 
-/** A store for one process. Its members share this object, or open one each on the same table. */
+/**
+ * A store for one process. Its members share this object, or open one each on the same table.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore } from '@coll/rendezvous';
+ *
+ * const store = new MemoryStore();
+ * await store.set('address', new Uint8Array([127, 0, 0, 1]));
+ * console.log(await store.get('address')); // Uint8Array(4) [ 127, 0, 0, 1 ]
+ * ```
+ */
 export class MemoryStore extends CheckedStore {
   readonly #table: Table;
 

@@ -71,7 +71,18 @@ local digits = string.format('%.0f', sum)
 redis.call('SET', KEYS[1], digits, 'EX', ARGV[2])
 return digits`;
 
-/** A store in a Redis or Valkey server. */
+/**
+ * A store in a Redis or Valkey server.
+ *
+ * @example
+ * ```ts
+ * import { RedisStore } from '@coll/rendezvous';
+ *
+ * await using store = await RedisStore.connect({ redis: 'redis://127.0.0.1:6379', job: 'train' });
+ * await store.set('address', new TextEncoder().encode('10.0.0.1:4000'));
+ * console.log(new TextDecoder().decode(await store.get('address'))); // 10.0.0.1:4000
+ * ```
+ */
 export class RedisStore extends ServerStore {
   readonly #client: RedisClient;
   readonly #own: OwnClient | undefined;

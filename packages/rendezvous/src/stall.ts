@@ -33,6 +33,15 @@ export function stallSecondsFrom(environment: Environment = process.env): number
  * Reports to the launcher what this rank waits for; undefined means that it goes on. Does nothing
  * if no launcher reads reports, or if it has ended. Needs no event loop, so that a rank can report
  * before it blocks: a report is a line in `COLL_STALL_FILE`.
+ *
+ * @example
+ * ```ts
+ * import { reportStall } from '@coll/rendezvous';
+ *
+ * reportStall({ operation: 'all-reduce sum', missing: [2], seconds: 12 });
+ * // ... the missing rank has arrived
+ * reportStall(undefined);
+ * ```
  */
 export function reportStall(stall: Stall | undefined, environment: Environment = process.env): void {
   const { COLL_STALL_FILE: file, COLL_RANK: rank } = environment;

@@ -62,6 +62,17 @@ const unref = { ref: false };
  * each failed generation the error that ended its rendezvous (`generation/0/over`). A member that
  * joins a newer generation ends the previous one. Each generation has its own keys, so leftovers of
  * older ones do no harm.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, StoreRendezvous } from '@coll/rendezvous';
+ *
+ * const store = new MemoryStore();
+ * const rendezvous = new StoreRendezvous(store, { rank: 0, size: 1 });
+ * const cards = await rendezvous.attempt(() => rendezvous.gather('address', new Uint8Array([1])));
+ * console.log(cards); // [ Uint8Array(1) [ 1 ] ]
+ * rendezvous.end();
+ * ```
  */
 export class StoreRendezvous {
   /** Aborts when the caller or another member ends the rendezvous. */

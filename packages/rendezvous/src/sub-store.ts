@@ -3,6 +3,15 @@ import type { Store } from './store.js';
 /**
  * The part of a store whose keys begin with `name` and a slash, for a separate rendezvous in the
  * same store. Closing it leaves the store open.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, subStore } from '@coll/rendezvous';
+ *
+ * const store = new MemoryStore();
+ * await subStore(store, 'evaluation').set('address', new Uint8Array([1]));
+ * console.log(await store.get('evaluation/address')); // Uint8Array(1) [ 1 ]
+ * ```
  */
 export function subStore(store: Store, name: string): Store {
   const keyOf = (key: string) => `${name}/${key}`;

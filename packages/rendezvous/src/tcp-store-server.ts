@@ -36,7 +36,19 @@ const tcpStoreServerOptions = knownOptions<TcpStoreServerOptions>('TcpStoreServe
 const mostHelloSeconds = 3600;
 const mostConnections = 16_384;
 
-/** Hosts the table of a job for `TcpStore`s. */
+/**
+ * Hosts the table of a job for `TcpStore`s.
+ *
+ * @example
+ * ```ts
+ * import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * const job = { job: 'train', jobKey: TcpStoreServer.newKey() };
+ * await using server = await TcpStoreServer.listen({ ...job, host: '127.0.0.1' });
+ * await using store = await TcpStore.connect({ ...job, address: server.address });
+ * console.log(await store.add('arrived', 1)); // 1
+ * ```
+ */
 export class TcpStoreServer implements AsyncDisposable {
   /** The `address` for TcpStore: `tcp://127.0.0.1:40123`. */
   readonly address: string;

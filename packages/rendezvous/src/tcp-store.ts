@@ -42,7 +42,20 @@ const longestAnswerSeconds = 10;
 const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
 const nothing = new Uint8Array();
 
-/** A store hosted by a `TcpStoreServer`. */
+/**
+ * A store hosted by a `TcpStoreServer`.
+ *
+ * @example
+ * ```ts
+ * import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * const job = { job: 'train', jobKey: TcpStoreServer.newKey() };
+ * await using server = await TcpStoreServer.listen(job);
+ * await using store = await TcpStore.connect({ ...job, address: server.address });
+ * await store.set('address', new Uint8Array([127, 0, 0, 1]));
+ * console.log(await store.get('address')); // Uint8Array(4) [ 127, 0, 0, 1 ]
+ * ```
+ */
 export class TcpStore extends CheckedStore {
   readonly address: string;
   readonly #socket: TLSSocket;

@@ -7,7 +7,19 @@ declare module '@coll/core' {
   }
 }
 
-/** The ring, which moves the fewest bytes over the busiest link. */
+/**
+ * The ring, which moves the fewest bytes over the busiest link.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { ring } from '@coll/ring';
+ *
+ * registry.register(ring);
+ * await using ops = await registry.create('ring', { numPacks: 2 });
+ * console.log(ops.name); // ring
+ * ```
+ */
 export const ring: Plugin<RingOptions> = definePlugin({
   name: 'ring',
   module: import.meta.url,

@@ -44,6 +44,15 @@ export type AllReduceSpecLike = AllReduceAlg | (string & {}) | AllReduceSpecEntr
  * The entries of a specification, validated and with defaults.
  * @throws ValueError that names the entry: an unknown algorithm, shards below 1, limits that do not
  * increase, or no entry for the largest tensors
+ *
+ * @example
+ * ```ts
+ * import { parseSpec } from '@coll/multi-worker';
+ *
+ * const [small, large] = parseSpec('pscpu:2k:xring');
+ * console.log(small); // { alg: 'pscpu', shards: 1, limit: 2048 }
+ * console.log(large); // { alg: 'xring', shards: 1, limit: -1 }
+ * ```
  */
 export function parseSpec(spec: AllReduceSpecLike): readonly AllReduceSpec[] {
   const entries = listOf(spec).map((entry, index) => readEntry(entry, titleOf(entry, index)));

@@ -29,6 +29,16 @@ export type UnaryOp = (tensor: Tensor) => Tensor;
  * order. `gpuPerm` is the order in which the ring visits the devices of a worker.
  * @throws ValueError for fewer than 2 tensors, for tensors that differ, and if workers and
  * sub-chunks do not fit their number
+ *
+ * @example
+ * ```ts
+ * import { tensor, toNumbers } from '@coll/core';
+ * import { buildRingAllReduce } from '@coll/multi-worker';
+ *
+ * const tensors = ['gpu:0', 'gpu:1'].map((device, index) => tensor([index, 1], { device }));
+ * const sums = await buildRingAllReduce(tensors, 1, 1, [0, 1]);
+ * console.log(sums.map(toNumbers)); // [ [ 1, 2 ], [ 1, 2 ] ]
+ * ```
  */
 export async function buildRingAllReduce(
   tensors: readonly Tensor[],
@@ -48,6 +58,16 @@ export async function buildRingAllReduce(
  * Combines all tensors by recursive halving and doubling. Returns one result per tensor, on its
  * device, in the same order.
  * @throws ValueError if their number is not a power of two, and for tensors that differ
+ *
+ * @example
+ * ```ts
+ * import { tensor, toNumbers } from '@coll/core';
+ * import { buildRecursiveHdAllReduce } from '@coll/multi-worker';
+ *
+ * const tensors = ['gpu:0', 'gpu:1'].map((device, index) => tensor([index, 1], { device }));
+ * const sums = await buildRecursiveHdAllReduce(tensors);
+ * console.log(sums.map(toNumbers)); // [ [ 1, 2 ], [ 1, 2 ] ]
+ * ```
  */
 export async function buildRecursiveHdAllReduce(
   tensors: readonly Tensor[],
@@ -63,6 +83,16 @@ export async function buildRecursiveHdAllReduce(
  * tensor, on its device, in the same order. A device that holds a tensor stands in for a gather
  * device that holds none.
  * @throws ValueError for no gather devices, and for tensors that differ
+ *
+ * @example
+ * ```ts
+ * import { tensor, toNumbers } from '@coll/core';
+ * import { buildShuffleAllReduce } from '@coll/multi-worker';
+ *
+ * const tensors = ['gpu:0', 'gpu:1'].map((device, index) => tensor([index, 1], { device }));
+ * const sums = await buildShuffleAllReduce(tensors, ['gpu:0']);
+ * console.log(sums.map(toNumbers)); // [ [ 1, 2 ], [ 1, 2 ] ]
+ * ```
  */
 export async function buildShuffleAllReduce(
   tensors: readonly Tensor[],
@@ -84,6 +114,19 @@ export async function buildShuffleAllReduce(
  * device, in the same order.
  * @throws ValueError for an op other than a sum, and for tensors that differ; CollError if no
  * `nccl` is registered
+ *
+ * @example
+ * ```ts
+ * import { registry, tensor } from '@coll/core';
+ * import { buildNcclAllReduce } from '@coll/multi-worker';
+ * import { nccl } from '@coll/nccl';
+ *
+ * registry.register(nccl);
+ * const ones = new Float32Array([1, 1]);
+ * const tensors = ['gpu:0', 'gpu:1'].map((device) => tensor(ones, { device }));
+ * const sums = await buildNcclAllReduce(tensors);
+ * console.log(sums[1]?.data); // Float32Array(2) [ 2, 2 ]
+ * ```
  */
 export async function buildNcclAllReduce(
   tensors: readonly Tensor[],
@@ -98,6 +141,20 @@ export async function buildNcclAllReduce(
 /**
  * NCCL within each task, a ring across tasks; otherwise like `buildNcclAllReduce`. `subdiv` must be
  * 1 for several tasks.
+ * @throws as `buildNcclAllReduce`, and ValueError for another `subdiv`
+ *
+ * @example
+ * ```ts
+ * import { registry, tensor } from '@coll/core';
+ * import { buildNcclThenRing } from '@coll/multi-worker';
+ * import { nccl } from '@coll/nccl';
+ *
+ * registry.register(nccl);
+ * const ones = new Float32Array([1, 1]);
+ * const tensors = ['gpu:0', 'gpu:1'].map((device) => tensor(ones, { device }));
+ * const sums = await buildNcclThenRing(tensors, 1);
+ * console.log(sums[1]?.data); // Float32Array(2) [ 2, 2 ]
+ * ```
  */
 export async function buildNcclThenRing(
   tensors: readonly Tensor[],
@@ -111,6 +168,20 @@ export async function buildNcclThenRing(
 /**
  * NCCL within each task, recursive halving and doubling across tasks; otherwise like
  * `buildNcclAllReduce`. The number of tasks must be a power of two.
+ * @throws as `buildNcclAllReduce`, and ValueError for another number of tasks
+ *
+ * @example
+ * ```ts
+ * import { registry, tensor } from '@coll/core';
+ * import { buildNcclThenRecursiveHd } from '@coll/multi-worker';
+ * import { nccl } from '@coll/nccl';
+ *
+ * registry.register(nccl);
+ * const ones = new Float32Array([1, 1]);
+ * const tensors = ['gpu:0', 'gpu:1'].map((device) => tensor(ones, { device }));
+ * const sums = await buildNcclThenRecursiveHd(tensors);
+ * console.log(sums[1]?.data); // Float32Array(2) [ 2, 2 ]
+ * ```
  */
 export async function buildNcclThenRecursiveHd(
   tensors: readonly Tensor[],
@@ -123,6 +194,20 @@ export async function buildNcclThenRecursiveHd(
 /**
  * NCCL within each task, a shuffle across tasks with one piece per gather device; otherwise like
  * `buildNcclAllReduce`.
+ * @throws as `buildNcclAllReduce`, and ValueError for no gather devices
+ *
+ * @example
+ * ```ts
+ * import { registry, tensor } from '@coll/core';
+ * import { buildNcclThenShuffle } from '@coll/multi-worker';
+ * import { nccl } from '@coll/nccl';
+ *
+ * registry.register(nccl);
+ * const ones = new Float32Array([1, 1]);
+ * const tensors = ['gpu:0', 'gpu:1'].map((device) => tensor(ones, { device }));
+ * const sums = await buildNcclThenShuffle(tensors, ['gpu:0']);
+ * console.log(sums[1]?.data); // Float32Array(2) [ 2, 2 ]
+ * ```
  */
 export async function buildNcclThenShuffle(
   tensors: readonly Tensor[],
@@ -138,6 +223,18 @@ export async function buildNcclThenShuffle(
  * per tensor, on its device, in the same order.
  * @throws ValueError unless there is one gather device per task, for tasks with different numbers
  * of tensors, and for tensors that differ
+ *
+ * @example
+ * ```ts
+ * import { tensor, toNumbers } from '@coll/core';
+ * import { buildShuffleThenRing } from '@coll/multi-worker';
+ *
+ * const tasks = ['/job:worker/task:0', '/job:worker/task:1'];
+ * const tensors = tasks.map((task, index) => tensor([index, 1], { device: `${task}/gpu:0` }));
+ * const gatherDevices = tasks.map((task) => `${task}/cpu:0`);
+ * const sums = await buildShuffleThenRing(tensors, gatherDevices, 1);
+ * console.log(sums.map(toNumbers)); // [ [ 1, 2 ], [ 1, 2 ] ]
+ * ```
  */
 export async function buildShuffleThenRing(
   tensors: readonly Tensor[],
@@ -149,7 +246,22 @@ export async function buildShuffleThenRing(
   return shuffleThen(tensors, gatherDevices, ringAcross(tensors, subdiv), redOp, unOp);
 }
 
-/** Like `buildShuffleThenRing`, with a shuffle across tasks with one piece per second gather device. */
+/**
+ * Like `buildShuffleThenRing`, with a shuffle across tasks with one piece per second gather device.
+ * @throws as `buildShuffleThenRing`
+ *
+ * @example
+ * ```ts
+ * import { tensor, toNumbers } from '@coll/core';
+ * import { buildShuffleThenShuffle } from '@coll/multi-worker';
+ *
+ * const tasks = ['/job:worker/task:0', '/job:worker/task:1'];
+ * const tensors = tasks.map((task, index) => tensor([index, 1], { device: `${task}/gpu:0` }));
+ * const gatherDevices = tasks.map((task) => `${task}/cpu:0`);
+ * const sums = await buildShuffleThenShuffle(tensors, gatherDevices, ['/job:ps/task:0/cpu:0']);
+ * console.log(sums.map(toNumbers)); // [ [ 1, 2 ], [ 1, 2 ] ]
+ * ```
+ */
 export async function buildShuffleThenShuffle(
   tensors: readonly Tensor[],
   firstGatherDevices: readonly string[],

@@ -8,6 +8,16 @@ const firstInstanceKey = 100;
  * Numbers that identify collectives. A list of devices has a group key. Each collective of a device
  * in a group has an instance key, which is the same on all members because each counts its own. Ops
  * that share an object count together.
+ *
+ * @example
+ * ```ts
+ * import { CollectiveKeys } from '@coll/multi-worker';
+ *
+ * const keys = new CollectiveKeys();
+ * const group = keys.getGroupKey(['cpu:0', 'cpu:1']);
+ * console.log(group); // 1
+ * console.log(keys.getInstanceKey(group, 'cpu:0'), keys.getInstanceKey(group, 'cpu:0')); // 100 101
+ * ```
  */
 export class CollectiveKeys {
   readonly #groupKeys: Map<string, number>;

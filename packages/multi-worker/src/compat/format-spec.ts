@@ -7,6 +7,17 @@ import { suffixes } from './spec-text.js';
 /**
  * The one-line form of a parsed specification; parsing it gives the same entries.
  * @throws ValueError for anything but parsed entries
+ *
+ * @example
+ * ```ts
+ * import { formatSpec, parseSpec } from '@coll/multi-worker';
+ *
+ * const spec = parseSpec([
+ *   ['pscpu/pscpu', 2, 1024],
+ *   ['xring', 2, -1],
+ * ]);
+ * console.log(formatSpec(spec)); // pscpu/pscpu#2:1k:xring#2
+ * ```
  */
 export function formatSpec(entries: readonly AllReduceSpec[]): string {
   requireList(entries, 'entries');

@@ -6,6 +6,13 @@ import { quote, requireList } from '@coll/core/internal';
  * `[0, 2, 4]` and `[1, 3, 0]`. The distance between members is the number of groups. If the number
  * of devices is not divisible by the size, some are in two groups.
  * @throws ValueError for groups larger than the number of devices
+ *
+ * @example
+ * ```ts
+ * import { groupDeviceNames } from '@coll/multi-worker';
+ *
+ * console.log(groupDeviceNames(['a', 'b', 'c', 'd'], 2)); // [ [ 'a', 'c' ], [ 'b', 'd' ] ]
+ * ```
  */
 export function groupDeviceNames<Device>(devices: readonly Device[], groupSize: number): Device[][] {
   requireList(devices, 'devices');

@@ -22,6 +22,19 @@ import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoi
  * Entries that begin with `nccl` have no schedule and are refused.
  *
  * @throws ValueError for an entry that does not fit the workers
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { specAlgorithm } from '@coll/multi-worker';
+ *
+ * const algorithm = specAlgorithm({ alg: 'xring', shards: 1 }, { workers: 2, gpusPerWorker: 2 });
+ * const members = openMembers({ size: 4, algorithm });
+ * const sums = await Promise.all(
+ *   members.map((member) => member.allReduce('sum', new Int32Array([member.rank, 1]))),
+ * );
+ * console.log(sums[3]); // Int32Array(2) [ 6, 4 ]
+ * ```
  */
 export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): Algorithm {
   requireChoice(choice);

@@ -11,6 +11,16 @@ export interface SplitGrads {
  * Splits lists of tensors, one per device and with equal shapes, in two: tensors of at most
  * `thresholdSize` elements, and the others, in order.
  * @throws ValueError for lists of different lengths, and anything but lists of tensors
+ *
+ * @example
+ * ```ts
+ * import { zeros } from '@coll/core';
+ * import { splitGradsBySize } from '@coll/multi-worker';
+ *
+ * const gradients = [zeros('float32', [4]), zeros('float32', [100]), zeros('float32', [2, 3])];
+ * const { small, large } = splitGradsBySize(10, [gradients]);
+ * console.log(small[0]?.length, large[0]?.length); // 2 1
+ * ```
  */
 export function splitGradsBySize(thresholdSize: number, deviceGrads: readonly (readonly Tensor[])[]): SplitGrads {
   if (typeof thresholdSize !== 'number')
