@@ -53,7 +53,24 @@ export interface Serving {
   readonly ops: () => Promise<CrossDeviceOps>;
 }
 
-/** The lower-level methods of a strategy, for optimizers and libraries. All require cross-replica context. */
+/**
+ * The lower-level methods of a strategy, for optimizers and libraries. All require cross-replica
+ * context.
+ *
+ * @example
+ * ```ts
+ * import { isTensor } from '@coll/core';
+ * import { MirroredStrategy } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const { extended } = strategy;
+ * const value = strategy.experimentalDistributeValuesFromFunction(
+ *   ({ replicaIdInSyncGroup }) => new Float32Array([replicaIdInSyncGroup]),
+ * );
+ * const mean = await extended.reduceTo('mean', value, 'cpu:0');
+ * console.log(isTensor(mean) && mean.data); // Float32Array(1) [ 0.5 ]
+ * ```
+ */
 export class StrategyExtended {
   protected readonly strategy: Strategy;
   readonly #devices: readonly string[];

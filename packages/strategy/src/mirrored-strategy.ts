@@ -67,6 +67,18 @@ export interface StrategyExplanation extends Explanation {
  * Synchronous training on the devices of one machine. Every replica runs the same code on its share
  * of the data, and collectives combine the gradients. Replicas are async functions in this thread,
  * or a module in one worker thread each.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const sums = await strategy.run((replica) => {
+ *   const gradient = new Float32Array([replica.replicaIdInSyncGroup, 1]);
+ *   return replica.allReduce('sum', gradient);
+ * });
+ * console.log(strategy.experimentalLocalResults(sums)[0]?.data); // Float32Array(2) [ 1, 2 ]
+ * ```
  */
 export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;

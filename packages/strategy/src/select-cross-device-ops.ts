@@ -33,6 +33,17 @@ const nccl = 'nccl';
  * registered plug-in why it was or was not chosen; each obstacle is logged once. The registry's own
  * choice, over all plug-ins, is `'auto'`.
  * @throws ValueError for an invalid list of devices or number of GPUs
+ *
+ * @example
+ * ```ts
+ * import { setLogSink } from '@coll/core';
+ * import { selectPlugin } from '@coll/strategy';
+ *
+ * setLogSink(() => {}); // without the warning that there are no GPUs
+ * const { plugin } = await selectPlugin(['cpu:0', 'cpu:1']);
+ * setLogSink();
+ * console.log(plugin.name); // reduction-to-one
+ * ```
  */
 export async function selectPlugin(devices: readonly string[], given?: SelectionOptions): Promise<Resolution> {
   const options = optionsOf(given, '{ registry }', selectionOptions);
@@ -55,6 +66,17 @@ export async function selectPlugin(devices: readonly string[], given?: Selection
 /**
  * Cross-device ops by TensorFlow's rules, as selected by `selectPlugin`.
  * @throws ValueError for an invalid list of devices
+ *
+ * @example
+ * ```ts
+ * import { setLogSink } from '@coll/core';
+ * import { selectCrossDeviceOps } from '@coll/strategy';
+ *
+ * setLogSink(() => {}); // without the warning that there are no GPUs
+ * await using ops = await selectCrossDeviceOps(['cpu:0', 'cpu:1']);
+ * setLogSink();
+ * console.log(ops.name); // reduction-to-one
+ * ```
  */
 export async function selectCrossDeviceOps(
   devices: readonly string[],
@@ -67,6 +89,17 @@ export async function selectCrossDeviceOps(
 /**
  * Like `selectCrossDeviceOps`. The first use logs a warning.
  * @deprecated The old name of `selectCrossDeviceOps`.
+ *
+ * @example
+ * ```ts
+ * import { setLogSink } from '@coll/core';
+ * import { chooseTheBest } from '@coll/strategy';
+ *
+ * setLogSink(() => {}); // without the warning that the name is deprecated
+ * await using ops = await chooseTheBest(['cpu:0', 'cpu:1']);
+ * setLogSink();
+ * console.log(ops.name); // reduction-to-one
+ * ```
  */
 export function chooseTheBest(devices: readonly string[], options: SelectionOptions = {}): Promise<CrossDeviceOps> {
   logDeprecated('chooseTheBest', 'selectCrossDeviceOps');

@@ -45,7 +45,20 @@ export type ReplicaCode<Args extends readonly unknown[], Result> =
   | ((context: ReplicaContext, ...args: Args) => Result)
   | URL;
 
-/** Runs code on several replicas and combines their values. */
+/**
+ * Runs code on several replicas and combines their values.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, type Strategy } from '@coll/strategy';
+ *
+ * await using mirrored = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const strategy: Strategy = mirrored;
+ * const losses = await strategy.run(({ replicaIdInSyncGroup: id }) => new Float32Array([id]));
+ * const mean = await strategy.reduce('mean', losses, 0);
+ * console.log(mean.data); // Float32Array(1) [ 0.5 ]
+ * ```
+ */
 export abstract class Strategy {
   /** The lower-level methods, for optimizers and libraries. */
   abstract readonly extended: StrategyExtended;

@@ -25,7 +25,19 @@ export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptio
   return optionsOf(options, "{ taskType: 'worker', taskId: 0 }", knownTaskOptions);
 }
 
-/** Reports which processes work together, their addresses, and which of them this one is. */
+/**
+ * Reports which processes work together, their addresses, and which of them this one is.
+ *
+ * @example
+ * ```ts
+ * import { type ClusterResolver, ClusterSpec, SimpleClusterResolver } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ worker: ['host1:4000', 'host2:4000'] });
+ * const task = { taskType: 'worker', taskId: 1 };
+ * const resolver: ClusterResolver = new SimpleClusterResolver(cluster, task);
+ * console.log(resolver.taskId, resolver.clusterSpec().numTasks('worker')); // 1 2
+ * ```
+ */
 export abstract class ClusterResolver {
   /** The name of this process's job, such as `worker`; undefined if unknown. */
   abstract readonly taskType: string | undefined;

@@ -16,6 +16,14 @@ export interface Task {
  * chief and one evaluator. The task's job must be one of them, and its number must exist. An
  * evaluator is not part of the cluster, and may be missing from it.
  * @throws ValueError that says which rule is broken
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, validateCluster } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ worker: ['host1:4000', 'host2:4000'] });
+ * validateCluster(cluster, { taskType: 'worker', taskId: 1 }); // throws for taskId: 2
+ * ```
  */
 export function validateCluster(cluster: ClusterSpec, task: Task): void {
   requireCluster(cluster);
@@ -44,6 +52,14 @@ export function validateCluster(cluster: ClusterSpec, task: Task): void {
  * Whether a task does the work that is done once: the chief, or worker 0 without a chief; an
  * evaluator is its own chief.
  * @throws ValueError
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, isChief } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ worker: ['host1:4000', 'host2:4000'] });
+ * console.log(isChief(cluster, { taskType: 'worker', taskId: 0 })); // true
+ * ```
  */
 export function isChief(cluster: ClusterSpec, task: Task): boolean {
   validateCluster(cluster, task);
@@ -55,6 +71,14 @@ export function isChief(cluster: ClusterSpec, task: Task): boolean {
  * Number of workers that train together with a task of this type, including the chief; an evaluator
  * is alone.
  * @throws ValueError
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, workerCount } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ chief: ['host0:4000'], worker: ['host1:4000'] });
+ * console.log(workerCount(cluster, { taskType: 'worker', taskId: 0 })); // 2
+ * ```
  */
 export function workerCount(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
@@ -66,6 +90,14 @@ export function workerCount(cluster: ClusterSpec, task: Task): number {
 /**
  * The index of a worker among those that train together; 0 for the chief and for an evaluator.
  * @throws ValueError
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, idInCluster } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ chief: ['host0:4000'], worker: ['host1:4000'] });
+ * console.log(idInCluster(cluster, { taskType: 'worker', taskId: 0 })); // 1
+ * ```
  */
 export function idInCluster(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
@@ -73,7 +105,20 @@ export function idInCluster(cluster: ClusterSpec, task: Task): number {
   return task.taskType === 'worker' ? task.taskId + countOf(cluster, 'chief') : 0;
 }
 
-/** The device name of the worker that leads collectives, `/job:chief/replica:0/task:0`; empty for a single process and for an evaluator. @throws ValueError */
+/**
+ * The device name of the worker that leads collectives, `/job:chief/replica:0/task:0`; empty for a
+ * single process and for an evaluator.
+ * @throws ValueError
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, collectiveLeader } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ chief: ['host0:4000'], worker: ['host1:4000'] });
+ * const leader = collectiveLeader(cluster, { taskType: 'worker', taskId: 0 });
+ * console.log(leader); // /job:chief/replica:0/task:0
+ * ```
+ */
 export function collectiveLeader(cluster: ClusterSpec, task: Task): string {
   requireCluster(cluster);
   if (cluster.isEmpty) return '';

@@ -7,7 +7,18 @@ export type JobTasks = readonly string[] | Readonly<Record<number, string>>;
 /** Addresses such as `host:port` of all tasks, by job. */
 export type ClusterDescription = Readonly<Record<string, JobTasks>>;
 
-/** The jobs of a cluster and the addresses of their tasks. */
+/**
+ * The jobs of a cluster and the addresses of their tasks.
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ chief: ['host0:4000'], worker: ['host1:4000', 'host2:4000'] });
+ * console.log(cluster.jobs, cluster.numTasks('worker')); // [ 'chief', 'worker' ] 2
+ * console.log(cluster.taskAddress('worker', 1)); // host2:4000
+ * ```
+ */
 export class ClusterSpec {
   readonly #jobs = new Map<string, ReadonlyMap<number, string>>();
 

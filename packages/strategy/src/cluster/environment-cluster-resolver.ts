@@ -28,6 +28,16 @@ const environmentOptions = knownOptions<EnvironmentOptions>('EnvironmentClusterR
  * Determines from environment variables which launcher started this process, and its rank: `coll
  * run`, TF_CONFIG, torchrun, MPI, Slurm and others. All processes are workers. If the launcher does
  * not provide addresses, all but the coordinator's are empty.
+ *
+ * @example
+ * ```ts
+ * import { EnvironmentClusterResolver } from '@coll/strategy';
+ *
+ * // By default, the variables are those of this process.
+ * const variables = { RANK: '1', WORLD_SIZE: '4', MASTER_ADDR: 'host0', MASTER_PORT: '4000' };
+ * const { membership, taskId } = new EnvironmentClusterResolver({ variables });
+ * console.log(membership.launcher, membership.size, taskId); // torchrun 4 1
+ * ```
  */
 export class EnvironmentClusterResolver extends ClusterResolver {
   /** The result; `launcher` is its source. */

@@ -10,6 +10,14 @@ import type { Membership } from './membership.js';
  * @param statefulSetService the headless service of the StatefulSet that this pod belongs to, if no
  * other launcher started it
  * @throws ValueError for invalid variables, naming the launcher
+ *
+ * @example
+ * ```ts
+ * import { membershipFrom } from '@coll/strategy';
+ *
+ * const membership = membershipFrom({ OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '4' });
+ * console.log(membership?.launcher, membership?.rank, membership?.size); // Open MPI 1 4
+ * ```
  */
 export function membershipFrom(environment: Environment, statefulSetService?: string): Membership | undefined {
   const asked = statefulSetService === undefined ? launchers : [...launchers, statefulSet(statefulSetService)];

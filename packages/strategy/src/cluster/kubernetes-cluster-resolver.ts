@@ -36,6 +36,17 @@ const kubernetesOptions = knownOptions<KubernetesOptions>('KubernetesClusterReso
 /**
  * The pods of a Kubernetes cluster with certain labels, sorted by name, as they were when the
  * resolver was created.
+ *
+ * @example
+ * ```ts
+ * import { type KubernetesClient, KubernetesClusterResolver } from '@coll/strategy';
+ *
+ * // Without a client, the pods are listed by the API server of this process's cluster.
+ * const pod = { name: 'worker-0', phase: 'Running', hostIP: '10.0.0.1', podIP: '10.1.0.1' };
+ * const client: KubernetesClient = { listPods: async () => [pod] };
+ * const resolver = await KubernetesClusterResolver.create({ client, serverPort: 4000 });
+ * console.log(resolver.clusterSpec().taskAddress('worker', 0)); // 10.1.0.1:4000
+ * ```
  */
 export class KubernetesClusterResolver extends ClusterResolver {
   taskType: string | undefined;

@@ -22,7 +22,18 @@ const simpleClusterOptions = knownOptions<SimpleClusterOptions>('SimpleClusterRe
   numAccelerators: true,
 });
 
-/** A cluster described by the caller. */
+/**
+ * A cluster described by the caller.
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, SimpleClusterResolver } from '@coll/strategy';
+ *
+ * const cluster = new ClusterSpec({ worker: ['host1:4000', 'host2:4000'] });
+ * const resolver = new SimpleClusterResolver(cluster, { taskType: 'worker', taskId: 1 });
+ * console.log(resolver.master({ taskType: 'worker', taskId: 0 })); // host1:4000
+ * ```
+ */
 export class SimpleClusterResolver extends ClusterResolver {
   readonly taskType: string | undefined;
   readonly taskId: number | undefined;

@@ -44,6 +44,21 @@ const slurmOptions = knownOptions<SlurmOptions>('SlurmClusterResolver', {
  * The tasks of a Slurm step, from srun's variables: `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`,
  * `SLURM_STEP_NODELIST` and `SLURM_STEP_TASKS_PER_NODE`. Tasks are numbered over hosts and jobs in
  * the order of their names; the GPUs of a host are assigned to its tasks in order.
+ *
+ * @example
+ * ```ts
+ * import { SlurmClusterResolver } from '@coll/strategy';
+ *
+ * // By default, the variables are those of this process.
+ * const variables = {
+ *   SLURM_PROCID: '2',
+ *   SLURM_STEP_NUM_TASKS: '4',
+ *   SLURM_STEP_NODELIST: 'node[1-2]',
+ *   SLURM_STEP_TASKS_PER_NODE: '2(x2)',
+ * };
+ * const resolver = new SlurmClusterResolver({ variables });
+ * console.log(resolver.clusterSpec().taskAddress('worker', resolver.taskId)); // node2:8888
+ * ```
  */
 export class SlurmClusterResolver extends ClusterResolver {
   readonly taskType: string;

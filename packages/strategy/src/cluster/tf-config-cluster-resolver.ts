@@ -35,10 +35,27 @@ interface TFConfig {
 /**
  * Reads the variable `TF_CONFIG`, again at every call:
  *
- *     {"cluster": {"chief": ["a:2222"], "worker": ["b:2222", "c:2222"]}, "task": {"type": "worker", "index": 0}, "rpc_layer": "grpc"}
+ *     {
+ *       "cluster": { "chief": ["a:2222"], "worker": ["b:2222", "c:2222"] },
+ *       "task": { "type": "worker", "index": 0 },
+ *       "rpc_layer": "grpc"
+ *     }
  *
  * All parts are optional; without the variable there is no cluster. Every call throws a ValueError
  * if the variable is not JSON of that form.
+ *
+ * @example
+ * ```ts
+ * import { TFConfigClusterResolver } from '@coll/strategy';
+ *
+ * // By default, the variables are those of this process.
+ * const TF_CONFIG = JSON.stringify({
+ *   cluster: { worker: ['host1:4000', 'host2:4000'] },
+ *   task: { type: 'worker', index: 1 },
+ * });
+ * const resolver = new TFConfigClusterResolver({ variables: { TF_CONFIG } });
+ * console.log(resolver.taskType, resolver.taskId, resolver.master()); // worker 1 host2:4000
+ * ```
  */
 export class TFConfigClusterResolver extends ClusterResolver {
   readonly #options: TFConfigOptions;

@@ -11,6 +11,17 @@ const unionOptions = knownOptions<UnionOptions>('UnionResolver', { taskType: tru
 /**
  * Several clusters as one: tasks of the same job are concatenated in the order of the resolvers.
  * The first resolver answers everything else.
+ *
+ * @example
+ * ```ts
+ * import { ClusterSpec, SimpleClusterResolver, UnionResolver } from '@coll/strategy';
+ *
+ * const resolvers = ['host1:4000', 'host2:4000'].map(
+ *   (address) => new SimpleClusterResolver(new ClusterSpec({ worker: [address] })),
+ * );
+ * const cluster = new UnionResolver(resolvers).clusterSpec();
+ * console.log(cluster.jobTasks('worker')); // [ 'host1:4000', 'host2:4000' ]
+ * ```
  */
 export class UnionResolver extends ClusterResolver {
   readonly #resolvers: readonly [ClusterResolver, ...ClusterResolver[]];

@@ -5,6 +5,13 @@ import { logFirst } from '@coll/core/plugin';
  * How workers share an input that all of them receive. `FILE`: each reads its own files. `DATA`:
  * each reads everything and keeps its part of every batch. `AUTO`: by file if the dataset is made
  * of files, at least one per worker, otherwise by data. `OFF`: every worker uses all of it.
+ *
+ * @example
+ * ```ts
+ * import { AutoShardPolicy, InputOptions } from '@coll/strategy';
+ *
+ * console.log(new InputOptions({ autoShardPolicy: AutoShardPolicy.OFF }).autoShardPolicy); // OFF
+ * ```
  */
 export const AutoShardPolicy = { OFF: 'OFF', AUTO: 'AUTO', FILE: 'FILE', DATA: 'DATA' } as const;
 

@@ -16,6 +16,17 @@ export type Distributed<Element> = unknown extends Element
 /**
  * The input of the replicas, step by step: `for await (const step of dataset)`. Every loop reads it
  * from its beginning.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const batches = [new Float32Array([1, 2, 3, 4])];
+ * for await (const step of strategy.experimentalDistributeDataset(batches)) {
+ *   console.log(step.values.map((part) => part.join(' '))); // [ '1 2', '3 4' ]
+ * }
+ * ```
  */
 export class DistributedDataset<Step> implements AsyncIterable<Step> {
   readonly #begin: () => Steps<Step>;

@@ -18,7 +18,17 @@ const inputContextFields = knownOptions<InputContextInit>('InputContext', {
   numReplicasInSync: true,
 });
 
-/** Identifies the input pipeline that a dataset is made for. */
+/**
+ * Identifies the input pipeline that a dataset is made for.
+ *
+ * @example
+ * ```ts
+ * import { InputContext } from '@coll/strategy';
+ *
+ * const context = new InputContext({ numInputPipelines: 2, numReplicasInSync: 4 });
+ * console.log(context.getPerReplicaBatchSize(64)); // 16
+ * ```
+ */
 export class InputContext {
   /** Number of datasets that feed the strategy: one per worker, or one per replica. */
   readonly numInputPipelines: number;

@@ -3,7 +3,18 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { AutoShardPolicy } from './auto-shard.js';
 import { requireWhole } from './sub-batches.js';
 
-/** Whether one dataset feeds all replicas of a worker, or each replica has its own. */
+/**
+ * Whether one dataset feeds all replicas of a worker, or each replica has its own.
+ *
+ * @example
+ * ```ts
+ * import { InputOptions, InputReplicationMode } from '@coll/strategy';
+ *
+ * const experimentalReplicationMode = InputReplicationMode.PER_WORKER;
+ * const options = new InputOptions({ experimentalReplicationMode });
+ * console.log(options.experimentalReplicationMode); // PER_WORKER
+ * ```
+ */
 export const InputReplicationMode = { PER_WORKER: 'PER_WORKER', PER_REPLICA: 'PER_REPLICA' } as const;
 
 /** `'PER_WORKER'` or `'PER_REPLICA'`. */
@@ -40,7 +51,17 @@ const inputOptionsFields = knownOptions<InputOptionsInit>('InputOptions', {
   autoShardPolicy: true,
 });
 
-/** How input reaches the replicas. */
+/**
+ * How input reaches the replicas.
+ *
+ * @example
+ * ```ts
+ * import { InputOptions } from '@coll/strategy';
+ *
+ * const { experimentalPerReplicaBufferSize, autoShardPolicy } = new InputOptions();
+ * console.log(experimentalPerReplicaBufferSize, autoShardPolicy); // 1 AUTO
+ * ```
+ */
 export class InputOptions implements InputOptionsInit {
   readonly experimentalFetchToDevice: boolean;
   readonly experimentalReplicationMode: InputReplicationMode;

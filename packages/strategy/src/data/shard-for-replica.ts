@@ -15,6 +15,21 @@ import type { InputOptionsInit } from './input-options.js';
  * must read the dataset equally often.
  * @throws ValueError for an invalid dataset or options, and in the first step if the first batches
  * differ, for example after a shuffle without a seed; NotImplementedError for PER_REPLICA
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, shardForReplica } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const batches = [new Float32Array([1, 2, 3]), new Float32Array([4, 5])];
+ * const sums = await strategy.run(async (replica) => {
+ *   let sum = 0;
+ *   for await (const part of shardForReplica(batches, replica))
+ *     for (const value of part) sum += value;
+ *   return sum;
+ * });
+ * console.log(strategy.experimentalLocalResults(sums)); // [ 7, 8 ]
+ * ```
  */
 export function shardForReplica<Element>(
   dataset: DatasetLike<Element>,

@@ -32,6 +32,15 @@ export interface Range {
  * so that the sub-batches of one step add up to the global batch size over all workers.
  * @throws ValueError for sizes that are not whole numbers, OutOfRangeError for a worker out of
  * range
+ *
+ * @example
+ * ```ts
+ * import { batchSizesForWorker } from '@coll/strategy';
+ *
+ * const workers = { globalBatchSize: 7, numWorkers: 2, replicasPerWorker: 2 };
+ * console.log(batchSizesForWorker({ ...workers, workerIndex: 0 })); // [ 2, 2, 2, 1 ]
+ * console.log(batchSizesForWorker({ ...workers, workerIndex: 1 })); // [ 2, 1, 2, 2 ]
+ * ```
  */
 export function batchSizesForWorker(options: WorkerPlace & { readonly globalBatchSize: number }): number[] {
   const example = '{ globalBatchSize: 64, numWorkers: 2, workerIndex: 0, replicasPerWorker: 1 }';

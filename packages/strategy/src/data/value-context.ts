@@ -13,7 +13,20 @@ const valueContextFields = knownOptions<ValueContextInit>('ValueContext', {
   numReplicasInSync: true,
 });
 
-/** Identifies the replica that a value is made for. */
+/**
+ * Identifies the replica that a value is made for.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const seeds = strategy.experimentalDistributeValuesFromFunction(
+ *   ({ replicaIdInSyncGroup, numReplicasInSync }) => 100 * numReplicasInSync + replicaIdInSyncGroup,
+ * );
+ * console.log(seeds.values); // [ 200, 201 ]
+ * ```
+ */
 export class ValueContext {
   /** 0 to `numReplicasInSync - 1`. */
   readonly replicaIdInSyncGroup: number;

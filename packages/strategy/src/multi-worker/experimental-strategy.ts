@@ -36,6 +36,17 @@ const experimentalOptions = knownOptions<ExperimentalMultiWorkerMirroredStrategy
  * Equal to `MultiWorkerMirroredStrategy`; `instanceof` holds for instances of either class. The
  * first use logs a warning.
  * @deprecated The old class, of `tf.distribute.experimental`.
+ *
+ * @example
+ * ```ts
+ * import { setLogSink } from '@coll/core';
+ * import { ExperimentalMultiWorkerMirroredStrategy } from '@coll/strategy';
+ *
+ * setLogSink(() => {}); // without the warning that the name is deprecated
+ * await using strategy = new ExperimentalMultiWorkerMirroredStrategy({ communication: 'RING' });
+ * setLogSink();
+ * console.log(strategy.numReplicasInSync); // 1
+ * ```
  */
 export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirroredStrategy {
   static override [Symbol.hasInstance](value: unknown): boolean {

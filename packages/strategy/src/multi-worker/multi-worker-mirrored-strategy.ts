@@ -89,6 +89,17 @@ export interface MultiWorkerExplanation extends Explanation {
  *
  * A failure on one worker ends the group: all workers get an error that names that worker. To
  * continue, create a strategy with the next `generation`.
+ *
+ * @example
+ * ```ts
+ * import { MultiWorkerMirroredStrategy } from '@coll/strategy';
+ *
+ * // Without a launcher there is a single worker. For two: coll run -n 2 train.js
+ * await using strategy = new MultiWorkerMirroredStrategy();
+ * await strategy.ready();
+ * const sums = await strategy.run((replica) => replica.allReduce('sum', new Float32Array([1])));
+ * console.log(strategy.experimentalLocalResults(sums)[0]?.data); // Float32Array(1) [ 1 ]
+ * ```
  */
 export class MultiWorkerMirroredStrategy extends Strategy {
   override readonly extended: MultiWorkerExtended;

@@ -16,7 +16,20 @@ import { applyChange, type Change, changeValue } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
-/** A variable whose components stay equal: values written by replicas are combined first. */
+/**
+ * A variable whose components stay equal: values written by replicas are combined first.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, MirroredVariable, variable } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const weights = strategy.scope(() => variable([1, 2], { aggregation: 'mean' }));
+ * await strategy.run(({ replicaIdInSyncGroup }) => weights.assignAdd([replicaIdInSyncGroup, 0]));
+ * console.log(weights instanceof MirroredVariable); // true
+ * console.log(weights.read().data); // Float64Array(2) [ 1.5, 2 ]
+ * ```
+ */
 export class MirroredVariable extends DistributedVariable {
   readonly kind = 'MirroredVariable';
 

@@ -7,6 +7,16 @@ import type { VariableOptions, VariableValue } from './variable-options.js';
  * A variable of the active strategy, with a component on each of its devices; without one, a
  * variable on its own.
  * @throws ValueError for an initial value or options of the wrong kind
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, variable } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const weights = strategy.scope(() => variable([0, 0], { name: 'weights', dtype: 'float32' }));
+ * await weights.assign([1, 2]);
+ * console.log(weights.read().data, weights.shape); // Float32Array(2) [ 1, 2 ] [ 2 ]
+ * ```
  */
 export function variable<V extends VariableValue, D extends DType = DTypeOf<V>>(
   initial: V,

@@ -18,6 +18,17 @@ import type { LocalVariable } from './local-variable.js';
 /**
  * A variable that each replica changes independently. Outside of replicas, its value combines all
  * components. For counts and metrics.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, SyncOnReadVariable, variable } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const options = { synchronization: 'on_read', aggregation: 'sum' } as const;
+ * const seen = strategy.scope(() => variable(0, options));
+ * await strategy.run(({ replicaIdInSyncGroup }) => seen.assignAdd(10 + replicaIdInSyncGroup));
+ * console.log(seen instanceof SyncOnReadVariable, seen.read().data); // true Float64Array(1) [ 21 ]
+ * ```
  */
 export class SyncOnReadVariable extends DistributedVariable {
   readonly kind = 'SyncOnReadVariable';

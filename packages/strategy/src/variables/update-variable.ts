@@ -77,6 +77,15 @@ export function updateFromReplica(
 /**
  * Combines the results of an update. With `group`: `Mirrored`, or undefined if they are not
  * tensors; without it: a list. In a structure, for each leaf.
+ * @throws ValueError unless it is a strategy; as `regroup` for structures that differ
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, updateRegroup } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * console.log(updateRegroup(strategy, [{ steps: 3 }, { steps: 4 }], false)); // { steps: [ 3, 4 ] }
+ * ```
  */
 export function updateRegroup(strategy: Strategy, updates: readonly Structure<unknown>[], group: boolean): unknown {
   if (typeof Object(strategy).experimentalLocalResults !== 'function')

@@ -2,7 +2,21 @@ import { asTensor, type DType, type Tensor, type TensorLike, tensor, ValueError 
 import { isDType, knownOptions, quote } from '@coll/core/internal';
 import { isFloating } from '@coll/core/plugin';
 
-/** When the components of a variable are synchronized: on write (also `AUTO`), or on read. */
+/**
+ * When the components of a variable are synchronized: on write (also `AUTO`), or on read.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, VariableSynchronization, variable } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const seen = strategy.scope(() =>
+ *   variable(0, { synchronization: VariableSynchronization.ON_READ, aggregation: 'sum' }),
+ * );
+ * await strategy.run(() => seen.assignAdd(1));
+ * console.log(seen.read().data); // Float64Array(1) [ 2 ]
+ * ```
+ */
 export const VariableSynchronization = {
   AUTO: 'AUTO',
   NONE: 'NONE',
@@ -12,7 +26,19 @@ export const VariableSynchronization = {
 
 export type VariableSynchronization = (typeof VariableSynchronization)[keyof typeof VariableSynchronization];
 
-/** How the values of the replicas are combined into one. */
+/**
+ * How the values of the replicas are combined into one.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy, VariableAggregation, variable } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const mean = strategy.scope(() => variable([0], { aggregation: VariableAggregation.MEAN }));
+ * await strategy.run(({ replicaIdInSyncGroup }) => mean.assign([replicaIdInSyncGroup]));
+ * console.log(mean.read().data); // Float64Array(1) [ 0.5 ]
+ * ```
+ */
 export const VariableAggregation = {
   NONE: 'NONE',
   SUM: 'SUM',

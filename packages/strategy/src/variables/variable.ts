@@ -13,6 +13,17 @@ import type {
  * replicas is done when the call returns, even if it returns a promise; the `Sync` twins throw if
  * they would have to wait and cannot. Values have the dtype (`D` if known) and shape of the
  * variable; numbers take its dtype.
+ *
+ * @example
+ * ```ts
+ * import { IndexedSlices } from '@coll/core';
+ * import { variable } from '@coll/strategy';
+ *
+ * const weights = variable([1, 2, 3], { dtype: 'float32' });
+ * await weights.assignSub([1, 1, 1]);
+ * await weights.scatterAdd(new IndexedSlices(new Float32Array([10]), new Int32Array([2])));
+ * console.log(weights.read().data); // Float32Array(3) [ 0, 1, 12 ]
+ * ```
  */
 export abstract class Variable<D extends DType = DType> implements TensorCarrier {
   readonly name: string;
