@@ -78,7 +78,7 @@ function outcomesOf(programs: readonly CodeBlock[]): ReadonlyMap<string, Outcome
   return new Map(
     programs.map(({ place }, index) => {
       const outcome = outcomes[index] ?? { printed: '', complaints: 'did not end' };
-      const complaints = run.status === 0 ? outcome.complaints : `${outcome.complaints}\n${run.stderr}`;
+      const complaints = run.status === 0 ? outcome.complaints : `${outcome.complaints}\n${run.stdout}${run.stderr}`;
       return [place, { ...outcome, complaints }];
     }),
   );

@@ -17,6 +17,11 @@ const lacking: Readonly<Record<string, string>> = {
   "'@coll/nccl'": 'a GPU',
   'new EtcdStore(': 'an etcd server',
   'RedisStore.connect(': 'a Redis server',
+  './join.js': 'a second module',
+  // Run by packages/testing/test/under-node-test.test.ts.
+  'executorSuite(': 'seconds',
+  'crossDeviceOpsSuite(': 'seconds',
+  ...(process.platform === 'linux' ? {} : { 'openProcessGroup(': 'Linux' }),
 };
 
 const root = path.resolve(import.meta.dirname, '../..');

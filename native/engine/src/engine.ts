@@ -6,7 +6,24 @@ import type { NativeBinding } from './native-binding.js';
 import { NativeCommunicator } from './native-communicator.js';
 import { NativeThreadCommunicator } from './native-thread-communicator.js';
 
-/** C++ on the buffers in place, executed by all participating threads. Available on platforms with a binary. */
+/**
+ * C++ on the buffers in place, executed by all participating threads. Available on platforms with a
+ * binary.
+ *
+ * @example
+ * ```ts
+ * import { resolveEngine, tensor } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ * import { native } from '@coll/native';
+ *
+ * // Takes another engine on a platform without a binary.
+ * const { engine } = resolveEngine('auto', [native]);
+ * const communicator = engine.communicator(2, directAlgorithm());
+ * const buffers = [tensor(new Float32Array([1, 2])), tensor(new Float32Array([3, 4]))];
+ * communicator.runSync({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[0]?.data); // Float32Array(2) [ 4, 6 ]
+ * ```
+ */
 export const native: Engine = {
   name: 'native',
   probe() {

@@ -26,10 +26,22 @@ export interface CopyRange {
 }
 
 /**
- * Elements in the memory of a GPU, or some of another buffer's. It stands for a tensor of one dimension wherever a tensor is taken.
+ * Elements in the memory of a GPU, or some of another buffer's. Accepted wherever a tensor is, as a
+ * tensor of one dimension.
  *
- * Operations on one memory happen in the order of the calls, on whatever devices, so that nothing has to be awaited in between. A
- * promise is settled when the GPU has finished; host memory that it reads or writes must stay until then.
+ * Operations on one memory execute in the order of the calls, on any device, so nothing has to be
+ * awaited in between. A promise settles when the GPU has finished; host memory that it reads or
+ * writes must stay valid until then.
+ *
+ * @example
+ * ```ts
+ * import { DeviceBuffer } from '@coll/nccl';
+ *
+ * using buffer = DeviceBuffer.allocate(0, 'float32', 4); // on gpu:0
+ * await buffer.fill(1);
+ * await buffer.view(2, 2).write(new Float32Array([3, 4]));
+ * console.log(await buffer.read()); // Float32Array(4) [ 1, 1, 3, 4 ]
+ * ```
  */
 export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier {
   readonly dtype: DType;
@@ -199,7 +211,20 @@ class GpuElements implements DeviceMemory {
   }
 }
 
-/** The buffer of a tensor that is on a GPU. @throws CollError for a tensor of the host, and for memory of other libraries */
+/**
+ * The buffer of a tensor that is on a GPU.
+ * @throws CollError for a tensor of the host, and for memory of other libraries
+ *
+ * @example
+ * ```ts
+ * import { bufferOf, gpus } from '@coll/nccl';
+ *
+ * for (const gpu of gpus()) {
+ *   using buffer = await gpu.upload(new Float32Array([1, 2]), 'float32');
+ *   console.log(bufferOf(buffer.tensor([1, 2])).length); // 2
+ * }
+ * ```
+ */
 export function bufferOf(tensor: Tensor): DeviceBuffer {
   if (tensor.memory instanceof GpuElements) return tensor.memory.buffer;
   const told = tensor.memory ? 'is in memory that this package does not know' : 'is in memory of the host, as its data';

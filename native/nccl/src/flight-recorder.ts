@@ -1,20 +1,52 @@
 import type { Counts, FlightEntry } from './nccl-binding.js';
 import { probe, runtime } from './probe.js';
 
-/** The latest 1024 operations of this process, oldest first; none where there is no NCCL. */
+/**
+ * The latest 1024 operations of this process, oldest first; none where there is no NCCL.
+ *
+ * @example
+ * ```ts
+ * import { flightRecorder } from '@coll/nccl';
+ *
+ * for (const { operation, group, sequence, state } of flightRecorder())
+ *   console.error(`${operation} (${group} ${sequence}): ${state}`);
+ * ```
+ */
 export function flightRecorder(): readonly FlightEntry[] {
   return probe().available ? runtime().binding.flightRecorder() : [];
 }
 
 /**
- * Has a function called, once, when NCCL does not come back from being aborted: no GPU of this process can be used any more, whatever is called fails, and the
- * process has to end, for example by `onStuck(() => process.exit(1))`. @throws CollError where there is no GPU, or no NCCL
+ * Registers a function that is called, once, if NCCL does not return from being aborted. No GPU of
+ * this process can be used any more, all calls fail, and the process has to end.
+ * @throws CollError if there is no GPU, or no NCCL
+ *
+ * @example
+ * ```ts
+ * import { onStuck } from '@coll/nccl';
+ *
+ * onStuck((message) => {
+ *   console.error(message);
+ *   process.exit(1);
+ * });
+ * ```
  */
 export function onStuck(listener: (message: string) => void): void {
   runtime().binding.onStuck(listener);
 }
 
-/** What this process holds on its GPUs: to find what was not disposed of. @throws CollError where there is no GPU, or no NCCL */
+/**
+ * What this process holds on its GPUs, to find memory that was not disposed of.
+ * @throws CollError where there is no GPU, or no NCCL
+ *
+ * @example
+ * ```ts
+ * import { counts, gpus } from '@coll/nccl';
+ *
+ * for (const gpu of gpus()) gpu.alloc('float32', 1024).dispose();
+ * console.log(counts().buffers); // 0
+ * ```
+ */
 export function counts(): Counts {
   return runtime().binding.counts();
 }

@@ -34,7 +34,20 @@ export interface PinnedArray extends Disposable {
   dispose(): void;
 }
 
-/** A GPU of this process. */
+/**
+ * A GPU of this process.
+ *
+ * @example
+ * ```ts
+ * import { gpus } from '@coll/nccl';
+ *
+ * for (const gpu of gpus()) {
+ *   using gradient = await gpu.upload(new Float32Array([1, 2]), 'float32');
+ *   const { free, total } = await gpu.memory();
+ *   console.log(gradient.byteLength, free < total); // 8 true
+ * }
+ * ```
+ */
 export class Gpu {
   readonly index: number;
   /** `gpu:0` and the like. */
@@ -125,7 +138,18 @@ export class Gpu {
   }
 }
 
-/** The GPUs of this process. @throws CollError where there is none, or no NCCL */
+/**
+ * The GPUs of this process.
+ * @throws CollError where there is none, or no NCCL
+ *
+ * @example
+ * ```ts
+ * import { gpus, probe } from '@coll/nccl';
+ *
+ * const devices = probe().available ? gpus().map(({ name }) => name) : ['cpu:0'];
+ * console.log(devices[0]); // gpu:0
+ * ```
+ */
 export function gpus(): readonly Gpu[] {
   return runtime().devices.map((info) => new Gpu(info));
 }

@@ -9,7 +9,20 @@ export function isValueOnGpu(value: Value): boolean {
   return isOnGpu(value);
 }
 
-/** The tensor, or slices, with elements of the host, said to be where it was. */
+/**
+ * The tensor or slices with elements in host memory, named as on the device they were on. Values of
+ * the host are returned unchanged.
+ *
+ * @example
+ * ```ts
+ * import { gpus, toHost } from '@coll/nccl';
+ *
+ * for (const gpu of gpus()) {
+ *   using buffer = await gpu.upload(new Float32Array([1, 2]), 'float32');
+ *   console.log((await toHost(buffer.tensor())).data); // Float32Array(2) [ 1, 2 ]
+ * }
+ * ```
+ */
 export async function toHost(value: Tensor): Promise<Tensor>;
 export async function toHost(value: Value): Promise<Value>;
 export async function toHost(value: Value): Promise<Value> {

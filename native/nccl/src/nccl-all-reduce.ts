@@ -55,9 +55,26 @@ const ncclAllReduceOptions = knownOptions<NcclAllReduceOptions>('NcclAllReduce',
 });
 
 /**
- * All-reduce among GPUs by NCCL, also those of several processes: in a world of which some ranks are in others, a value has the components of this one, and all
- * processes make the same calls in the same order. Values may be tensors in the memory of the GPUs, or of the host with the name of a GPU as their device, through
- * which they then pass; results are where the values are. What is not an all-reduce among GPUs goes to one device, and `explain()` tells.
+ * All-reduce across GPUs by NCCL, also across several processes: if some ranks of a world are in
+ * other processes, a value has the components of this process, and all processes make the same
+ * calls in the same order.
+ *
+ * Values are tensors in GPU memory, or in host memory with a GPU as their device; these are copied
+ * to it and back. Results are where the values are. Everything but an all-reduce across GPUs goes
+ * to one device, as `explain()` reports.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { gpus, NcclAllReduce } from '@coll/nccl';
+ *
+ * const devices = gpus().map(({ name }) => name);
+ * await using ops = new NcclAllReduce();
+ * const gradient = new Float32Array([1, 2]);
+ * const value = new PerReplica(devices.map((device) => tensor(gradient, { device })));
+ * const mean = await ops.reduce('MEAN', value, devices);
+ * console.log('values' in mean ? mean.values[0]?.data : mean.data); // Float32Array(2) [ 1, 2 ]
+ * ```
  */
 export class NcclAllReduce extends AllReduceOps {
   readonly name = 'nccl';

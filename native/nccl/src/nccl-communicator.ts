@@ -65,11 +65,26 @@ const usualTimeoutSeconds = 600;
 const largestKey = 2 ** 31 - 1;
 
 /**
- * A group of ranks with a GPU each, in one process or several, whose collectives NCCL carries out. Tensors may be on the rank's GPU, where they
- * are worked on in place, or in memory of the host, from and to which they are copied. It blocks no thread.
+ * A group of ranks with one GPU each, in one process or several, whose collectives NCCL executes.
+ * Tensors are on the rank's GPU, where they are used in place, or in host memory, from and to which
+ * they are copied. It blocks no thread.
  *
- * All ranks issue the same collectives in the same order, over all communicators of the same GPUs together: NCCL does not check it. Half types are
- * added up by NCCL, which may round more than once; a mean is NCCL's sum and one division.
+ * All ranks issue the same collectives in the same order, over all communicators of the same GPUs
+ * together: NCCL does not check it. NCCL sums half types, and may round more than once; a mean is
+ * NCCL's sum and one division.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { gpus, NcclCommunicator } from '@coll/nccl';
+ *
+ * const devices = gpus().map(({ name }) => name);
+ * const communicator = await NcclCommunicator.open(devices);
+ * const buffers = devices.map((device) => tensor(new Float32Array([1, 2]), { device }));
+ * await communicator.run({ kind: 'all-reduce', op: 'max' }, buffers, buffers);
+ * console.log(buffers[0]?.data); // Float32Array(2) [ 1, 2 ]
+ * await communicator.close();
+ * ```
  */
 export class NcclCommunicator extends JoiningCommunicator {
   readonly size: number;

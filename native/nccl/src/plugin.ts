@@ -8,7 +8,20 @@ declare module '@coll/core' {
   }
 }
 
-/** All-reduce among NVIDIA GPUs. `'auto'` takes it before all others where it can serve, and goes on without a word where it cannot. */
+/**
+ * All-reduce among NVIDIA GPUs. `'auto'` takes it before all others where it can serve, and goes on
+ * without a word where it cannot.
+ *
+ * @example
+ * ```ts
+ * import { registry } from '@coll/core';
+ * import { nccl } from '@coll/nccl';
+ *
+ * registry.register(nccl);
+ * await using ops = await registry.create('auto'); // NCCL if there are GPUs
+ * console.log(ops.name);
+ * ```
+ */
 export const nccl: Plugin<NcclAllReduceOptions> = definePlugin({
   name: 'nccl',
   module: import.meta.url,

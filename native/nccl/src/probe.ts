@@ -51,9 +51,19 @@ export interface ProbeOptions {
 const probeOptions = knownOptions<ProbeOptions>('probe', { libraryPath: true });
 
 /**
- * Whether there are GPUs and NCCL, and if not, why. It looks only once, which takes as long as the driver needs to start; a `libraryPath` counts
- * for all threads of this process. `COLL_CUDA_LIBRARY`, `COLL_NCCL_LIBRARY` and `COLL_NVML_LIBRARY` name other libraries than those that are found.
+ * Whether there are GPUs and NCCL, and if not, why. Probes once per process, which takes as long as
+ * the driver needs to start; a `libraryPath` applies to all threads of this process.
+ * `COLL_CUDA_LIBRARY`, `COLL_NCCL_LIBRARY` and `COLL_NVML_LIBRARY` override the libraries that are
+ * found.
  * @throws ValueError if this process already uses another NCCL than `libraryPath`
+ *
+ * @example
+ * ```ts
+ * import { probe } from '@coll/nccl';
+ *
+ * const { available, reason, nccl, devices } = probe();
+ * console.log(available ? `NCCL ${nccl?.version}, ${devices.length} GPUs` : reason);
+ * ```
  */
 export function probe(options?: ProbeOptions): NcclProbe {
   const { libraryPath } = optionsOf(options, "probe({ libraryPath: '/opt/nccl' })", probeOptions);

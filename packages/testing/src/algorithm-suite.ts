@@ -38,7 +38,19 @@ const algorithmSuiteOptions = knownOptions<AlgorithmSuiteOptions>('algorithmSuit
   ranks: true,
 });
 
-/** Declares the tests that every algorithm has to pass. */
+/**
+ * Declares the tests that every algorithm must pass.
+ * @throws ValueError for an unknown option
+ *
+ * @example
+ * ```ts
+ * import { test } from 'node:test';
+ * import { ringAlgorithm } from '@coll/ring';
+ * import { algorithmSuite } from '@coll/testing';
+ *
+ * algorithmSuite({ test, algorithm: ringAlgorithm(), ranks: [1, 2, 3] });
+ * ```
+ */
 export function algorithmSuite(options: AlgorithmSuiteOptions): void {
   requireKnownOptions(options, algorithmSuiteOptions);
   const { test, describe, algorithm, ranks = usualRanks } = options;

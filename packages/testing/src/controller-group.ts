@@ -13,7 +13,22 @@ export type MakeCommunicator = (
   size: number,
 ) => Communicator | readonly Communicator[] | Promise<Communicator | readonly Communicator[]>;
 
-/** Groups whose ranks are all in this thread. Of several communicators none may block, so that `runSync` is left out. */
+/**
+ * Groups whose ranks are all in this thread. Several communicators must not block it, so the suites
+ * do not call their `runSync`.
+ *
+ * @example
+ * ```ts
+ * import { jsEngine, tensor } from '@coll/core';
+ * import { controllerGroup } from '@coll/testing';
+ *
+ * const open = controllerGroup((algorithm, size) => jsEngine.communicator(size, algorithm));
+ * await using group = await open(undefined, 2);
+ * const buffers = [tensor(new Float32Array([1])), tensor(new Float32Array([2]))];
+ * await group.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[0]?.data); // Float32Array(1) [ 3 ]
+ * ```
+ */
 export function controllerGroup(makeCommunicator: MakeCommunicator): OpenGroup {
   return async (algorithm, size) => {
     const made = await makeCommunicator(algorithm?.algorithm ?? treeAlgorithm, size);

@@ -59,7 +59,19 @@ const suiteOptions = knownOptions<OpsSuiteOptions & PluginSuiteOptions<unknown>>
   takesPacking: true,
 });
 
-/** Declares the tests that all cross-device ops have to pass; for a plug-in, those of the plug-in as well. */
+/**
+ * Declares the tests that all cross-device ops must pass; for a plug-in, also those of the plug-in.
+ * @throws ValueError for an unknown option
+ *
+ * @example
+ * ```ts
+ * import { test } from 'node:test';
+ * import { reductionToOne } from '@coll/reduction-to-one';
+ * import { crossDeviceOpsSuite } from '@coll/testing';
+ *
+ * crossDeviceOpsSuite({ test, plugin: reductionToOne, replicas: [2], takesPacking: false });
+ * ```
+ */
 export function crossDeviceOpsSuite<Options>(options: OpsSuiteOptions | PluginSuiteOptions<Options>): void {
   requireKnownOptions(options, suiteOptions);
   const { test, describe, devices = usualDevices, replicas = [1, 2, 3, 4], bitsIndependentOfPacking = false } = options;

@@ -52,7 +52,26 @@ const executorSuiteOptions = knownOptions<ExecutorSuiteOptions>('executorSuite',
   lacks: true,
 });
 
-/** Declares the tests that every executor of collectives has to pass, however its ranks are deployed. */
+/**
+ * Declares the tests that every executor of collectives must pass, wherever its ranks are.
+ * @throws ValueError for an unknown option
+ *
+ * @example
+ * ```ts
+ * import { test } from 'node:test';
+ * import { jsEngine } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ * import { controllerGroup, executorSuite } from '@coll/testing';
+ *
+ * executorSuite({
+ *   test,
+ *   name: 'plain JavaScript',
+ *   open: controllerGroup((algorithm, size) => jsEngine.communicator(size, algorithm)),
+ *   algorithms: [{ algorithm: directAlgorithm() }],
+ *   ranks: [2],
+ * });
+ * ```
+ */
 export function executorSuite(options: ExecutorSuiteOptions): void {
   requireKnownOptions(options, executorSuiteOptions);
   const { describe, name } = options;

@@ -70,7 +70,21 @@ export interface GroupMembers {
 
 const groupMembers = knownOptions<GroupMembers>('Group', { members: true, canBlock: true });
 
-/** All members of a group, as the suites call them. */
+/**
+ * All members of a group, as the suites call them.
+ *
+ * @example
+ * ```ts
+ * import { tensor, wasmEngine } from '@coll/core';
+ * import { controllerGroup, type Group } from '@coll/testing';
+ *
+ * const open = controllerGroup((algorithm, size) => wasmEngine.communicator(size, algorithm));
+ * await using group: Group = await open(undefined, 2);
+ * const buffers = [tensor(new Float32Array([1])), tensor(new Float32Array([2]))];
+ * await group.run({ kind: 'all-reduce', op: 'max' }, buffers, buffers, { mode: 'runSync' });
+ * console.log(group.size, buffers[0]?.data); // 2 Float32Array(1) [ 2 ]
+ * ```
+ */
 export class Group implements AsyncDisposable {
   readonly size: number;
   readonly members: readonly GroupMember[];

@@ -16,7 +16,20 @@ const valuesOf = ({ rank, size }: Member) => Int32Array.from({ length: 2 * size 
 const othersOf = ({ rank, size }: Member) =>
   Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
 
-/** What each member of a group does; the suite of members knows what must come of it. */
+/**
+ * The calls of each member of a group, by scenario; `memberSuite` checks their results.
+ *
+ * @example
+ * ```ts
+ * import { openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ * import { memberScenarios } from '@coll/testing';
+ *
+ * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * const received = await Promise.all(members.map(memberScenarios.messages));
+ * console.log(received.flat().every(Boolean)); // true
+ * ```
+ */
 export const memberScenarios = {
   async collectives(member) {
     const values = valuesOf(member);

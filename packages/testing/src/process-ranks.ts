@@ -34,8 +34,21 @@ export interface ProcessRanks extends AsyncDisposable {
 }
 
 /**
- * Groups with a process of Node for each member, or with a few members in each process. Processes are started when a group first needs
- * them and serve all groups after that; they load algorithms from the modules that these name as their source.
+ * Groups with a Node.js process per member, or with several members per process. Processes start
+ * when a group first needs them and serve all groups after it. They load an algorithm from the
+ * module that its `source` names.
+ * @throws ValueError for an unknown option
+ *
+ * @example
+ * ```ts
+ * import { test } from 'node:test';
+ * import { executorSuite, processRanks } from '@coll/testing';
+ *
+ * // The module exports a function of the type `Join`, which each process calls.
+ * const join = { module: new URL('./join.js', import.meta.url).href, export: 'join' };
+ * const { open } = processRanks({ join });
+ * executorSuite({ test, name: 'in processes', open });
+ * ```
  */
 export function processRanks(options: ProcessRanksOptions): ProcessRanks {
   requireKnownOptions(options, processRanksOptions);

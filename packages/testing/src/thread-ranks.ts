@@ -30,8 +30,23 @@ export interface ThreadRanks extends AsyncDisposable {
 }
 
 /**
- * Groups with a worker thread for each rank. Threads are started when a group first needs them and
- * serve all groups after that; they load algorithms from the modules that these name as their source.
+ * Groups with a worker thread per rank. Threads start when a group first needs them and serve all
+ * groups after it. They load an algorithm from the module that its `source` names.
+ * @throws ValueError for an unknown option
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { direct, directAlgorithm } from '@coll/direct';
+ * import { threadRanks } from '@coll/testing';
+ *
+ * await using threads = threadRanks();
+ * const source = { module: direct.module, export: 'direct' };
+ * await using group = await threads.open({ algorithm: directAlgorithm(), source }, 2);
+ * const buffers = [tensor(new Float32Array([1])), tensor(new Float32Array([2]))];
+ * await group.run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[0]?.data); // Float32Array(1) [ 3 ]
+ * ```
  */
 export function threadRanks(options: ThreadRanksOptions = {}): ThreadRanks {
   requireKnownOptions(options, threadRanksOptions);

@@ -15,10 +15,23 @@ import {
 type Broadcaster = Place & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync'>;
 
 /**
- * Gives every replica the weights of replica `root`, the ones that are not trained included. For models that were loaded or built
- * at random, and for statistics such as those of batch normalisation, which each replica gathers from its own share of the data.
- * @throws InvalidArgumentError, the same on all replicas, where their models differ; ValueError for anything but TensorFlow.js, a model or
- * its variables, and the context of a replica
+ * Gives every replica the weights of replica `root`, including those that are not trained. Use it
+ * for models that were loaded or built at random, and for statistics such as those of batch
+ * normalisation, which each replica gathers from its own share of the data.
+ * @throws InvalidArgumentError, the same on all replicas, if their models differ; ValueError for
+ * anything but TensorFlow.js, a model or its variables, and the context of a replica
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ * import { broadcastWeights } from '@coll/tfjs';
+ * import * as tf from '@tensorflow/tfjs';
+ *
+ * const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [2] })] });
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
+ * await strategy.run((replica) => broadcastWeights(tf, model, replica));
+ * console.log(model.getWeights().map(({ shape }) => shape)); // [ [ 2, 1 ], [ 1 ] ]
+ * ```
  */
 export function broadcastWeights(
   tf: TensorFlow,

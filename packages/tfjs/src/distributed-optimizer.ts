@@ -19,18 +19,35 @@ import {
 } from './tensorflow.js';
 
 /**
- * The optimizer, but every step applies the mean of all replicas' gradients, so that a model compiled with it trains data-parallel
- * in `model.fit` as it is. Everything else, from saving to `dispose`, is the given optimizer's own.
+ * The optimizer, with each step applying the mean of all replicas' gradients, so that a model
+ * compiled with it trains data-parallel in `model.fit`. Everything else, from saving to `dispose`,
+ * is the given optimizer's own.
  *
- * Each replica calls it in a thread of its own and gives each step its share of the batch; shares of one size make the step that of
- * the whole batch. Variables take replica 0's values when they are first used: before the first forward pass in `fit`, `minimize`
- * and `computeGradients`. Gradients handed to `applyGradients` hold the means afterwards, where their memory has no other owner. A
- * variable without a gradient counts as zero where another replica has one, and is left alone where none has. Losses and metrics
- * stay those of the replica. A model that is compiled again takes its new optimizer as it is; if that one is not distributed, the first
- * step logs a warning.
+ * Each replica calls it in its own thread and gives each step its share of the batch; shares of
+ * equal size make the step that of the whole batch. Variables take replica 0's values on first use:
+ * before the first forward pass in `fit`, `minimize` and `computeGradients`. Gradients passed to
+ * `applyGradients` hold the means afterwards, unless their memory has another owner. A variable
+ * without a gradient counts as zero if another replica has one, and is left alone if none has.
+ * Losses and metrics stay those of the replica. A model that is compiled again uses its new
+ * optimizer as it is; if that one is not distributed, the first step logs a warning.
  *
- * @throws ValueError for what is no optimizer, such as its name; (in the first step) InvalidArgumentError, the same on all replicas, where
- * their models differ
+ * @throws ValueError for anything but an optimizer, such as its name; in the first step
+ * InvalidArgumentError, the same on all replicas, if their models differ
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ * import { distributedOptimizer } from '@coll/tfjs';
+ * import * as tf from '@tensorflow/tfjs';
+ *
+ * const weight = tf.scalar(1).variable();
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
+ * await strategy.run((replica) => {
+ *   const optimizer = distributedOptimizer(tf, tf.train.sgd(0.5), replica);
+ *   optimizer.minimize(() => weight.square().asScalar());
+ * });
+ * console.log(weight.dataSync()); // Float32Array(1) [ 0 ]
+ * ```
  */
 export function distributedOptimizer<Optimizer extends TfOptimizer>(
   tf: TensorFlow,

@@ -33,10 +33,29 @@ type NamedGradients<T> = Readonly<Record<string, T>>;
 const means = new WeakMap<Place, GradientMean>();
 
 /**
- * The means over all replicas of the gradients that `tf.variableGrads` returns, by the same names; zeros count where a replica has
- * no gradient and another has one. Takes over the tensors handed in: they are disposed or, where their memory has no other owner,
- * hold the result, which the caller disposes. Variables do not change: `broadcastWeights` makes them equal before the first step.
- * @throws InvalidArgumentError, the same on all replicas, where their variables differ; ValueError for arguments of the wrong kind
+ * The means over all replicas of the gradients that `tf.variableGrads` returns, under the same
+ * names. A missing gradient counts as zeros if another replica has one. Takes over the tensors
+ * passed in: they are disposed or, unless their memory has another owner, hold the result, which
+ * the caller disposes. Variables do not change: `broadcastWeights` makes them equal before the
+ * first step.
+ * @throws InvalidArgumentError, the same on all replicas, if their variables differ; ValueError for
+ * arguments of the wrong kind
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ * import { reduceGradients } from '@coll/tfjs';
+ * import * as tf from '@tensorflow/tfjs';
+ *
+ * const weight = tf.scalar(3).variable();
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
+ * await strategy.run(async (replica) => {
+ *   const { grads } = tf.variableGrads(() => weight.square().asScalar(), [weight]);
+ *   const means = await reduceGradients(tf, grads, replica);
+ *   tf.train.sgd(0.5).applyGradients(means);
+ * });
+ * console.log(weight.dataSync()); // Float32Array(1) [ 0 ]
+ * ```
  */
 export async function reduceGradients<T extends TfTensor>(
   tf: TensorFlow,
@@ -59,7 +78,25 @@ export async function reduceGradients<T extends TfTensor>(
   return takeOver(tf, variables, own, await exchange(mean.average(variables, memory), context, exchangeOptions));
 }
 
-/** `reduceGradients` that blocks the thread; on the cpu and WASM backends without copies of the gradients. */
+/**
+ * `reduceGradients` that blocks the thread. On the cpu and WASM backends, gradients are not copied.
+ * @throws as `reduceGradients`
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ * import { reduceGradientsSync } from '@coll/tfjs';
+ * import * as tf from '@tensorflow/tfjs';
+ *
+ * const weight = tf.scalar(3).variable();
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
+ * await strategy.run((replica) => {
+ *   const { grads } = tf.variableGrads(() => weight.square().asScalar(), [weight]);
+ *   tf.train.sgd(0.5).applyGradients(reduceGradientsSync(tf, grads, replica));
+ * });
+ * console.log(weight.dataSync()); // Float32Array(1) [ 0 ]
+ * ```
+ */
 export function reduceGradientsSync<T extends TfTensor>(
   tf: TensorFlow,
   gradients: NamedGradients<T>,

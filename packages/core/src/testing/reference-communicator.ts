@@ -32,8 +32,20 @@ const referenceOptions = knownOptions<ReferenceCommunicatorOptions>('ReferenceCo
 });
 
 /**
- * All ranks in one thread. Executes a schedule transfer by transfer, exactly as it is written: tests compare the bits of all
- * engines with this one.
+ * All ranks in one thread. Executes a schedule transfer by transfer, exactly as written. Tests
+ * compare the bits of all engines with this one.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ * import { ReferenceCommunicator } from '@coll/testing';
+ *
+ * const communicator = new ReferenceCommunicator({ size: 2, algorithm: directAlgorithm() });
+ * const buffers = [tensor(new Float32Array([1, 2])), tensor(new Float32Array([3, 4]))];
+ * communicator.runSync({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * console.log(buffers[0]?.data); // Float32Array(2) [ 4, 6 ]
+ * ```
  */
 export class ReferenceCommunicator extends JoiningCommunicator {
   readonly size: number;
