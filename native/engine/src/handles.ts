@@ -9,11 +9,11 @@ export interface Held<Kind extends string> {
 
 export type ProgramHandle = Held<'program'>;
 export type OfferHandle = Held<'offer'>;
-export type DealHandle = Held<'deal'>;
+export type OffersHandle = Held<'offers'>;
 export type MemberHandle = Held<'member'>;
 export type ControllerHandle = Held<'controller'>;
 
-export type Pieces = readonly TypedArray[];
+export type Segments = readonly TypedArray[];
 
 /** Two ranks of which one's output overlaps the other's memory. */
 export type Clash = readonly [rank: number, other: number];
@@ -26,8 +26,8 @@ export type Offering = readonly [
   program: ProgramHandle,
   rank: number,
   begins: Float64Array,
-  inputs: Pieces,
-  outputs: Pieces,
+  inputs: Segments,
+  outputs: Segments,
   sharesResult: boolean,
   agreed: Float64Array,
 ];

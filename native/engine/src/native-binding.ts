@@ -1,12 +1,12 @@
 import type {
   Clash,
   ControllerHandle,
-  DealHandle,
   MemberHandle,
   OfferHandle,
   Offering,
-  Pieces,
+  OffersHandle,
   ProgramHandle,
+  Segments,
 } from './handles.js';
 
 /** Results of `execute`, in the order of `Status` in C++. */
@@ -67,16 +67,16 @@ export interface NativeBinding {
   isMissing(member: MemberHandle, rank: number): boolean;
   /** The ranks of a `clashed` result; undefined if the ranks' pieces differ. */
   clash(member: MemberHandle): Clash | undefined;
-  deal(
+  offersOfAll(
     program: ProgramHandle,
     begins: Float64Array,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
     sharesResult: boolean,
-  ): DealHandle | Clash;
+  ): OffersHandle | Clash;
   controller(ranks: number, cores: number): ControllerHandle;
   /** Executes a part from element `begin`. Returns where it ended. */
-  control(controller: ControllerHandle, deal: DealHandle, begin: number): number;
+  control(controller: ControllerHandle, offers: OffersHandle, begin: number): number;
   close(controller: ControllerHandle): void;
   /** Groups of processes for `@coll/processes`; undefined if the platform has none. */
   readonly processes?: object;

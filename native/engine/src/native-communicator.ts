@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import { ControllerCommunicator, ControllerGroup, nextTurn } from '@coll/core/internal';
-import { type CheckedCall, clashError, type KnownCall, operationOf, reads, writes } from '@coll/core/plugin';
-import type { Clash, ControllerHandle, DealHandle } from './handles.js';
+import { type CheckedCall, clashError, operationOf, type PreparedCall, reads, writes } from '@coll/core/plugin';
+import type { Clash, ControllerHandle, OffersHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
 import { NewCalls } from './turns.js';
 
-interface Deal {
-  readonly handle: DealHandle;
+interface PreparedOffers {
+  readonly handle: OffersHandle;
   readonly length: number;
 }
 
@@ -16,7 +16,7 @@ interface Deal {
  * All ranks in one thread. C++ folds their buffers on the calling thread and on helper threads on
  * other cores.
  */
-export class NativeCommunicator extends ControllerCommunicator<Deal> {
+export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
   readonly group: Group;
   readonly #binding: NativeBinding;
   readonly #controller: ControllerHandle;
@@ -38,8 +38,17 @@ export class NativeCommunicator extends ControllerCommunicator<Deal> {
     return this.#programs.refuses(collective, dtype);
   }
 
-  protected prepare({ collective, begins, length, dtype, isShared, inputs, outputs, request }: CheckedCall): Deal {
-    const handle = this.#binding.deal(
+  protected prepare({
+    collective,
+    begins,
+    length,
+    dtype,
+    isShared,
+    inputs,
+    outputs,
+    request,
+  }: CheckedCall): PreparedOffers {
+    const handle = this.#binding.offersOfAll(
       this.#programs.find(collective, dtype).handle,
       begins,
       inputs.map((pieces, rank) => (reads(collective, rank) ? pieces.map(({ data }) => data) : [])),
@@ -48,18 +57,18 @@ export class NativeCommunicator extends ControllerCommunicator<Deal> {
     );
     if (Array.isArray(handle)) throw clashError(operationOf({ collective, request }), ...(handle as Clash));
     this.#newCalls.add();
-    return { handle: handle as DealHandle, length };
+    return { handle: handle as OffersHandle, length };
   }
 
-  protected endOf({ length }: Deal): number {
+  protected endOf({ length }: PreparedOffers): number {
     return length;
   }
 
-  protected workFrom({ handle }: Deal, begin: number): number {
+  protected workFrom({ handle }: PreparedOffers, begin: number): number {
     return this.#binding.control(this.#controller, handle, begin);
   }
 
-  protected override play(call: KnownCall<Deal>, options: RunOptions): Promise<void> | undefined {
+  protected override play(call: PreparedCall<PreparedOffers>, options: RunOptions): Promise<void> | undefined {
     const { handle, length } = call.handle;
     const at = this.#binding.control(this.#controller, handle, 0);
     if (at < length) return this.goOn(call, at, options);

@@ -24,11 +24,11 @@ import {
 import {
   type CheckedCall,
   clashError,
-  type KnownCall,
   lostBufferError,
   lostRank,
   OrderedCommunicator,
   operationOf,
+  type PreparedCall,
 } from '@coll/core/plugin';
 import type { MemberHandle } from './handles.js';
 import { type NativeBinding, status, waiting } from './native-binding.js';
@@ -36,7 +36,7 @@ import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
 import { laterTurn, NewCalls } from './turns.js';
 
-type Call = KnownCall<Offer>;
+type Call = PreparedCall<Offer>;
 
 // A rank that waits inside native code for a rank of the same thread would wait forever.
 const joined = new WeakMap<SharedArrayBuffer, number>();
@@ -81,7 +81,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#rank = rank;
     this.#barrier = new SharedBarrier(control, size, 0);
     this.#descriptors = new Descriptors(threads.descriptors, size);
-    this.#said = this.#descriptors.saidBy(rank);
+    this.#said = this.#descriptors.announcedBy(rank);
     this.#programs = new Programs(binding, algorithm, size);
     this.#offers = new Offers(binding, this.#programs, rank);
     this.#memory = [new Uint8Array(board), this.#barrier.state, this.#barrier.arrivalOf(rank)];

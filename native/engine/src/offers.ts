@@ -1,5 +1,5 @@
 import { askedBy, bytesOfDescriptors, Descriptors, nowhere } from '@coll/core/internal';
-import { type CheckedCall, type Pieces, reads, writes } from '@coll/core/plugin';
+import { type CheckedCall, reads, type SegmentList, writes } from '@coll/core/plugin';
 import type { OfferHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import type { Programs } from './programs.js';
@@ -35,12 +35,12 @@ export class Offers {
       arraysOf(inputs, reads(collective, this.#rank)),
       arraysOf(outputs, writes(collective, this.#rank)),
       isShared,
-      this.#draft.agreedBy(0),
+      this.#draft.negotiatedBy(0),
     );
-    return { handle, said: this.#draft.saidBy(0).slice() };
+    return { handle, said: this.#draft.announcedBy(0).slice() };
   }
 }
 
-function arraysOf(lists: readonly Pieces[], isUsed: boolean) {
-  return isUsed ? (lists[0] as Pieces).map(({ data }) => data) : [];
+function arraysOf(lists: readonly SegmentList[], isUsed: boolean) {
+  return isUsed ? (lists[0] as SegmentList).map(({ data }) => data) : [];
 }

@@ -30,7 +30,7 @@ const member = join();
 const controller = addon['controller']?.(2, 1);
 const results = [floats(0, 0, 0, 0), floats(0, 0, 0, 0)];
 const pieces = [[floats(1, 2, 3, 4)], [floats(5, 6, 7, 8)]];
-const deal = addon['deal']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
+const all = addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
 
 /** None of them is a handle of the kind that is asked for; a member is a right one of its own only. */
 const notA = (right: unknown) => [undefined, null, 1, 'handle', {}, right === two ? offer : two];
@@ -111,9 +111,9 @@ const calls: Record<string, Argument[]> = {
   meeting: [handle('member', member)],
   isMissing: [handle('member', member), number('rank', 0, -1, 2)],
   clash: [handle('member', member)],
-  deal: [handle('program', two), lists[0] as Argument, dealt('inputs'), dealt('outputs'), flag('sharesResult')],
+  offersOfAll: [handle('program', two), lists[0] as Argument, dealt('inputs'), dealt('outputs'), flag('sharesResult')],
   controller: [number('ranks', 2, 0, 5000), number('cores', 1, 0)],
-  control: [handle('controller', controller), handle('deal', deal), number('begin', 0, -1, 0.5, 5)],
+  control: [handle('controller', controller), handle('offers', all), number('begin', 0, -1, 0.5, 5)],
   close: [handle('controller', controller)],
 };
 
@@ -144,14 +144,14 @@ describe('handles of others', () => {
     addon['abandon']?.(member);
   });
 
-  it('takes no deal of another size', () => {
-    expect(() => addon['control']?.(addon['controller']?.(3, 1), deal, 0)).toThrow(
-      typeError('deal must be of as many'),
+  it('refuses offers of another number of ranks', () => {
+    expect(() => addon['control']?.(addon['controller']?.(3, 1), all, 0)).toThrow(
+      typeError('offers must be of as many'),
     );
   });
 
   it('still executes correct calls', () => {
-    expect(addon['control']?.(controller, deal, 0)).toBe(4);
+    expect(addon['control']?.(controller, all, 0)).toBe(4);
     expect(results[0]).toEqual(floats(6, 8, 10, 12));
   });
 });

@@ -68,7 +68,7 @@ export type { World } from './plugins/world.js';
 export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
 export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 export type { ReplicaGroup } from './replicas/replica-group.js';
-export type { ReplicaPlay } from './replicas/replica-play.js';
+export type { ReplicaPlan } from './replicas/replica-plan.js';
 export type { CallOrder, Turn } from './runtime/call-order.js';
 export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule/schedule.js';
 export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';

@@ -1,9 +1,9 @@
 import type { CollError } from '@coll/core';
-import { type KnownCall, lostBufferError, lostRank, operationOf } from '@coll/core/plugin';
+import { lostBufferError, lostRank, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { type CallTiming, leastMillis } from './call-timing.js';
 import type { ProcessCall } from './process-calls.js';
 
-type Call = KnownCall<ProcessCall>;
+type Call = PreparedCall<ProcessCall>;
 
 /** A call that begins to wait. */
 export interface PendingCallInit {

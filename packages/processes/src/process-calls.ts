@@ -1,6 +1,6 @@
 import type { Collective, DType } from '@coll/core';
 import { askedBy, bytesOfDescriptors, type Descriptor, Descriptors, nowhere } from '@coll/core/internal';
-import { type CheckedCall, clashError, operationOf, type Pieces, reads, writes } from '@coll/core/plugin';
+import { type CheckedCall, clashError, operationOf, reads, type SegmentList, writes } from '@coll/core/plugin';
 import type { Program, Programs } from '@coll/native/addon';
 import { messageWords } from './message-programs.js';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
@@ -46,8 +46,8 @@ export class ProcessCalls {
       arraysOf(outputs, writes(collective, rank)),
       // Outputs are never shared by all ranks.
       false,
-      this.#draft.agreedBy(0),
-      this.#draft.saidBy(0),
+      this.#draft.negotiatedBy(0),
+      this.#draft.announcedBy(0),
       this.#messagesOf(program, collective, dtype),
     );
     if (!handle) throw clashError(operationOf(call), rank, rank);
@@ -65,6 +65,6 @@ export class ProcessCalls {
   }
 }
 
-function arraysOf(lists: readonly Pieces[], isUsed: boolean) {
-  return isUsed ? (lists[0] as Pieces).map(({ data }) => data) : [];
+function arraysOf(lists: readonly SegmentList[], isUsed: boolean) {
+  return isUsed ? (lists[0] as SegmentList).map(({ data }) => data) : [];
 }

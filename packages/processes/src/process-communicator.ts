@@ -1,12 +1,12 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import { nextTurn, oneRank } from '@coll/core/internal';
-import { type CheckedCall, type KnownCall, OrderedCommunicator } from '@coll/core/plugin';
+import { type CheckedCall, OrderedCommunicator, type PreparedCall } from '@coll/core/plugin';
 import { NewCalls, Programs } from '@coll/native/addon';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
 import type { NativeProcessGroup } from './process-group.js';
 import type { ProcessRank } from './process-rank.js';
 
-type Call = KnownCall<ProcessCall>;
+type Call = PreparedCall<ProcessCall>;
 
 /** One rank of a group of processes. Closing it leaves the group open. */
 export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {

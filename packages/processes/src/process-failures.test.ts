@@ -39,7 +39,7 @@ describe('disagreementOf', () => {
       ...{ collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float32', length, schedule: 1, layout: 0 },
       ...places,
     });
-    return [...table.saidBy(0)];
+    return [...table.announcedBy(0)];
   };
 
   it('names the rank that is not with the majority, by its own name', () => {

@@ -36,7 +36,7 @@ export function disagreementOf(
   const table = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(states.length)), states.length);
   // Ranks that have not arrived count as part of the majority, and so are not named.
   const usual = mostFrequent(states.filter((state) => state !== undefined));
-  for (const [rank, state] of states.entries()) table.saidBy(rank).set(state ?? usual);
+  for (const [rank, state] of states.entries()) table.announcedBy(rank).set(state ?? usual);
   const cure = 'all ranks must make the same calls in the same order';
   const found = table.mismatch(names);
   return found ?? new InternalError('ERR_COLL_MISMATCH', `ranks disagree about a collective; ${cure}`);

@@ -183,7 +183,7 @@ describe('a call that blocks', () => {
       const table = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
       const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere, schedule: 1, layout: 0 };
       table.write(0, { collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float32', length, ...places });
-      return [...table.saidBy(0)];
+      return [...table.announcedBy(0)];
     };
     states = [stateOf(4), stateOf(4), stateOf(3)];
     answers = [status.disagreed, status.failed];

@@ -1,5 +1,5 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
-import { abortedError, busyError, closedError, type KnownCall, operationOf } from '@coll/core/plugin';
+import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
 import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
@@ -41,7 +41,7 @@ export interface LocalRank {
   readonly cores: number;
 }
 
-type Call = KnownCall<ProcessCall>;
+type Call = PreparedCall<ProcessCall>;
 
 /** The calls of one member of a group of processes, over all its communicators. */
 export class NativeProcessGroup {

@@ -1,6 +1,6 @@
 import { CollError, type RunOptions } from '@coll/core';
 import { messageOf } from '@coll/core/internal';
-import { closedError, type KnownCall } from '@coll/core/plugin';
+import { closedError, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { CallTiming, isBusy, leavingMillis, patienceMillis, sliceMillis } from './call-timing.js';
 import { PendingCall } from './pending-call.js';
@@ -9,7 +9,7 @@ import type { ProcessCall } from './process-calls.js';
 import { ProgressThread, type ThreadOwner } from './progress-thread.js';
 import { type StallListener, StallWatch } from './stall-watch.js';
 
-type Call = KnownCall<ProcessCall>;
+type Call = PreparedCall<ProcessCall>;
 
 /** The owner of the calls. */
 export interface QueueOwner extends ThreadOwner {

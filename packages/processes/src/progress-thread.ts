@@ -1,11 +1,11 @@
 import type { CollError } from '@coll/core';
-import type { KnownCall } from '@coll/core/plugin';
+import type { PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import type { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 
-type Call = KnownCall<ProcessCall>;
+type Call = PreparedCall<ProcessCall>;
 
 // Input and output bytes of all calls that wait together. Copying them takes an eighth of a second
 // at worst, during which the event loop blocks, plus as much memory.

@@ -1,9 +1,9 @@
-import type { KnownCall } from '@coll/core/plugin';
+import type { PreparedCall } from '@coll/core/plugin';
 import type { CallHandle } from '../src/process-binding.js';
 import type { ProcessCall } from '../src/process-calls.js';
 
 /** An all-reduce in place, whose native part is its name. */
-export function processCallDouble(name: string): KnownCall<ProcessCall> {
+export function processCallDouble(name: string): PreparedCall<ProcessCall> {
   const known = { data: new Float32Array(4), dtype: 'float32', length: 4 } as const;
   return {
     handle: { handle: name as unknown as CallHandle },
@@ -18,6 +18,6 @@ export function processCallDouble(name: string): KnownCall<ProcessCall> {
 }
 
 /** Takes away its memory. */
-export function detach({ inputs }: KnownCall<ProcessCall>): void {
+export function detach({ inputs }: PreparedCall<ProcessCall>): void {
   structuredClone(undefined, { transfer: [inputs[0]?.data.buffer as ArrayBuffer] });
 }

@@ -53,7 +53,6 @@ export {
   ExperimentalMultiWorkerMirroredStrategy,
   type ExperimentalMultiWorkerMirroredStrategyOptions,
 } from './multi-worker/experimental-strategy.js';
-export type { JobOptions } from './multi-worker/meeting-place.js';
 export type { MultiWorkerExtended, MultiWorkerHome } from './multi-worker/multi-worker-extended.js';
 export {
   type MultiWorkerExplanation,
@@ -61,6 +60,7 @@ export {
   type MultiWorkerMirroredStrategyOptions,
 } from './multi-worker/multi-worker-mirrored-strategy.js';
 export type { TransportOptions } from './multi-worker/open-worker-group.js';
+export type { JobOptions } from './multi-worker/store-address.js';
 export type { MergeFunction, ReplicaContext } from './replica-context.js';
 export type {
   MainExport,

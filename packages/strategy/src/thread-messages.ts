@@ -2,7 +2,7 @@ import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@
 import { messageOf } from '@coll/core/internal';
 import type { Task } from './cluster/cluster-rules.js';
 import type { ClusterDescription } from './cluster/cluster-spec.js';
-import type { WorkerSeat } from './multi-worker/open-worker-group.js';
+import type { WorkerConfig } from './multi-worker/open-worker-group.js';
 import type { EncodedError } from './thread-errors.js';
 
 /** Replicas of one process, whose collectives are those of a plug-in. */
@@ -16,7 +16,7 @@ export interface WorkerHome {
   /** Undefined for a single worker. */
   readonly task: Task | undefined;
   /** The seat of this worker's first replica in the group of all workers; undefined for a single worker. */
-  readonly seat: WorkerSeat | undefined;
+  readonly seat: WorkerConfig | undefined;
   readonly communication: CommunicationOptionsInit;
   /** The plug-in to register as `nccl` in the thread. */
   readonly nccl: PluginHome['plugin'] | undefined;

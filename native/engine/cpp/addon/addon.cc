@@ -98,13 +98,13 @@ Napi::Value make_controller(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new HeldController(new Controller(ranks_of(info[0]), cores_of(info[1]))));
 }
 
-// control(controller, deal, begin: number): number, the element at which it ended
+// control(controller, offers, begin: number): number, the element at which it ended
 Napi::Value control(const Napi::CallbackInfo& info) {
   const HeldController& controller = held<HeldController>(info[0]);
-  const Deal& deal = held<Deal>(info[1]);
+  const OffersOfAll& all = held<OffersOfAll>(info[1]);
   if (!controller) throw Error("this controller was closed");
-  if (deal.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("deal must be of as many ranks as the controller");
-  const std::size_t end = controller->execute(deal.pointers.data(), count_of(info[2], "begin", deal.offers[0].length));
+  if (all.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("offers must be of as many ranks as the controller");
+  const std::size_t end = controller->execute(all.pointers.data(), count_of(info[2], "begin", all.offers[0].length));
   return Napi::Number::New(info.Env(), static_cast<double>(end));
 }
 
@@ -126,7 +126,7 @@ Napi::Object fill(Napi::Object exports) {
   add<meeting>(exports, "meeting");
   add<is_missing>(exports, "isMissing");
   add<clash>(exports, "clash");
-  add<make_deal>(exports, "deal");
+  add<make_offers_of_all>(exports, "offersOfAll");
   add<make_controller>(exports, "controller");
   add<control>(exports, "control");
   add<close>(exports, "close");

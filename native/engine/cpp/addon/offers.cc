@@ -103,21 +103,21 @@ Napi::Value make_offer(const Napi::CallbackInfo& info) {
   return hold(info.Env(), offer.release());
 }
 
-Napi::Value make_deal(const Napi::CallbackInfo& info) {
+Napi::Value make_offers_of_all(const Napi::CallbackInfo& info) {
   const ProgramPointer& program = held<ProgramPointer>(info[0]);
   const std::vector<std::size_t> begins = begins_of(info[1]);
   const auto ranks = static_cast<std::size_t>(program->ranks);
   const Napi::Array inputs = array_of(info[2], "inputs", ranks);
   const Napi::Array outputs = array_of(info[3], "outputs", ranks);
   const bool shares_result = flag_of(info[4], "sharesResult");
-  auto deal = std::make_unique<Deal>();
+  auto all = std::make_unique<OffersOfAll>();
   for (int rank = 0; rank < program->ranks; ++rank) {
     const auto index = static_cast<std::uint32_t>(rank);
-    deal->offers.push_back(offer_of(program, rank, begins, inputs.Get(index), outputs.Get(index), shares_result));
+    all->offers.push_back(offer_of(program, rank, begins, inputs.Get(index), outputs.Get(index), shares_result));
   }
-  for (const Offer& offer : deal->offers) deal->pointers.push_back(&offer);
-  const Clash clash = find_clash(deal->pointers.data(), program->ranks);
-  if (!clash) return hold(info.Env(), deal.release());
+  for (const Offer& offer : all->offers) all->pointers.push_back(&offer);
+  const Clash clash = find_clash(all->pointers.data(), program->ranks);
+  if (!clash) return hold(info.Env(), all.release());
   Napi::Array pair = Napi::Array::New(info.Env(), 2);
   pair.Set(0u, clash.rank);
   pair.Set(1u, clash.other);

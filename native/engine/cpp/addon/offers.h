@@ -13,7 +13,7 @@ namespace coll {
 using ProgramPointer = std::shared_ptr<const Program>;
 
 // The offers of all ranks, in one hand.
-struct Deal {
+struct OffersOfAll {
   std::vector<Offer> offers;
   std::vector<const Offer*> pointers;
 };
@@ -23,7 +23,7 @@ inline constexpr HandleKind kHandle<ProgramPointer> = handle_kind("program", 1);
 template <>
 inline constexpr HandleKind kHandle<Offer> = handle_kind("offer", 2);
 template <>
-inline constexpr HandleKind kHandle<Deal> = handle_kind("deal", 3);
+inline constexpr HandleKind kHandle<OffersOfAll> = handle_kind("offers", 3);
 
 // program(words: Int32Array): External
 Napi::Value make_program(const Napi::CallbackInfo& info);
@@ -35,8 +35,8 @@ Napi::Value make_offer(const Napi::CallbackInfo& info);
 // The offer that has those arguments. Throws WrongArgument where it would read or write outside of the arrays.
 Offer offer_from(const Napi::CallbackInfo& info);
 
-// deal(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]
+// offersOfAll(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]
 // The latter: whose output lies in whose memory.
-Napi::Value make_deal(const Napi::CallbackInfo& info);
+Napi::Value make_offers_of_all(const Napi::CallbackInfo& info);
 
 }  // namespace coll

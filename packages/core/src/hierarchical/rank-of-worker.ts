@@ -81,7 +81,7 @@ export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): 
   });
 }
 
-interface Seat {
+interface WorkerRank {
   readonly within: Level;
   readonly across: Level | undefined;
   readonly workers: number;
@@ -91,11 +91,11 @@ interface Seat {
 }
 
 class RankOfWorker extends TwoLevels {
-  readonly #seat: Seat;
+  readonly #seat: WorkerRank;
   readonly #ranks: number;
   readonly #scratch = new Scratch();
 
-  constructor(seat: Seat) {
+  constructor(seat: WorkerRank) {
     const { within, across, workers, worker, place } = seat;
     const ranks = within.communicator.size;
     super({

@@ -1,6 +1,6 @@
 import type { Group } from '../collectives/communicator.js';
 import { ControllerGroup } from '../collectives/controller-group.js';
-import type { ArrayPlace, Span } from '../kernels/fold.js';
+import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
@@ -21,7 +21,7 @@ export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
     this.group = group ?? new ControllerGroup({ communicator, ofSize });
   }
 
-  protected slicesOf(span: Span<ArrayPlace>, { makeFold }: Plan<ArrayPlace>): readonly FoldSlice[] {
+  protected slicesOf(span: FoldRange<ArrayPlace>, { makeFold }: Plan<ArrayPlace>): readonly FoldSlice[] {
     return sliced(makeFold(span), span.count, sliceLength);
   }
 }

@@ -6,7 +6,7 @@ import type { DType, TypedArray } from '../values/dtype.js';
  * Elements that are treated alike. A place locates the first of them: a byte offset in one memory,
  * or an `ArrayPlace`.
  */
-export interface Span<Place = number> {
+export interface FoldRange<Place = number> {
   /** Combined from left to right; with steps, the input of each register. */
   readonly inputs: readonly Place[];
   /** Every output gets the result. An output may be an input, element for element. */
@@ -37,7 +37,7 @@ export interface FoldRequest {
 export type Fold = (begin: number, count: number) => void;
 
 /** Makes folds of one request. Existing folds remain valid when the memory grows. */
-export type FoldMaker<Place = number> = (span: Span<Place>) => Fold;
+export type FoldMaker<Place = number> = (span: FoldRange<Place>) => Fold;
 
 /** The memory that folds work on. */
 export interface FoldMemory {

@@ -2,7 +2,7 @@ import { outputDType } from '../collectives/collective.js';
 import { accumulatorOf, allocate, byteSize, type DType, isHalf } from '../values/dtype.js';
 import { type CombineKernel, combineKernel, type DivideKernel, divideKernel, elementaryOp } from './combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from './convert.js';
-import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRequest, Kernels, Span } from './fold.js';
+import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, Kernels } from './fold.js';
 
 // Small enough for the L1 cache, large enough to amortize the calls between passes.
 const blockLength = 8192;
@@ -63,7 +63,7 @@ class RequestKernels {
 
   readonly foldMaker: FoldMaker<ArrayPlace> = (span) => (span.steps ? this.#stepFold(span) : this.#chainFold(span));
 
-  #chainFold({ inputs, outputs: [first, ...others] }: Span<ArrayPlace>): Fold {
+  #chainFold({ inputs, outputs: [first, ...others] }: FoldRange<ArrayPlace>): Fold {
     if (!first) return () => {};
     return inBlocks((begin, count) => {
       if (this.#widen) this.#addWidened(this.#widen, inputs, begin, count);
@@ -115,7 +115,7 @@ class RequestKernels {
     this.#narrow(into.array, at, this.#divide ? array : from.array, this.#divide ? 0 : from.at, count);
   }
 
-  #stepFold({ inputs, outputs, steps = [], results = [] }: Span<ArrayPlace>): Fold {
+  #stepFold({ inputs, outputs, steps = [], results = [] }: FoldRange<ArrayPlace>): Fold {
     while (this.#registers.length < inputs.length) this.#registers.push(blockOf(accumulatorOf(this.#dtype)));
     const registers = this.#registers;
     const load = this.#widen ?? copyRange;

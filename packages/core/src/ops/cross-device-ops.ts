@@ -15,7 +15,7 @@ import { type Batch, componentOf, perReplica, type ValueLists } from '../replica
 import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.js';
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
 import type { ReplicaGroup } from '../replicas/replica-group.js';
-import { type ReplicaPlay, replicaCommunicator, replicaGroupOf } from '../replicas/replica-play.js';
+import { type ReplicaPlan, replicaCommunicator, replicaGroupOf } from '../replicas/replica-plan.js';
 import { stepOf, type Work, workDone } from '../runtime/drive.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import { reduceUnique, uniqueOf } from '../sparse/reduce-unique.js';
@@ -93,7 +93,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   #isClosed = false;
 
   /** `play` executes the calls that the world's replicas make from inside. */
-  constructor(world?: World, play?: ReplicaPlay) {
+  constructor(world?: World, play?: ReplicaPlan) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
     const isRemote = world?.localRanks.length === 1 && play !== undefined;

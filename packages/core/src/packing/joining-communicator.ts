@@ -3,8 +3,8 @@ import { type Collective, writes } from '../collectives/collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../collectives/communicator.js';
 import { requireRunOptions } from '../collectives/run-options.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
-import { JoinedPieces } from '../threads/joined-pieces.js';
-import { checkedCall, isList, listOf, type Pieces } from '../threads/pieces.js';
+import { JoinedSegments } from '../threads/joined-segments.js';
+import { checkedCall, isList, listOf, type SegmentList } from '../threads/segment-list.js';
 import { allocate, type DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { Views } from './views.js';
@@ -110,17 +110,17 @@ export abstract class JoiningCommunicator implements Communicator {
 
   #join(collective: Collective, { inputs: from, outputs: into }: Lists): Joined {
     const taken: Tensor[] = [];
-    const take = (like: Pieces): Tensor => {
-      const { length } = new JoinedPieces(like);
+    const take = (like: SegmentList): Tensor => {
+      const { length } = new JoinedSegments(like);
       const memory = this.#take(first(like).dtype, length);
       taken.push(memory);
       return { ...this.#views.of(memory, 0, length), device: first(like).device };
     };
     const inputs = from.map(take);
     inputs.forEach(({ data }, index) => {
-      new JoinedPieces(from[index] as Pieces).copyTo(data, 0, data.length);
+      new JoinedSegments(from[index] as SegmentList).copyTo(data, 0, data.length);
     });
-    const isShared = into.length > 1 && first(into[1] as Pieces).data === first(first(into)).data;
+    const isShared = into.length > 1 && first(into[1] as SegmentList).data === first(first(into)).data;
     // An output shared by all ranks must not be memory that one of them reads.
     const isInPlace = !isShared && first(first(from)).dtype === first(first(into)).dtype;
     const results = isShared ? into.slice(0, 1) : into;
@@ -129,7 +129,7 @@ export abstract class JoiningCommunicator implements Communicator {
       results.forEach((segments, index) => {
         if (!writes(collective, this.localRanks[index])) return;
         const { data } = own[index] as Tensor;
-        new JoinedPieces(segments).copyFrom(data, 0, data.length);
+        new JoinedSegments(segments).copyFrom(data, 0, data.length);
       });
       for (const memory of taken) this.#giveBack(memory);
     };
@@ -155,8 +155,8 @@ export abstract class JoiningCommunicator implements Communicator {
 type Buffers = readonly [inputs: readonly Tensor[], outputs: readonly Tensor[]];
 
 interface Lists {
-  readonly inputs: readonly Pieces[];
-  readonly outputs: readonly Pieces[];
+  readonly inputs: readonly SegmentList[];
+  readonly outputs: readonly SegmentList[];
 }
 
 /** The buffers as tensors, if each is one. */
@@ -174,7 +174,7 @@ function firstOf(buffer: Segments): Tensor {
 /** The first segments of all ranks, then the second ones, and so on. */
 function columnsOf({ inputs, outputs }: Lists): Buffers[] {
   return first(inputs).map((_, segment) => {
-    const at = (lists: readonly Pieces[]) => lists.map((segments) => segments[segment] as Tensor);
+    const at = (lists: readonly SegmentList[]) => lists.map((segments) => segments[segment] as Tensor);
     return [at(inputs), at(outputs)];
   });
 }

@@ -8,7 +8,7 @@ import type { Communicator, Segments } from '../collectives/communicator.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
-import { listOf } from '../threads/pieces.js';
+import { listOf } from '../threads/segment-list.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { toNumbers } from '../values/element.js';

@@ -5,7 +5,7 @@ import { slice } from '../packing/concatenate.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run } from '../runtime/drive.js';
 import { ValueError } from '../support/errors.js';
-import { JoinedPieces } from '../threads/joined-pieces.js';
+import { JoinedSegments } from '../threads/joined-segments.js';
 import { concatAlong, requireAxis, requireJoinable } from '../values/concat-along.js';
 import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
@@ -144,11 +144,11 @@ function* collectPadded(
 ): Phases<void> {
   const padded = zeros('uint8', [longest]);
   const gathered = zeros('uint8', [parts.length * longest]);
-  new JoinedPieces(own.map(bytesOf)).copyTo(padded.data, 0, longest);
+  new JoinedSegments(own.map(bytesOf)).copyTo(padded.data, 0, longest);
   yield [{ collective: { kind: 'all-gather' }, inputs: [padded], outputs: [gathered], ...part }];
   for (const [rank, ofRank] of parts.entries()) {
     const { data } = slice(gathered, rank * longest, (rank + 1) * longest);
-    new JoinedPieces(ofRank.map(bytesOf)).copyFrom(data, 0, longest);
+    new JoinedSegments(ofRank.map(bytesOf)).copyFrom(data, 0, longest);
   }
 }
 

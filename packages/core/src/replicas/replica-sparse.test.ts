@@ -10,7 +10,7 @@ import { concatenateSlices } from '../sparse/aggregate-slices.js';
 import { deduplicate } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
-import { listOf } from '../threads/pieces.js';
+import { listOf } from '../threads/segment-list.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import type { DType } from '../values/dtype.js';

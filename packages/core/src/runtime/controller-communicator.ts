@@ -3,8 +3,8 @@ import { operationOf } from '../collectives/caller-request.js';
 import type { RunOptions } from '../collectives/communicator.js';
 import { DeadlineExceededError } from '../support/errors.js';
 import { allRanks } from '../support/ranks.js';
+import { lostRank, type PreparedCall } from '../threads/call-cache.js';
 import { nextTurn } from '../threads/event-loop.js';
-import { type KnownCall, lostRank } from '../threads/known-calls.js';
 import { OrderedCommunicator } from '../threads/ordered-communicator.js';
 import { deadlineOf } from '../threads/shared-barrier.js';
 
@@ -23,18 +23,18 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   /** Does the work of a prepared call from `begin` on, for about a millisecond. @returns where it stopped */
   protected abstract workFrom(handle: Handle, begin: number): number;
 
-  protected playSync({ handle }: KnownCall<Handle>): void {
+  protected playSync({ handle }: PreparedCall<Handle>): void {
     let at = 0;
     do at = this.workFrom(handle, at);
     while (at < this.endOf(handle));
   }
 
-  protected override play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
+  protected override play(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
     const at = this.workFrom(call.handle, 0);
     return at < this.endOf(call.handle) ? this.goOn(call, at, options) : undefined;
   }
 
-  protected override playLater(call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+  protected override playLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> {
     return this.goOn(call, 0, options);
   }
 
@@ -43,7 +43,7 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   }
 
   /** Does the rest of a call, about a millisecond per turn of the event loop. */
-  protected async goOn(call: KnownCall<Handle>, begin: number, options: RunOptions): Promise<void> {
+  protected async goOn(call: PreparedCall<Handle>, begin: number, options: RunOptions): Promise<void> {
     const deadline = deadlineOf(options);
     let at = begin;
     do {
@@ -58,7 +58,7 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
    * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or
    * resized
    */
-  #requireGoing(call: KnownCall<Handle>, signal: AbortSignal | undefined, deadline: number | undefined): void {
+  #requireGoing(call: PreparedCall<Handle>, signal: AbortSignal | undefined, deadline: number | undefined): void {
     const operation = operationOf(call);
     if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
     if (deadline !== undefined && Date.now() >= deadline) {

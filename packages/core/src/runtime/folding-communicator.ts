@@ -1,9 +1,9 @@
 import type { Collective } from '../collectives/collective.js';
-import type { ArrayPlace, Fold, Span } from '../kernels/fold.js';
+import type { ArrayPlace, Fold, FoldRange } from '../kernels/fold.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
-import type { KnownCall } from '../threads/known-calls.js';
-import type { CheckedCall, Pieces } from '../threads/pieces.js';
+import type { PreparedCall } from '../threads/call-cache.js';
 import type { Plan, Plans } from '../threads/plans.js';
+import type { CheckedCall, SegmentList } from '../threads/segment-list.js';
 import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { ControllerCommunicator } from './controller-communicator.js';
@@ -31,7 +31,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 
   /** The slices of one span of a call. */
-  protected abstract slicesOf(span: Span<ArrayPlace>, plan: Plan<Place>): readonly FoldSlice[];
+  protected abstract slicesOf(span: FoldRange<ArrayPlace>, plan: Plan<Place>): readonly FoldSlice[];
 
   protected prepare(call: CheckedCall): readonly FoldSlice[] {
     const plan = this.#plans.find(call.collective, call.dtype);
@@ -39,7 +39,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 
   // Does not check the clock.
-  protected override playSync({ handle: slices }: KnownCall<readonly FoldSlice[]>): void {
+  protected override playSync({ handle: slices }: PreparedCall<readonly FoldSlice[]>): void {
     for (const execute of slices) execute();
   }
 
@@ -65,7 +65,7 @@ export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
 }
 
 /** The spans of elements with targets, per chunk and segment. */
-function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): Span<ArrayPlace>[] {
+function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): FoldRange<ArrayPlace>[] {
   const { begins, length } = call;
   return chunks.flatMap(({ chain, steps, targets }, index) => {
     const {
@@ -74,14 +74,14 @@ function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call:
       inputAt,
       outputAt,
     } = chunkPlace(schedule, collective.kind, length, index);
-    const spans: Span<ArrayPlace>[] = [];
+    const spans: FoldRange<ArrayPlace>[] = [];
     for (let segment = 0; segment < begins.length - 1; segment++) {
       const segmentBegin = begins[segment] as number;
       const begin = Math.max(chunkBegin, segmentBegin);
       const count = Math.min(chunkEnd, begins[segment + 1] as number) - begin;
       const results = call.isShared ? distinct(targets, call.outputs, segment) : targets;
       if (count <= 0 || results.length === 0) continue;
-      const placesIn = (buffers: readonly Pieces[], ranks: readonly number[], chunkAt: number) => {
+      const placesIn = (buffers: readonly SegmentList[], ranks: readonly number[], chunkAt: number) => {
         // Buffers in several segments have no blocks, so `chunkAt` equals `chunkBegin`.
         const at = chunkAt + begin - chunkBegin - segmentBegin;
         return ranks.map((rank) => ({ array: segmentOf(buffers, rank, segment).data, at }));
@@ -96,7 +96,7 @@ function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call:
 }
 
 /** Removes ranks that share an output memory, except the first: a shared result is written once. */
-function distinct(ranks: readonly number[], outputs: readonly Pieces[], segment: number): readonly number[] {
+function distinct(ranks: readonly number[], outputs: readonly SegmentList[], segment: number): readonly number[] {
   const isSame = (rank: number, other: number) => {
     const [a, b] = [segmentOf(outputs, rank, segment).data, segmentOf(outputs, other, segment).data];
     return a.buffer === b.buffer && a.byteOffset === b.byteOffset;
@@ -104,6 +104,6 @@ function distinct(ranks: readonly number[], outputs: readonly Pieces[], segment:
   return ranks.filter((rank) => ranks.find((other) => isSame(rank, other)) === rank);
 }
 
-function segmentOf(buffers: readonly Pieces[], rank: number, segment: number): Tensor {
+function segmentOf(buffers: readonly SegmentList[], rank: number, segment: number): Tensor {
   return buffers[rank]?.[segment] as Tensor;
 }

@@ -3,11 +3,11 @@ import { reads, writes } from '../collectives/collective.js';
 import type { FoldMemory } from '../kernels/fold.js';
 import type { CollError } from '../support/errors.js';
 import { type Descriptors, nowhere } from './descriptors.js';
-import type { Offer, Part, Share } from './offers.js';
-import type { PieceTable } from './piece-table.js';
-import { directShare, smallShare, stagedShare } from './share.js';
+import { placedSegments } from './fold-ranges.js';
+import type { Contribution, Offer, WorkSlice } from './offers.js';
+import type { SegmentTable } from './segment-table.js';
 import type { SharedBarrier } from './shared-barrier.js';
-import { placedPieces } from './spans.js';
+import { directSlice, smallSlice, stagedSlice } from './work-slice.js';
 
 /** What an execution needs next: all ranks to reach its count, a pause, or nothing. */
 export type Need = 'meeting' | 'pause' | 'nothing';
@@ -15,7 +15,7 @@ export type Need = 'meeting' | 'pause' | 'nothing';
 export interface CallExecutionOptions {
   readonly barrier: SharedBarrier;
   readonly tables: readonly [Descriptors, Descriptors];
-  readonly pieces: PieceTable;
+  readonly pieces: SegmentTable;
   readonly memory: FoldMemory;
   readonly rank: number;
   readonly size: number;
@@ -32,12 +32,12 @@ export interface CallExecutionOptions {
 export class CallExecution {
   readonly #barrier: SharedBarrier;
   readonly #tables: readonly [Descriptors, Descriptors];
-  readonly #pieces: PieceTable;
+  readonly #pieces: SegmentTable;
   readonly #memory: FoldMemory;
   readonly #rank: number;
   readonly #size: number;
   #offer!: Offer;
-  #part!: Part;
+  #part!: Contribution;
   #number = 0;
   #count = 0;
   #block = 0;
@@ -62,17 +62,17 @@ export class CallExecution {
    * other code ran.
    */
   get isWhole(): boolean {
-    return this.#part.stage?.isWhole ?? true;
+    return this.#part.stagingBuffer?.isWhole ?? true;
   }
 
   begin(offer: Offer): void {
     const number = this.#barrier.turn(this.#rank);
-    const part = offer.parts[number] as Part;
+    const part = offer.contributions[number] as Contribution;
     this.#offer = offer;
     this.#part = part;
     this.#number = number;
     this.#block = 0;
-    part.stage?.load(0);
+    part.stagingBuffer?.load(0);
     // What was published two turns ago for this slot need not be published again.
     if (this.#barrier.offered(this.#rank, number) !== part.number) {
       if (part.pieces) this.#pieces.write(number, part.pieces);
@@ -92,9 +92,9 @@ export class CallExecution {
       if (this.#isNew()) this.#agree();
       if (this.#part.isMixed) return this.#stageToo();
     }
-    this.#part.share ??= this.#makeShare();
-    const { share, isStaged } = this.#part;
-    const stage = isStaged ? this.#part.stage : undefined;
+    this.#part.slice ??= this.#makeShare();
+    const { slice: share, isStaged } = this.#part;
+    const stage = isStaged ? this.#part.stagingBuffer : undefined;
     if (this.#phase === 'folded') {
       stage?.store(this.#block);
       this.#block++;
@@ -104,8 +104,8 @@ export class CallExecution {
       if (until !== Number.POSITIVE_INFINITY && performance.now() >= until) return 'pause';
     }
     this.#phase = 'folding';
-    if (!share.play(this.#block, until)) return 'pause';
-    if (this.#offer.way === 'small') {
+    if (!share.execute(this.#block, until)) return 'pause';
+    if (this.#offer.protocol === 'small') {
       stage?.store(0);
       return 'nothing';
     }
@@ -138,7 +138,7 @@ export class CallExecution {
 
   /** @throws if the ranks' offers do not match */
   #agree(): void {
-    const { ranks, way } = this.#offer;
+    const { ranks, protocol } = this.#offer;
     const part = this.#part;
     const error = this.#descriptors.mismatch(ranks) ?? this.#overlap();
     if (error) {
@@ -146,10 +146,10 @@ export class CallExecution {
       this.#barrier.failFor(error, this.#rank);
       throw error;
     }
-    const onStage = way === 'blocks' ? this.#ranks().filter((rank) => this.#needsStage(rank)).length : 0;
-    part.isStaged = way !== 'blocks' || onStage > 0;
+    const onStage = protocol === 'blocks' ? this.#ranks().filter((rank) => this.#needsStage(rank)).length : 0;
+    part.isStaged = protocol !== 'blocks' || onStage > 0;
     part.isMixed = onStage > 0 && onStage < this.#size;
-    part.share = undefined;
+    part.slice = undefined;
   }
 
   /** The error for memory that one rank writes and another uses. */
@@ -166,10 +166,10 @@ export class CallExecution {
    */
   #stageToo(): Need {
     const part = this.#part;
-    if (!part.stage) {
-      part.stage = this.#offer.makeStagingBuffer();
-      part.descriptor = { ...part.descriptor, workAt: part.stage.at };
-      part.stage.load(0);
+    if (!part.stagingBuffer) {
+      part.stagingBuffer = this.#offer.makeStagingBuffer();
+      part.descriptor = { ...part.descriptor, workAt: part.stagingBuffer.at };
+      part.stagingBuffer.load(0);
       this.#describe();
     }
     return this.#meet('staged');
@@ -186,16 +186,16 @@ export class CallExecution {
     return (reads(collective, rank) && input === nowhere) || (writes(collective, rank) && output === nowhere);
   }
 
-  #makeShare(): Share {
-    const { way, plan, length, cuts } = this.#offer;
-    if (way === 'small') return smallShare(this.#offer, this.#descriptors, this.#rank, this.#memory);
-    if (way === 'blocks' && this.#part.isStaged) return stagedShare(this.#offer, this.#descriptors, this.#rank);
+  #makeShare(): WorkSlice {
+    const { protocol, plan, length, cuts } = this.#offer;
+    if (protocol === 'small') return smallSlice(this.#offer, this.#descriptors, this.#rank, this.#memory);
+    if (protocol === 'blocks' && this.#part.isStaged) return stagedSlice(this.#offer, this.#descriptors, this.#rank);
     if (!this.#part.pieces) {
       const whole = { begin: 0, end: length, places: this.#descriptors };
-      return directShare(this.#offer, [whole], this.#rank);
+      return directSlice(this.#offer, [whole], this.#rank);
     }
     const placesOf = this.#pieces.places(this.#descriptors, this.#size, cuts.begins.length - 1);
-    return directShare(this.#offer, placedPieces(plan, cuts.begins, placesOf), this.#rank);
+    return directSlice(this.#offer, placedSegments(plan, cuts.begins, placesOf), this.#rank);
   }
 
   #ranks(): number[] {

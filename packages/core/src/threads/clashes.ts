@@ -1,5 +1,5 @@
 /** Memory that a rank reads or writes for one piece of its buffer, as a range of bytes of some buffer. */
-export interface Stretch {
+export interface UsedRange {
   readonly begin: number;
   readonly end: number;
   readonly rank: number;
@@ -12,11 +12,11 @@ export interface Stretch {
  * be reduced in place, and a shared result may be the output of all ranks.
  */
 export function clashAmong(
-  stretches: readonly Stretch[],
+  stretches: readonly UsedRange[],
   isShared: boolean,
 ): readonly [rank: number, other: number] | undefined {
   const sorted = stretches.filter(({ begin, end }) => begin < end).sort((a, b) => a.begin - b.begin);
-  let open: Stretch[] = [];
+  let open: UsedRange[] = [];
   for (const next of sorted) {
     open = open.filter(({ end }) => end > next.begin);
     const other = open.find((before) => !mayMeet(before, next, isShared));
@@ -26,7 +26,7 @@ export function clashAmong(
   return undefined;
 }
 
-function mayMeet(one: Stretch, other: Stretch, isShared: boolean): boolean {
+function mayMeet(one: UsedRange, other: UsedRange, isShared: boolean): boolean {
   if (!one.isWritten && !other.isWritten) return true;
   if (one.piece !== other.piece || one.begin !== other.begin) return false;
   return one.isWritten === other.isWritten ? isShared && one.rank !== other.rank : one.rank === other.rank;

@@ -13,7 +13,7 @@ import type { Schedule } from '../schedule/schedule.js';
 import { type CollError, InternalError, InvalidArgumentError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
-import type { CheckedCall } from './pieces.js';
+import type { CheckedCall } from './segment-list.js';
 
 /** What all ranks must agree on: the callers' requests, and how they are executed. */
 export interface Asked {
@@ -121,12 +121,12 @@ export class Descriptors {
   }
 
   /** A rank's complete descriptor, for keeping or sending. */
-  saidBy(rank: number): Float64Array {
+  announcedBy(rank: number): Float64Array {
     return this.#words.subarray(rank * stride, rank * stride + fields);
   }
 
   /** The fields of a rank's descriptor that all ranks must agree on. */
-  agreedBy(rank: number): Float64Array {
+  negotiatedBy(rank: number): Float64Array {
     return this.#words.subarray(rank * stride, rank * stride + fingerprint);
   }
 

@@ -5,10 +5,10 @@ import { byteSize, type DType } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import type { Arena } from './arena.js';
 import { type Asked, askedBy, type Descriptor, nowhere } from './descriptors.js';
-import { JoinedPieces } from './joined-pieces.js';
-import type { PieceCuts, PiecePlaces } from './piece-table.js';
-import type { CheckedCall, Pieces } from './pieces.js';
+import { JoinedSegments } from './joined-segments.js';
 import type { Plan, Plans } from './plans.js';
+import type { CheckedCall, SegmentList } from './segment-list.js';
+import type { SegmentCuts, SegmentOffsets } from './segment-table.js';
 import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 
 /**
@@ -21,7 +21,7 @@ import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape
  * - *whole*: private memory is staged as one block, because inputs or outputs are themselves blocks
  *   of a whole buffer.
  */
-export type Way = 'small' | 'blocks' | 'whole';
+export type Protocol = 'small' | 'blocks' | 'whole';
 
 /** A validated call of one rank. It can be repeated on the same memory without another check. */
 export interface Offer {
@@ -32,44 +32,44 @@ export interface Offer {
   /** Elements of the whole buffer. */
   readonly length: number;
   readonly isShared: boolean;
-  readonly cuts: PieceCuts;
+  readonly cuts: SegmentCuts;
   /** Bytes of the input and the output of ranks that have them. */
   readonly inputBytes: number;
   readonly outputBytes: number;
-  readonly way: Way;
+  readonly protocol: Protocol;
   /** Shape of any rank's staging buffer. */
   readonly shape: StagingShape;
   /** One per turn; both the same if the turn makes no difference. */
-  readonly parts: readonly [Part, Part];
+  readonly contributions: readonly [Contribution, Contribution];
   /** Allocates a staging buffer for this rank although its own memory is shared, because another rank of the call needs one. */
   makeStagingBuffer(): StagingBuffer;
 }
 
 /** A rank's contribution to a turn, and its work once it knows those of the others. */
-export interface Part {
+export interface Contribution {
   /** Unique among the parts of this rank in the group. */
   readonly number: number;
   descriptor: Descriptor;
   /** Offsets of the pieces of a buffer with several; the descriptor holds the first. */
-  readonly pieces: PiecePlaces | undefined;
-  stage: StagingBuffer | undefined;
+  readonly pieces: SegmentOffsets | undefined;
+  stagingBuffer: StagingBuffer | undefined;
   /** The part numbers of all ranks for which the share was made. */
   readonly seen: Int32Array;
   /** Whether memory is staged, and whether some ranks do not know that yet. */
   isStaged: boolean;
   isMixed: boolean;
-  share: Share | undefined;
+  slice: WorkSlice | undefined;
 }
 
 /** One rank's work in a collective between synchronizations. */
-export interface Share {
+export interface WorkSlice {
   /** Number of consecutive blocks of the buffer that are loaded, folded and stored separately. */
   readonly blocks: number;
   /**
    * Starts or continues a block. May stop at time `until` of `performance.now()`. Returns whether
    * the block is done.
    */
-  play(block: number, until: number): boolean;
+  execute(block: number, until: number): boolean;
 }
 
 /** Up to this many bytes, a copy costs less than a second synchronization. */
@@ -101,8 +101,8 @@ export class Offers {
     const schedule = isShared ? hashOf([plan.number, 1]) : plan.number;
     const asked = askedBy(call, schedule);
     const form = formOf(collective, dtype, length, this.#options.size);
-    const memory = this.#memoryOf(call, form.way);
-    const part = (turn: number): Part => this.#part(asked, form, memory, turn);
+    const memory = this.#memoryOf(call, form.protocol);
+    const part = (turn: number): Contribution => this.#part(asked, form, memory, turn);
     const first = part(0);
     return {
       ...form,
@@ -112,23 +112,23 @@ export class Offers {
       length,
       isShared,
       cuts: { begins, inputSize: byteSize(dtype), outputSize: byteSize(outputDType(collective, dtype)) },
-      parts: [first, form.way === 'small' ? part(1) : first],
+      contributions: [first, form.protocol === 'small' ? part(1) : first],
       makeStagingBuffer: () => this.#stage('stage', form.shape, memory.input, memory.output),
     };
   }
 
-  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: CheckedCall, way: Way): Memory {
+  #memoryOf({ collective, inputs: [input = []], outputs: [output = []] }: CheckedCall, protocol: Protocol): Memory {
     const { rank } = this.#options;
     const [isRead, isWritten] = [reads(collective, rank), writes(collective, rank)];
     // Small inputs are copied as a whole.
     const isSingle = input.length === 1;
     const [inputs, outputs] = [
-      isRead && (isSingle || way === 'blocks') ? this.#placesOf(input) : input.map(() => nowhere),
-      isWritten && (isSingle || way === 'blocks') ? this.#placesOf(output) : output.map(() => nowhere),
+      isRead && (isSingle || protocol === 'blocks') ? this.#placesOf(input) : input.map(() => nowhere),
+      isWritten && (isSingle || protocol === 'blocks') ? this.#placesOf(output) : output.map(() => nowhere),
     ];
     return {
-      input: isRead ? new JoinedPieces(input) : undefined,
-      output: isWritten ? new JoinedPieces(output) : undefined,
+      input: isRead ? new JoinedSegments(input) : undefined,
+      output: isWritten ? new JoinedSegments(output) : undefined,
       inputAt: inputs[0] as number,
       outputAt: outputs[0] as number,
       pieces: isSingle ? undefined : { inputs, outputs },
@@ -136,24 +136,30 @@ export class Offers {
   }
 
   /** Arena offsets of a buffer's pieces, for all pieces or for none. */
-  #placesOf(pieces: Pieces): readonly number[] {
+  #placesOf(pieces: SegmentList): readonly number[] {
     const isPlaced = pieces.every(({ data }) => this.#options.arena.holds(data));
     return pieces.map(({ data }) => (isPlaced ? data.byteOffset : nowhere));
   }
 
-  #part(asked: Asked, { way, shape }: Form, { input, output, inputAt, outputAt, pieces }: Memory, turn: number): Part {
+  #part(
+    asked: Asked,
+    { protocol, shape }: Form,
+    { input, output, inputAt, outputAt, pieces }: Memory,
+    turn: number,
+  ): Contribution {
     const { size, nextNumber } = this.#options;
     const privateInput = inputAt === nowhere ? input : undefined;
     const privateOutput = outputAt === nowhere ? output : undefined;
     let stage: StagingBuffer | undefined;
     let places = { inputAt, outputAt };
-    if (way === 'small') stage = this.#stage(`small ${turn}`, shape, input, privateOutput);
-    else if (way === 'blocks' && (privateInput || privateOutput)) stage = this.#stage('stage', shape, input, output);
+    if (protocol === 'small') stage = this.#stage(`small ${turn}`, shape, input, privateOutput);
+    else if (protocol === 'blocks' && (privateInput || privateOutput))
+      stage = this.#stage('stage', shape, input, output);
     else if (privateInput || privateOutput) stage = this.#stage('stage', shape, privateInput, privateOutput);
     const workAt = stage?.at ?? nowhere;
-    if (way !== 'blocks') {
+    if (protocol !== 'blocks') {
       places = {
-        inputAt: privateInput && way === 'whole' ? workAt + inputSlot(shape, 0) : inputAt,
+        inputAt: privateInput && protocol === 'whole' ? workAt + inputSlot(shape, 0) : inputAt,
         outputAt: privateOutput ? workAt + outputSlot(shape, 0) : outputAt,
       };
     }
@@ -161,15 +167,15 @@ export class Offers {
       number: nextNumber(),
       descriptor: { ...asked, ...places, workAt },
       pieces,
-      stage,
+      stagingBuffer: stage,
       seen: new Int32Array(size),
       isStaged: false,
       isMixed: false,
-      share: undefined,
+      slice: undefined,
     };
   }
 
-  #stage(purpose: string, shape: StagingShape, input?: JoinedPieces, output?: JoinedPieces): StagingBuffer {
+  #stage(purpose: string, shape: StagingShape, input?: JoinedSegments, output?: JoinedSegments): StagingBuffer {
     const { arena } = this.#options;
     const at = this.#reserve(purpose, bytesOfStaging(shape));
     return new StagingBuffer({ bytes: arena.bytes, at }, shape, input, output);
@@ -188,15 +194,15 @@ export class Offers {
 
 /** The memory that a rank reads and writes, and its arena offsets. */
 interface Memory {
-  readonly input: JoinedPieces | undefined;
-  readonly output: JoinedPieces | undefined;
+  readonly input: JoinedSegments | undefined;
+  readonly output: JoinedSegments | undefined;
   readonly inputAt: number;
   readonly outputAt: number;
-  readonly pieces: PiecePlaces | undefined;
+  readonly pieces: SegmentOffsets | undefined;
 }
 
 /** The fields that are equal on all ranks once they agree. */
-type Form = Pick<Offer, 'way' | 'shape' | 'inputBytes' | 'outputBytes'>;
+type Form = Pick<Offer, 'protocol' | 'shape' | 'inputBytes' | 'outputBytes'>;
 
 function formOf(collective: Collective, dtype: DType, length: number, size: number): Form {
   const resultDType = outputDType(collective, dtype);
@@ -204,10 +210,10 @@ function formOf(collective: Collective, dtype: DType, length: number, size: numb
   const [inputLength, outputLength] = [block * inputBlocks(collective, size), block * outputBlocks(collective, size)];
   const [inputBytes, outputBytes] = [inputLength * byteSize(dtype), outputLength * byteSize(resultDType)];
   const shape = { dtype, resultDType, inputLength, outputLength, slots: 1, isInPlace: false };
-  if (Math.max(inputBytes, outputBytes) <= smallBytes) return { way: 'small', shape, inputBytes, outputBytes };
-  if (hasBlocks(collective.kind)) return { way: 'whole', shape, inputBytes, outputBytes };
+  if (Math.max(inputBytes, outputBytes) <= smallBytes) return { protocol: 'small', shape, inputBytes, outputBytes };
+  if (hasBlocks(collective.kind)) return { protocol: 'whole', shape, inputBytes, outputBytes };
   const part = Math.min(length, blockBytes / Math.max(byteSize(dtype), byteSize(resultDType)));
   const slots = part < length ? 2 : 1;
   const blocks = { ...shape, inputLength: part, outputLength: part, slots, isInPlace: dtype === resultDType };
-  return { way: 'blocks', shape: blocks, inputBytes, outputBytes };
+  return { protocol: 'blocks', shape: blocks, inputBytes, outputBytes };
 }

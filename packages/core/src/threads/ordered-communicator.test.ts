@@ -6,9 +6,9 @@ import type { Collective } from '../collectives/collective.js';
 import type { Group, RunOptions } from '../collectives/communicator.js';
 import { ControllerGroup } from '../collectives/controller-group.js';
 import { zeros } from '../values/tensor.js';
-import type { KnownCall } from './known-calls.js';
+import type { PreparedCall } from './call-cache.js';
 import { OrderedCommunicator } from './ordered-communicator.js';
-import type { CheckedCall } from './pieces.js';
+import type { CheckedCall } from './segment-list.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 const buffer = [zeros('float32', [3])];
@@ -34,15 +34,15 @@ class Noting extends OrderedCommunicator<number> {
     return this.prepared.push(call);
   }
 
-  protected playSync({ handle }: KnownCall<number>): void {
+  protected playSync({ handle }: PreparedCall<number>): void {
     this.played.push(`sync ${handle}`);
   }
 
-  protected override play({ handle }: KnownCall<number>): Promise<void> {
+  protected override play({ handle }: PreparedCall<number>): Promise<void> {
     return this.#begin(`now ${handle}`);
   }
 
-  protected override playLater({ handle }: KnownCall<number>): Promise<void> {
+  protected override playLater({ handle }: PreparedCall<number>): Promise<void> {
     return this.#begin(`later ${handle}`);
   }
 

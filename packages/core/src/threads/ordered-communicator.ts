@@ -6,9 +6,9 @@ import type { Communicator, Group, RunOptions, Segments } from '../collectives/c
 import { requireRunOptions } from '../collectives/run-options.js';
 import type { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
+import { CallCache, type PreparedCall } from './call-cache.js';
 import { nextTurn } from './event-loop.js';
-import { type KnownCall, KnownCalls } from './known-calls.js';
-import { type CheckedCall, checkedCall, listOf, type Pieces } from './pieces.js';
+import { type CheckedCall, checkedCall, listOf, type SegmentList } from './segment-list.js';
 
 // Bytes of all ranks together. They take a millisecond or two, even in many small calls.
 const mostBytesOfTurn = 2 ** 25;
@@ -27,7 +27,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   abstract readonly group: Group;
-  readonly #calls = new KnownCalls<Handle>();
+  readonly #calls = new CallCache<Handle>();
   /** The latest call under way; undefined if there is none. */
   #latest: Promise<unknown> | undefined;
   /** Bytes of calls that ended before they returned, since the last turn of the event loop. */
@@ -45,13 +45,13 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   protected abstract prepare(call: CheckedCall): Handle;
 
   /** Executes one collective, blocking the calling thread. */
-  protected abstract playSync(call: KnownCall<Handle>, options: RunOptions): void;
+  protected abstract playSync(call: PreparedCall<Handle>, options: RunOptions): void;
 
   /**
    * Begins a call with no earlier call under way.
    * @returns undefined if it has already ended. Default: it always has.
    */
-  protected play(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
+  protected play(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
     this.playSync(call, options);
     return undefined;
   }
@@ -60,7 +60,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
    * Like `play`, for a call that had to wait: meanwhile its signal may have been aborted, and its
    * memory may be gone.
    */
-  protected playLater(call: KnownCall<Handle>, options: RunOptions): Promise<void> | undefined {
+  protected playLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
     return this.play(call, options);
   }
 
@@ -68,7 +68,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
    * Queues a call behind those under way. Default: `playLater` executes it when `before`, the
    * latest of them, has ended.
    */
-  protected async queue(before: Promise<unknown>, call: KnownCall<Handle>, options: RunOptions): Promise<void> {
+  protected async queue(before: Promise<unknown>, call: PreparedCall<Handle>, options: RunOptions): Promise<void> {
     await before.catch(() => {});
     await this.playLater(call, options);
   }
@@ -77,7 +77,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   protected release(_running: Promise<unknown> | undefined): Promise<void> | void {}
 
   /** The tensors to validate and prepare, on the same memory. */
-  protected present(lists: readonly Pieces[]): readonly Pieces[] {
+  protected present(lists: readonly SegmentList[]): readonly SegmentList[] {
     return lists;
   }
 
@@ -158,7 +158,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     inputs: readonly Segments[],
     outputs: readonly Segments[],
     options: RunOptions,
-  ): KnownCall<Handle> {
+  ): PreparedCall<Handle> {
     requireCall(collective, inputs, outputs);
     const known = this.#calls.find(collective, inputs, outputs, options);
     return known ?? this.#check(collective, inputs.map(listOf), outputs.map(listOf), options);
@@ -166,10 +166,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   #check(
     collective: Collective,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
+    inputs: readonly SegmentList[],
+    outputs: readonly SegmentList[],
     options: RunOptions,
-  ): KnownCall<Handle> {
+  ): PreparedCall<Handle> {
     requireCollective(collective);
     const { size, localRanks } = this;
     const buffers = { collective, size, localRanks, inputs: this.present(inputs), outputs: this.present(outputs) };
@@ -180,7 +180,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   /** A call that has waited may have lost its memory. */
-  #enqueue(call: KnownCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
+  #enqueue(call: PreparedCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
     const latest = this.#latest;
     const begin = hasWaited ? this.playLater : this.play;
     const playing = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
@@ -196,7 +196,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   /** A turn of the event loop if one is due. */
-  #turnAfter({ bytes }: KnownCall<Handle>): Promise<void> | undefined {
+  #turnAfter({ bytes }: PreparedCall<Handle>): Promise<void> | undefined {
     this.#bytesOfTurn += leastBytesOfCall + (bytes * this.size) / this.localRanks.length;
     if (this.#bytesOfTurn < mostBytesOfTurn) return undefined;
     this.#bytesOfTurn = 0;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { tensor, zeros } from '../values/tensor.js';
-import { JoinedPieces } from './joined-pieces.js';
+import { JoinedSegments } from './joined-segments.js';
 import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 
 const shape: StagingShape = {
@@ -26,8 +26,8 @@ it('puts results into the places of inputs where they are of one form', () => {
 it('takes blocks by turns, and the last one as short as it is', () => {
   const bytes = new SharedArrayBuffer(64 + bytesOfStaging(shape));
   const output = zeros('float32', [5]);
-  const input = new JoinedPieces([tensor(Int8Array.of(1, 2, 3, 4, 5))]);
-  const stage = new StagingBuffer({ bytes, at: 64 }, shape, input, new JoinedPieces([output]));
+  const input = new JoinedSegments([tensor(Int8Array.of(1, 2, 3, 4, 5))]);
+  const stage = new StagingBuffer({ bytes, at: 64 }, shape, input, new JoinedSegments([output]));
   const slot = (at: number) => [...new Int8Array(bytes, 64 + at, 4)];
   stage.load(0);
   stage.load(1);

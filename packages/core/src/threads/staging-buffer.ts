@@ -1,5 +1,5 @@
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
-import type { JoinedPieces } from './joined-pieces.js';
+import type { JoinedSegments } from './joined-segments.js';
 
 /** The shape of staging buffers, equal on all ranks: blocks of elements that use the two slots alternately. */
 export interface StagingShape {
@@ -22,8 +22,8 @@ export interface StagingMemory {
 export class StagingBuffer {
   readonly at: number;
   readonly #shape: StagingShape;
-  readonly #input: JoinedPieces | undefined;
-  readonly #output: JoinedPieces | undefined;
+  readonly #input: JoinedSegments | undefined;
+  readonly #output: JoinedSegments | undefined;
   readonly #inputViews: readonly TypedArray[];
   readonly #outputViews: readonly TypedArray[];
 
@@ -31,8 +31,8 @@ export class StagingBuffer {
   constructor(
     { bytes, at }: StagingMemory,
     shape: StagingShape,
-    input: JoinedPieces | undefined,
-    output: JoinedPieces | undefined,
+    input: JoinedSegments | undefined,
+    output: JoinedSegments | undefined,
   ) {
     const slots = Array.from({ length: shape.slots }, (_, slot) => slot);
     this.at = at;

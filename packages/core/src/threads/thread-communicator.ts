@@ -9,15 +9,15 @@ import { oneRank } from '../support/ranks.js';
 import type { DType } from '../values/dtype.js';
 import { Arena } from './arena.js';
 import { attended } from './attended.js';
+import type { PreparedCall } from './call-cache.js';
 import { CallExecution, type Need } from './call-execution.js';
 import { Descriptors } from './descriptors.js';
 import { nextTurn } from './event-loop.js';
-import type { KnownCall } from './known-calls.js';
 import { type Offer, Offers } from './offers.js';
 import { OrderedCommunicator } from './ordered-communicator.js';
-import { PieceTable } from './piece-table.js';
-import type { CheckedCall, Pieces } from './pieces.js';
 import { Plans } from './plans.js';
+import type { CheckedCall, SegmentList } from './segment-list.js';
+import { SegmentTable } from './segment-table.js';
 import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
 import { createThreadGroup, requireJoin } from './thread-group.js';
 import { type ThreadEngine, ThreadRank } from './thread-rank.js';
@@ -34,7 +34,7 @@ export interface JoinOptions {
   readonly engine?: ThreadEngine;
 }
 
-type Call = KnownCall<Offer>;
+type Call = PreparedCall<Offer>;
 
 // Milliseconds after which an asynchronous call yields to the event loop.
 const turnMillis = 1;
@@ -70,7 +70,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     const nextNumber = () => this.#barrier.nextOffer(rank);
     this.#offers = new Offers({ rank, size, arena: this.#arena, plans: this.#plans, nextNumber });
     const tables = [new Descriptors(descriptors, size, 0), new Descriptors(descriptors, size, 1)] as const;
-    const pieces = new PieceTable(this.#arena);
+    const pieces = new SegmentTable(this.#arena);
     this.#execution = new CallExecution({ barrier: this.#barrier, tables, pieces, memory: this.#arena, rank, size });
     this.group =
       group ??
@@ -89,7 +89,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   // A grown arena is visible through several buffers; overlap checks need a single one.
-  protected override present(lists: readonly Pieces[]): readonly Pieces[] {
+  protected override present(lists: readonly SegmentList[]): readonly SegmentList[] {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
 

@@ -1,5 +1,5 @@
 import { outputDType } from '../collectives/collective.js';
-import type { ArrayPlace, Span } from '../kernels/fold.js';
+import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
 import type { FoldSlice } from '../runtime/folding-communicator.js';
 import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
@@ -23,7 +23,7 @@ export class BlockFolds {
     this.#arena = arena;
   }
 
-  slicesOf({ inputs, outputs, count, ...arithmetic }: Span<ArrayPlace>, plan: Plan): FoldSlice[] {
+  slicesOf({ inputs, outputs, count, ...arithmetic }: FoldRange<ArrayPlace>, plan: Plan): FoldSlice[] {
     const { collective, dtype, makeFold } = plan;
     const resultDType = outputDType(collective, dtype);
     const sources = inputs.map((_, index) => this.#block(index, dtype));

@@ -1,11 +1,11 @@
 import type { Group } from '../collectives/communicator.js';
 import { ControllerGroup } from '../collectives/controller-group.js';
-import type { ArrayPlace, Span } from '../kernels/fold.js';
+import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { Arena, type ArenaMemory } from '../threads/arena.js';
-import type { Pieces } from '../threads/pieces.js';
 import { type Plan, Plans } from '../threads/plans.js';
+import type { SegmentList } from '../threads/segment-list.js';
 import { BlockFolds } from './block-folds.js';
 import { wasmKernels } from './wasm-kernels.js';
 import type { WasmMemory } from './web-assembly.js';
@@ -36,11 +36,11 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
   }
 
   // A grown arena is visible through several buffers; overlap checks need a single one.
-  protected override present(lists: readonly Pieces[]): readonly Pieces[] {
+  protected override present(lists: readonly SegmentList[]): readonly SegmentList[] {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }
 
-  protected slicesOf(span: Span<ArrayPlace>, plan: Plan): readonly FoldSlice[] {
+  protected slicesOf(span: FoldRange<ArrayPlace>, plan: Plan): readonly FoldSlice[] {
     const isInArena = [...span.inputs, ...span.outputs].every(({ array }) => this.#arena.holds(array));
     return isInArena
       ? sliced(plan.makeFold(inBytes(span)), span.count, sliceLength)
@@ -49,7 +49,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
 }
 
 /** The same elements, by byte offset in the arena. */
-function inBytes({ inputs, outputs, ...span }: Span<ArrayPlace>): Span {
+function inBytes({ inputs, outputs, ...span }: FoldRange<ArrayPlace>): FoldRange {
   const offsetsOf = (places: readonly ArrayPlace[]) =>
     places.map(({ array, at }) => array.byteOffset + at * array.BYTES_PER_ELEMENT);
   return { ...span, inputs: offsetsOf(inputs), outputs: offsetsOf(outputs) };

@@ -1,5 +1,5 @@
 import { collectiveOps } from '../collectives/collective.js';
-import type { Fold, FoldMaker, FoldMemory, FoldRequest, MakeKernels, Span } from '../kernels/fold.js';
+import type { Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, MakeKernels } from '../kernels/fold.js';
 import { accumulatorOf, byteSize, dtypes, isFloating, isHalf, quotientOf } from '../values/dtype.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
@@ -91,7 +91,7 @@ class RequestFolds {
     return op === 'mean' && !isFloating(dtype) ? this.#quotientFold(span) : this.#directFold(span);
   };
 
-  #copyFold({ inputs: [from = 0], outputs }: Span): Fold {
+  #copyFold({ inputs: [from = 0], outputs }: FoldRange): Fold {
     const bytes = this.#inputBytes;
     return (begin, count) => {
       this.#desk.put(0, from + begin * bytes);
@@ -100,7 +100,7 @@ class RequestFolds {
     };
   }
 
-  #directFold({ inputs, outputs }: Span): Fold {
+  #directFold({ inputs, outputs }: FoldRange): Fold {
     const { op, divisor } = this.#request;
     const by = op === 'mean' ? divisor : 1;
     const [n, m, bytes] = [inputs.length, outputs.length, this.#inputBytes];
@@ -112,7 +112,7 @@ class RequestFolds {
   }
 
   /** Means of integers: outputs have another type than sums. */
-  #quotientFold({ inputs, outputs }: Span): Fold {
+  #quotientFold({ inputs, outputs }: FoldRange): Fold {
     const [sum] = this.#desk.registers(1) as readonly [number];
     const n = inputs.length;
     return inBlocks((begin, count) => {
@@ -125,7 +125,7 @@ class RequestFolds {
     });
   }
 
-  #stepFold({ inputs, outputs, steps = [], results = [] }: Span): Fold {
+  #stepFold({ inputs, outputs, steps = [], results = [] }: FoldRange): Fold {
     const registers = this.#desk.registers(inputs.length);
     const register = (rank: number) => registers[rank] as number;
     return inBlocks((begin, count) => {

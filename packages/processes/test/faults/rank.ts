@@ -4,7 +4,7 @@ import { directAlgorithm } from '@coll/direct';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
 import { type Store, subStore, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
-import { keepStore, openWorkerGroup, type WorkerSeat } from '../../../strategy/src/multi-worker/open-worker-group.ts';
+import { keepStore, openWorkerGroup, type WorkerConfig } from '../../../strategy/src/multi-worker/open-worker-group.ts';
 import { buffersOf, type Call, callAt, messageProblemOf, messagesOf, oddCall, ownMemory, problemOf } from './calls.ts';
 import { type FromRank, nowMillis, type Report, type Seen, type Task, type ToRank } from './messages.ts';
 import { Random } from './random.ts';
@@ -256,7 +256,7 @@ class Part {
 }
 
 /** The place of a worker whose rank 0 keeps the store. */
-function seatOf({ scenario, rank, generation, store }: Task): WorkerSeat {
+function seatOf({ scenario, rank, generation, store }: Task): WorkerConfig {
   const { size, transport, streams, heartbeatSeconds } = scenario;
   return {
     meeting: { ...store, generation, isOfWorker: true, isHere: rank === 0 },

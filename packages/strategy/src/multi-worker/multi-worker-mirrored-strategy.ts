@@ -25,10 +25,10 @@ import { argumentsOf, type RunOptions } from '../run-options.js';
 import { runReplicaThreads } from '../run-replica-threads.js';
 import { type ReplicaCode, Strategy } from '../strategy.js';
 import { defaultResolver } from './default-resolver.js';
-import { type JobOptions, meetingPlace, ownHost } from './meeting-place.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
 import { forDevices, ncclFor } from './nccl-for-devices.js';
-import { keepStore, openWorkerGroup, type TransportOptions, type WorkerSeat } from './open-worker-group.js';
+import { keepStore, openWorkerGroup, type TransportOptions, type WorkerConfig } from './open-worker-group.js';
+import { type JobOptions, ownHost, storeAddress } from './store-address.js';
 import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
 import { taskName, workerDevices } from './worker-devices.js';
 import { placeOf, type WorkerPlace } from './worker-place.js';
@@ -276,7 +276,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     }
   }
 
-  #seat(scope: string): WorkerSeat {
+  #seat(scope: string): WorkerConfig {
     const {
       insecure,
       transport,
@@ -286,7 +286,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     } = this.#options;
     const host = this.#options.host ?? ownHost(this.#resolver, this.#place);
     return {
-      meeting: meetingPlace(this.#resolver, this.#place, this.#options),
+      meeting: storeAddress(this.#resolver, this.#place, this.#options),
       rank: this.#place.idInCluster,
       size: this.#place.workers,
       transport: { host, insecure, transport, streams, heartbeatSeconds },

@@ -2,7 +2,7 @@ import { DeadlineExceededError, type ProcessGroup, RuntimeError, UnavailableErro
 import { log } from '@coll/core/internal';
 import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes';
 import { subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
-import type { MeetingPlace } from './meeting-place.js';
+import type { StoreAddress } from './store-address.js';
 
 /** How workers exchange data, as accepted by `openProcessGroup`. */
 export type TransportOptions = Pick<
@@ -11,8 +11,8 @@ export type TransportOptions = Pick<
 >;
 
 /** The group of workers to open, and the member that opens it. Plain data that can be posted to a thread. */
-export interface WorkerSeat {
-  readonly meeting: MeetingPlace;
+export interface WorkerConfig {
+  readonly meeting: StoreAddress;
   readonly rank: number;
   readonly size: number;
   readonly transport: TransportOptions;
@@ -23,7 +23,7 @@ export interface WorkerSeat {
 }
 
 /** Hosts the store in which workers meet, if that is this worker's task. Undefined otherwise. */
-export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer | undefined> {
+export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServer | undefined> {
   if (!meeting.isHere) return undefined;
   const { job, jobKey, address } = meeting;
   const { hostname, port } = new URL(address);
@@ -41,7 +41,7 @@ export async function keepStore({ meeting }: WorkerSeat): Promise<TcpStoreServer
  * UnavailableError (ERR_COLL_PEER_FAILED, rank 0) if worker 0, which hosts the store, is lost;
  * AbortedError; the errors of `TcpStore.connect` and `openProcessGroup`
  */
-export async function openWorkerGroup(seat: WorkerSeat, signal?: AbortSignal): Promise<ProcessGroup> {
+export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal): Promise<ProcessGroup> {
   const { rank, size, startupTimeoutSeconds, meeting } = seat;
   const begin = performance.now();
   const secondsLeft = () => {
@@ -87,12 +87,12 @@ interface Progress {
   missing?: ReadonlySet<number> | undefined;
 }
 
-function missingIn({ missing }: Progress, meeting: MeetingPlace): string {
+function missingIn({ missing }: Progress, meeting: StoreAddress): string {
   if (!missing) return storeIn(meeting);
   return missing.size === 0 ? 'the others to connect' : `worker ${[...missing].join(', ')}`;
 }
 
-function storeIn({ address, isOfWorker }: MeetingPlace): string {
+function storeIn({ address, isOfWorker }: StoreAddress): string {
   return isOfWorker ? `worker 0 at ${address.replace('tcp://', '')}` : `the store at ${address}`;
 }
 
@@ -102,19 +102,19 @@ function isStoreLost(error: unknown): error is UnavailableError {
   return error instanceof UnavailableError && error.code === 'ERR_COLL_STORE' && error.rank === undefined;
 }
 
-function keeperLost(meeting: MeetingPlace, cause: UnavailableError): UnavailableError {
+function keeperLost(meeting: StoreAddress, cause: UnavailableError): UnavailableError {
   const told = `${storeIn(meeting)} was lost before all workers had met: ${cause.message}`;
   const details = { rank: 0, operation: 'start', cause };
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; look at its own error`, details);
 }
 
 /** The key with which worker 0 marks its store as that of a generation. */
-function keeperKey({ generation }: MeetingPlace): string {
+function keeperKey({ generation }: StoreAddress): string {
   return `keeper/${generation}`;
 }
 
 async function meetAndOpen(
-  seat: WorkerSeat,
+  seat: WorkerConfig,
   progress: Progress,
   secondsLeft: () => number | null,
   signal: AbortSignal | undefined,

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { defaultResolver } from './default-resolver.js';
-import { meetingPlace, ownHost } from './meeting-place.js';
+import { ownHost, storeAddress } from './store-address.js';
 import { workerDevices } from './worker-devices.js';
 import { placeOf } from './worker-place.js';
 
@@ -131,7 +131,7 @@ describe('the host of a worker', () => {
 describe('the place where workers meet', () => {
   const key = 'a secret of 16 bytes or more';
   const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
-    meetingPlace(resolver, placeOf(resolver), options, environment);
+    storeAddress(resolver, placeOf(resolver), options, environment);
 
   it('is the address of the first worker, who keeps the store', () => {
     const expected = { address: 'tcp://a:1', isOfWorker: true, job: 'multi-worker', jobKey: key, generation: 0 };

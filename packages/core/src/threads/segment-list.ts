@@ -17,18 +17,18 @@ import { quote } from '../support/quote.js';
 import type { DType } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import type { Tensor } from '../values/tensor.js';
-import { clashAmong, type Stretch } from './clashes.js';
+import { clashAmong, type UsedRange } from './clashes.js';
 
 /** The tensors of one rank that stand for one buffer. */
-export type Pieces = readonly Tensor[];
+export type SegmentList = readonly Tensor[];
 
 /** A requested collective and its memory. */
 interface Buffers {
   readonly collective: Collective;
   readonly size: number;
   readonly localRanks: readonly number[];
-  readonly inputs: readonly Pieces[];
-  readonly outputs: readonly Pieces[];
+  readonly inputs: readonly SegmentList[];
+  readonly outputs: readonly SegmentList[];
 }
 
 /** A validated call, and values derived from it. */
@@ -50,12 +50,12 @@ export interface CheckedCall extends Buffers {
 }
 
 /** Whether a buffer is in segments. */
-export function isList(buffer: Segments): buffer is Pieces {
+export function isList(buffer: Segments): buffer is SegmentList {
   return Array.isArray(buffer);
 }
 
 /** A buffer as the list of its segments. */
-export function listOf(buffer: Segments): Pieces {
+export function listOf(buffer: Segments): SegmentList {
   return isList(buffer) ? buffer : [buffer];
 }
 
@@ -65,7 +65,7 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
   const isShared = hasOneResult(collective) && sharedResult;
   if (!Number.isSafeInteger(layout))
     throw new ValueError('ERR_COLL_VALUE', `layout is a whole number, not ${quote(layout)}`);
-  validatePieces(buffers, isShared);
+  validateSegments(buffers, isShared);
   const { dtype } = sourceOf(collective, localRanks, inputs, outputs)[0] as Tensor;
   const begins = beginsOf(buffers);
   // Written out because a spread takes microseconds.
@@ -84,20 +84,20 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
   };
 }
 
-function validatePieces(buffers: Buffers, isShared: boolean): void {
+function validateSegments(buffers: Buffers, isShared: boolean): void {
   const { collective, size, localRanks, inputs, outputs } = buffers;
   requireCounts(buffers, inputs, outputs);
   const count = inputs[0]?.length ?? 0;
   const operation = nameOf(collective);
   const fail = (problem: string) => new ValueError('ERR_COLL_BUFFER', `${operation}: ${problem}`, { operation });
-  if ([...inputs, ...outputs].some((pieces?: Pieces) => pieces?.length !== count || count === 0)) {
+  if ([...inputs, ...outputs].some((pieces?: SegmentList) => pieces?.length !== count || count === 0)) {
     throw fail('every input and output must have the same number of segments, at least one');
   }
   if (count > 1 && hasBlocks(collective.kind)) {
     throw fail('its buffers have a block per rank and take one segment each; join them first');
   }
   for (let piece = 0; piece < count; piece++) {
-    const at = (lists: readonly Pieces[]) => lists.map((pieces) => pieces[piece] as Tensor);
+    const at = (lists: readonly SegmentList[]) => lists.map((pieces) => pieces[piece] as Tensor);
     validateBuffers({ collective, size, localRanks, sharedResult: isShared }, at(inputs), at(outputs));
   }
   const source = sourceOf(collective, localRanks, inputs, outputs);
@@ -110,8 +110,8 @@ function validatePieces(buffers: Buffers, isShared: boolean): void {
 
 /** @throws ValueError if a written piece overlaps another one, of the same or another rank */
 function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isShared: boolean): void {
-  const byBuffer = new Map<ArrayBufferLike, Stretch[]>();
-  const add = (pieces: Pieces, rank: number, isWritten: boolean) => {
+  const byBuffer = new Map<ArrayBufferLike, UsedRange[]>();
+  const add = (pieces: SegmentList, rank: number, isWritten: boolean) => {
     for (const [piece, { data }] of pieces.entries()) {
       const stretch = { begin: data.byteOffset, end: data.byteOffset + data.byteLength, rank, piece, isWritten };
       const known = byBuffer.get(data.buffer);
@@ -120,8 +120,8 @@ function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isSh
     }
   };
   for (const [index, rank] of localRanks.entries()) {
-    if (reads(collective, rank)) add(inputs[index] as Pieces, rank, false);
-    if (writes(collective, rank)) add(outputs[index] as Pieces, rank, true);
+    if (reads(collective, rank)) add(inputs[index] as SegmentList, rank, false);
+    if (writes(collective, rank)) add(outputs[index] as SegmentList, rank, true);
   }
   for (const stretches of byBuffer.values()) {
     const clash = clashAmong(stretches, isShared);
@@ -133,11 +133,11 @@ function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isSh
 function sourceOf(
   collective: Collective,
   localRanks: readonly number[],
-  inputs: readonly Pieces[],
-  outputs: readonly Pieces[],
-): Pieces {
+  inputs: readonly SegmentList[],
+  outputs: readonly SegmentList[],
+): SegmentList {
   const reader = localRanks.findIndex((rank) => reads(collective, rank));
-  return (reader < 0 ? outputs[0] : inputs[reader]) as Pieces;
+  return (reader < 0 ? outputs[0] : inputs[reader]) as SegmentList;
 }
 
 function beginsOf({ collective, size, localRanks, inputs, outputs }: Buffers): Float64Array {

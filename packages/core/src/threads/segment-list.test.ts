@@ -3,7 +3,7 @@ import { thrown } from '../../test/thrown.js';
 import type { Collective } from '../collectives/collective.js';
 import { slice } from '../packing/concatenate.js';
 import { type Tensor, zeros } from '../values/tensor.js';
-import { checkedCall } from './pieces.js';
+import { checkedCall } from './segment-list.js';
 
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const broadcast: Collective = { kind: 'broadcast', root: 1 };

@@ -1,10 +1,17 @@
 import { opOf, writes } from '../collectives/collective.js';
-import type { Fold, FoldMemory, Span } from '../kernels/fold.js';
+import type { Fold, FoldMemory, FoldRange } from '../kernels/fold.js';
 import { settleNaNs } from '../kernels/one-nan.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
 import type { Descriptors } from './descriptors.js';
-import type { Offer, Share } from './offers.js';
-import { type FoldWork, type PlacedPiece, shareOf, sharesOf, spansOf, spansOfPieces } from './spans.js';
+import {
+  elementsOf,
+  type FoldWork,
+  foldRangesOf,
+  foldRangesOfSegments,
+  type PlacedSegment,
+  stripesOf,
+} from './fold-ranges.js';
+import type { Offer, WorkSlice } from './offers.js';
 import { inputSlot, outputSlot } from './staging-buffer.js';
 
 // Elements folded between two clock checks: a few hundred microseconds.
@@ -18,7 +25,7 @@ const keptBytes = 16 * 2 ** 20;
 const keptLength = 1 << 16;
 
 /** All results of one rank, computed from the copies that all ranks made. All ranks compute the same bits. */
-export function smallShare(offer: Offer, descriptors: Descriptors, own: number, memory: FoldMemory): Share {
+export function smallSlice(offer: Offer, descriptors: Descriptors, own: number, memory: FoldMemory): WorkSlice {
   const work = workOf(offer);
   const places = {
     inputAt: (rank: number) => descriptors.workAt(rank),
@@ -26,15 +33,15 @@ export function smallShare(offer: Offer, descriptors: Descriptors, own: number, 
   };
   const share = sliced(
     offer,
-    spansOf(work, places, { begin: 0, end: offer.length }, (rank) => rank === own),
+    foldRangesOf(work, places, { begin: 0, end: offer.length }, (rank) => rank === own),
   );
   const { collective } = offer.plan;
   if (opOf(collective) === undefined || !writes(collective, own)) return share;
   const { resultDType, outputLength } = offer.shape;
   return {
     ...share,
-    play(block, until) {
-      const isDone = share.play(block, until);
+    execute(block, until) {
+      const isDone = share.execute(block, until);
       if (isDone) settleNaNs(memory, resultDType, descriptors.outputAt(own), outputLength);
       return isDone;
     },
@@ -42,16 +49,16 @@ export function smallShare(offer: Offer, descriptors: Descriptors, own: number, 
 }
 
 /** One rank's elements, folded straight from all inputs to all outputs. */
-export function directShare(offer: Offer, pieces: readonly PlacedPiece[], rank: number): Share {
+export function directSlice(offer: Offer, pieces: readonly PlacedSegment[], rank: number): WorkSlice {
   const work = workOf(offer);
   return sliced(
     offer,
-    sharesOf(work, rank).flatMap((part) => spansOfPieces(work, pieces, part)),
+    stripesOf(work, rank).flatMap((part) => foldRangesOfSegments(work, pieces, part)),
   );
 }
 
 /** One rank's elements in every block, folded between staging buffers. */
-export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number): Share {
+export function stagedSlice(offer: Offer, descriptors: Descriptors, rank: number): WorkSlice {
   const { plan, shape, length } = offer;
   const { schedule, collective, chunks } = plan;
   const size = shape.inputLength;
@@ -64,18 +71,18 @@ export function stagedShare(offer: Offer, descriptors: Descriptors, rank: number
     const single = { ...schedule, chunks: 1 };
     return chunks.map((chunk) => {
       const work = { ...workOf(offer), schedule: single, chunks: [chunk], length: size };
-      const [span] = spansOf(work, places, { begin: 0, end: size }, () => true);
+      const [span] = foldRangesOf(work, places, { begin: 0, end: size }, () => true);
       return span ? plan.makeFold(span) : () => {};
     });
   };
   const folds = Array.from({ length: shape.slots }, (_, slot) => foldsOf(slot));
   const ranges = chunks.map((_, chunk) => chunkPlace(schedule, collective.kind, length, chunk));
   const blocks = Math.ceil(length / size);
-  const whole = shareOf({ ...plan, length: size }, rank);
-  const last = shareOf({ ...plan, length: length - (blocks - 1) * size }, rank);
+  const whole = elementsOf({ ...plan, length: size }, rank);
+  const last = elementsOf({ ...plan, length: length - (blocks - 1) * size }, rank);
   return {
     blocks,
-    play(block) {
+    execute(block) {
       const first = block * size;
       const part = block === blocks - 1 ? last : whole;
       for (let chunk = 0; chunk < ranges.length; chunk++) {
@@ -94,14 +101,14 @@ function workOf({ plan, length }: Offer): FoldWork {
 }
 
 /** Folds in slices, so that other work can run in between. */
-function sliced({ plan, inputBytes }: Offer, spans: readonly Span[]): Share {
+function sliced({ plan, inputBytes }: Offer, spans: readonly FoldRange[]): WorkSlice {
   const isKept = inputBytes * plan.schedule.ranks < keptBytes;
   const slices = spans.flatMap((span) => slicesOf(span, plan.makeFold(span), isKept ? keptLength : sliceLength));
   let done = 0;
   let isBackward = false;
   return {
     blocks: 1,
-    play(_, until) {
+    execute(_, until) {
       while (done < slices.length) {
         const { fold, begin, count, isLast } = slices[isBackward ? slices.length - 1 - done : done] as Slice;
         done++;
@@ -124,7 +131,7 @@ interface Slice {
   readonly isLast: boolean;
 }
 
-function slicesOf({ count }: Span, fold: Fold, most: number): Slice[] {
+function slicesOf({ count }: FoldRange, fold: Fold, most: number): Slice[] {
   return Array.from({ length: Math.ceil(count / most) }, (_, index) => {
     const begin = index * most;
     const end = Math.min(begin + most, count);

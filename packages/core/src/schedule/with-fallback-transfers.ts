@@ -6,7 +6,7 @@ import type { Algorithm } from './schedule.js';
  * The same algorithm, extended to moves: a collective without an op that it refuses is executed by
  * `linear`. Moves involve no arithmetic, so any algorithm can do the rest.
  */
-export function withMoves(algorithm: Algorithm): Algorithm {
+export function withFallbackTransfers(algorithm: Algorithm): Algorithm {
   const isMoved = (collective: Collective, ranks: number): collective is Move =>
     opOf(collective) === undefined && algorithm.refuses?.(collective, ranks) !== undefined;
   return {

@@ -3,10 +3,10 @@ import { type Collective, isSameCollective } from '../collectives/collective.js'
 import type { RunOptions, Segments } from '../collectives/communicator.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
-import { isList, type Pieces } from './pieces.js';
+import { isList, type SegmentList } from './segment-list.js';
 
 /** A validated call, with its prepared handle. */
-export interface KnownCall<Handle> {
+export interface PreparedCall<Handle> {
   readonly handle: Handle;
   readonly collective: Collective;
   readonly layout: number;
@@ -15,12 +15,12 @@ export interface KnownCall<Handle> {
   /** Bytes of the local inputs or outputs, whichever are larger. */
   readonly bytes: number;
   /** The buffers of the first rank, then those of the second, and so on. */
-  readonly inputs: readonly KnownBuffer[];
-  readonly outputs: readonly KnownBuffer[];
+  readonly inputs: readonly PreparedBuffer[];
+  readonly outputs: readonly PreparedBuffer[];
 }
 
 /** Memory of a call, as it was when the call was validated. */
-export interface KnownBuffer {
+export interface PreparedBuffer {
   readonly data: TypedArray;
   readonly dtype: DType;
   readonly length: number;
@@ -30,9 +30,9 @@ export interface KnownBuffer {
  * Earlier calls. A training step repeats the same calls on the same memory; these skip validation
  * as long as every array still has its length, which a detached or resized array does not.
  */
-export class KnownCalls<Handle> {
-  readonly #byOutput = new WeakMap<TypedArray, KnownCall<Handle>>();
-  #latest: KnownCall<Handle> | undefined;
+export class CallCache<Handle> {
+  readonly #byOutput = new WeakMap<TypedArray, PreparedCall<Handle>>();
+  #latest: PreparedCall<Handle> | undefined;
 
   /** An earlier equal call on the same memory; undefined if anything differs. */
   find(
@@ -40,7 +40,7 @@ export class KnownCalls<Handle> {
     inputs: readonly Segments[],
     outputs: readonly Segments[],
     options: RunOptions,
-  ): KnownCall<Handle> | undefined {
+  ): PreparedCall<Handle> | undefined {
     const [output] = outputs;
     const call = output && this.#candidate(collective, isList(output) ? output[0] : output, options);
     return call && isOn(call.inputs, inputs) && isOn(call.outputs, outputs) ? call : undefined;
@@ -48,11 +48,11 @@ export class KnownCalls<Handle> {
 
   add(
     collective: Collective,
-    inputs: readonly Pieces[],
-    outputs: readonly Pieces[],
+    inputs: readonly SegmentList[],
+    outputs: readonly SegmentList[],
     { layout = 0, sharedResult = false, request }: RunOptions,
     handle: Handle,
-  ): KnownCall<Handle> {
+  ): PreparedCall<Handle> {
     const call = {
       handle,
       collective,
@@ -78,7 +78,7 @@ export class KnownCalls<Handle> {
     collective: Collective,
     output: Tensor | undefined,
     { layout = 0, sharedResult = false, request }: RunOptions,
-  ): KnownCall<Handle> | undefined {
+  ): PreparedCall<Handle> | undefined {
     if (!output) return undefined;
     let call = this.#latest;
     if (call?.outputs[0]?.data !== output.data) {
@@ -96,21 +96,21 @@ export class KnownCalls<Handle> {
  * other code may have run during a call.
  * @returns undefined if all memory is unchanged
  */
-export function lostRank({ inputs, outputs }: KnownCall<unknown>, ranks: number): number | undefined {
+export function lostRank({ inputs, outputs }: PreparedCall<unknown>, ranks: number): number | undefined {
   const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
   return lost < 0 ? undefined : Math.floor((lost % inputs.length) / (inputs.length / ranks));
 }
 
-function bytesOf(lists: readonly Pieces[]): number {
+function bytesOf(lists: readonly SegmentList[]): number {
   return lists.flat().reduce((sum, { data }) => sum + data.byteLength, 0);
 }
 
-function knownOf({ data, dtype }: Tensor): KnownBuffer {
+function knownOf({ data, dtype }: Tensor): PreparedBuffer {
   return { data, dtype, length: data.length };
 }
 
 /** Whether these buffers, one per rank, consist of the known arrays. */
-function isOn(known: readonly KnownBuffer[], buffers: readonly Segments[]): boolean {
+function isOn(known: readonly PreparedBuffer[], buffers: readonly Segments[]): boolean {
   let next = 0;
   for (const buffer of buffers) {
     const count = isList(buffer) ? buffer.length : 1;
@@ -123,7 +123,7 @@ function isOn(known: readonly KnownBuffer[], buffers: readonly Segments[]): bool
 }
 
 // A value that is not a tensor is never known; validation reports it.
-function isOf(known: KnownBuffer | undefined, tensor: Tensor | null | undefined): boolean {
+function isOf(known: PreparedBuffer | undefined, tensor: Tensor | null | undefined): boolean {
   if (!known || !tensor) return false;
   return known.data === tensor.data && known.length === tensor.data.length && known.dtype === tensor.dtype;
 }

@@ -16,7 +16,7 @@ export interface JobOptions {
 }
 
 /** Where workers meet, and how they authenticate each other. */
-export interface MeetingPlace extends Required<{ readonly [Key in keyof JobOptions]: NonNullable<JobOptions[Key]> }> {
+export interface StoreAddress extends Required<{ readonly [Key in keyof JobOptions]: NonNullable<JobOptions[Key]> }> {
   /** Address of the store: `tcp://host:port`. */
   readonly address: string;
   /** Whether worker 0 hosts the store, instead of a launcher. */
@@ -30,12 +30,12 @@ export interface MeetingPlace extends Required<{ readonly [Key in keyof JobOptio
  * address.
  * @throws ValueError without a secret or an address
  */
-export function meetingPlace(
+export function storeAddress(
   resolver: ClusterResolver,
   place: WorkerPlace,
   options: JobOptions,
   environment: Environment = processEnvironment(),
-): MeetingPlace {
+): StoreAddress {
   const { job = environment['COLL_JOB'] || 'multi-worker', jobKey = environment['COLL_JOB_KEY'] } = options;
   const generation = options.generation ?? generationFromEnvironment(environment);
   if (!jobKey) {

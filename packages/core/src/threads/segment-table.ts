@@ -1,10 +1,10 @@
 import type { Arena } from './arena.js';
-import { clashAmong, type Stretch } from './clashes.js';
+import { clashAmong, type UsedRange } from './clashes.js';
 import { type Descriptors, nowhere } from './descriptors.js';
-import type { Places } from './spans.js';
+import type { Offsets } from './fold-ranges.js';
 
 /** Arena offsets of a buffer's pieces: `nowhere` for pieces that are private or unused. */
-export interface PiecePlaces {
+export interface SegmentOffsets {
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
 }
@@ -13,7 +13,7 @@ export interface PiecePlaces {
  * How buffers are cut: the begin of each piece in elements, followed by the total length; and the
  * bytes per element.
  */
-export interface PieceCuts {
+export interface SegmentCuts {
   readonly begins: Float64Array;
   readonly inputSize: number;
   readonly outputSize: number;
@@ -28,7 +28,7 @@ interface Room {
  * Offsets of all ranks' pieces, for which their descriptors have no room. Each rank writes its own
  * list into the arena along with its descriptor, one list per turn, so that both live equally long.
  */
-export class PieceTable {
+export class SegmentTable {
   readonly #arena: Arena;
   readonly #rooms: Room[] = [
     { at: nowhere, length: 0 },
@@ -40,7 +40,7 @@ export class PieceTable {
   }
 
   /** Writes a rank's own list. */
-  write(turn: number, { inputs, outputs }: PiecePlaces): void {
+  write(turn: number, { inputs, outputs }: SegmentOffsets): void {
     const length = inputs.length + outputs.length;
     let room = this.#rooms[turn] as Room;
     if (room.length < length) {
@@ -58,7 +58,7 @@ export class PieceTable {
   }
 
   /** For each piece of a buffer with `count` pieces, the offsets of all ranks with these descriptors. */
-  places(descriptors: Descriptors, size: number, count: number): (piece: number) => Places {
+  places(descriptors: Descriptors, size: number, count: number): (piece: number) => Offsets {
     const lists = Array.from({ length: size }, (_, rank) => this.#listOf(descriptors, rank, count));
     const at = (rank: number, index: number) => lists[rank]?.[index] ?? nowhere;
     return (piece) => ({ inputAt: (rank) => at(rank, piece), outputAt: (rank) => at(rank, count + piece) });
@@ -68,11 +68,11 @@ export class PieceTable {
   clash(
     descriptors: Descriptors,
     size: number,
-    { begins, inputSize, outputSize }: PieceCuts,
+    { begins, inputSize, outputSize }: SegmentCuts,
     isShared: boolean,
   ): readonly [rank: number, other: number] | undefined {
     const count = begins.length - 1;
-    const stretches: Stretch[] = [];
+    const stretches: UsedRange[] = [];
     for (let rank = 0; rank < size; rank++) {
       for (const [index, begin] of this.#listOf(descriptors, rank, count).entries()) {
         if (begin === nowhere) continue;

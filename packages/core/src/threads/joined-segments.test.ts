@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { tensor } from '../values/tensor.js';
-import { JoinedPieces } from './joined-pieces.js';
+import { JoinedSegments } from './joined-segments.js';
 
 const pieces = () => [[1, 2], [], [3], [4, 5, 6]].map((numbers) => tensor(Float32Array.from(numbers)));
 
 it('copies any range out of the pieces', () => {
-  const joined = new JoinedPieces(pieces());
+  const joined = new JoinedSegments(pieces());
   expect(joined.length).toBe(6);
   for (let begin = 0; begin <= 6; begin++) {
     for (let end = begin; end <= 6; end++) {
@@ -21,7 +21,7 @@ it('copies any range into the pieces, and what is behind their end nowhere', () 
   for (let begin = 0; begin <= 6; begin++) {
     for (let end = begin; end <= 8; end++) {
       const into = pieces();
-      new JoinedPieces(into).copyFrom(Float32Array.of(11, 12, 13, 14, 15, 16, 17, 18), begin, end);
+      new JoinedSegments(into).copyFrom(Float32Array.of(11, 12, 13, 14, 15, 16, 17, 18), begin, end);
       const wanted = [1, 2, 3, 4, 5, 6].map((old, index) => (index >= begin && index < end ? 11 + index - begin : old));
       expect(into.flatMap(({ data }) => [...data])).toEqual(wanted);
     }
@@ -30,7 +30,7 @@ it('copies any range into the pieces, and what is behind their end nowhere', () 
 
 it('notices that memory was given away', () => {
   const given = pieces();
-  const joined = new JoinedPieces(given);
+  const joined = new JoinedSegments(given);
   expect(joined.isWhole).toBe(true);
   const { buffer } = (given[2] as (typeof given)[number]).data;
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });

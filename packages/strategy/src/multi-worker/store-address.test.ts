@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
-import { meetingPlace, ownHost } from './meeting-place.js';
+import { ownHost, storeAddress } from './store-address.js';
 import { placeOf } from './worker-place.js';
 
 function meetingPlaceAt(address: string) {
   const task = { taskType: 'worker', taskId: 0 };
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address, 'b:2'] }), task);
-  return meetingPlace(resolver, placeOf(resolver), { jobKey: 'a secret of many bytes' }, {});
+  return storeAddress(resolver, placeOf(resolver), { jobKey: 'a secret of many bytes' }, {});
 }
 
 it.each([
@@ -35,7 +35,7 @@ it('needs an address and a key', () => {
     ...{ taskType: 'worker', taskId: 1 },
   });
   const place = placeOf(resolver);
-  expect(() => meetingPlace(resolver, place, {}, {})).toThrow(
+  expect(() => storeAddress(resolver, place, {}, {})).toThrow(
     expect.objectContaining({
       ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
       message: expect.stringContaining('workers prove that they belong together by a job key: give all workers'),
@@ -44,12 +44,12 @@ it('needs an address and a key', () => {
   const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'a secret of many bytes', COLL_GENERATION: '3' };
   const mine = { job: 'mine', jobKey: 'a secret of many bytes', generation: 3 };
   const here = { address: 'tcp://a:1', isOfWorker: true, isHere: false };
-  expect(meetingPlace(resolver, place, {}, environment)).toEqual({ ...mine, ...here });
-  expect(meetingPlace(resolver, place, { jobKey: 'another secret of many' }, {})).toEqual({
+  expect(storeAddress(resolver, place, {}, environment)).toEqual({ ...mine, ...here });
+  expect(storeAddress(resolver, place, { jobKey: 'another secret of many' }, {})).toEqual({
     ...{ job: 'multi-worker', jobKey: 'another secret of many', generation: 0 },
     ...here,
   });
-  expect(meetingPlace(resolver, place, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
+  expect(storeAddress(resolver, place, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
     ...mine,
     ...{ generation: 4, address: 'tcp://s:9', isOfWorker: false, isHere: false },
   });

@@ -1,5 +1,5 @@
 import { type Collective, outputDType } from '../collectives/collective.js';
-import type { Span } from '../kernels/fold.js';
+import type { FoldRange } from '../kernels/fold.js';
 import { type ChunkPlace, type ChunkRange, chunkPlace } from '../schedule/chunk-range.js';
 import type { FusedChunk } from '../schedule/fused-chunks.js';
 import type { Schedule } from '../schedule/schedule.js';
@@ -15,7 +15,7 @@ export interface FoldWork {
 }
 
 /** Offsets of the ranks' buffers, in bytes of one memory. */
-export interface Places {
+export interface Offsets {
   inputAt(rank: number): number;
   outputAt(rank: number): number;
 }
@@ -24,24 +24,24 @@ export interface Places {
  * A piece of the whole buffer, in elements, and for each rank the offset at which the whole buffer
  * would begin if the piece stays where it is.
  */
-export interface PlacedPiece extends ChunkRange {
-  readonly places: Places;
+export interface PlacedSegment extends ChunkRange {
+  readonly places: Offsets;
 }
 
 /**
  * Pieces that begin at `begins` in the whole buffer, followed by its length; `placesOf` returns the
  * offsets of each piece.
  */
-export function placedPieces(
+export function placedSegments(
   { collective, dtype }: Pick<FoldWork, 'collective' | 'dtype'>,
   begins: Float64Array,
-  placesOf: (piece: number) => Places,
-): PlacedPiece[] {
+  placesOf: (piece: number) => Offsets,
+): PlacedSegment[] {
   const [inputSize, outputSize] = [byteSize(dtype), byteSize(outputDType(collective, dtype))];
   return Array.from({ length: begins.length - 1 }, (_, piece) => {
     const [begin, end] = [begins[piece] as number, begins[piece + 1] as number];
     const { inputAt, outputAt } = placesOf(piece);
-    const places: Places = {
+    const places: Offsets = {
       inputAt: (rank) => inputAt(rank) - begin * inputSize,
       outputAt: (rank) => outputAt(rank) - begin * outputSize,
     };
@@ -50,10 +50,10 @@ export function placedPieces(
 }
 
 /** Spans for elements `part` of a buffer in pieces, from all inputs to all outputs. */
-export function spansOfPieces(work: FoldWork, pieces: readonly PlacedPiece[], part: ChunkRange): Span[] {
+export function foldRangesOfSegments(work: FoldWork, pieces: readonly PlacedSegment[], part: ChunkRange): FoldRange[] {
   return pieces.flatMap(({ begin, end, places }) => {
     const own = { begin: Math.max(begin, part.begin), end: Math.min(end, part.end) };
-    return own.begin < own.end ? spansOf(work, places, own, () => true) : [];
+    return own.begin < own.end ? foldRangesOf(work, places, own, () => true) : [];
   });
 }
 
@@ -61,19 +61,24 @@ export function spansOfPieces(work: FoldWork, pieces: readonly PlacedPiece[], pa
  * Spans for elements `part`, one per schedule chunk in that range: they fold all ranks' inputs into
  * the outputs of the target ranks.
  */
-export function spansOf(work: FoldWork, places: Places, part: ChunkRange, isTarget: (rank: number) => boolean): Span[] {
+export function foldRangesOf(
+  work: FoldWork,
+  places: Offsets,
+  part: ChunkRange,
+  isTarget: (rank: number) => boolean,
+): FoldRange[] {
   const { collective, schedule, chunks, length } = work;
   return chunks.flatMap((chunk, index) => {
     const place = chunkPlace(schedule, collective.kind, length, index);
     const begin = Math.max(part.begin, place.begin);
     const count = Math.min(part.end, place.end) - begin;
     const targets = chunk.targets.filter(isTarget);
-    return count > 0 && targets.length > 0 ? [spanOf(work, places, chunk, targets, { place, begin, count })] : [];
+    return count > 0 && targets.length > 0 ? [foldRangeOf(work, places, chunk, targets, { place, begin, count })] : [];
   });
 }
 
 /** The elements that a rank folds, in whole cache lines, so that no two ranks write one line. */
-export function shareOf(
+export function elementsOf(
   { collective, dtype, length, schedule: { ranks } }: Pick<FoldWork, 'collective' | 'dtype' | 'length' | 'schedule'>,
   rank: number,
 ): ChunkRange {
@@ -90,13 +95,13 @@ const stripeBytes = 32 * 2 ** 20;
  * `shareOf` for a long buffer, stripe by stripe: ranks that advance side by side make better use of
  * a shared cache than ranks that are far apart.
  */
-export function sharesOf(work: FoldWork, rank: number): ChunkRange[] {
+export function stripesOf(work: FoldWork, rank: number): ChunkRange[] {
   const { collective, dtype, length, schedule } = work;
-  if (isScattered(collective)) return [shareOf(work, rank)];
+  if (isScattered(collective)) return [elementsOf(work, rank)];
   const stripe = Math.max(64, Math.floor(stripeBytes / schedule.ranks / byteSize(dtype) / 64) * 64);
   return Array.from({ length: Math.ceil(length / stripe) }, (_, index) => {
     const first = index * stripe;
-    const { begin, end } = shareOf({ ...work, length: Math.min(stripe, length - first) }, rank);
+    const { begin, end } = elementsOf({ ...work, length: Math.min(stripe, length - first) }, rank);
     return { begin: first + begin, end: first + end };
   });
 }
@@ -113,13 +118,13 @@ interface Elements {
   readonly count: number;
 }
 
-function spanOf(
+function foldRangeOf(
   { collective, dtype, schedule: { ranks } }: FoldWork,
-  places: Places,
+  places: Offsets,
   { chain, steps }: FusedChunk,
   targets: readonly number[],
   { place, begin, count }: Elements,
-): Span {
+): FoldRange {
   const first = begin - place.begin;
   const inputAt = (rank: number) => places.inputAt(rank) + (place.inputAt + first) * byteSize(dtype);
   const outputAt = (rank: number) =>

@@ -1,13 +1,13 @@
 import type { TypedArray } from '../values/dtype.js';
-import type { Pieces } from './pieces.js';
+import type { SegmentList } from './segment-list.js';
 
-/** Pieces addressed as the one buffer that they form. */
-export class JoinedPieces {
+/** Segments addressed as the one buffer that they form. */
+export class JoinedSegments {
   readonly #arrays: readonly TypedArray[];
   /** The begin of each piece, followed by the total length. */
   readonly #begins: readonly number[];
 
-  constructor(pieces: Pieces) {
+  constructor(pieces: SegmentList) {
     this.#arrays = pieces.map(({ data }) => data);
     let end = 0;
     this.#begins = [

@@ -1,22 +1,22 @@
 import type { Communicator } from '../collectives/communicator.js';
 import type { World } from '../plugins/world.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { withMoves } from '../schedule/with-moves.js';
+import { withFallbackTransfers } from '../schedule/with-fallback-transfers.js';
 import type { ReplicaRouting } from './replica-collectives.js';
 import { ReplicaGroup, type ReplicaGroupOptions } from './replica-group.js';
 
 /** What replicas in separate threads or processes execute; must be the same on all of them. */
-export interface ReplicaPlay extends ReplicaRouting {
+export interface ReplicaPlan extends ReplicaRouting {
   readonly algorithm: Algorithm;
   /** Wraps the engine's communicator. The wrapper closes it. */
   communicator?(size: number, engine: Communicator): Communicator;
 }
 
 /** The communicator of the only local replica of a world. */
-export function replicaCommunicator(world: World, play: ReplicaPlay): Communicator {
+export function replicaCommunicator(world: World, play: ReplicaPlan): Communicator {
   // Sparse values and initial values of variables need moves, even if the algorithm only has an
   // all-reduce.
-  const engine = world.communicator(withMoves(play.algorithm));
+  const engine = world.communicator(withFallbackTransfers(play.algorithm));
   return play.communicator?.(world.devices.length, engine) ?? engine;
 }
 
