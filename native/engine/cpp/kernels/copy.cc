@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "../tuning.h"
 #include "stream_line.h"
 
 namespace coll {
@@ -18,13 +19,11 @@ void stream_part(std::byte* into, const std::byte* from, std::size_t bytes) {
   std::memcpy(into + end_of_lines, from + end_of_lines, bytes - end_of_lines);
 }
 
-// From some KiB on, the C library copies with `rep movsb`. AMD's Zen 3 and 4 take twenty times as long for that where the target lies less
-// than a line ahead of the source, seen within their pages: 64 KiB in 36 to 47 microseconds, in 2 by lines, which elsewhere cost a fifth more.
+// Whether Zen 3 and 4 copy slowly with the C library: see tuning::kLeastMovsb.
 bool is_slow_for_the_c_library(const std::byte* into, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kPageBytes = 4096;
-  constexpr std::size_t kShortBytes = 2048;
   const std::size_t ahead = (reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(from)) % kPageBytes;
-  return bytes >= kShortBytes && ahead > 0 && ahead < kCacheLine;
+  return bytes >= tuning::kLeastMovsb && ahead > 0 && ahead < kCacheLine;
 }
 
 void copy_lines(std::byte* into, const std::byte* from, std::size_t bytes) {

@@ -3,16 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../tuning.h"
 #include "fold.h"
 #include "kernels.h"
 #include "stream_line.h"
 
 namespace coll {
-
-// From here on whole cache lines pay for a call that goes up to the first one: memory often begins in the middle. Less is worked on alike
-// wherever it is. Ranks that each combine the same few inputs then get the same bits, of NaN as well: which of two NaNs stays is up to the
-// instructions, and they differ between the middle of a loop and its end.
-constexpr std::size_t kLeastAligned = 2048;
 
 // A fold's inputs and outputs at the element that is next.
 class Cursor {

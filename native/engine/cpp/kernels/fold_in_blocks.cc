@@ -10,14 +10,11 @@
 namespace coll {
 namespace {
 
-// All blocks together, and one of each input, fit into a first-level cache.
-constexpr std::size_t kBlockBytes = 4096;
-
 // Half types that are combined as accumulators, the sum of those before among them.
 constexpr int kMostWidened = 4;
 
 struct alignas(kCacheLine) Block {
-  std::byte bytes[kBlockBytes];
+  std::byte bytes[tuning::kFoldBlockBytes];
 };
 
 struct Workspace {
@@ -98,10 +95,10 @@ Results fold_block(const Kernels& kernels, const Fold& fold, const Cursor& curso
 void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count) {
   Workspace space;
   Cursor cursor(fold, begin);
-  const std::size_t most = kBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
+  const std::size_t most = tuning::kFoldBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
   for (std::size_t left = count; left > 0;) {
     // The first block makes the later ones begin with a cache line.
-    const std::size_t head = cursor.output_bytes(count) < kLeastAligned ? 0 : cursor.until_line(0);
+    const std::size_t head = cursor.output_bytes(count) < tuning::kLeastAligned ? 0 : cursor.until_line(0);
     const std::size_t length = std::min(left, head > 0 ? head : most);
     const Results results = fold_block(kernels, fold, cursor, length, space);
     for (int k = results.written; k < fold.output_count; ++k) {

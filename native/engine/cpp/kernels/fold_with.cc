@@ -10,11 +10,6 @@
 namespace coll {
 namespace {
 
-// From here on a long loop is worth its calls for what is before and after it.
-constexpr std::size_t kLeastLong = std::size_t{16} << 10;
-// Less is found in caches of this core as often as not, where asking costs more than it saves.
-constexpr std::size_t kLeastAhead = std::size_t{128} << 10;
-
 void run(Combine loop, const Fold& fold, const Cursor& cursor, std::size_t count) {
   const void* inputs[kMostInputs];
   for (int k = 0; k < fold.input_count; ++k) inputs[k] = cursor.input(k);
@@ -24,7 +19,7 @@ void run(Combine loop, const Fold& fold, const Cursor& cursor, std::size_t count
 
 void fold_in_one_loop(Combine loop, const Fold& fold, std::size_t begin, std::size_t count) {
   Cursor cursor(fold, begin);
-  const std::size_t head = cursor.output_bytes(count) < kLeastAligned ? 0 : cursor.until_line(0);
+  const std::size_t head = cursor.output_bytes(count) < tuning::kLeastAligned ? 0 : cursor.until_line(0);
   if (head > 0) run(loop, fold, cursor, head);
   cursor.advance(head);
   run(loop, fold, cursor, count - head);
@@ -72,8 +67,8 @@ void fold_with(const Kernels& kernels, const Fold& fold, std::size_t begin, std:
   const CombineLong long_loop = is_cached ? combiner->long_loop(fold.input_count) : nullptr;
   if (long_loop != nullptr) {
     const std::size_t bytes = Cursor(fold, begin).output_bytes(count);
-    const bool asks_ahead = fold.asks_ahead && bytes >= kLeastAhead;
-    if (asks_ahead || (fold.output_count > kMostOutputs && bytes >= kLeastLong)) {
+    const bool asks_ahead = fold.asks_ahead && bytes >= tuning::kLeastAhead;
+    if (asks_ahead || (fold.output_count > kMostOutputs && bytes >= tuning::kLeastLong)) {
       fold_in_long_loop(long_loop, kernels, fold, begin, count, asks_ahead);
       return;
     }

@@ -4,16 +4,13 @@
 #include <cstddef>
 #include <cstring>
 
+#include "../tuning.h"
 #include "combine_loops.h"
 #include "stream_line.h"
 
 // Included by the file of each instruction set, which needs its own copy: hence no linkage.
 namespace coll {
 namespace {
-
-// Processors fetch ahead by themselves, but only a few streams at once, none past the end of its page, and lines that another core has just
-// written not soon enough.
-constexpr std::size_t kAheadBytes = 2048;
 
 inline void ask_for(const void* line) {
 #if defined(__GNUC__)
@@ -41,7 +38,7 @@ template <class Format, class Op, int kInputs>
       for (int k = 0; k < kInputs; ++k) operands[k] = inputs[k] + at;
       if (asks_ahead) {
         // Never past the end: what follows is another rank's, who may be writing it.
-        const std::size_t ahead = std::min(at + kAheadBytes / sizeof(Stored), count - kElements);
+        const std::size_t ahead = std::min(at + tuning::kAheadBytes / sizeof(Stored), count - kElements);
         for (std::size_t line = ahead; line < ahead + kElements; line += kLineElements) {
           for (int k = 0; k < kInputs; ++k) ask_for(inputs[k] + line);
         }

@@ -3,20 +3,14 @@
 #include <algorithm>
 
 #include "../kernels/fold.h"
+#include "../tuning.h"
 
 namespace coll {
-namespace {
-
-// With two operands all of it stays in the first-level cache.
-constexpr std::size_t kBlock = 2048;
-
-}  // namespace
-
 void Combining::fit(const MessageProgram& program) {
   if (operands.size() < program.most_operands) operands.resize(program.most_operands);
   if (!is_half(program.dtype) || program.moves()) return;
   if (inputs_.size() < program.most_operands) inputs_.resize(program.most_operands);
-  const std::size_t floats = (program.most_operands + 1) * kBlock;
+  const std::size_t floats = (program.most_operands + 1) * tuning::kWidenedLength;
   if (wide_.size() < floats) wide_.resize(floats);
 }
 
@@ -37,16 +31,16 @@ void Combining::combine(const MessageProgram& program, const MessageStep& step, 
 void Combining::combine_halves(const MessageProgram& program, const MessageStep& step, std::byte* into, std::size_t count) {
   const bool is_result = program.values[step.value].form == Form::kResult;
   const Op op = program.op == Op::kMean ? Op::kSum : program.op;
-  float* const outcome = wide_.data() + step.operands.count * kBlock;
-  for (std::size_t done = 0; done < count; done += kBlock) {
-    const std::size_t part = std::min(kBlock, count - done);
+  float* const outcome = wide_.data() + step.operands.count * tuning::kWidenedLength;
+  for (std::size_t done = 0; done < count; done += tuning::kWidenedLength) {
+    const std::size_t part = std::min(tuning::kWidenedLength, count - done);
     for (std::size_t i = 0; i < step.operands.count; ++i) {
       if (program.operands[step.operands.first + i].form == Form::kPartial) {
         inputs_[i] = static_cast<const float*>(operands[i]) + done;
         continue;
       }
-      widen(program.dtype, wide_.data() + i * kBlock, static_cast<const std::uint16_t*>(operands[i]) + done, part);
-      inputs_[i] = wide_.data() + i * kBlock;
+      widen(program.dtype, wide_.data() + i * tuning::kWidenedLength, static_cast<const std::uint16_t*>(operands[i]) + done, part);
+      inputs_[i] = wide_.data() + i * tuning::kWidenedLength;
     }
     void* const wide = is_result ? outcome : reinterpret_cast<float*>(into) + done;
     fold({DType::kFloat32, op, 1, inputs_.data(), static_cast<int>(step.operands.count), &wide, 1}, 0, part);

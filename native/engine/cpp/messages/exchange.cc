@@ -6,15 +6,9 @@
 #include <cerrno>
 
 #include "../kernels/fold.h"
+#include "../tuning.h"
 
 namespace coll {
-namespace {
-
-// Of what is done beside the messages, which should not have to wait for it.
-constexpr std::size_t kLocalBytes = 256 * 1024;
-
-}  // namespace
-
 Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, const Portions& portions, std::function<void(int rank, int error)> lost)
     : lost_(std::move(lost)) {
   for (std::unique_ptr<Channel>& channel : channels) {
@@ -163,7 +157,7 @@ void Exchange::combine(const MessageStep& step, std::size_t count) {
 
 // A part of the steps that need no message.
 bool Exchange::execute_local() {
-  std::size_t left = kLocalBytes;
+  std::size_t left = tuning::kLocalBytes;
   bool has_moved = false;
   while (local_ < program_->local.size() && left > 0) {
     const MessageStep& step = program_->steps[program_->local[local_]];

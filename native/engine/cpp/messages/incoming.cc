@@ -6,14 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "../tuning.h"
+
 namespace coll {
 namespace {
 
 constexpr int kMostScattered = 32;
-// Received at once, so that sending gets its turn.
-constexpr std::size_t kReceivedBytes = 512 * 1024;
-// Of a message that ends sooner the following ones are received along.
-constexpr std::size_t kShortBytes = 16 * 1024;
 
 }  // namespace
 
@@ -83,13 +81,13 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   is_starved_ = false;
   if (has_header_ && is_copy() && inbox_.size() == 0) {
     const std::size_t most = writable * element_bytes_;
-    if (placed_ < most) return receive_in_place(std::min(most - placed_, kReceivedBytes));
+    if (placed_ < most) return receive_in_place(std::min(most - placed_, tuning::kReceivedBytes));
     if (placed_ < values_->bytes(value())) return 0;
   }
   iovec room = inbox_.room();
   if (room.iov_len == 0) return 0;
   // Of a large copy no more than needed goes through the inbox.
-  if (!has_header_ && is_copy() && values_->bytes(value()) > kShortBytes) room.iov_len = std::min(room.iov_len, kShortBytes);
+  if (!has_header_ && is_copy() && values_->bytes(value()) > tuning::kShortBytes) room.iov_len = std::min(room.iov_len, tuning::kShortBytes);
   // What follows belongs to the next collective.
   if (has_header_ && !has_message()) room.iov_len = std::min(room.iov_len, padding_ - inbox_.size());
   const ssize_t received = take(&room, 1);
@@ -114,7 +112,7 @@ ssize_t Incoming::receive_in_place(std::size_t bytes) {
   const std::size_t ahead = padding_ + at - placed_;
   if (at == values_->bytes(value())) {
     iovec rest = inbox_.room_after(ahead);
-    if (at - placed_ >= kShortBytes) rest.iov_len = padding_after(at);
+    if (at - placed_ >= tuning::kShortBytes) rest.iov_len = padding_after(at);
     if (rest.iov_len > 0) parts[count++] = rest;
   }
   const ssize_t received = take(parts, count);

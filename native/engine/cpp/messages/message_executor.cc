@@ -5,28 +5,13 @@
 #include <algorithm>
 
 #include "../threads/waiting.h"
+#include "../tuning.h"
 
 namespace coll {
 namespace {
 
-using namespace std::chrono_literals;
-
-// A message is on its way for some microseconds, and being woken takes thirty. On a busy machine, who yields is back after
-// milliseconds; where ranks share cores, who only looks delays the others.
-constexpr auto kSpinning = 100us;
-constexpr auto kYielding = 300us;
-// Systems put processes that often wait for each other on one core. Who has waited longer than messages take goes elsewhere.
-constexpr auto kHop = 15us;
-// The failure word is looked at as often.
-constexpr int kSleepMillis = 5;
-// Where nothing wakes for memory.
-constexpr int kNapMillis = 1;
-constexpr Exchange::Portions kPortions{256 * 1024, {256 * 1024, 256 * 1024}};
-// Ranks that share cores share their caches, too. A call takes a little less than a packet of the loopback device: while a whole one waits, BBR
-// takes a stream to be as slow as a peer that has no core.
-constexpr Exchange::Portions kCrowdedPortions{128 * 1024, {128 * 1024, 65408}};
-// What a rank moves before those that share its core run: more would leave the caches before they come to it.
-constexpr std::size_t kBytesBetweenYields = 512 * 1024;
+constexpr Exchange::Portions kPortions{tuning::kInboxBytes, {tuning::kBurstBytes, tuning::kBurstBytes}};
+constexpr Exchange::Portions kCrowdedPortions{tuning::kCrowdedInboxBytes, {tuning::kCrowdedBurstBytes, tuning::kCrowdedCallBytes}};
 
 }  // namespace
 
@@ -93,19 +78,19 @@ void MessageExecutor::abandon() {
 void MessageExecutor::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
   assigned_core_.go_back();
-  if (has_own_core_ && idle > kHop && now - left_core_ > kLeastStay) avoid_shared_core(now);
-  if (has_own_core_ && idle < kSpinning) {
+  if (has_own_core_ && idle > tuning::kLeavingCore && now - left_core_ > tuning::kLeastStay) avoid_shared_core(now);
+  if (has_own_core_ && idle < tuning::kSpinning) {
     pause();
-  } else if (idle < kYielding) {
+  } else if (idle < tuning::kYielding) {
     yield();
   } else if (now < deadline) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now).count() + 1;
-    sleep(static_cast<int>(std::min<long long>(left, kSleepMillis)));
+    sleep(static_cast<int>(std::min<long long>(left, tuning::kProcessSleepMillis)));
   }
 }
 
 void MessageExecutor::yield_regularly() {
-  if (exchange_.moved_bytes() - yielded_bytes_ < kBytesBetweenYields) return;
+  if (exchange_.moved_bytes() - yielded_bytes_ < tuning::kBytesBetweenYields) return;
   yielded_bytes_ = exchange_.moved_bytes();
   yield();
 }
@@ -130,8 +115,8 @@ void MessageExecutor::sleep(int millis) {
         if (channel.socket_to_receive() < 0) in_memory = &channel;
         else polled_.push_back({channel.socket_to_receive(), POLLIN, 0});
       });
-  if (polled_.empty() && in_memory != nullptr) in_memory->sleep(std::min(millis, kNapMillis));
-  else poll(polled_.data(), polled_.size(), in_memory != nullptr ? std::min(millis, kNapMillis) : millis);
+  if (polled_.empty() && in_memory != nullptr) in_memory->sleep(std::min(millis, tuning::kNapMillis));
+  else poll(polled_.data(), polled_.size(), in_memory != nullptr ? std::min(millis, tuning::kNapMillis) : millis);
 }
 
 }  // namespace coll

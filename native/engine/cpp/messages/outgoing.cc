@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "../tuning.h"
+
 namespace coll {
 namespace {
 
 constexpr int kMostGathered = 32;
-// Less of a message than this waits for more of it, since every call has its price.
-constexpr std::size_t kLeastReadyBytes = 16 * 1024;
 
 constexpr std::byte kPadding[8]{};
 
@@ -90,7 +90,7 @@ bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& g
   const std::size_t size = values_->element_bytes(value);
   const std::size_t bytes = values_->bytes(value);
   const std::size_t ready = values_->ready(value) * size;
-  if (ready < bytes && ready < offset + kLeastReadyBytes) return false;
+  if (ready < bytes && ready < offset + tuning::kLeastReadyBytes) return false;
   while (offset < ready) {
     if (gathered.is_full()) return false;
     const Values::MemoryRange range = values_->range_at(value, offset / size);

@@ -3,15 +3,10 @@
 #include <numeric>
 #include <utility>
 
+#include "../tuning.h"
+
 namespace coll {
 namespace {
-
-// Among more ranks the messages take longer than the rounds of a tree.
-constexpr int kMostRanksOfSmall = 16;
-// What a rank receives. Above, sending each byte to everybody takes longer than a second round.
-constexpr std::size_t kMostReceivedBytes = 32 * 1024;
-// What a rank hands in where messages are to be few.
-constexpr std::size_t kMostDoubledBytes = 32 * 1024;
 
 // Value 0 is this rank's contribution; those of the others follow by rank, each made by the step before it.
 std::size_t value_of(int contributor, int rank) {
@@ -72,8 +67,8 @@ MessageProgram recursive_doubling(DType dtype, int rank, int ranks) {
 bool SmallAllReduce::suits(const Offer& offer) const {
   if (offer.program == nullptr) return false;
   const Program& program = *offer.program;
-  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > kMostRanksOfSmall || offer.length == 0) return false;
-  const std::size_t most = is_doubling_ ? kMostDoubledBytes : kMostReceivedBytes / (static_cast<std::size_t>(ranks_) - 1);
+  if (program.kind != Kind::kAllReduce || ranks_ == 1 || ranks_ > tuning::kMostRanksOfSmall || offer.length == 0) return false;
+  const std::size_t most = is_doubling_ ? tuning::kMostDoubledBytes : tuning::kMostReceivedBytes / (static_cast<std::size_t>(ranks_) - 1);
   return offer.length <= most / byte_size(program.dtype);
 }
 

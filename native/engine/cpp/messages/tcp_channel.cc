@@ -13,20 +13,14 @@
 
 #include "../error.h"
 #include "../processes/socket_ends.h"
+#include "../tuning.h"
 
 namespace coll {
 namespace {
 
-// Large enough to be worth a call, and small enough that several are on the way at once.
-constexpr std::size_t kUnitBytes = 128 * 1024;
+// Both ends go to the next socket after as many bytes. Large enough to be worth a call, small enough that several are on the way at once.
+constexpr std::size_t kStripeBytes = 128 * 1024;
 constexpr int kMostVectors = 64;
-// A header and what small messages carry.
-constexpr std::size_t kJoinedBytes = 512;
-// More would push what is being combined out of the second-level cache.
-constexpr int kSendBytesWithinHost = 128 * 1024;
-// Of what the system holds, as much may wait to leave. BBR measures how fast a stream can go while data waits and paces it accordingly, which
-// takes up to 1.7 times as long within a host; it does not where a stream leaves as fast as it is written.
-constexpr int kWaitingBytesWithinHost = 16 * 1024;
 
 void set(int socket, int level, int name, const void* value, std::size_t bytes, const char* what) {
   if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
@@ -40,10 +34,10 @@ void prepare(int socket, const TcpOptions& options) {
     set(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on, "TCP_NODELAY");
     const std::string& name = options.congestion;
     if (!name.empty()) set(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), name.size(), ("congestion control " + name).c_str());
-    const int waiting = kWaitingBytesWithinHost;
+    const int waiting = tuning::kWaitingBytesWithinHost;
     if (is_within_host(socket)) set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &waiting, sizeof waiting, "TCP_NOTSENT_LOWAT");
   }
-  const int send_bytes = options.send_buffer_bytes == 0 && is_within_host(socket) ? kSendBytesWithinHost : options.send_buffer_bytes;
+  const int send_bytes = options.send_buffer_bytes == 0 && is_within_host(socket) ? tuning::kSendBytesWithinHost : options.send_buffer_bytes;
   const int receive_bytes = options.receive_buffer_bytes;
   // The system doubles what it is told, for its own needs.
   if (send_bytes > 0) set(socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes, "SO_SNDBUF");
@@ -64,10 +58,10 @@ int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
 ssize_t send_parts(int socket, iovec* parts, int count) {
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   if (count == 1) return send(socket, parts[0].iov_base, parts[0].iov_len, kFlags);
-  std::byte joined[kJoinedBytes];
+  std::byte joined[tuning::kJoinedBytes];
   std::size_t bytes = 0;
   for (int i = 0; i < count; ++i) {
-    if (parts[i].iov_len > kJoinedBytes - bytes) {
+    if (parts[i].iov_len > tuning::kJoinedBytes - bytes) {
       msghdr message{};
       message.msg_iov = parts;
       message.msg_iovlen = static_cast<std::size_t>(count);
@@ -94,7 +88,7 @@ TcpChannel::TcpChannel(std::vector<int> sockets, const TcpOptions& options) : Tc
 TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options) : owned_(sending, receiving) {
   out_.sockets = std::move(sending);
   in_.sockets = std::move(receiving);
-  out_.left = in_.left = kUnitBytes;
+  out_.left = in_.left = kStripeBytes;
   if (out_.sockets.empty() || in_.sockets.empty()) throw Error("a channel needs a socket for each direction");
   is_within_host_ = is_within_host(in_.socket());
   for (const OneWay* way : {&out_, &in_}) {
@@ -124,7 +118,7 @@ void TcpChannel::OneWay::move(std::size_t bytes) {
   if (sockets.size() == 1) return;
   left -= bytes;
   if (left > 0) return;
-  left = kUnitBytes;
+  left = kStripeBytes;
   at = (at + 1) % sockets.size();
 }
 

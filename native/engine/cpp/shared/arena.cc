@@ -11,17 +11,13 @@
 
 #include "../cache_line.h"
 #include "../error.h"
+#include "../tuning.h"
 #include "huge_pages.h"
 
 namespace coll {
 namespace {
 
-// An allocation collapses pages for this long at most, which is enough for 256 MiB where pages are at hand: filling small pages takes four times as long
-// as collapsing and filling huge ones. Where the system first has to find memory, the same takes a second.
-constexpr std::chrono::milliseconds kLongestCollapse{25};
-
-// Collapsed in one call, since each first waits for all processors; but no longer than the end of a group may take. Given back while others wait.
-constexpr std::size_t kTendedAtOnce = 8 * kHugePage;
+constexpr std::size_t kTendedAtOnce = tuning::kHugePagesAtOnce * kHugePage;
 
 // Take the first or the last huge pages of a range out of it.
 Range take_first(Range& range, std::size_t bytes) {
@@ -122,7 +118,7 @@ void Arena::add_hole(std::size_t offset, std::size_t bytes) {
 }
 
 void Arena::collapse(Range range) {
-  const Clock::time_point end = Clock::now() + kLongestCollapse;
+  const Clock::time_point end = Clock::now() + tuning::kLongestCollapse;
   while (range.begin < range.end && Clock::now() < end) {
     const Range part = take_first(range, kHugePage);
     collapse_into_huge_pages(segment_->begin(), part.begin, part.end);

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "../tuning.h"
 #include "idle_memory.h"
 #include "segment.h"
 
@@ -21,11 +22,8 @@ namespace coll {
 // then gone through in a tenth less time; what of that takes long is left to a thread.
 class Arena {
  public:
-  // Longer than most training steps, which take the same memory again.
-  static constexpr std::chrono::seconds kKeep{10};
-
   // `keep`: memory of huge pages is kept for that long, and for less than twice that.
-  Arena(std::shared_ptr<Segment> segment, std::size_t begin, std::chrono::milliseconds keep = kKeep);
+  Arena(std::shared_ptr<Segment> segment, std::size_t begin, std::chrono::milliseconds keep = tuning::kKeep);
   ~Arena();
 
   // Zeros, at the begin of a cache line. Throws Error where there is no room.

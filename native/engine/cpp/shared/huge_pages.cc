@@ -13,8 +13,6 @@ namespace {
 constexpr int kPopulate = 22;
 constexpr int kCollapse = 25;
 
-constexpr std::size_t kSmallPage = 4096;
-
 }  // namespace
 
 std::byte* map_for_huge_pages(int descriptor, std::size_t bytes) {

@@ -8,6 +8,7 @@ namespace coll {
 
 // Of all processors with pages of 4 KiB. Where they are larger, the system refuses.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kSmallPage = 4096;
 
 // Maps a file of shared memory so that its huge pages can be mapped as such; null where there is no address space.
 std::byte* map_for_huge_pages(int descriptor, std::size_t bytes);

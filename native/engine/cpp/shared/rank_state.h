@@ -19,7 +19,7 @@ struct alignas(kCacheLinePair) SharedAnnouncement {
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
   // Not beside the line that others look at all the time.
   union alignas(kCacheLinePair) {
-    std::byte small[kSmallBytes];
+    std::byte small[tuning::kSmallBytes];
     std::uint64_t inputs[kMostPieces];
   };
   std::uint64_t outputs[kMostPieces];

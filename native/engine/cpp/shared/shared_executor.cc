@@ -7,15 +7,10 @@
 
 #include "../error.h"
 #include "../kernels/fold.h"
+#include "../tuning.h"
 
 namespace coll {
 namespace {
-
-// Nobody is woken when a group fails, or when a rank dies.
-constexpr int kSleepMillis = 5;
-
-// Who has less patience than this does not sleep, and looks at the clock more often.
-constexpr std::chrono::milliseconds kSleepyPatience{1};
 
 std::vector<SharedRankState*> states_in(const SharedMemory& memory) {
   std::vector<SharedRankState*> states;
@@ -117,8 +112,8 @@ void SharedExecutor::publish() {
 }
 
 bool SharedExecutor::await_all(std::chrono::microseconds patience) {
-  const Patience blocking = waiter_.blocking(kSleepMillis);
-  Limit limit{patience, patience < kSleepyPatience ? Patience{blocking.spins, 1, 0} : blocking, std::nullopt};
+  const Patience blocking = waiter_.blocking(tuning::kProcessSleepMillis);
+  Limit limit{patience, patience < tuning::kShortPatience ? Patience{blocking.spins, 1, 0} : blocking, std::nullopt};
   const auto poll = [this](int rank) { return !awaits(rank) || waiter_.await(announcement(rank).phase, phase_, presence(rank), waiter_.polling()); };
   return waiter_.await_each(ranks_, core_of(), poll, [&](int rank) { return !awaits(rank) || await_one(rank, limit); });
 }

@@ -3,14 +3,13 @@
 #if defined(__linux__)
 
 #include "../error.h"
+#include "huge_pages.h"
 #include "rank_state.h"
 
 namespace coll {
 namespace {
 
-constexpr std::size_t kPage = 4096;
-
-constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + kSmallPage - 1) / kSmallPage * kSmallPage; }
 
 // Others look at a rank's state before that rank can execute anything, and at the rest only once it has announced something.
 static_assert(sizeof(SharedRankState) + (std::size_t{64} << 10) <= Segment::kReadyBytes);

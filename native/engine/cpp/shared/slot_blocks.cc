@@ -2,24 +2,17 @@
 
 #include <algorithm>
 
+#include "../tuning.h"
 #include "rank_state.h"
 
 namespace coll {
 namespace {
 
-// SlotBlocks of all stages stay in a second-level cache.
-constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
-static_assert(kBlockBytes <= kSlotBytes);
-
-// Where all ranks fill and collect blocks, and some share a cache, they do so up to this much of all together. Blocks are worth their phases,
-// and buffers that stay in the caches anyway need no small ones.
-constexpr std::size_t kBytesOfAllBlocks = std::size_t{512} << 10;
-constexpr std::size_t kLeastBlockBytes = std::size_t{64} << 10;
-constexpr std::size_t kCachedBytes = std::size_t{4} << 20;
+static_assert(tuning::kSlotBlockBytes <= kSlotBytes);
 
 std::size_t block_bytes(const Program& program, std::size_t bytes_of_all) {
-  if (program.has_blocks() || program.moves() || bytes_of_all < kCachedBytes) return kBlockBytes;
-  return std::clamp(kBytesOfAllBlocks / static_cast<std::size_t>(program.ranks), kLeastBlockBytes, kBlockBytes);
+  if (program.has_blocks() || program.moves() || bytes_of_all < tuning::kCachedBytes) return tuning::kSlotBlockBytes;
+  return std::clamp(tuning::kSlotBlockBytesOfAll / static_cast<std::size_t>(program.ranks), tuning::kLeastSlotBlockBytes, tuning::kSlotBlockBytes);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../tuning.h"
+
 namespace coll {
 namespace {
 
@@ -34,18 +36,15 @@ std::size_t input_begin(const Offer& offer, int rank, std::size_t piece) {
   return offer.length / static_cast<std::size_t>(offer.program->ranks) * static_cast<std::size_t>(rank);
 }
 
-// From here on the buffers of all ranks are found in no cache.
-constexpr std::size_t kUncachedBytes = std::size_t{64} << 20;
-
 bool is_uncached(const Offer& offer) {
   const std::size_t size = std::max(input_size(*offer.program), output_size(*offer.program));
-  return offer.length * size * static_cast<std::size_t>(offer.program->ranks) >= kUncachedBytes;
+  return offer.length * size * static_cast<std::size_t>(offer.program->ranks) >= tuning::kUncachedBytes;
 }
 
-// From memory, or to it: processors ask ahead for some lines in each of the places that are gone through at a time.
+// From memory or to it: see tuning::kCopyStreams.
 void copy_in_streams(std::byte* into, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kStreams = 4;
-  constexpr std::size_t kStep = 256;
+  constexpr std::size_t kStreams = tuning::kCopyStreams;
+  constexpr std::size_t kStep = tuning::kCopyStep;
   const std::size_t part = bytes / kStreams / kStep * kStep;
   for (std::size_t at = 0; at < part; at += kStep) {
     for (std::size_t begin = at; begin < kStreams * part; begin += part) std::memcpy(into + begin, from + begin, kStep);
@@ -115,7 +114,7 @@ void SlotWork::begin(const Offer& offer, const SlotBlocks& blocks, std::vector<R
     if (memory.has_private_output) memory.outputs.assign(offer.piece_count(), nullptr);
   }
   collects_ = !is_alone() && is_any_output_private;
-  const bool is_large = offer.length * output_size(*program_) >= kStreamedBytes;
+  const bool is_large = offer.length * output_size(*program_) >= tuning::kStreamedBytes;
   collected_ = is_large && !is_in_place(offer.buffers) ? Write::kStreamed : Write::kCached;
   buffers_.ranks.resize(static_cast<std::size_t>(ranks_));
   buffers_.begins = offer.begins.data();

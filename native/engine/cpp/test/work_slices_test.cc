@@ -20,7 +20,7 @@ Offer offer_of(DType dtype, int ranks, std::size_t length) {
 TEST(WorkSlices, CoverEverythingOnce) {
   for (const int ranks : {1, 2, 3, 7}) {
     for (const std::size_t length : {0u, 1u, 15u, 16u, 17u, 1000u, 262144u, 9'000'001u}) {
-      for (const std::size_t batch_bytes : {kBatchBytes, kOneBatch}) {
+      for (const std::size_t batch_bytes : {tuning::kBatchBytes, kOneBatch}) {
         const WorkSlices slices(offer_of(DType::kFloat32, ranks, length), batch_bytes);
         EXPECT_TRUE(batch_bytes != kOneBatch || slices.batches() == 1);
         std::size_t next = 0;

@@ -1,5 +1,6 @@
 #include "assigned_core.h"
 
+#include "../tuning.h"
 #include "waiting.h"
 
 namespace coll {
@@ -7,7 +8,7 @@ namespace coll {
 void AssignedCore::go_back() {
   if (local_.has_own_core() || current_core() == core_) return;
   const auto now = Clock::now();
-  if (now - returned_ < kLeastStay) return;
+  if (now - returned_ < tuning::kLeastStay) return;
   returned_ = now;
   core_ = go_to_core(local_.number, local_.ranks);
 }

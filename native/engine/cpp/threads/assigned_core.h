@@ -19,7 +19,7 @@ class AssignedCore {
  public:
   explicit AssignedCore(const LocalRank& local) : local_(local) {}
 
-  // Moves the thread there if it runs elsewhere, at most once per kLeastStay. The thread may still use all of its cores, and the system may move it again.
+  // Moves the thread there if it runs elsewhere, at most once per tuning::kLeastStay. The thread may still use all of its cores, and the system may move it again.
   void go_back();
 
  private:

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../cache_line.h"
+#include "../tuning.h"
 #include "offer.h"
 #include "waiting.h"
 
@@ -14,15 +15,10 @@ namespace coll {
 // What fits into the line that says that a rank has come. The other line of the pair comes along to all who look at this one, and its
 // owner would have to get it back before it can write there.
 constexpr std::size_t kTinyBytes = 48;
-// More is sooner worked on where it is, though that takes two halves of a meeting.
-constexpr std::size_t kSmallBytes = 16 * kCacheLine;
-
-// Of what each of the others says. More lines than processors ask for at once are not sooner there.
-constexpr std::size_t kFetchedBytes = 8 * kCacheLine;
 
 // Asks for an input that came along, before anything is done with its first line. Only where that is all of its lines: the last one decides.
 inline void fetch_payload(const std::byte* payload, std::size_t bytes) {
-  if (bytes <= kTinyBytes || bytes > kFetchedBytes) return;
+  if (bytes <= kTinyBytes || bytes > tuning::kFetchedBytes) return;
   for (std::size_t at = 0; at < bytes; at += kCacheLine) fetch(payload + at);
 }
 
@@ -33,7 +29,7 @@ struct alignas(kCacheLinePair) Announcement {
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];
   // Not beside the line that others look at all the time: it would be taken from its owner while it is written.
-  alignas(kCacheLinePair) std::byte small[kSmallBytes];
+  alignas(kCacheLinePair) std::byte small[tuning::kSmallBytes];
   // Written, and looked at, only where an offer is new.
   alignas(kCacheLinePair) const Offer* offer;
   const std::byte* input;

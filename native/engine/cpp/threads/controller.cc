@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "../cache_line.h"
-#include "work_slices.h"
+#include "../tuning.h"
 
 namespace coll {
-namespace {
-
-// Less is done sooner than a second thread takes notice.
-constexpr std::size_t kTaskBytes = std::size_t{128} << 10;
-constexpr std::size_t kTaskUnitBytes = std::size_t{128} << 10;
-
-}  // namespace
-
 Controller::Controller(int ranks, int most_cores)
     : ranks_(ranks), scratch_(static_cast<std::size_t>(std::max(most_cores, 1))), pool_(std::max(most_cores, 1) - 1) {
   buffers_.ranks.resize(static_cast<std::size_t>(ranks));
@@ -31,14 +23,14 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   buffers_.piece_count = first.piece_count();
   for (Scratch& scratch : scratch_) scratch.fit(*program_);
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
-  const std::size_t end = std::min(first.length, begin + std::max(kBatchBytes / bytes_of_all, std::size_t{1}));
-  if ((end - begin) * bytes_of_all < kTaskBytes) {
+  const std::size_t end = std::min(first.length, begin + std::max(tuning::kBatchBytes / bytes_of_all, std::size_t{1}));
+  if ((end - begin) * bytes_of_all < tuning::kTaskBytes) {
     coll::execute(*program_, buffers_, begin, end, scratch_[0]);
     return end;
   }
   begin_ = begin;
   // Whole cache lines, so that no two threads write one.
-  const std::size_t unit = std::max(kTaskUnitBytes / bytes_of_all / kCacheLine * kCacheLine, kCacheLine);
+  const std::size_t unit = std::max(tuning::kTaskUnitBytes / bytes_of_all / kCacheLine * kCacheLine, kCacheLine);
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->execute_range(worker, from, to);
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../kernels/fold.h"
+#include "../tuning.h"
 
 namespace coll {
 namespace {
@@ -15,11 +16,6 @@ struct ChunkRange {
   std::size_t begin;
   std::size_t count;
 };
-
-// Registers of all ranks together fit into the second-level cache, and a block is worth its calls.
-constexpr std::size_t kRegisterBytes = 256 * 1024;
-constexpr std::size_t kLeastBlock = 256;
-constexpr std::size_t kMostBlock = 4096;
 
 class RangeExecutor {
  public:
@@ -77,12 +73,12 @@ class RangeExecutor {
 
   // A processor fetches two streams from memory best by itself, and slots are in a cache anyway.
   bool asks_ahead(int input_count) const {
-    return buffers_.may_stream && (input_count > 2 || buffers_.length() * output_size_ < kStreamedBytes);
+    return buffers_.may_stream && (input_count > 2 || buffers_.length() * output_size_ < tuning::kStreamedBytes);
   }
 
   // Streaming past the caches pays where no output is an input.
   Write write_of(int input_count) const {
-    if (!buffers_.may_stream || buffers_.length() * output_size_ < kStreamedBytes) return Write::kCached;
+    if (!buffers_.may_stream || buffers_.length() * output_size_ < tuning::kStreamedBytes) return Write::kCached;
     for (int i = 0; i < output_count_; ++i) {
       const void* output = scratch_.outputs[static_cast<std::size_t>(i)];
       for (int k = 0; k < input_count; ++k) {
@@ -160,7 +156,7 @@ void Scratch::fit(const Program& program) {
   if (!has_steps) return;
   const std::size_t size = byte_size(accumulator_of(program.dtype));
   const std::size_t ranks = static_cast<std::size_t>(program.ranks);
-  block_ = std::clamp(kRegisterBytes / (size * ranks), kLeastBlock, kMostBlock);
+  block_ = std::clamp(tuning::kRegisterBytes / (size * ranks), tuning::kLeastRegisterLength, tuning::kMostRegisterLength);
   register_bytes_ = block_ * size;
   if (registers_.size() < register_bytes_ * ranks) registers_.resize(register_bytes_ * ranks);
 }

@@ -7,9 +7,6 @@
 
 namespace coll {
 
-// From here on results are too large to be found in a cache again.
-constexpr std::size_t kStreamedBytes = std::size_t{8} << 20;
-
 // The pieces of a rank's input and output; null where it does not read, or where its results are not wanted here.
 struct RankBuffers {
   const std::byte* const* inputs = nullptr;

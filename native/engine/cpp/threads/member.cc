@@ -4,19 +4,11 @@
 #include <utility>
 
 namespace coll {
-namespace {
-
-constexpr int kSleepMillis = 25;
-// Of the results of others. Claiming more keeps the loop from its first lines for longer than it saves.
-constexpr std::size_t kClaimedBytes = 2048;
-
-}  // namespace
-
 bool is_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   const std::size_t ranks = static_cast<std::size_t>(offer.program->ranks);
-  const bool fits = bytes * ranks <= 8 * kSmallBytes && bytes <= kSmallBytes;
-  return (fits || bytes <= kCacheLine / 2) && offer.piece_count() == 1 && !offer.shares_result;
+  const bool fits = bytes * ranks <= tuning::kSmallBytesOfAll && bytes <= tuning::kSmallBytes;
+  return (fits || bytes <= tuning::kAlwaysSmallBytes) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
@@ -192,7 +184,7 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
   const Program& program = *offer.program;
   const std::size_t size = byte_size(result_of(program.dtype, program.op));
   const std::size_t bytes = (range.end - range.begin) * size;
-  if (bytes * static_cast<std::size_t>(ranks_ - 1) > kClaimedBytes || program.has_blocks() || offer.piece_count() > 1) return;
+  if (bytes * static_cast<std::size_t>(ranks_ - 1) > tuning::kClaimedBytes || program.has_blocks() || offer.piece_count() > 1) return;
   for (int rank = 0; rank < ranks_; ++rank) {
     std::byte* const* const outputs = buffers_.ranks[static_cast<std::size_t>(rank)].outputs;
     if (rank == rank_ || outputs == nullptr || !program.writes(rank)) continue;
@@ -208,7 +200,7 @@ bool Member::await_announcements(const Patience& patience) {
 
 // Everybody is inside this call by now and will be done, whatever becomes of the group.
 void Member::await_all_done() {
-  while (!await_each(waiter_.blocking(kSleepMillis), [this](int rank) -> auto& { return state(rank).done; })) yield();
+  while (!await_each(waiter_.blocking(tuning::kThreadSleepMillis), [this](int rank) -> auto& { return state(rank).done; })) yield();
 }
 
 // Until the words of all others say this meeting; false after all patience with one.
@@ -240,8 +232,7 @@ bool Member::start() {
   started.store(meeting_, std::memory_order_seq_cst);
   if (board_.leaving.load(std::memory_order_seq_cst) == 0 && others_have_announced()) return true;
   started.store(meeting_ - 1, std::memory_order_seq_cst);
-  constexpr int kSpins = 1000;
-  spin_until(kSpins, [this] { return board_.leaving.load(std::memory_order_seq_cst) == 0; });
+  spin_until(tuning::kLeavingSpins, [this] { return board_.leaving.load(std::memory_order_seq_cst) == 0; });
   return false;
 }
 
@@ -253,7 +244,7 @@ bool Member::others_have_announced() {
 }
 
 Patience Member::patience(Wait wait) const {
-  if (wait == Wait::kBlocking) return waiter_.blocking(kSleepMillis);
+  if (wait == Wait::kBlocking) return waiter_.blocking(tuning::kThreadSleepMillis);
   return wait == Wait::kBrief ? waiter_.brief() : waiter_.patient();
 }
 

@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <system_error>
 
+#include "../tuning.h"
 #include "waiting.h"
 
 namespace coll {
-namespace {
-
-// How often a helper polls for the next task: back-to-back calls find it awake.
-constexpr int kSpins = 2000;
-constexpr int kIdleMillis = 1000;
-
-}  // namespace
-
 ThreadPool::ThreadPool(int helpers) : helpers_(helpers), queues_(new Queue[static_cast<std::size_t>(helpers) + 1]) {}
 
 ThreadPool::~ThreadPool() {
@@ -49,16 +42,16 @@ void ThreadPool::run(const Task& task) {
   work(0);
   open_.store(0);
   // Helpers that are just leaving.
-  spin_until(kSpins, [this] { return inside_.load() == 0; });
+  spin_until(tuning::kPoolSpins, [this] { return inside_.load() == 0; });
 }
 
 void ThreadPool::help(int worker) {
   std::uint32_t seen = 0;
   while (!has_ended_.load()) {
-    for (int spin = 0; spin < kSpins && latest_.load() == seen; ++spin) pause();
+    for (int spin = 0; spin < tuning::kPoolSpins && latest_.load() == seen; ++spin) pause();
     if (latest_.load() == seen) {
       parked_.fetch_add(1);
-      park(latest_, seen, kIdleMillis);
+      park(latest_, seen, tuning::kPoolSleepMillis);
       parked_.fetch_sub(1);
       continue;
     }

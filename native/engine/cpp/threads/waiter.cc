@@ -1,26 +1,6 @@
 #include "waiter.h"
 
 namespace coll {
-namespace {
-
-// Some hundred microseconds in all, in looks that others on the same core can use: being woken takes thirty. Whoever spins on a core
-// that another rank needs only delays it.
-constexpr Patience kOwnCore{300, 60, 0};
-constexpr Patience kSharedCore{1, 300, 0};
-// Some ten microseconds: small turns are over in fewer, and of long ones they are nothing.
-constexpr Patience kElsewhere{200, 1, 0};
-constexpr int kBriefRounds = 12;
-
-// Who yields to a program that only computes is back after milliseconds. Another rank at work elsewhere is here sooner, even where
-// it was asleep.
-constexpr int kRoundsWithoutYield = 20;
-
-// Another rank on the same core waits as well, or is soon done. From here on somebody else computes there: who goes on yielding is put behind
-// him again and again, who sleeps is woken ahead of him.
-constexpr std::chrono::microseconds kLongYield{200};
-
-}  // namespace
-
 Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)
     : own_(own), has_own_core_(local.has_own_core()), assigned_core_(local), failure_(failure), reach_(reach) {}
 
@@ -29,15 +9,15 @@ Waiter::~Waiter() {
 }
 
 Patience Waiter::blocking(int sleep_millis) const {
-  const Patience& patience = has_own_core_ ? kOwnCore : kSharedCore;
+  const Patience& patience = has_own_core_ ? tuning::kOwnCore : tuning::kSharedCore;
   return {patience.spins, patience.rounds, sleep_millis};
 }
 
-Patience Waiter::brief() const { return {blocking(0).spins, kBriefRounds, 0}; }
+Patience Waiter::brief() const { return {blocking(0).spins, tuning::kBriefRounds, 0}; }
 
-Patience Waiter::patient() const { return {blocking(0).spins, kBriefRounds, 2}; }
+Patience Waiter::patient() const { return {blocking(0).spins, tuning::kBriefRounds, tuning::kPatientSleepMillis}; }
 
-Patience Waiter::polling() const { return kElsewhere; }
+Patience Waiter::polling() const { return tuning::kElsewhere; }
 
 void Waiter::publish_core() {
   assigned_core_.go_back();
@@ -60,7 +40,7 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
     }
     if (has_failed()) return is_there(word.load(std::memory_order_acquire));
     const bool is_elsewhere = avoid_core_of(other);
-    if (is_elsewhere && round < kRoundsWithoutYield) continue;
+    if (is_elsewhere && round < tuning::kRoundsWithoutYield) continue;
     if (!yields_briefly()) break;
   }
   std::uint32_t seen = word.load(std::memory_order_acquire);
@@ -76,7 +56,7 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
 bool Waiter::yields_briefly() {
   const auto before = Clock::now();
   yield();
-  if (Clock::now() - before < kLongYield) return true;
+  if (Clock::now() - before < tuning::kLongYield) return true;
   const std::uint64_t usual = take_short_time_slices();
   if (usual != 0 && std::this_thread::get_id() == maker_) usual_time_slice_ = usual;
   return false;
@@ -96,7 +76,7 @@ bool Waiter::avoid_core_of(const Presence& other) {
 
 bool Waiter::is_time_to_move() {
   const auto now = Clock::now();
-  if (now - moved_ < kLeastStay) return false;
+  if (now - moved_ < tuning::kLeastStay) return false;
   moved_ = now;
   return true;
 }

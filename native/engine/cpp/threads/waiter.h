@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <thread>
 
+#include "../tuning.h"
 #include "assigned_core.h"
 #include "waiting.h"
 
 namespace coll {
+
+using tuning::Patience;
 
 // What a rank publishes for those that wait for it.
 struct Presence {

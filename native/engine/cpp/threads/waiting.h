@@ -1,17 +1,9 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
 namespace coll {
-
-// How often a thread polls before it yields, how often it does both, and how long it sleeps then.
-struct Patience {
-  int spins = 0;
-  int rounds = 0;
-  int sleep_millis = 0;  // 0: it does not sleep, but gives up
-};
 
 // Hints to the processor that this is a spin loop.
 void pause();
@@ -48,9 +40,6 @@ void spin_until(int spins, IsDone is_done) {
 
 // The core that this thread runs on; -1 where that is not known.
 int current_core();
-
-// A rank that has gone to another core stays there for so long at least: moving costs some ten microseconds, and systems undo it with every wake-up.
-constexpr std::chrono::milliseconds kLeastStay{1};
 
 // Goes to another core than this one, where the system allows it; may stay.
 void leave_core(int core);

@@ -5,26 +5,15 @@
 #include "../cache_line.h"
 
 namespace coll {
-namespace {
-
-// Less stays in the caches of those who had it before; taking it over costs more than it saves.
-constexpr std::size_t kLargeBytes = std::size_t{16} << 20;
-// Of a core, as servers have them.
-constexpr std::size_t kCacheBytes = std::size_t{2} << 20;
-// Of each rank's input: a unit is worth being fetched ahead.
-constexpr std::size_t kUnitBytes = std::size_t{128} << 10;
-
-}  // namespace
-
 WorkSlices::WorkSlices(const Offer& offer, std::size_t batch_bytes) : length_(offer.length), ranks_(static_cast<std::size_t>(offer.program->ranks)) {
   const Program& program = *offer.program;
   const std::size_t bytes = byte_size(program.dtype) * ranks_;
   line_ = kCacheLine / byte_size(result_of(program.dtype, program.op));
   batch_ = std::max(batch_bytes / bytes / line_ * line_, line_);
   batches_ = std::max((length_ + batch_ - 1) / batch_, std::size_t{1});
-  unit_ = std::max(kUnitBytes / byte_size(program.dtype) / line_ * line_, line_);
-  is_large_ = length_ * bytes >= kLargeBytes;
-  exceeds_cache_ = length_ * byte_size(program.dtype) > kCacheBytes;
+  unit_ = std::max(tuning::kUnitBytes / byte_size(program.dtype) / line_ * line_, line_);
+  is_large_ = length_ * bytes >= tuning::kLargeBytes;
+  exceeds_cache_ = length_ * byte_size(program.dtype) > tuning::kCoreCacheBytes;
 }
 
 Range WorkSlices::slice(std::size_t batch, int rank) const {

@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../tuning.h"
 #include "offer.h"
 
 namespace coll {
 
-// Of all ranks' inputs together. A batch takes about a millisecond: an event loop may be kept waiting that long.
-constexpr std::size_t kBatchBytes = std::size_t{32} << 20;
 // For callers that can pause between the units of a batch.
 constexpr std::size_t kOneBatch = SIZE_MAX / 2;
 
@@ -17,7 +16,7 @@ constexpr std::size_t kOneBatch = SIZE_MAX / 2;
 // have finished their own slice take from others. Boundaries are at cache lines of the outputs, so that no two ranks write the same line.
 class WorkSlices {
  public:
-  explicit WorkSlices(const Offer& offer, std::size_t batch_bytes = kBatchBytes);
+  explicit WorkSlices(const Offer& offer, std::size_t batch_bytes = tuning::kBatchBytes);
 
   std::size_t batches() const { return batches_; }
   Range slice(std::size_t batch, int rank) const;
