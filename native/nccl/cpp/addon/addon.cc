@@ -45,8 +45,8 @@ Napi::Value on_stuck(const Napi::CallbackInfo& info) {
   const auto listener = std::make_shared<Napi::FunctionReference>(Napi::Persistent(info[0].As<Napi::Function>()));
   // The thread's end takes it along.
   listener->SuppressDestruct();
-  the_runtime().scheduler.on_stuck([inbox = Inbox::of(info.Env()), listener](const std::string& message) {
-    inbox->send([listener, message](Napi::Env env) { listener->Call({Napi::String::New(env, message)}); });
+  the_runtime().scheduler.on_stuck([queue = EventLoopQueue::of(info.Env()), listener](const std::string& message) {
+    queue->send([listener, message](Napi::Env env) { listener->Call({Napi::String::New(env, message)}); });
   });
   return info.Env().Undefined();
 }

@@ -58,7 +58,7 @@ HostMemory memory_of(const Napi::Value& view) {
   memory.begin = static_cast<std::byte*>(data);
   memory.bytes = length;
   memory.keeper = keep(view);
-  memory.touch = [inbox = Inbox::of(view.Env())](const std::function<void()>& use) { return inbox->while_open(use); };
+  memory.touch = [queue = EventLoopQueue::of(view.Env())](const std::function<void()>& use) { return queue->while_open(use); };
   return memory;
 }
 
@@ -72,7 +72,7 @@ SharedAllocation allocation_of(const Napi::Value& handle) {
 
 void drop_allocation(const Napi::Value& handle) { held<SharedAllocation>(handle, kBufferTag, "device buffer").reset(); }
 
-Place place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes) {
+DeviceAddress place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes) {
   SharedAllocation allocation = allocation_of(handle);
   if (offset > allocation->bytes || allocation->bytes - offset < bytes) {
     throw invalid("bytes " + std::to_string(offset) + " to " + std::to_string(offset + bytes) + " are not all in a buffer of " + std::to_string(allocation->bytes));

@@ -42,6 +42,6 @@ Napi::Value handle_of(Napi::Env env, SharedAllocation allocation);
 SharedAllocation allocation_of(const Napi::Value& handle);
 void drop_allocation(const Napi::Value& handle);
 // `bytes` of a buffer from an offset on. Throws where it has fewer.
-Place place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes);
+DeviceAddress place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes);
 
 }  // namespace coll

@@ -19,8 +19,8 @@ int device_of(const Napi::Value& value) {
 
 cuda::Stream stream_of(const Napi::Value& value) { return reinterpret_cast<cuda::Stream>(address_of(value)); }
 
-void require_one_device(const Place& place, const Place& other) {
-  if (place.allocation->device != other.allocation->device) throw invalid("these buffers are not on one GPU: copy first");
+void require_one_device(const DeviceAddress& address, const DeviceAddress& other) {
+  if (address.allocation->device != other.allocation->device) throw invalid("these buffers are not on one GPU: copy first");
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Napi::Value read(const Napi::CallbackInfo& info) {
 
 Napi::Value copy(const Napi::CallbackInfo& info) {
   const std::size_t bytes = size_of(info[4]);
-  const Place into = place_of(info[0], size_of(info[1]), bytes);
+  const DeviceAddress into = place_of(info[0], size_of(info[1]), bytes);
   return submit(info.Env(), copy_buffer(the_runtime(), into, place_of(info[2], size_of(info[3]), bytes), bytes));
 }
 
@@ -158,8 +158,8 @@ Napi::Value divide(const Napi::CallbackInfo& info) {
   const int into_dtype = integer_of(info[2]);
   const int from_dtype = integer_of(info[5]);
   const std::size_t count = size_of(info[6]);
-  const Place into = place_of(info[0], size_of(info[1]), count * dtype_bytes(into_dtype));
-  const Place from = place_of(info[3], size_of(info[4]), count * dtype_bytes(from_dtype));
+  const DeviceAddress into = place_of(info[0], size_of(info[1]), count * dtype_bytes(into_dtype));
+  const DeviceAddress from = place_of(info[3], size_of(info[4]), count * dtype_bytes(from_dtype));
   require_one_device(into, from);
   return submit(info.Env(), divide(the_runtime(), into, into_dtype, from, from_dtype, count, info[7].As<Napi::Number>().DoubleValue()));
 }
@@ -168,11 +168,11 @@ Napi::Value combine(const Napi::CallbackInfo& info) {
   const int dtype = integer_of(info[4]);
   const std::size_t count = size_of(info[6]);
   const std::size_t bytes = count * dtype_bytes(dtype);
-  const Place into = place_of(info[0], size_of(info[1]), bytes);
+  const DeviceAddress into = place_of(info[0], size_of(info[1]), bytes);
   const Napi::Array handles = info[2].As<Napi::Array>();
   const std::vector<double> offsets = numbers_of(info[3]);
   if (offsets.size() != handles.Length()) throw invalid("combine takes an offset for each input");
-  std::vector<Place> inputs;
+  std::vector<DeviceAddress> inputs;
   for (std::uint32_t i = 0; i < handles.Length(); ++i) {
     inputs.push_back(place_of(handles.Get(i), size_of(offsets[i]), bytes));
     require_one_device(into, inputs.back());

@@ -18,7 +18,7 @@ constexpr std::size_t kNumbersPerCall = 5;
 const SharedClique& clique_of(const Napi::Value& handle) { return held<SharedClique>(handle, kCliqueTag, "communicator"); }
 
 Napi::Value handle_of(Napi::Env env, const SharedClique& clique) {
-  Inbox::of(env)->cliques.add(clique);
+  EventLoopQueue::of(env)->cliques.add(clique);
   return hold(env, new SharedClique(clique), kCliqueTag);
 }
 
@@ -58,17 +58,17 @@ Napi::Value list_of(Napi::Env env, const std::vector<Part>& parts) {
 }
 
 // Where a group call takes its buffers from: a list of handles and their offsets.
-struct Places {
+struct AddressList {
   Napi::Array handles;
   std::vector<double> offsets;
 
-  Places(const Napi::Value& list, const Napi::Value& numbers_list, std::size_t count) : handles(list.As<Napi::Array>()), offsets(numbers_of(numbers_list)) {
+  AddressList(const Napi::Value& list, const Napi::Value& numbers_list, std::size_t count) : handles(list.As<Napi::Array>()), offsets(numbers_of(numbers_list)) {
     if (handles.Length() != count || offsets.size() != count) throw invalid("a group call takes a buffer and an offset for each call and rank");
   }
 
-  Place at(std::size_t index) const {
+  DeviceAddress at(std::size_t index) const {
     const Napi::Value handle = handles.Get(static_cast<std::uint32_t>(index));
-    return handle.IsUndefined() ? Place{} : Place{allocation_of(handle), size_of(offsets[index])};
+    return handle.IsUndefined() ? DeviceAddress{} : DeviceAddress{allocation_of(handle), size_of(offsets[index])};
   }
 };
 
@@ -116,8 +116,8 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   if (words.empty() || words.size() % kNumbersPerCall != 0) throw invalid("a group call takes five numbers for each call");
   const std::size_t call_count = words.size() / kNumbersPerCall;
   const std::size_t locals = clique->ranks.size();
-  const Places inputs(info[2], info[3], call_count * locals);
-  const Places outputs(info[4], info[5], call_count * locals);
+  const AddressList inputs(info[2], info[3], call_count * locals);
+  const AddressList outputs(info[4], info[5], call_count * locals);
   std::vector<Call> calls;
   for (std::size_t i = 0; i < call_count; ++i) {
     const double* const word = &words[i * kNumbersPerCall];

@@ -6,9 +6,9 @@ namespace {
 // One promise. The counts are under the scheduler's lock, where settle() is called; the rest is the JavaScript thread's.
 struct Pending {
   Pending(Napi::Env env, std::size_t operations, MakeValue make)
-      : inbox(Inbox::of(env)), deferred(env), left(operations), make_value(std::move(make)) {}
+      : queue(EventLoopQueue::of(env)), deferred(env), left(operations), make_value(std::move(make)) {}
 
-  std::shared_ptr<Inbox> inbox;
+  std::shared_ptr<EventLoopQueue> queue;
   Napi::Promise::Deferred deferred;
   std::size_t left;
   bool has_failed = false;
@@ -28,16 +28,16 @@ void settle(const std::shared_ptr<Pending>& pending, const Operation& operation,
   if (pending->has_failed) return;
   if (failure == nullptr) {
     if (pending->left > 0) return;
-    pending->inbox->send([pending](Napi::Env env) {
+    pending->queue->send([pending](Napi::Env env) {
       resolve(env, *pending);
-      pending->inbox->end_wait(env);
+      pending->queue->end_wait(env);
     });
     return;
   }
   pending->has_failed = true;
-  pending->inbox->send([pending, failed = *failure, name = operation.name, group = operation.group, sequence = operation.sequence](Napi::Env env) {
+  pending->queue->send([pending, failed = *failure, name = operation.name, group = operation.group, sequence = operation.sequence](Napi::Env env) {
     pending->deferred.Reject(error_of(env, failed, name, group, sequence).Value());
-    pending->inbox->end_wait(env);
+    pending->queue->end_wait(env);
   });
 }
 
@@ -45,7 +45,7 @@ void settle(const std::shared_ptr<Pending>& pending, const Operation& operation,
 
 Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const std::vector<SharedOperation>& operations, MakeValue value) {
   const auto pending = std::make_shared<Pending>(env, operations.size(), std::move(value));
-  pending->inbox->begin_wait(env);
+  pending->queue->begin_wait(env);
   const Napi::Value promise = pending->deferred.Promise();
   for (const SharedOperation& operation : operations) {
     operation->settle = [pending](const Operation& settled, const Failure* failure) { settle(pending, settled, failure); };
@@ -74,14 +74,14 @@ Napi::Error error_of(Napi::Env env, const Failure& failure, const std::string& o
 
 std::shared_ptr<void> keep(const Napi::Value& value) {
   struct Kept {
-    std::shared_ptr<Inbox> inbox;
+    std::shared_ptr<EventLoopQueue> queue;
     napi_ref reference = nullptr;
   };
-  auto* kept = new Kept{Inbox::of(value.Env())};
+  auto* kept = new Kept{EventLoopQueue::of(value.Env())};
   napi_create_reference(value.Env(), value, 1, &kept->reference);
   return std::shared_ptr<void>(kept, [](void* dropped) {
     const std::unique_ptr<Kept> own(static_cast<Kept*>(dropped));
-    own->inbox->send([reference = own->reference](Napi::Env env) { napi_delete_reference(env, reference); });
+    own->queue->send([reference = own->reference](Napi::Env env) { napi_delete_reference(env, reference); });
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "../work/operation.h"
 #include "../work/scheduler.h"
-#include "inbox.h"
+#include "event_loop_queue.h"
 
 namespace coll {
 

@@ -9,8 +9,8 @@ namespace {
 
 // A call that is not stuck comes back soon and shall find its communicator alive. One that is stuck comes back by the abort.
 void give_launch_a_chance(const Clique& clique) {
-  constexpr int kLooks = 100;
-  for (int look = 0; look < kLooks && clique.is_launching; ++look) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  constexpr int kPolls = 100;
+  for (int poll = 0; poll < kPolls && clique.is_launching; ++poll) std::this_thread::sleep_for(std::chrono::milliseconds(2));
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ std::size_t output_count(const Call& call, int size) {
   return has_blocks ? call.count * static_cast<std::size_t>(size) : call.count;
 }
 
-void require_place(const Place& place, std::size_t count, const Call& call, int device, const char* what) {
+void require_address(const DeviceAddress& address, std::size_t count, const Call& call, int device, const char* what) {
   const std::size_t bytes = count * dtype_bytes(call.dtype);
   const std::string which = std::string(kNames[static_cast<int>(call.kind)]) + ": the " + what + " of GPU " + std::to_string(device);
-  if (place.allocation == nullptr) throw invalid(which + " is missing");
-  if (place.allocation->device != device) throw invalid(which + " lies on GPU " + std::to_string(place.allocation->device));
-  if (place.offset > place.allocation->bytes || place.allocation->bytes - place.offset < bytes) {
-    throw invalid(which + " is too small: " + std::to_string(place.allocation->bytes) + " bytes, of which " + std::to_string(bytes) + " are wanted from " +
-                  std::to_string(place.offset) + " on");
+  if (address.allocation == nullptr) throw invalid(which + " is missing");
+  if (address.allocation->device != device) throw invalid(which + " lies on GPU " + std::to_string(address.allocation->device));
+  if (address.offset > address.allocation->bytes || address.allocation->bytes - address.offset < bytes) {
+    throw invalid(which + " is too small: " + std::to_string(address.allocation->bytes) + " bytes, of which " + std::to_string(bytes) + " are wanted from " +
+                  std::to_string(address.offset) + " on");
   }
 }
 
@@ -41,14 +41,14 @@ void require_call(const Call& call, const Clique& clique) {
   if (has_root && (call.root < 0 || call.root >= clique.size)) throw invalid("there is no rank " + std::to_string(call.root) + " among " + std::to_string(clique.size));
   if (call.op < 0 || call.op > kLastOp) throw invalid("there is no op " + std::to_string(call.op));
   for (std::size_t i = 0; i < clique.ranks.size(); ++i) {
-    if (reads(call, clique.ranks[i])) require_place(call.inputs[i], input_count(call, clique.size), call, clique.devices[i], "input");
-    if (writes(call, clique.ranks[i])) require_place(call.outputs[i], output_count(call, clique.size), call, clique.devices[i], "output");
+    if (reads(call, clique.ranks[i])) require_address(call.inputs[i], input_count(call, clique.size), call, clique.devices[i], "input");
+    if (writes(call, clique.ranks[i])) require_address(call.outputs[i], output_count(call, clique.size), call, clique.devices[i], "output");
   }
 }
 
-void* pointer_of(const Place& place) {
-  if (place.allocation == nullptr) return nullptr;
-  return reinterpret_cast<void*>(place.allocation->pointer + place.offset);
+void* pointer_of(const DeviceAddress& address) {
+  if (address.allocation == nullptr) return nullptr;
+  return reinterpret_cast<void*>(address.allocation->pointer + address.offset);
 }
 
 nccl::Result issue(const nccl::Nccl& nccl, const Call& call, std::size_t i, nccl::Communicator communicator, cuda::Stream stream) {

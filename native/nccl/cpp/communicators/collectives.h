@@ -11,18 +11,18 @@ namespace coll {
 enum class Kind { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter, kGather, kScatter, kAllToAll };
 constexpr int kKindCount = 8;
 
-// One collective of a group call, for all local ranks. Where a rank has no input or output, the place has no allocation.
+// One collective of a group call, for all local ranks. Where a rank has no input or output, the address has no allocation.
 struct Call {
   Kind kind;
   int dtype;
   int op;
   int root;
   std::size_t count;
-  std::vector<Place> inputs;
-  std::vector<Place> outputs;
+  std::vector<DeviceAddress> inputs;
+  std::vector<DeviceAddress> outputs;
 };
 
-// All calls as one group. Throws where a place is too small or on another device than its rank.
+// All calls as one group. Throws if memory is too small or on another device than its rank.
 SharedOperation run_calls(Runtime& runtime, const std::shared_ptr<Clique>& clique, std::vector<Call> calls);
 
 }  // namespace coll

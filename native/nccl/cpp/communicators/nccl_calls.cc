@@ -59,8 +59,8 @@ void NcclCalls::wait_for(const nccl::Communicator* communicator) const {
   constexpr int kSpins = 200;
   constexpr auto kLongest = std::chrono::microseconds(500);
   auto pause = std::chrono::microseconds(10);
-  for (int looks = 0; !is_done(communicator); ++looks) {
-    if (looks < kSpins) {
+  for (int polls = 0; !is_done(communicator); ++polls) {
+    if (polls < kSpins) {
       std::this_thread::yield();
       continue;
     }

@@ -79,7 +79,7 @@ SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocati
   });
 }
 
-std::vector<SharedOperation> write_buffer(Runtime& runtime, const Place& into, const HostMemory& from) {
+std::vector<SharedOperation> write_buffer(Runtime& runtime, const DeviceAddress& into, const HostMemory& from) {
   const std::shared_ptr<std::byte> pinned = runtime.find_host(from.begin, from.bytes);
   const std::size_t part_bytes = pinned != nullptr ? std::max<std::size_t>(from.bytes, 1) : PinnedPool::kChunkBytes;
   return in_parts(from.bytes, part_bytes, [&](std::size_t begin, std::size_t bytes) {
@@ -105,7 +105,7 @@ std::vector<SharedOperation> write_buffer(Runtime& runtime, const Place& into, c
   });
 }
 
-std::vector<SharedOperation> read_buffer(Runtime& runtime, const Place& from, const HostMemory& into) {
+std::vector<SharedOperation> read_buffer(Runtime& runtime, const DeviceAddress& from, const HostMemory& into) {
   const std::shared_ptr<std::byte> pinned = runtime.find_host(into.begin, into.bytes);
   const std::size_t part_bytes = pinned != nullptr ? std::max<std::size_t>(into.bytes, 1) : PinnedPool::kChunkBytes;
   return in_parts(into.bytes, part_bytes, [&](std::size_t begin, std::size_t bytes) {
@@ -130,7 +130,7 @@ std::vector<SharedOperation> read_buffer(Runtime& runtime, const Place& from, co
   });
 }
 
-SharedOperation copy_buffer(Runtime& runtime, const Place& into, const Place& from, std::size_t bytes) {
+SharedOperation copy_buffer(Runtime& runtime, const DeviceAddress& into, const DeviceAddress& from, std::size_t bytes) {
   return operation_on("copy", {{into.allocation, true}, {from.allocation, false}}, [&runtime, into, from, bytes](Operation& self) {
     if (bytes == 0) return;
     const cuda::Driver& driver = runtime.driver;
@@ -149,7 +149,7 @@ SharedOperation copy_buffer(Runtime& runtime, const Place& into, const Place& fr
   });
 }
 
-SharedOperation fill_buffer(Runtime& runtime, const Place& into, std::size_t bytes, const std::vector<unsigned char>& pattern) {
+SharedOperation fill_buffer(Runtime& runtime, const DeviceAddress& into, std::size_t bytes, const std::vector<unsigned char>& pattern) {
   return operation_on("fill", {{into.allocation, true}}, [&runtime, into, bytes, pattern](Operation& self) {
     if (bytes == 0) return;
     const cuda::Driver& driver = runtime.driver;

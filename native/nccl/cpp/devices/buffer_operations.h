@@ -6,8 +6,8 @@
 
 namespace coll {
 
-// A place in device memory.
-struct Place {
+// An address in device memory.
+struct DeviceAddress {
   SharedAllocation allocation;
   std::size_t offset = 0;
 };
@@ -20,14 +20,14 @@ struct HostMemory {
   std::function<bool(const std::function<void()>&)> touch;
 };
 
-// These make operations; the caller adds who is told in the end, and submits them in this order. Ranges have been checked before.
+// These make operations; the caller adds how they settle, and submits them in this order. Ranges have been checked before.
 SharedOperation make_allocation(Runtime& runtime, const SharedAllocation& allocation);
 SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocation, cuda::Pointer pointer);
 // Ordinary memory moves in parts, each through a chunk of pinned memory.
-std::vector<SharedOperation> write_buffer(Runtime& runtime, const Place& into, const HostMemory& from);
-std::vector<SharedOperation> read_buffer(Runtime& runtime, const Place& from, const HostMemory& into);
-SharedOperation copy_buffer(Runtime& runtime, const Place& into, const Place& from, std::size_t bytes);
-SharedOperation fill_buffer(Runtime& runtime, const Place& into, std::size_t bytes, const std::vector<unsigned char>& pattern);
+std::vector<SharedOperation> write_buffer(Runtime& runtime, const DeviceAddress& into, const HostMemory& from);
+std::vector<SharedOperation> read_buffer(Runtime& runtime, const DeviceAddress& from, const HostMemory& into);
+SharedOperation copy_buffer(Runtime& runtime, const DeviceAddress& into, const DeviceAddress& from, std::size_t bytes);
+SharedOperation fill_buffer(Runtime& runtime, const DeviceAddress& into, std::size_t bytes, const std::vector<unsigned char>& pattern);
 SharedOperation wait_for_stream(Runtime& runtime, int device, cuda::Stream stream);
 SharedOperation order_after(Runtime& runtime, const SharedAllocation& allocation, cuda::Stream stream);
 

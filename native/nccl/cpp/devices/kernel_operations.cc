@@ -50,7 +50,7 @@ struct FewPieces {
   } at[kMostFew];
 };
 
-cuda::Pointer address_of(const Place& place) { return place.allocation->pointer + place.offset; }
+cuda::Pointer pointer_of(const DeviceAddress& address) { return address.allocation->pointer + address.offset; }
 
 void launch(Runtime& runtime, Device& device, const std::string& kernel, std::size_t wanted_blocks, void** arguments) {
   const std::size_t most = static_cast<std::size_t>(device.multiprocessors()) * kBlocksPerProcessor;
@@ -74,7 +74,7 @@ std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces, std::size_t til
   std::vector<Tile> tiles;
   for (const PieceCopy& piece : pieces) {
     for (std::size_t begin = 0; begin < piece.bytes; begin += tile_bytes) {
-      tiles.push_back({address_of(piece.into) + begin, address_of(piece.from) + begin, std::min(tile_bytes, piece.bytes - begin)});
+      tiles.push_back({pointer_of(piece.into) + begin, pointer_of(piece.from) + begin, std::min(tile_bytes, piece.bytes - begin)});
     }
   }
   return tiles;
@@ -86,7 +86,7 @@ void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& 
   std::uint32_t count = 0;
   std::uint32_t tiles = 0;
   for (const PieceCopy& piece : pieces) {
-    few.at[count++] = {address_of(piece.into), address_of(piece.from), static_cast<std::uint32_t>(piece.bytes), tiles};
+    few.at[count++] = {pointer_of(piece.into), pointer_of(piece.from), static_cast<std::uint32_t>(piece.bytes), tiles};
     tiles += static_cast<std::uint32_t>((piece.bytes + tile_bytes - 1) / tile_bytes);
   }
   auto bytes = static_cast<std::uint32_t>(tile_bytes);
@@ -120,7 +120,7 @@ const char* dtype_name(int dtype) { return row_of(dtype).name; }
 
 std::size_t dtype_bytes(int dtype) { return row_of(dtype).bytes; }
 
-SharedOperation divide(Runtime& runtime, const Place& into, int into_dtype, const Place& from, int from_dtype, std::size_t count, double divisor) {
+SharedOperation divide(Runtime& runtime, const DeviceAddress& into, int into_dtype, const DeviceAddress& from, int from_dtype, std::size_t count, double divisor) {
   std::string kernel = std::string("coll_divide_") + dtype_name(from_dtype);
   if (from_dtype < kFirstFloat) {
     if (into_dtype != kFloat32 && into_dtype != kFloat64) throw invalid("a quotient of integers is float32 or float64");
@@ -136,8 +136,8 @@ SharedOperation divide(Runtime& runtime, const Place& into, int into_dtype, cons
     Device& device = runtime.device(into.allocation->device);
     const cuda::Stream stream = device.stream(Lane::kCompute);
     wait_for_uses(self, device, stream);
-    cuda::Pointer to = address_of(into);
-    cuda::Pointer at = address_of(from);
+    cuda::Pointer to = pointer_of(into);
+    cuda::Pointer at = pointer_of(from);
     std::uint64_t length = count;
     double by = divisor;
     void* arguments[] = {&to, &at, &length, &by};
@@ -147,22 +147,22 @@ SharedOperation divide(Runtime& runtime, const Place& into, int into_dtype, cons
   return operation;
 }
 
-SharedOperation combine(Runtime& runtime, const Place& into, const std::vector<Place>& inputs, int dtype, int op, std::size_t count) {
+SharedOperation combine(Runtime& runtime, const DeviceAddress& into, const std::vector<DeviceAddress>& inputs, int dtype, int op, std::size_t count) {
   constexpr int kLastOp = 3;
   if (inputs.empty() || inputs.size() > kMostInputs) throw invalid("combine takes 1 to " + std::to_string(kMostInputs) + " inputs");
   if (op < 0 || op > kLastOp) throw invalid("there is no op " + std::to_string(op) + " to combine with");
   auto operation = std::make_shared<Operation>();
   operation->name = "combine";
   operation->uses = {{into.allocation, true}};
-  for (const Place& input : inputs) operation->uses.push_back({input.allocation, false});
+  for (const DeviceAddress& input : inputs) operation->uses.push_back({input.allocation, false});
   operation->launch = [&runtime, into, inputs, op, count, kernel = std::string("coll_combine_") + dtype_name(dtype)](Operation& self) {
     if (count == 0) return;
     Device& device = runtime.device(into.allocation->device);
     const cuda::Stream stream = device.stream(Lane::kCompute);
     wait_for_uses(self, device, stream);
-    cuda::Pointer to = address_of(into);
+    cuda::Pointer to = pointer_of(into);
     Inputs pointers{};
-    for (std::size_t i = 0; i < inputs.size(); ++i) pointers.at[i] = address_of(inputs[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) pointers.at[i] = pointer_of(inputs[i]);
     int input_count = static_cast<int>(inputs.size());
     int operator_number = op;
     std::uint64_t length = count;

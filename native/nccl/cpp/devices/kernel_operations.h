@@ -9,10 +9,10 @@ namespace coll {
 
 constexpr int kMostInputs = 64;
 
-// One copy among many: into and from are numbers of buffers' places.
+// One copy among many: between two addresses.
 struct PieceCopy {
-  Place into;
-  Place from;
+  DeviceAddress into;
+  DeviceAddress from;
   std::size_t bytes;
 };
 
@@ -21,9 +21,9 @@ const char* dtype_name(int dtype);
 std::size_t dtype_bytes(int dtype);
 
 // into = from / divisor; `kernel` is the name of coll_divide's instance.
-SharedOperation divide(Runtime& runtime, const Place& into, int into_dtype, const Place& from, int from_dtype, std::size_t count, double divisor);
+SharedOperation divide(Runtime& runtime, const DeviceAddress& into, int into_dtype, const DeviceAddress& from, int from_dtype, std::size_t count, double divisor);
 // into = inputs[0] op inputs[1] …
-SharedOperation combine(Runtime& runtime, const Place& into, const std::vector<Place>& inputs, int dtype, int op, std::size_t count);
+SharedOperation combine(Runtime& runtime, const DeviceAddress& into, const std::vector<DeviceAddress>& inputs, int dtype, int op, std::size_t count);
 // All in one launch.
 SharedOperation copy_pieces(Runtime& runtime, const std::vector<PieceCopy>& pieces);
 

@@ -5,12 +5,12 @@
 namespace coll {
 
 PinnedPool::Chunk PinnedPool::take(std::size_t bytes, const std::function<bool()>& is_wanted) {
-  constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
+  constexpr auto kPollInterval = std::chrono::milliseconds(10);
   Shelf& shelf = bytes <= kSmallBytes ? small_ : large_;
   std::unique_lock<std::mutex> lock(mutex_);
   while (shelf.free.empty() && shelf.made == shelf.most) {
     // By the system's clock: waiting by the steady one asks for glibc 2.30.
-    returned_.wait_until(lock, std::chrono::system_clock::now() + kBetweenLooks);
+    returned_.wait_until(lock, std::chrono::system_clock::now() + kPollInterval);
     lock.unlock();
     const bool goes_on = is_wanted();
     lock.lock();

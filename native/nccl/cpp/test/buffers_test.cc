@@ -122,7 +122,7 @@ TEST(Buffers, aDriverThatRefusesIsAnErrorWithItsCode) {
   EXPECT_EQ(failure->code, 719);
 }
 
-void play_free_on_a_failed_gpu() {
+void free_on_a_failed_gpu() {
   SharedAllocation lost = allocate(0, 64);
   std::vector<int> values(16);
   // On another lane than that of the free, which has to wait for it.
@@ -137,11 +137,11 @@ void play_free_on_a_failed_gpu() {
 // In a process of its own, whose memory stays where it is.
 TEST(BuffersDeathTest, whereTheGpuHasFailedMemoryIsLetGoWithoutAWord) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto play = [] {
-    play_free_on_a_failed_gpu();
+  const auto scenario = [] {
+    free_on_a_failed_gpu();
     std::_Exit(testing::Test::HasFailure() ? 1 : 0);
   };
-  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class Collectives : public testing::TestWithParam<std::tuple<int, std::size_t, b
   std::size_t count = std::get<1>(GetParam());
   std::shared_ptr<Clique> clique = open_all(size, std::get<2>(GetParam()));
 
-  void play(const Call& call) {
+  void execute(const Call& call) {
     const std::optional<Failure> failure = run(run_calls(gpus(), clique, {call}));
     ASSERT_FALSE(failure) << failure->message;
   }
@@ -49,8 +49,8 @@ class Collectives : public testing::TestWithParam<std::tuple<int, std::size_t, b
 TEST_P(Collectives, allReduceInPlaceAndNot) {
   const std::vector<SharedAllocation> inputs = rows(size, count);
   const std::vector<SharedAllocation> outputs = empty(size, count * 4);
-  play(call_of(Kind::kAllReduce, kFloat32, kSum, count, inputs, outputs));
-  play(call_of(Kind::kAllReduce, kFloat32, kMaximum, count, inputs, inputs));
+  execute(call_of(Kind::kAllReduce, kFloat32, kSum, count, inputs, outputs));
+  execute(call_of(Kind::kAllReduce, kFloat32, kMaximum, count, inputs, inputs));
   for (int rank = 0; rank < size; ++rank) {
     const auto i = static_cast<std::size_t>(rank);
     EXPECT_EQ(values_of<float>(outputs[i]), sum_of(size, count));
@@ -65,16 +65,16 @@ TEST_P(Collectives, reduceAndBroadcast) {
   const SharedAllocation output = allocate(root, count * 4);
   std::vector<SharedAllocation> outputs(static_cast<std::size_t>(size));
   outputs[at] = output;
-  play(call_of(Kind::kReduce, kFloat32, kSum, count, inputs, outputs, root));
+  execute(call_of(Kind::kReduce, kFloat32, kSum, count, inputs, outputs, root));
   EXPECT_EQ(values_of<float>(output), sum_of(size, count));
-  play(call_of(Kind::kBroadcast, kFloat32, kSum, count, outputs, inputs, root));
+  execute(call_of(Kind::kBroadcast, kFloat32, kSum, count, outputs, inputs, root));
   for (const SharedAllocation& copy : inputs) EXPECT_EQ(values_of<float>(copy), sum_of(size, count));
 }
 
 TEST_P(Collectives, allGatherAndReduceScatter) {
   const auto ranks = static_cast<std::size_t>(size);
   const std::vector<SharedAllocation> gathered = empty(size, ranks * count * 4);
-  play(call_of(Kind::kAllGather, kFloat32, kSum, count, rows(size, count), gathered));
+  execute(call_of(Kind::kAllGather, kFloat32, kSum, count, rows(size, count), gathered));
   std::vector<float> whole;
   for (int rank = 0; rank < size; ++rank) {
     const std::vector<float> row = row_of(rank, count);
@@ -82,7 +82,7 @@ TEST_P(Collectives, allGatherAndReduceScatter) {
   }
   for (const SharedAllocation& copy : gathered) EXPECT_EQ(values_of<float>(copy), whole);
   const std::vector<SharedAllocation> parts = empty(size, count * 4);
-  play(call_of(Kind::kReduceScatter, kFloat32, kSum, count, gathered, parts));
+  execute(call_of(Kind::kReduceScatter, kFloat32, kSum, count, gathered, parts));
   for (int rank = 0; rank < size; ++rank) {
     std::vector<float> expected = row_of(rank, count);
     for (float& value : expected) value *= static_cast<float>(size);
@@ -96,10 +96,10 @@ TEST_P(Collectives, gatherAndScatter) {
   const auto at = static_cast<std::size_t>(root);
   std::vector<SharedAllocation> whole(ranks);
   whole[at] = allocate(root, ranks * count * 4);
-  play(call_of(Kind::kGather, kFloat32, kSum, count, rows(size, count), whole, root));
+  execute(call_of(Kind::kGather, kFloat32, kSum, count, rows(size, count), whole, root));
   const std::vector<float> gathered = values_of<float>(whole[at]);
   const std::vector<SharedAllocation> parts = empty(size, count * 4);
-  play(call_of(Kind::kScatter, kFloat32, kSum, count, whole, parts, root));
+  execute(call_of(Kind::kScatter, kFloat32, kSum, count, whole, parts, root));
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const std::vector<float> row = row_of(static_cast<int>(rank), count);
     const auto begin = gathered.begin() + static_cast<std::ptrdiff_t>(rank * count);
@@ -111,7 +111,7 @@ TEST_P(Collectives, gatherAndScatter) {
 TEST_P(Collectives, allToAll) {
   const auto ranks = static_cast<std::size_t>(size);
   const std::vector<SharedAllocation> outputs = empty(size, ranks * count * 4);
-  play(call_of(Kind::kAllToAll, kFloat32, kSum, count, rows(size, ranks * count), outputs));
+  execute(call_of(Kind::kAllToAll, kFloat32, kSum, count, rows(size, ranks * count), outputs));
   for (std::size_t to = 0; to < ranks; ++to) {
     std::vector<float> expected;
     for (std::size_t from = 0; from < ranks; ++from) {

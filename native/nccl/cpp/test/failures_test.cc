@@ -123,20 +123,20 @@ TEST(Recorder, keepsWhatHasHappened) {
   EXPECT_GE(entries.back().settled, entries.back().queued);
 }
 
-void play_stuck_abort() {
+void run_stuck_abort() {
   gpus().scheduler.configure(std::chrono::seconds(200), std::chrono::milliseconds(50));
-  const auto told = std::make_shared<std::promise<std::string>>();
-  gpus().scheduler.on_stuck([told](const std::string& message) { told->set_value(message); });
+  const auto reported = std::make_shared<std::promise<std::string>>();
+  gpus().scheduler.on_stuck([reported](const std::string& message) { reported->set_value(message); });
   const std::shared_ptr<Clique> clique = open_all(2);
   const Wish wish("stuck collective\nstuck abort rank=1");
   Outcome stalled = submit(within(all_reduce(clique, two_buffers()), 50));
   expect_kind(stalled.get(), FailureKind::kTimeout);
-  EXPECT_NE(told->get_future().get().find("end it"), std::string::npos);
+  EXPECT_NE(reported->get_future().get().find("end it"), std::string::npos);
   const SharedAllocation late = allocate(0, 4);
   expect_kind(run(fill_buffer(gpus(), {late, 0}, 4, {0})), FailureKind::kStuck);
 }
 
-void play_memory_of_an_abort() {
+void use_memory_of_an_abort() {
   gpus().scheduler.configure(std::chrono::seconds(200), std::chrono::milliseconds(50));
   const std::shared_ptr<Clique> clique = open_all(2, false);
   std::vector<SharedAllocation> buffers = two_buffers();
@@ -150,11 +150,11 @@ void play_memory_of_an_abort() {
 // In a process of its own, which is not usable afterwards.
 TEST(AbortDeathTest, whatNcclMayStillWorkOnStaysUntilTheAbortIsBack) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto play = [] {
-    play_memory_of_an_abort();
+  const auto scenario = [] {
+    use_memory_of_an_abort();
     std::_Exit(testing::Test::HasFailure() ? 1 : 0);
   };
-  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
 }
 
 TEST(Failures, oneThreadAsksForTheStateOfACallThatIsInProgress) {
@@ -169,11 +169,11 @@ TEST(Failures, oneThreadAsksForTheStateOfACallThatIsInProgress) {
 // In a process of its own, which is not usable afterwards.
 TEST(StuckDeathTest, anAbortThatDoesNotComeBackIsReportedAndRefusesAllThatFollows) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto play = [] {
-    play_stuck_abort();
+  const auto scenario = [] {
+    run_stuck_abort();
     std::_Exit(testing::Test::HasFailure() ? 1 : 0);
   };
-  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ TEST(HalfTypes, everyBFloat16IsRoundedToTheNearest) { expect_all_rounded<BFloat1
 
 template <class T>
 std::vector<T> combined(const std::vector<std::vector<T>>& rows, int dtype, int op) {
-  std::vector<Place> inputs;
+  std::vector<DeviceAddress> inputs;
   for (const std::vector<T>& row : rows) inputs.push_back({allocate_with(0, row), 0});
   const SharedAllocation into = allocate(0, rows[0].size() * sizeof(T));
   EXPECT_FALSE(run(combine(gpus(), {into, 0}, inputs, dtype, op, rows[0].size())));
@@ -110,7 +110,7 @@ TEST(CombineKernel, takesSixtyFourInputsAndNotMore) {
   const std::vector<std::vector<int>> rows(64, {1, 2});
   EXPECT_EQ(combined(rows, kInt32, kSum), (std::vector<int>{64, 128}));
   const SharedAllocation into = allocate(0, 8);
-  EXPECT_THROW(combine(gpus(), {into, 0}, std::vector<Place>(65, {into, 0}), kInt32, kSum, 2), Error);
+  EXPECT_THROW(combine(gpus(), {into, 0}, std::vector<DeviceAddress>(65, {into, 0}), kInt32, kSum, 2), Error);
 }
 
 template <class Into, class From>
@@ -192,7 +192,7 @@ TEST(CopyKernel, packsAndUnpacksPiecesOfAllSizesAndAlignments) {
   EXPECT_FALSE(run(copy_pieces(gpus(), {{{from, 0}, {from, 0}, 0}})));
 }
 
-void play_slow_compiler() {
+void run_slow_compiler() {
   gpus().scheduler.configure(std::chrono::seconds(200), std::chrono::milliseconds(50));
   const Wish wish("slow module 400");
   const std::shared_ptr<Clique> aborted = new_clique(gpus(), {1, {0}, {0}, "aborted", true});
@@ -211,11 +211,11 @@ void play_slow_compiler() {
 // In a process of its own, in which no GPU has been used yet.
 TEST(CompilerDeathTest, compilingKernelsTakesNoTimeOfAnyDeadline) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto play = [] {
-    play_slow_compiler();
+  const auto scenario = [] {
+    run_slow_compiler();
     std::_Exit(testing::Test::HasFailure() ? 1 : 0);
   };
-  EXPECT_EXIT(play(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

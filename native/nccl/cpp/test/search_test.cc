@@ -78,12 +78,12 @@ TEST_F(Search, takesActiveEnvironmentsThenTheUsersPackagesThenThoseOfTheSystemTh
 
 TEST_F(Search, saysWhereItLooked) {
   here_.virtual_environment = folder("active");
-  const std::string told = found();
-  expect_part(told, "NCCL is not installed: libnccl.so.2: cannot open shared object file");
+  const std::string message = found();
+  expect_part(message, "NCCL is not installed: libnccl.so.2: cannot open shared object file");
   for (const std::string& place : {folder("active"), here_.home + "/.local", here_.prefixes[0], here_.prefixes[1], here_.folder + "/.venv", here_.folder + "/venv"}) {
-    expect_part(told, "none in " + place + ";");
+    expect_part(message, "none in " + place + ";");
   }
-  expect_part(told, "install libnccl2 or the Python package nvidia-nccl-cu12, or name the library or its folder in COLL_NCCL_LIBRARY");
+  expect_part(message, "install libnccl2 or the Python package nvidia-nccl-cu12, or name the library or its folder in COLL_NCCL_LIBRARY");
 }
 
 TEST_F(Search, takesAFileOrAFolderThatIsNamedAndNothingElse) {

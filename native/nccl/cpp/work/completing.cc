@@ -20,7 +20,7 @@ void Scheduler::complete_all() {
   constexpr auto kLongest = std::chrono::microseconds(500);
   std::deque<SharedOperation> flying;
   auto pause = kShortest;
-  int idle_looks = 0;
+  int idle_polls = 0;
   for (;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -47,9 +47,9 @@ void Scheduler::complete_all() {
       }
     }
     if (has_moved || flying.empty()) {
-      idle_looks = 0;
+      idle_polls = 0;
       pause = kShortest;
-    } else if (++idle_looks > kSpins) {
+    } else if (++idle_polls > kSpins) {
       std::this_thread::sleep_for(pause);
       pause = std::min(pause * 2, std::chrono::microseconds(kLongest));
     } else {

@@ -19,11 +19,11 @@ void Scheduler::end_call() {
 
 bool Scheduler::come_to_rest(std::chrono::milliseconds longest) {
   constexpr int kThreads = 3;
-  constexpr auto kBetweenLooks = std::chrono::milliseconds(1);
+  constexpr auto kPollInterval = std::chrono::milliseconds(1);
   const auto end = Clock::now() + longest;
   // A thread that does not come back from a call may hold the lock.
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  for (;; std::this_thread::sleep_for(kBetweenLooks)) {
+  for (;; std::this_thread::sleep_for(kPollInterval)) {
     if (lock.owns_lock() || lock.try_lock()) {
       is_ending_ = true;
       has_work_.notify_all();

@@ -54,7 +54,7 @@ class Operation {
 
   // What the device has to pass. Written by launch().
   std::vector<SharedFence> fences;
-  // What is told where it was launched and runs out of time.
+  // The message if it was launched and runs out of time.
   const char* unfinished = "the GPU did not finish it";
   // Kept until the device is done: staging memory, what JavaScript lent.
   std::vector<std::shared_ptr<void>> kept;

@@ -66,7 +66,7 @@ class Scheduler {
   // Holds the lock but for the time that the operation takes.
   void attempt(const SharedOperation& operation, std::unique_lock<std::mutex>& lock, bool (*launches)(Operation&));
   void launch(const SharedOperation& operation, std::unique_lock<std::mutex>& lock);
-  void look_at_begun(std::unique_lock<std::mutex>& lock);
+  void poll_begun(std::unique_lock<std::mutex>& lock);
   void wait_for_work(std::unique_lock<std::mutex>& lock);
   void conclude(const SharedOperation& operation);
   // These expect the lock.

@@ -23,7 +23,7 @@ void Scheduler::submit_all() {
   for (;;) {
     wait_for_work(lock);
     if (is_ending_) rest(lock);
-    look_at_begun(lock);
+    poll_begun(lock);
     std::deque<Chore>& chores = chores_.empty() && may_block() ? blocking_chores_ : chores_;
     if (!chores.empty()) {
       const Chore chore = std::move(chores.front());
@@ -45,11 +45,11 @@ void Scheduler::submit_all() {
 }
 
 void Scheduler::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  constexpr auto kBetweenLooks = std::chrono::microseconds(500);
+  constexpr auto kPollInterval = std::chrono::microseconds(500);
   const auto has_work = [this] { return is_ending_ || !queue_.empty() || !chores_.empty() || may_block(); };
   if (begun_.empty()) has_work_.wait(lock, has_work);
   // By the system's clock: waiting by the steady one asks for glibc 2.30.
-  else has_work_.wait_until(lock, std::chrono::system_clock::now() + kBetweenLooks, has_work);
+  else has_work_.wait_until(lock, std::chrono::system_clock::now() + kPollInterval, has_work);
 }
 
 bool Scheduler::may_block() const { return !blocking_chores_.empty() && busy_cliques_ == 0 && queue_.empty(); }
@@ -63,16 +63,16 @@ void Scheduler::launch(const SharedOperation& operation, std::unique_lock<std::m
   });
 }
 
-void Scheduler::look_at_begun(std::unique_lock<std::mutex>& lock) {
+void Scheduler::poll_begun(std::unique_lock<std::mutex>& lock) {
   if (begun_.empty()) return;
-  std::vector<SharedOperation> looked_at;
-  looked_at.swap(begun_);
-  for (const SharedOperation& operation : looked_at) {
+  std::vector<SharedOperation> polled;
+  polled.swap(begun_);
+  for (const SharedOperation& operation : polled) {
     if (operation->state == State::kFailed) let_complete(operation);
     else attempt(operation, lock, [](Operation& self) { return self.is_launched(self); });
   }
   lock.unlock();
-  looked_at.clear();
+  polled.clear();
   lock.lock();
 }
 

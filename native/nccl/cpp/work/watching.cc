@@ -16,9 +16,9 @@ std::string seconds_of(Clock::duration time) {
 }  // namespace
 
 void Scheduler::watch_all() {
-  constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
+  constexpr auto kPollInterval = std::chrono::milliseconds(20);
   for (;;) {
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kPollInterval);
     std::unique_lock<std::mutex> lock(mutex_);
     if (is_ending_) rest(lock);
     watch_cliques();
@@ -73,7 +73,7 @@ void Scheduler::watch_deadlines(Clock::time_point now) {
     if (operation->clique != nullptr) end_clique(*operation->clique, failure);
     fail_one(operation, failure, true);
     spread();
-    // The list has changed; what else is too late is seen at the next look.
+    // The list has changed; what else is too late is seen at the next poll.
     return;
   }
 }

@@ -98,13 +98,13 @@ nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId&
   }
   if (const nccl::Result lacking = lack_of_room(record)) return lacking;
   if (is_wished("stuck init", record.rank)) wait_for_abort(record);
-  Hello hello{record.size, record.rank, version_of_double(), record.device, {}};
-  name_host(hello.host, sizeof hello.host);
+  Handshake handshake{record.size, record.rank, version_of_double(), record.device, {}};
+  name_host(handshake.host, sizeof handshake.host);
   record.wire = {connect_to(id), &record.is_aborted};
   Reply reply{nccl::kSystemError, "nobody listens at this unique id", 0};
   if (record.wire.socket >= 0) {
     set_text(reply, "the connection was lost");
-    if (record.wire.send(&hello, sizeof hello)) record.wire.receive(&reply, sizeof reply);
+    if (record.wire.send(&handshake, sizeof handshake)) record.wire.receive(&reply, sizeof reply);
   }
   if (reply.result != nccl::kSuccess) record.set_error(reply.result, reply.text);
   return reply.result;

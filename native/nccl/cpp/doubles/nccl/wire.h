@@ -13,7 +13,7 @@ namespace coll::doubles {
 
 constexpr std::size_t kTextBytes = 160;
 
-struct Hello {
+struct Handshake {
   int size;
   int rank;
   int version;

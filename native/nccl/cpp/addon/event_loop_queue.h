@@ -13,17 +13,17 @@
 
 namespace coll {
 
-// The way from native threads to one JavaScript thread. It keeps that thread's event loop alive while somebody waits for a promise, and
-// knows when the thread has gone.
-class Inbox : public std::enable_shared_from_this<Inbox> {
+// Callbacks of native threads that run in the event loop of one JavaScript thread. Keeps that event loop alive while somebody waits for a promise,
+// and knows when the thread has ended.
+class EventLoopQueue : public std::enable_shared_from_this<EventLoopQueue> {
  public:
-  using Letter = std::function<void(Napi::Env)>;
+  using Callback = std::function<void(Napi::Env)>;
 
-  // One a JavaScript thread; on that thread.
-  static std::shared_ptr<Inbox> of(Napi::Env env);
+  // The queue of the calling JavaScript thread.
+  static std::shared_ptr<EventLoopQueue> of(Napi::Env env);
 
-  // On any thread. What is sent to a thread that has gone is dropped.
-  void send(Letter letter);
+  // On any thread. Callbacks for a thread that has ended are dropped.
+  void send(Callback callback);
   // Runs `use` unless the thread, and its memory with it, has gone; it cannot go meanwhile.
   bool while_open(const std::function<void()>& use);
 
@@ -39,8 +39,8 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   void close();
   void deliver(Napi::Env env);
 
-  std::mutex letters_mutex_;
-  std::deque<Letter> letters_;
+  std::mutex callbacks_mutex_;
+  std::deque<Callback> callbacks_;
   bool is_called_ = false;
   bool is_open_ = false;
   std::mutex memory_mutex_;

@@ -1,23 +1,23 @@
-#include "inbox.h"
+#include "event_loop_queue.h"
 
 #include "../work/older_waiting.h"
 
 namespace coll {
 
-std::shared_ptr<Inbox> Inbox::of(Napi::Env env) {
-  auto* held = env.GetInstanceData<std::shared_ptr<Inbox>>();
+std::shared_ptr<EventLoopQueue> EventLoopQueue::of(Napi::Env env) {
+  auto* held = env.GetInstanceData<std::shared_ptr<EventLoopQueue>>();
   if (held == nullptr) {
-    held = new std::shared_ptr<Inbox>(std::make_shared<Inbox>());
+    held = new std::shared_ptr<EventLoopQueue>(std::make_shared<EventLoopQueue>());
     env.SetInstanceData(held);
     (*held)->open(env);
   }
   return *held;
 }
 
-void Inbox::open(Napi::Env env) {
+void EventLoopQueue::open(Napi::Env env) {
   const Napi::String name = Napi::String::New(env, "coll nccl");
   const auto call = [](napi_env raw, napi_value, void* context, void*) {
-    if (raw != nullptr) static_cast<Inbox*>(context)->deliver(Napi::Env(raw));
+    if (raw != nullptr) static_cast<EventLoopQueue*>(context)->deliver(Napi::Env(raw));
   };
   const napi_status status = napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, this, call, &call_);
   if (status != napi_ok) throw Napi::Error::New(env);
@@ -27,47 +27,47 @@ void Inbox::open(Napi::Env env) {
   env.AddCleanupHook([this] { close(); });
 }
 
-void Inbox::close() {
+void EventLoopQueue::close() {
   cliques.end();
   {
     std::unique_lock<std::mutex> lock(memory_mutex_);
     has_memory_ = false;
     unused_.wait(lock, [this] { return users_ == 0; });
   }
-  std::deque<Letter> undelivered;
-  const std::lock_guard<std::mutex> lock(letters_mutex_);
+  std::deque<Callback> undelivered;
+  const std::lock_guard<std::mutex> lock(callbacks_mutex_);
   is_open_ = false;
-  undelivered.swap(letters_);
+  undelivered.swap(callbacks_);
   napi_release_threadsafe_function(call_, napi_tsfn_abort);
 }
 
-void Inbox::send(Letter letter) {
-  const std::lock_guard<std::mutex> lock(letters_mutex_);
+void EventLoopQueue::send(Callback callback) {
+  const std::lock_guard<std::mutex> lock(callbacks_mutex_);
   if (!is_open_) return;
-  letters_.push_back(std::move(letter));
+  callbacks_.push_back(std::move(callback));
   if (is_called_) return;
   is_called_ = true;
   napi_call_threadsafe_function(call_, nullptr, napi_tsfn_nonblocking);
 }
 
-void Inbox::deliver(Napi::Env env) {
-  std::deque<Letter> letters;
+void EventLoopQueue::deliver(Napi::Env env) {
+  std::deque<Callback> callbacks;
   {
-    const std::lock_guard<std::mutex> lock(letters_mutex_);
-    letters.swap(letters_);
+    const std::lock_guard<std::mutex> lock(callbacks_mutex_);
+    callbacks.swap(callbacks_);
     is_called_ = false;
   }
   const Napi::HandleScope scope(env);
-  for (const Letter& letter : letters) {
+  for (const Callback& callback : callbacks) {
     try {
-      letter(env);
+      callback(env);
     } catch (const Napi::Error&) {
       // The thread is being ended, and cannot be told anything any more.
     }
   }
 }
 
-bool Inbox::while_open(const std::function<void()>& use) {
+bool EventLoopQueue::while_open(const std::function<void()>& use) {
   {
     const std::lock_guard<std::mutex> lock(memory_mutex_);
     if (!has_memory_) return false;
@@ -79,11 +79,11 @@ bool Inbox::while_open(const std::function<void()>& use) {
   return true;
 }
 
-void Inbox::begin_wait(Napi::Env env) {
+void EventLoopQueue::begin_wait(Napi::Env env) {
   if (waits_++ == 0) napi_ref_threadsafe_function(env, call_);
 }
 
-void Inbox::end_wait(Napi::Env env) {
+void EventLoopQueue::end_wait(Napi::Env env) {
   if (--waits_ == 0) napi_unref_threadsafe_function(env, call_);
 }
 
