@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "../tuning.h"
 #include "../work/runtime.h"
 
 namespace coll {
@@ -19,12 +20,11 @@ void OpenedCliques::add(const std::shared_ptr<Clique>& clique) {
 }
 
 void OpenedCliques::end() {
-  constexpr auto kLongest = std::chrono::seconds(2);
   if (cliques_.empty() || syscall(SYS_gettid) == getpid()) return;
   const Failure failure{FailureKind::kAborted, 0, "the thread that had opened it has ended"};
   // All at the same time: they may wait for each other.
   for (const std::shared_ptr<Clique>& clique : cliques_) the_runtime().scheduler.fail_clique(*clique, failure);
-  for (const std::shared_ptr<Clique>& clique : cliques_) clique->wait_for_aborts(kLongest);
+  for (const std::shared_ptr<Clique>& clique : cliques_) clique->wait_for_aborts(tuning::kLongestAbort);
   cliques_.clear();
 }
 

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "../tuning.h"
 #include "../work/scheduler.h"
 
 namespace coll {
@@ -9,8 +10,7 @@ namespace {
 
 // A call that is not stuck comes back soon and shall find its communicator alive. One that is stuck comes back by the abort.
 void give_launch_a_chance(const Clique& clique) {
-  constexpr int kPolls = 100;
-  for (int poll = 0; poll < kPolls && clique.is_launching; ++poll) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  for (int poll = 0; poll < tuning::kLaunchPolls && clique.is_launching; ++poll) std::this_thread::sleep_for(tuning::kLaunchInterval);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
 
 void Clique::wait_for_aborts(std::chrono::milliseconds longest) const {
   const auto end = Clock::now() + longest;
-  while (aborts > 0 && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (aborts > 0 && Clock::now() < end) std::this_thread::sleep_for(tuning::kEndingInterval);
 }
 
 std::vector<Member> Clique::take_members() {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <thread>
 
+#include "../tuning.h"
+
 namespace coll {
 
 SharedOperation operation_on(const std::shared_ptr<Clique>& clique, const char* name) {
@@ -56,16 +58,14 @@ bool NcclCalls::is_done(const nccl::Communicator* communicator) const {
 }
 
 void NcclCalls::wait_for(const nccl::Communicator* communicator) const {
-  constexpr int kSpins = 200;
-  constexpr auto kLongest = std::chrono::microseconds(500);
-  auto pause = std::chrono::microseconds(10);
+  auto pause = tuning::kShortestCommunicatorSleep;
   for (int polls = 0; !is_done(communicator); ++polls) {
-    if (polls < kSpins) {
+    if (polls < tuning::kCommunicatorPolls) {
       std::this_thread::yield();
       continue;
     }
     std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, kLongest);
+    pause = std::min(pause * 2, tuning::kLongestCommunicatorSleep);
   }
 }
 

@@ -81,7 +81,7 @@ SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocati
 
 std::vector<SharedOperation> write_buffer(Runtime& runtime, const DeviceAddress& into, const HostMemory& from) {
   const std::shared_ptr<std::byte> pinned = runtime.find_host(from.begin, from.bytes);
-  const std::size_t part_bytes = pinned != nullptr ? std::max<std::size_t>(from.bytes, 1) : PinnedPool::kChunkBytes;
+  const std::size_t part_bytes = pinned != nullptr ? std::max<std::size_t>(from.bytes, 1) : tuning::kChunkBytes;
   return in_parts(from.bytes, part_bytes, [&](std::size_t begin, std::size_t bytes) {
     auto operation = operation_on("write", {{into.allocation, true}}, [&runtime, into, from, pinned, begin, bytes](Operation& self) {
       if (bytes == 0) return;
@@ -107,7 +107,7 @@ std::vector<SharedOperation> write_buffer(Runtime& runtime, const DeviceAddress&
 
 std::vector<SharedOperation> read_buffer(Runtime& runtime, const DeviceAddress& from, const HostMemory& into) {
   const std::shared_ptr<std::byte> pinned = runtime.find_host(into.begin, into.bytes);
-  const std::size_t part_bytes = pinned != nullptr ? std::max<std::size_t>(into.bytes, 1) : PinnedPool::kChunkBytes;
+  const std::size_t part_bytes = pinned != nullptr ? std::max<std::size_t>(into.bytes, 1) : tuning::kChunkBytes;
   return in_parts(into.bytes, part_bytes, [&](std::size_t begin, std::size_t bytes) {
     auto operation = operation_on("read", {{from.allocation, false}}, [&runtime, from, into, pinned, begin, bytes](Operation& self) {
       if (bytes == 0) return;

@@ -4,14 +4,10 @@
 #include <cstring>
 #include <iterator>
 
+#include "../tuning.h"
+
 namespace coll {
 namespace {
-
-constexpr unsigned kThreads = 256;
-constexpr std::size_t kBlocksPerProcessor = 8;
-// What one block copies at a time: large pieces are cut, so that all blocks have work.
-constexpr std::size_t kLeastTileBytes = 16u << 10;
-constexpr std::size_t kMostTileBytes = 64u << 10;
 
 struct DTypeRow {
   const char* name;
@@ -53,21 +49,20 @@ struct FewPieces {
 cuda::Pointer pointer_of(const DeviceAddress& address) { return address.allocation->pointer + address.offset; }
 
 void launch(Runtime& runtime, Device& device, const std::string& kernel, std::size_t wanted_blocks, void** arguments) {
-  const std::size_t most = static_cast<std::size_t>(device.multiprocessors()) * kBlocksPerProcessor;
+  const std::size_t most = static_cast<std::size_t>(device.multiprocessors()) * tuning::kBlocksPerProcessor;
   const auto blocks = static_cast<unsigned>(std::max<std::size_t>(1, std::min(most, wanted_blocks)));
   const cuda::Function function = device.kernel(kernel);
   runtime.driver.require(
-      runtime.driver.launch(function, blocks, 1, 1, kThreads, 1, 1, 0, device.stream(Lane::kCompute), arguments, nullptr), kernel.c_str());
+      runtime.driver.launch(function, blocks, 1, 1, tuning::kThreads, 1, 1, 0, device.stream(Lane::kCompute), arguments, nullptr), kernel.c_str());
 }
 
-std::size_t blocks_for(std::size_t count) { return (count + kThreads - 1) / kThreads; }
+std::size_t blocks_for(std::size_t count) { return (count + tuning::kThreads - 1) / tuning::kThreads; }
 
 std::size_t tile_bytes_for(const std::vector<PieceCopy>& pieces, const Device& device) {
-  constexpr std::size_t kStep = 4096;
   std::size_t all = 0;
   for (const PieceCopy& piece : pieces) all += piece.bytes;
-  const std::size_t share = all / (static_cast<std::size_t>(device.multiprocessors()) * kBlocksPerProcessor);
-  return std::clamp((share + kStep - 1) / kStep * kStep, kLeastTileBytes, kMostTileBytes);
+  const std::size_t share = all / (static_cast<std::size_t>(device.multiprocessors()) * tuning::kBlocksPerProcessor);
+  return std::clamp((share + tuning::kTileStep - 1) / tuning::kTileStep * tuning::kTileStep, tuning::kLeastTileBytes, tuning::kMostTileBytes);
 }
 
 std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
@@ -98,7 +93,7 @@ void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& 
 void launch_many(Runtime& runtime, Operation& operation, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
   const std::vector<Tile> tiles = tiles_of(pieces, tile_bytes);
   const std::size_t bytes = tiles.size() * sizeof(Tile);
-  if (bytes > PinnedPool::kChunkBytes) throw Error(FailureKind::kOutOfMemory, "too many pieces for one launch: copy fewer at a time");
+  if (bytes > tuning::kChunkBytes) throw Error(FailureKind::kOutOfMemory, "too many pieces for one launch: copy fewer at a time");
   const PinnedPool::Chunk chunk = runtime.pinned.take(bytes, [&] { return !runtime.scheduler.has_failed(operation); });
   if (chunk == nullptr) return;
   std::memcpy(chunk.get(), tiles.data(), bytes);

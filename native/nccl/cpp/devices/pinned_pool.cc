@@ -5,12 +5,11 @@
 namespace coll {
 
 PinnedPool::Chunk PinnedPool::take(std::size_t bytes, const std::function<bool()>& is_wanted) {
-  constexpr auto kPollInterval = std::chrono::milliseconds(10);
-  Shelf& shelf = bytes <= kSmallBytes ? small_ : large_;
+  Shelf& shelf = bytes <= tuning::kSmallChunkBytes ? small_ : large_;
   std::unique_lock<std::mutex> lock(mutex_);
   while (shelf.free.empty() && shelf.made == shelf.most) {
     // By the system's clock: waiting by the steady one asks for glibc 2.30.
-    returned_.wait_until(lock, std::chrono::system_clock::now() + kPollInterval);
+    returned_.wait_until(lock, std::chrono::system_clock::now() + tuning::kChunkInterval);
     lock.unlock();
     const bool goes_on = is_wanted();
     lock.lock();
@@ -35,7 +34,7 @@ PinnedPool::Chunk PinnedPool::take(std::size_t bytes, const std::function<bool()
 
 std::size_t PinnedPool::bytes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return static_cast<std::size_t>(small_.made) * kSmallBytes + static_cast<std::size_t>(large_.made) * kChunkBytes;
+  return static_cast<std::size_t>(small_.made) * tuning::kSmallChunkBytes + static_cast<std::size_t>(large_.made) * tuning::kChunkBytes;
 }
 
 }  // namespace coll

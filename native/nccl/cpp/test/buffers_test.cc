@@ -15,7 +15,7 @@ std::vector<int> counting(std::size_t count, int first = 0) {
 
 TEST(Buffers, whatIsWrittenIsRead) {
   // None, less than a chunk, one, and several.
-  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, PinnedPool::kSmallBytes / 4 + 1, 3 * PinnedPool::kChunkBytes / 4 + 7}) {
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, tuning::kSmallChunkBytes / 4 + 1, 3 * tuning::kChunkBytes / 4 + 7}) {
     const std::vector<int> values = counting(count);
     EXPECT_EQ(values_of<int>(allocate_with(1, values)), values) << count;
   }

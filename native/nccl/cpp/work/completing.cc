@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "../communicators/clique.h"
+#include "../tuning.h"
 #include "older_waiting.h"
 #include "scheduler.h"
 
@@ -15,11 +16,8 @@ bool is_being_aborted(const Operation& operation) { return operation.clique != n
 }  // namespace
 
 void Scheduler::complete_all() {
-  constexpr int kSpins = 200;
-  constexpr auto kShortest = std::chrono::microseconds(20);
-  constexpr auto kLongest = std::chrono::microseconds(500);
   std::deque<SharedOperation> flying;
-  auto pause = kShortest;
+  auto pause = tuning::kShortestCompletionSleep;
   int idle_polls = 0;
   for (;;) {
     {
@@ -48,10 +46,10 @@ void Scheduler::complete_all() {
     }
     if (has_moved || flying.empty()) {
       idle_polls = 0;
-      pause = kShortest;
-    } else if (++idle_polls > kSpins) {
+      pause = tuning::kShortestCompletionSleep;
+    } else if (++idle_polls > tuning::kCompletionPolls) {
       std::this_thread::sleep_for(pause);
-      pause = std::min(pause * 2, std::chrono::microseconds(kLongest));
+      pause = std::min(pause * 2, tuning::kLongestCompletionSleep);
     } else {
       std::this_thread::yield();
     }

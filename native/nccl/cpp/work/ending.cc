@@ -1,6 +1,7 @@
 // How the threads end: they do not. CUDA and NCCL tear themselves down when the process exits, and must not find a thread of ours inside a call.
 #include <thread>
 
+#include "../tuning.h"
 #include "older_waiting.h"
 #include "scheduler.h"
 
@@ -19,11 +20,10 @@ void Scheduler::end_call() {
 
 bool Scheduler::come_to_rest(std::chrono::milliseconds longest) {
   constexpr int kThreads = 3;
-  constexpr auto kPollInterval = std::chrono::milliseconds(1);
   const auto end = Clock::now() + longest;
   // A thread that does not come back from a call may hold the lock.
   std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  for (;; std::this_thread::sleep_for(kPollInterval)) {
+  for (;; std::this_thread::sleep_for(tuning::kEndingInterval)) {
     if (lock.owns_lock() || lock.try_lock()) {
       is_ending_ = true;
       has_work_.notify_all();

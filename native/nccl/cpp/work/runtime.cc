@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "../libraries/machine.h"
+#include "../tuning.h"
 
 namespace coll {
 namespace {
@@ -23,8 +24,7 @@ int count_devices(const cuda::Driver& driver) {
 // What the driver does at the exit of the process waits for the work of GPUs, and for threads inside its calls; neither may come to an end. The system
 // takes everything back in any case.
 void end_with_process(int status, void* runtime) {
-  constexpr auto kLongest = std::chrono::milliseconds(500);
-  if (static_cast<Runtime*>(runtime)->scheduler.come_to_rest(kLongest)) return;
+  if (static_cast<Runtime*>(runtime)->scheduler.come_to_rest(tuning::kLongestExit)) return;
   std::fflush(nullptr);
   _exit(status);
 }

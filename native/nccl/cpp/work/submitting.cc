@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "../communicators/clique.h"
+#include "../tuning.h"
 #include "older_waiting.h"
 #include "scheduler.h"
 
@@ -45,11 +46,10 @@ void Scheduler::submit_all() {
 }
 
 void Scheduler::wait_for_work(std::unique_lock<std::mutex>& lock) {
-  constexpr auto kPollInterval = std::chrono::microseconds(500);
   const auto has_work = [this] { return is_ending_ || !queue_.empty() || !chores_.empty() || may_block(); };
   if (begun_.empty()) has_work_.wait(lock, has_work);
   // By the system's clock: waiting by the steady one asks for glibc 2.30.
-  else has_work_.wait_until(lock, std::chrono::system_clock::now() + kPollInterval, has_work);
+  else has_work_.wait_until(lock, std::chrono::system_clock::now() + tuning::kBegunInterval, has_work);
 }
 
 bool Scheduler::may_block() const { return !blocking_chores_.empty() && busy_cliques_ == 0 && queue_.empty(); }

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "../communicators/clique.h"
+#include "../tuning.h"
 #include "scheduler.h"
 
 namespace coll {
@@ -16,9 +17,8 @@ std::string seconds_of(Clock::duration time) {
 }  // namespace
 
 void Scheduler::watch_all() {
-  constexpr auto kPollInterval = std::chrono::milliseconds(20);
   for (;;) {
-    std::this_thread::sleep_for(kPollInterval);
+    std::this_thread::sleep_for(tuning::kWatchInterval);
     std::unique_lock<std::mutex> lock(mutex_);
     if (is_ending_) rest(lock);
     watch_cliques();
