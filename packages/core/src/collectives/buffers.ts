@@ -33,7 +33,19 @@ export interface BufferCheck {
 const kindsWithRoot: readonly CollectiveKind[] = ['reduce', 'broadcast', 'gather', 'scatter'];
 const kindsWithOp: readonly CollectiveKind[] = ['all-reduce', 'reduce', 'reduce-scatter'];
 
-/** The reason why no algorithm can run this collective in a group of `size` ranks; undefined if one can. */
+/**
+ * The reason why no algorithm can run this collective in a group of `size` ranks; undefined if one
+ * can.
+ *
+ * @example
+ * ```ts
+ * import { refusedCollective } from '@coll/core/plugin';
+ *
+ * const collective = { kind: 'all-reduce', op: 'mean' } as const;
+ * console.log(refusedCollective(collective, 'float32', 4)); // undefined
+ * console.log(refusedCollective(collective, 'bool', 4) === undefined); // false
+ * ```
+ */
 export function refusedCollective(collective: Collective, dtype: DType, size: number): string | undefined {
   const { kind } = Object(collective) as Partial<Collective>;
   if (!isDType(dtype)) return `no dtype is called ${quote(dtype)}`;
@@ -83,6 +95,16 @@ export function requireCounts(
  * lengths across local ranks. No output may overlap another rank's buffer, except a shared result.
  * An in-place output must match its input element for element.
  * @throws ValueError, naming rank and operation
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { validateBuffers } from '@coll/core/plugin';
+ *
+ * const check = { collective: { kind: 'all-gather' }, size: 2, localRanks: [0] } as const;
+ * const [input, output] = [tensor([1, 2]), tensor([0, 0, 0, 0])];
+ * validateBuffers(check, [input], [output]); // throws for another length of the output
+ * ```
  */
 export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
   requireCounts(check, inputs, outputs);

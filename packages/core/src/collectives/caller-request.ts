@@ -30,7 +30,19 @@ export interface AskedCall {
   readonly request?: CallerRequest | undefined;
 }
 
-/** The name used in messages: that of the request, or of the collective itself. */
+/**
+ * The name used in messages: that of the request, or of the collective itself.
+ *
+ * @example
+ * ```ts
+ * import { operationOf } from '@coll/core/plugin';
+ *
+ * const collective = { kind: 'broadcast', root: 2 } as const;
+ * const request = { collective, dtype: 'float32', length: 4 } as const;
+ * const operation = operationOf({ collective: { kind: 'all-gather' }, request });
+ * console.log(operation); // broadcast from rank 2
+ * ```
+ */
 export function operationOf({ collective, request }: AskedCall): string {
   if (request?.purpose === 'measure') {
     return `measure the links${request.measuredFor ? ` for ${nameOf(request.measuredFor)}` : ''}`;

@@ -4,7 +4,16 @@ import type { ReduceOp } from './reduce-op.js';
 /** How a collective combines contributions. `mean` is the sum, then one true division by the number of ranks. */
 export type CollectiveOp = Lowercase<ReduceOp>;
 
-/** All ops, in lower case. */
+/**
+ * All ops, in lower case.
+ *
+ * @example
+ * ```ts
+ * import { collectiveOps } from '@coll/core/plugin';
+ *
+ * console.log(collectiveOps.join(' ')); // sum mean min max product
+ * ```
+ */
 export const collectiveOps: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
 /**
@@ -41,7 +50,17 @@ export type Collective =
 /** A collective without its op and root. */
 export type CollectiveKind = Collective['kind'];
 
-/** All kinds of collectives. */
+/**
+ * All kinds of collectives.
+ *
+ * @example
+ * ```ts
+ * import { collectiveKinds, nameOf } from '@coll/core/plugin';
+ *
+ * console.log(collectiveKinds.length, collectiveKinds.includes('all-reduce')); // 8 true
+ * console.log(nameOf({ kind: 'all-gather' })); // all-gather
+ * ```
+ */
 export const collectiveKinds: readonly CollectiveKind[] = [
   'all-reduce',
   'reduce',
@@ -58,28 +77,76 @@ export function collectiveOp(op: ReduceOp): CollectiveOp {
   return op.toLowerCase() as CollectiveOp;
 }
 
-/** How contributions are combined; undefined if the collective combines nothing. */
+/**
+ * How contributions are combined; undefined if the collective combines nothing.
+ *
+ * @example
+ * ```ts
+ * import { opOf } from '@coll/core/plugin';
+ *
+ * console.log(opOf({ kind: 'all-reduce', op: 'mean' })); // mean
+ * console.log(opOf({ kind: 'all-gather' })); // undefined
+ * ```
+ */
 export function opOf(collective: Collective): CollectiveOp | undefined {
   return 'op' in collective ? collective.op : undefined;
 }
 
-/** The rank that gives or receives alone; undefined if there is none. */
+/**
+ * The rank that gives or receives alone; undefined if there is none.
+ *
+ * @example
+ * ```ts
+ * import { rootOf } from '@coll/core/plugin';
+ *
+ * console.log(rootOf({ kind: 'broadcast', root: 1 })); // 1
+ * console.log(rootOf({ kind: 'all-gather' })); // undefined
+ * ```
+ */
 export function rootOf(collective: Collective): number | undefined {
   return 'root' in collective ? collective.root : undefined;
 }
 
-/** The dtype of the output. It differs from the input's only for a mean of integers, which is a float. */
+/**
+ * The dtype of the output. It differs from the input's only for a mean of integers, which is a
+ * float.
+ *
+ * @example
+ * ```ts
+ * import { outputDType } from '@coll/core/plugin';
+ *
+ * console.log(outputDType({ kind: 'all-reduce', op: 'mean' }, 'int32')); // float64
+ * ```
+ */
 export function outputDType(collective: Collective, dtype: DType): DType {
   return opOf(collective) === 'mean' ? quotientOf(dtype) : dtype;
 }
 
-/** Whether a rank reads its input. */
+/**
+ * Whether a rank reads its input.
+ *
+ * @example
+ * ```ts
+ * import { reads } from '@coll/core/plugin';
+ *
+ * console.log(reads({ kind: 'broadcast', root: 1 }, 0)); // false
+ * ```
+ */
 export function reads(collective: Collective, rank: number | undefined): boolean {
   const { kind } = collective;
   return !(kind === 'broadcast' || kind === 'scatter') || collective.root === rank;
 }
 
-/** Whether a rank writes its output. */
+/**
+ * Whether a rank writes its output.
+ *
+ * @example
+ * ```ts
+ * import { writes } from '@coll/core/plugin';
+ *
+ * console.log(writes({ kind: 'broadcast', root: 1 }, 0)); // true
+ * ```
+ */
 export function writes(collective: Collective, rank: number | undefined): boolean {
   const { kind } = collective;
   return !(kind === 'reduce' || kind === 'gather') || collective.root === rank;
@@ -119,12 +186,29 @@ export function outputBlocks({ kind }: Collective, size: number): number {
 /**
  * Output elements of a rank that writes, when a reading rank has `inputLength` elements. For
  * reduce-scatter, scatter and all-to-all, `inputLength` is a multiple of `size`.
+ *
+ * @example
+ * ```ts
+ * import { outputLength } from '@coll/core/plugin';
+ *
+ * console.log(outputLength({ kind: 'all-gather' }, 3, 4)); // 12
+ * console.log(outputLength({ kind: 'reduce-scatter', op: 'sum' }, 12, 4)); // 3
+ * ```
  */
 export function outputLength(collective: Collective, inputLength: number, size: number): number {
   return (inputLength / inputBlocks(collective, size)) * outputBlocks(collective, size);
 }
 
-/** Index of the algorithm's schedule to execute. Default: 0. */
+/**
+ * Index of the algorithm's schedule to execute. Default: 0.
+ *
+ * @example
+ * ```ts
+ * import { variantOf } from '@coll/core/plugin';
+ *
+ * console.log(variantOf({ kind: 'all-reduce', op: 'sum', variant: 2 })); // 2
+ * ```
+ */
 export function variantOf(collective: Collective): number {
   return collective.kind === 'all-reduce' ? (collective.variant ?? 0) : 0;
 }
@@ -141,7 +225,16 @@ interface Fields {
   readonly root?: number;
 }
 
-/** The name in messages: `all-reduce sum`, `broadcast from rank 2`. Equal requests have equal names. */
+/**
+ * The name in messages: `all-reduce sum`, `broadcast from rank 2`. Equal requests have equal names.
+ *
+ * @example
+ * ```ts
+ * import { nameOf } from '@coll/core/plugin';
+ *
+ * console.log(nameOf({ kind: 'reduce', op: 'sum', root: 1 })); // reduce sum to rank 1
+ * ```
+ */
 export function nameOf(collective: Collective): string {
   const op = opOf(collective);
   if (collective.kind === 'broadcast' || collective.kind === 'scatter')

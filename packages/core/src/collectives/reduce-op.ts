@@ -33,7 +33,16 @@ export const ReduceOp: typeof members & {
 /** A reduce op, or its name in any letter case. */
 export type ReduceOpLike = ReduceOp | Lowercase<ReduceOp>;
 
-/** All reduce ops. */
+/**
+ * All reduce ops.
+ *
+ * @example
+ * ```ts
+ * import { reduceOps } from '@coll/core/plugin';
+ *
+ * console.log(reduceOps.join(' ')); // SUM MEAN MIN MAX PRODUCT
+ * ```
+ */
 export const reduceOps: readonly ReduceOp[] = Object.values(members);
 
 /** Whether a value is a member of `ReduceOp`. */
@@ -41,7 +50,17 @@ export function isReduceOp(value: unknown): value is ReduceOp {
   return typeof value === 'string' && Object.hasOwn(members, value);
 }
 
-/** The reduce op of this name, in any letter case. @throws ValueError for an unknown name. */
+/**
+ * The reduce op of this name, in any letter case.
+ * @throws ValueError for an unknown name.
+ *
+ * @example
+ * ```ts
+ * import { reduceOpFrom } from '@coll/core/plugin';
+ *
+ * console.log(reduceOpFrom('mean')); // MEAN
+ * ```
+ */
 export function reduceOpFrom(name: unknown): ReduceOp {
   const upper = typeof name === 'string' ? name.toUpperCase() : name;
   if (isReduceOp(upper)) return upper;

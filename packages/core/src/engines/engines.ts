@@ -25,6 +25,16 @@ function registered(): Map<EngineName, Engine> {
  * Makes an engine available by name and for `'auto'`. Registering the same object again has no
  * effect.
  * @throws CollError for an object that is not an engine, and for a second engine of that name
+ *
+ * @example
+ * ```ts
+ * import { resolveEngine } from '@coll/core';
+ * import { registerEngine } from '@coll/core/plugin';
+ * import { native } from '@coll/native';
+ *
+ * registerEngine(native);
+ * console.log(resolveEngine().candidates[0]?.name); // native
+ * ```
  */
 export function registerEngine(engine: Engine): void {
   requireEngine(engine);

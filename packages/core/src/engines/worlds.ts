@@ -6,7 +6,23 @@ import { failThreadGroup, requireGroup } from '../threads/thread-group.js';
 import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
 import { resolveEngine } from './engines.js';
 
-/** All devices in this thread, under one controller. Default: the fastest engine that works here. */
+/**
+ * All devices in this thread, under one controller. Default: the fastest engine that works here.
+ * @throws ValueError unless the devices are a list
+ *
+ * @example
+ * ```ts
+ * import { jsEngine } from '@coll/core';
+ * import { portableWorld } from '@coll/core/plugin';
+ * import { DirectAllReduce } from '@coll/direct';
+ *
+ * const world = portableWorld(['cpu:0', 'cpu:1'], jsEngine);
+ * await using ops = new DirectAllReduce({}, world);
+ * const ones = new Int32Array([1]);
+ * const sums = await Promise.all([0, 1].map((replica) => ops.allReduce('SUM', ones, replica)));
+ * console.log(sums.length, world.engine); // 2 js
+ * ```
+ */
 export function portableWorld(devices: readonly string[], engine?: Engine): World {
   requireList(devices, 'devices');
   const resolution = resolved(engine);
@@ -22,6 +38,17 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
 /**
  * One device of a group whose others live in other threads. Uses the engine that made the group.
  * @throws CollError if that engine is not known here; pass it, or register it
+ *
+ * @example
+ * ```ts
+ * import { jsEngine } from '@coll/core';
+ * import { threadWorld } from '@coll/core/plugin';
+ *
+ * const group = jsEngine.createGroup({ size: 2 });
+ * // Each thread gets the group in its `workerData`, and makes the world of its rank:
+ * const world = threadWorld(group, 1, ['cpu:0', 'cpu:1']);
+ * console.log(world.localRanks, world.engine); // [ 1 ] js
+ * ```
  */
 export function threadWorld(group: ThreadGroup, rank: number, devices: readonly string[], engine?: Engine): World {
   requireGroup(group);
@@ -40,6 +67,19 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
 /**
  * One device of a group of processes with one device each; `devices` is in rank order.
  * @throws ValueError unless there is one device per process
+ *
+ * @example
+ * ```ts
+ * import { processWorld } from '@coll/core/plugin';
+ * import { openProcessGroup } from '@coll/processes';
+ * import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+ *
+ * const jobKey = TcpStoreServer.newKey();
+ * const store = new MemoryStore();
+ * await using group = await openProcessGroup({ store, rank: 0, size: 1, jobKey });
+ * const world = processWorld(group, ['cpu:0']);
+ * console.log(world.localRanks, world.engine); // [ 0 ] native
+ * ```
  */
 export function processWorld(group: ProcessGroup, devices: readonly string[]): World {
   requireGivenGroup(group);

@@ -22,6 +22,15 @@ function noOp(op: unknown): string {
  * accumulate in float32 and are rounded once, after the division of a mean.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError
  * for bool's mean, an empty list, and anything but a list of tensors
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { combine } from '@coll/core/plugin';
+ *
+ * const mean = combine('mean', [tensor(new Int32Array([1, 2])), tensor(new Int32Array([2, 4]))]);
+ * console.log(mean.data); // Float64Array(2) [ 1.5, 3 ]
+ * ```
  */
 export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
   requireTensors(tensors, 'tensors');
@@ -90,7 +99,18 @@ export function scatterAdd(
   return { data: divided(sum, dtype, divisor), dtype: quotientOf(dtype) };
 }
 
-/** True division by a number, in new memory; integers become floats. @throws ValueError for bool, and anything but a tensor and a number */
+/**
+ * True division by a number, in new memory; integers become floats.
+ * @throws ValueError for bool, and anything but a tensor and a number
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { divide } from '@coll/core/plugin';
+ *
+ * console.log(divide(tensor(new Float32Array([1, 2])), 2).data); // Float32Array(2) [ 0.5, 1 ]
+ * ```
+ */
 export function divide(tensor: Tensor, divisor: number): Tensor {
   requireTensors([tensor], 'tensors');
   if (typeof divisor !== 'number')

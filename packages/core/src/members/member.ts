@@ -126,7 +126,23 @@ export class Member implements AsyncDisposable {
     family.add(local);
   }
 
-  /** Combines the values of all members element by element. The mean of integers is a float. */
+  /**
+   * Combines the values of all members element by element. The mean of integers is a float.
+   * @param value an array or tensor of any shape, the same on all members, or a list of them of one
+   * dtype
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const [mean] = await Promise.all(
+   *   members.map((member) => member.allReduce('mean', new Float32Array([member.rank, 1]))),
+   * );
+   * console.log(mean); // Float32Array(2) [ 0.5, 1 ]
+   * ```
+   */
   allReduce<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
     op: Op,
     value: T,
@@ -135,7 +151,21 @@ export class Member implements AsyncDisposable {
     return this.#reducing((by) => ({ kind: 'all-reduce', op: by }), op, value, options);
   }
 
-  /** Like `allReduce`, but only member `root` gets the result; the others get undefined. */
+  /**
+   * Like `allReduce`, but only member `root` gets the result; the others get undefined.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const sums = await Promise.all(
+   *   members.map((member) => member.reduce('sum', 0, new Int32Array([member.rank + 1]))),
+   * );
+   * console.log(sums); // [ Int32Array(1) [ 3 ], undefined ]
+   * ```
+   */
   reduce<T extends MemberData | readonly MemberData[], Op extends ReduceOpLike>(
     op: Op,
     root: number,
@@ -148,6 +178,18 @@ export class Member implements AsyncDisposable {
   /**
    * Copies the value of member `root` to all members. The other members' values only provide dtype
    * and length.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const values = await Promise.all(
+   *   members.map((member) => member.broadcast(1, new Int32Array([member.rank]))),
+   * );
+   * console.log(values); // [ Int32Array(1) [ 1 ], Int32Array(1) [ 1 ] ]
+   * ```
    */
   broadcast<T extends MemberData | readonly MemberData[]>(
     root: number,
@@ -160,12 +202,38 @@ export class Member implements AsyncDisposable {
   /**
    * Concatenates the values of all members in rank order along the first dimension: `size` times as
    * many elements. All values must have the same length.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const [all] = await Promise.all(
+   *   members.map((member) => member.allGather(new Int32Array([member.rank, 7]))),
+   * );
+   * console.log(all); // Int32Array(4) [ 0, 7, 1, 7 ]
+   * ```
    */
   allGather<T extends MemberData>(value: T, options?: MemberOptions<T>): Promise<T> {
     return this.#call(() => ({ kind: 'all-gather' }), value, options);
   }
 
-  /** Like `allGather`, but only member `root` gets the result; the others get undefined. */
+  /**
+   * Like `allGather`, but only member `root` gets the result; the others get undefined.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const values = await Promise.all(
+   *   members.map((member) => member.gather(0, new Int32Array([member.rank]))),
+   * );
+   * console.log(values); // [ Int32Array(2) [ 0, 1 ], undefined ]
+   * ```
+   */
   gather<T extends MemberData>(root: number, value: T, options?: MemberOptions<T>): Promise<T | undefined> {
     return this.#call(() => ({ kind: 'gather', root: this.#rankOf(root, 'root') }), value, options);
   }
@@ -174,6 +242,19 @@ export class Member implements AsyncDisposable {
    * Splits the value of member `root` into `size` equal blocks along the first dimension; member i
    * receives block i in `into`.
    * @param value the root's value; undefined at the others
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [first, second] = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const blocks = await Promise.all([
+   *   first?.scatter(0, new Int32Array(1), new Int32Array([1, 2])),
+   *   second?.scatter(0, new Int32Array(1)),
+   * ]);
+   * console.log(blocks); // [ Int32Array(1) [ 1 ], Int32Array(1) [ 2 ] ]
+   * ```
    */
   async scatter<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): Promise<T> {
     const collective: Collective = { kind: 'scatter', root: this.#rankOf(root, 'root') };
@@ -194,6 +275,18 @@ export class Member implements AsyncDisposable {
   /**
    * Combines the values of all members, and splits the result into `size` equal blocks along the
    * first dimension. Member i gets block i.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const blocks = await Promise.all(
+   *   members.map((member) => member.reduceScatter('sum', new Int32Array([1, 2]))),
+   * );
+   * console.log(blocks); // [ Int32Array(1) [ 2 ], Int32Array(1) [ 4 ] ]
+   * ```
    */
   reduceScatter<T extends MemberData, Op extends ReduceOpLike>(
     op: Op,
@@ -203,12 +296,38 @@ export class Member implements AsyncDisposable {
     return this.#reducing((by) => ({ kind: 'reduce-scatter', op: by }), op, value, options);
   }
 
-  /** Splits each value into `size` equal blocks; member i gets block i of every member, in rank order. */
+  /**
+   * Splits each value into `size` equal blocks; member i gets block i of every member, in rank
+   * order.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const blocks = await Promise.all(
+   *   members.map((member) => member.allToAll(new Int32Array([member.rank, member.rank + 10]))),
+   * );
+   * console.log(blocks); // [ Int32Array(2) [ 0, 1 ], Int32Array(2) [ 10, 11 ] ]
+   * ```
+   */
   allToAll<T extends MemberData>(value: T, options?: MemberOptions<T>): Promise<T> {
     return this.#call(() => ({ kind: 'all-to-all' }), value, options);
   }
 
-  /** Waits until all members have called it. */
+  /**
+   * Waits until all members have called it.
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * await Promise.all(members.map((member) => member.barrier({ timeoutSeconds: 60 })));
+   * ```
+   */
   async barrier(options?: WaitingOptions): Promise<void> {
     const value = new Uint8Array(1);
     const call = memberCall({ kind: 'all-gather' }, { rank: this.rank, size: this.size, value });
@@ -220,6 +339,17 @@ export class Member implements AsyncDisposable {
    * again. Messages between two members arrive in the order sent. They do not wait for collectives
    * or involve other members.
    * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine has no messages
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [first, second] = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const sent = first?.send(1, new Float32Array([1, 2]));
+   * console.log(await second?.receive(0, new Float32Array(2))); // Float32Array(2) [ 1, 2 ]
+   * await sent;
+   * ```
    */
   async send(to: number, value: MemberData, options?: WaitingOptions): Promise<void> {
     const { group } = this.#local.communicator;
@@ -231,6 +361,17 @@ export class Member implements AsyncDisposable {
    * Receives the next value from member `from` into an array or tensor of the same dtype and
    * length, and returns it.
    * @throws as `send`
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const [first, second] = openMembers({ size: 2, algorithm: directAlgorithm() });
+   * const message = second?.receive(0, new Int32Array(1));
+   * await first?.send(1, new Int32Array([7]));
+   * console.log(await message); // Int32Array(1) [ 7 ]
+   * ```
    */
   async receive<T extends MemberData>(from: number, into: T, options?: WaitingOptions): Promise<T> {
     const { group } = this.#local.communicator;
@@ -246,6 +387,18 @@ export class Member implements AsyncDisposable {
    * @param key orders the members of a color. Default: the rank
    * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine makes no
    * sub-groups
+   *
+   * @example
+   * ```ts
+   * import { openMembers } from '@coll/core';
+   * import { directAlgorithm } from '@coll/direct';
+   *
+   * const members = openMembers({ size: 4, algorithm: directAlgorithm() });
+   * const halves = await Promise.all(
+   *   members.map((member) => member.split(member.rank < 2 ? 0 : 1)),
+   * );
+   * console.log(halves.map((half) => half?.rank)); // [ 0, 1, 0, 1 ]
+   * ```
    */
   async split(color: number, key = this.rank, options?: WaitingOptions): Promise<Member | undefined> {
     const part: SplitPart = { color, key };

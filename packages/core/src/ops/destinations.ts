@@ -64,7 +64,16 @@ export function getDevicesFrom(destinations: Destinations): readonly string[] {
   return destinations instanceof DistributedValues ? devices : devices.map((device) => canonicalize(device));
 }
 
-/** Whether two destinations are the same set of devices, in any order and spelling. */
+/**
+ * Whether two destinations are the same set of devices, in any order and spelling.
+ *
+ * @example
+ * ```ts
+ * import { devicesMatch } from '@coll/core/plugin';
+ *
+ * console.log(devicesMatch(['cpu:0', 'cpu:1'], ['/cpu:1', '/cpu:0'])); // true
+ * ```
+ */
 export function devicesMatch(a: Destinations, b: Destinations): boolean {
   if (a === b) return true;
   const [left, right] = [getDevicesFrom(a), getDevicesFrom(b)];
@@ -86,6 +95,16 @@ export function orderOf(destinations: Destinations, devices: readonly string[]):
 /**
  * Whether every value lives where its result goes, and all live on the same devices. True for an
  * empty list.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, tensor } from '@coll/core';
+ * import { allDevicesMatch } from '@coll/core/plugin';
+ *
+ * const devices = ['cpu:0', 'cpu:1'];
+ * const value = new PerReplica(devices.map((device) => tensor([1], { device })));
+ * console.log(allDevicesMatch([[value, value]]), allDevicesMatch([[value, 'cpu:0']])); // true false
+ * ```
  */
 export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, Destinations])[]): boolean {
   const first = pairs[0]?.[0];

@@ -20,6 +20,29 @@ interface Joined {
  * Base of communicators whose engine needs each buffer in one tensor. Segments of an all-reduce or
  * reduce are copied into one buffer, whose memory is reused. Segments of a broadcast run one by
  * one.
+ *
+ * @example
+ * ```ts
+ * import { type Communicator, jsEngine, type Segments, tensor } from '@coll/core';
+ * import { type Collective, JoiningCommunicator } from '@coll/core/plugin';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * class Wrapped extends JoiningCommunicator {
+ *   readonly size = 2;
+ *   readonly localRanks = [0, 1];
+ *   readonly #inner: Communicator = jsEngine.communicator(2, directAlgorithm());
+ *   readonly group = this.#inner.group;
+ *   readonly refuses = this.#inner.refuses.bind(this.#inner);
+ *   readonly close = this.#inner.close.bind(this.#inner);
+ *   protected readonly runWhole = this.#inner.run.bind(this.#inner);
+ *   protected readonly runWholeSync = this.#inner.runSync.bind(this.#inner);
+ * }
+ *
+ * const buffers: Segments[] = [1, 2].map((value) => [tensor([value]), tensor([10 * value])]);
+ * const collective: Collective = { kind: 'all-reduce', op: 'sum' };
+ * await new Wrapped().run(collective, buffers, buffers);
+ * console.log(buffers.flat().map(({ data }) => data[0])); // [ 3, 30, 3, 30 ]
+ * ```
  */
 export abstract class JoiningCommunicator implements Communicator {
   abstract readonly size: number;

@@ -4,7 +4,23 @@ import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import type { DType } from '../values/dtype.js';
 import type { World } from './world.js';
 
-/** Version of this contract. Plug-ins of another version are refused at registration. */
+/**
+ * Version of this contract. Plug-ins of another version are refused at registration.
+ *
+ * @example
+ * ```ts
+ * import { definePlugin } from '@coll/core';
+ * import { pluginApiVersion } from '@coll/core/plugin';
+ * import { ReductionToOneDevice } from '@coll/reduction-to-one';
+ *
+ * const mine = definePlugin({
+ *   name: 'mine',
+ *   module: import.meta.url,
+ *   create: () => new ReductionToOneDevice(),
+ * });
+ * console.log(mine.apiVersion === pluginApiVersion); // true
+ * ```
+ */
 export const pluginApiVersion = 1;
 
 /** The situation a plug-in must serve. Undefined fields add no requirement. */

@@ -31,7 +31,17 @@ export interface World {
   failure?(): CollError | undefined;
 }
 
-/** @throws ValueError unless it is a world or undefined */
+/**
+ * Checks that a value is a world or undefined.
+ * @throws ValueError otherwise
+ *
+ * @example
+ * ```ts
+ * import { portableWorld, requireWorld } from '@coll/core/plugin';
+ *
+ * requireWorld(portableWorld(['cpu:0', 'cpu:1'])); // throws for anything else
+ * ```
+ */
 export function requireWorld(world: unknown): void {
   if (world === undefined) return;
   const { devices, localRanks, communicator } = Object(world) as Partial<World>;

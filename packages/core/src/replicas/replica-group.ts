@@ -56,6 +56,17 @@ export interface GroupCall {
  * Collectives from inside the replicas of a world. Each replica passes its own values and gets its
  * own results on its device. The local replicas meet first; the last to arrive performs the call
  * for all. Every replica makes the same calls in the same order.
+ *
+ * @example
+ * ```ts
+ * import { portableWorld, type ReplicaGroup } from '@coll/core/plugin';
+ * import { DirectAllReduce } from '@coll/direct';
+ *
+ * await using ops = new DirectAllReduce({}, portableWorld(['cpu:0', 'cpu:1']));
+ * const group: ReplicaGroup | undefined = ops.replicaGroup;
+ * console.log(group?.canBlock); // false
+ * console.log(group?.allocate('float32', [2], 0).data); // Float32Array(2) [ 0, 0 ]
+ * ```
  */
 export class ReplicaGroup {
   readonly #options: ReplicaGroupOptions;

@@ -9,6 +9,19 @@ export interface Turn {
 /**
  * The order of a group's calls: that in which they were made. A call is delayed only while a turn
  * is held; otherwise it goes to the engine at once, which keeps the order and overlaps calls.
+ *
+ * @example
+ * ```ts
+ * import { CallOrder } from '@coll/core/plugin';
+ *
+ * const order = new CallOrder();
+ * const calls: string[] = [];
+ * await Promise.all([
+ *   order.hold(async () => calls.push('two collectives', 'in one turn')),
+ *   order.start(async () => calls.push('then this one')),
+ * ]);
+ * console.log(calls); // [ 'two collectives', 'in one turn', 'then this one' ]
+ * ```
  */
 export class CallOrder {
   #held: Promise<void> | undefined;

@@ -11,7 +11,19 @@ import { problemOf } from './verify.js';
 // has room for the places of this many ranks.
 const mostExchangingRanks = 160;
 
-/** Plans each collective of a group once, and verifies the plan before use. */
+/**
+ * Plans each collective of a group once, and verifies the plan before use.
+ *
+ * @example
+ * ```ts
+ * import { Planner } from '@coll/core/plugin';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const planner = new Planner(ringAlgorithm(), 4);
+ * const { chunks, rounds } = planner.plan({ kind: 'all-reduce', op: 'sum' });
+ * console.log(chunks, rounds.length); // 4 6
+ * ```
+ */
 export class Planner {
   readonly #plans = new Map<string, Schedule>();
 

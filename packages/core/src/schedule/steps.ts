@@ -7,7 +7,17 @@ export interface Step {
   readonly operands: readonly number[];
 }
 
-/** The change of each place that a round writes, in the order of arithmetic that `Round` guarantees. */
+/**
+ * The change of each place that a round writes, in the order of arithmetic that `Round` guarantees.
+ *
+ * @example
+ * ```ts
+ * import { stepsOf } from '@coll/core/plugin';
+ *
+ * const round = [1, 2].map((from) => ({ from, to: 0, chunk: 0, reduce: true }));
+ * console.log(stepsOf(round)); // [ { to: 0, chunk: 0, operands: [ 0, 1, 2 ] } ]
+ * ```
+ */
 export function stepsOf(round: Round): Step[] {
   const steps = new Map<string, Step & { readonly operands: number[] }>();
   for (const { from, to, chunk, reduce } of round) {

@@ -44,6 +44,16 @@ export function aggregateTensorsOrIndexedSlices(
  * All rows of several sparse values in order; indices of different types become int64.
  * @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes,
  * ValueError for an empty list, or for more elements than a tensor can have
+ *
+ * @example
+ * ```ts
+ * import { IndexedSlices } from '@coll/core';
+ * import { concatenateSlices } from '@coll/core/plugin';
+ *
+ * const first = new IndexedSlices(new Float32Array([1, 2]), new Int32Array([0, 3]));
+ * const second = new IndexedSlices(new Float32Array([3]), new Int32Array([3]));
+ * console.log(concatenateSlices([first, second]).indices.data); // Int32Array(3) [ 0, 3, 3 ]
+ * ```
  */
 export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlices {
   requireList(slices, 'slices');

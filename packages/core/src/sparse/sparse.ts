@@ -52,13 +52,37 @@ export function divideByN(value: Value, n: number): Value {
   return new IndexedSlices(divide(value.values, n), value.indices, value.denseShape);
 }
 
-/** A copy on a device. */
+/**
+ * A copy in new memory, on a device.
+ * @throws ValueError for anything but a tensor or slices
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { copyToDevice } from '@coll/core/plugin';
+ *
+ * const copy = copyToDevice(tensor([1, 2], { device: 'cpu:0' }), 'cpu:1');
+ * console.log(copy.device); // cpu:1
+ * ```
+ */
 export function copyToDevice(value: Value, device: string): Value {
   if (!(value instanceof IndexedSlices)) return copyTo(asTensor(value), device);
   return new IndexedSlices(copyTo(value.values, device), copyTo(value.indices, device), value.denseShape);
 }
 
-/** The same memory with another device name. */
+/**
+ * The same memory with another device name.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { viewOnDevice } from '@coll/core/plugin';
+ *
+ * const value = tensor([1, 2], { device: 'cpu:0' });
+ * const view = viewOnDevice(value, 'cpu:1');
+ * console.log(view.device, view.data === value.data); // cpu:1 true
+ * ```
+ */
 export function viewOnDevice<Kind extends Value>(value: Kind, device: string): Kind;
 export function viewOnDevice(value: Value, device: string): Value {
   if ('memory' in value && value.memory) return value.memory.view(value.shape, device);

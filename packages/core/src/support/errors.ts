@@ -49,7 +49,21 @@ export interface ErrorDetails {
 
 const brand = Symbol.for('@coll/core.error');
 
-/** The parent of every error of this project; `instanceof` holds across separately installed copies of the library. */
+/**
+ * The parent of every error of this project; `instanceof` holds across separately installed copies
+ * of the library.
+ *
+ * @example
+ * ```ts
+ * import { CollError, tensor } from '@coll/core';
+ *
+ * try {
+ *   tensor([1, 2, 3], { shape: [2] });
+ * } catch (error) {
+ *   console.log(error instanceof CollError && error.code); // ERR_COLL_VALUE
+ * }
+ * ```
+ */
 export class CollError extends Error {
   readonly code: ErrorCode;
   readonly rank?: number;
@@ -71,37 +85,187 @@ export class CollError extends Error {
   }
 }
 
-/** An invalid argument value, destination or specification. */
+/**
+ * An invalid argument value, destination or specification.
+ *
+ * @example
+ * ```ts
+ * import { tensor, ValueError } from '@coll/core';
+ *
+ * try {
+ *   tensor([1, 2, 3], { shape: [2] });
+ * } catch (error) {
+ *   console.log(error instanceof ValueError); // true
+ * }
+ * ```
+ */
 export class ValueError extends CollError {}
 
-/** A call in the wrong context or scope, mismatched merge calls, a missing environment. */
+/**
+ * A call in the wrong context or scope, mismatched merge calls, a missing environment.
+ *
+ * @example
+ * ```ts
+ * import { openMembers, RuntimeError } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const [member] = openMembers({ size: 1, algorithm: directAlgorithm() });
+ * await member?.close();
+ * await member?.barrier().catch((error) => {
+ *   console.log(error instanceof RuntimeError, error.code); // true ERR_COLL_CLOSED
+ * });
+ * ```
+ */
 export class RuntimeError extends CollError {}
 
-/** A broken internal consistency rule, such as a duplicate device. */
+/**
+ * A broken internal consistency rule, such as a duplicate device.
+ *
+ * @example
+ * ```ts
+ * import { AssertionError, validateDestinations } from '@coll/core';
+ *
+ * try {
+ *   validateDestinations(['cpu:0', 'cpu:0']);
+ * } catch (error) {
+ *   console.log(error instanceof AssertionError); // true
+ * }
+ * ```
+ */
 export class AssertionError extends CollError {}
 
-/** An abstract method, or an operation that sparse values do not support. */
+/**
+ * An abstract method, or an operation that sparse values do not support.
+ *
+ * @example
+ * ```ts
+ * import { NotImplementedError, PerReplica } from '@coll/core';
+ *
+ * try {
+ *   new PerReplica(['here', 'there']).getCrossReplica();
+ * } catch (error) {
+ *   console.log(error instanceof NotImplementedError); // true
+ * }
+ * ```
+ */
 export class NotImplementedError extends CollError {}
 
-/** A look-up of a missing or duplicate key. */
+/**
+ * A look-up of a missing or duplicate key.
+ *
+ * @example
+ * ```ts
+ * import { KeyError } from '@coll/core';
+ * import { ClusterSpec, SimpleClusterResolver, UnionResolver } from '@coll/strategy';
+ *
+ * const resolvers = ['host1:4000', 'host2:4000'].map(
+ *   (address) => new SimpleClusterResolver(new ClusterSpec({ worker: { 1: address } })),
+ * );
+ * try {
+ *   new UnionResolver(resolvers).clusterSpec();
+ * } catch (error) {
+ *   console.log(error instanceof KeyError); // true
+ * }
+ * ```
+ */
 export class KeyError extends CollError {}
 
-/** A collective did not complete in time. */
+/**
+ * A collective did not complete in time.
+ *
+ * @example
+ * ```ts
+ * import { DeadlineExceededError, openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const [member] = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * await member?.barrier({ timeoutSeconds: 0.01 }).catch((error) => {
+ *   console.log(error instanceof DeadlineExceededError); // true
+ * });
+ * ```
+ */
 export class DeadlineExceededError extends CollError {}
 
-/** The members of one collective disagree about shape or length. */
+/**
+ * The members of one collective disagree about shape or length.
+ *
+ * @example
+ * ```ts
+ * import { addN, InvalidArgumentError, tensor } from '@coll/core';
+ *
+ * try {
+ *   addN([tensor([1, 2]), tensor([3])]);
+ * } catch (error) {
+ *   console.log(error instanceof InvalidArgumentError); // true
+ * }
+ * ```
+ */
 export class InvalidArgumentError extends CollError {}
 
-/** The members of one collective disagree about kind, dtype or operation. */
+/**
+ * The members of one collective disagree about kind, dtype or operation.
+ *
+ * @example
+ * ```ts
+ * import { InternalError, openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const [first, second] = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * const value = new Float32Array(2);
+ * const [outcome] = await Promise.allSettled([
+ *   first?.allReduce('sum', value),
+ *   second?.allReduce('max', value),
+ * ]);
+ * console.log(outcome.status === 'rejected' && outcome.reason instanceof InternalError); // true
+ * ```
+ */
 export class InternalError extends CollError {}
 
-/** A peer was lost. */
+/**
+ * A peer was lost.
+ *
+ * @example
+ * ```ts
+ * import { UnavailableError } from '@coll/core';
+ *
+ * // A run can go on in a new group after another member was lost.
+ * const canRestart = (error: unknown) => error instanceof UnavailableError;
+ * console.log(canRestart(new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended'))); // true
+ * ```
+ */
 export class UnavailableError extends CollError {}
 
-/** The caller's `AbortSignal` aborted the operation; `cause` is the signal's reason. */
+/**
+ * The caller's `AbortSignal` aborted the operation; `cause` is the signal's reason.
+ *
+ * @example
+ * ```ts
+ * import { AbortedError, openMembers } from '@coll/core';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * const [member] = openMembers({ size: 2, algorithm: directAlgorithm() });
+ * const signal = AbortSignal.abort('no time');
+ * await member?.barrier({ signal }).catch((error) => {
+ *   console.log(error instanceof AbortedError, error.cause); // true no time
+ * });
+ * ```
+ */
 export class AbortedError extends CollError {}
 
-/** A value of the wrong type; also an instance of the built-in `TypeError`. */
+/**
+ * A value of the wrong type; also an instance of the built-in `TypeError`.
+ *
+ * @example
+ * ```ts
+ * import { PerReplica, selectReplicaMirrored, WrongTypeError } from '@coll/core';
+ *
+ * try {
+ *   selectReplicaMirrored(0, new PerReplica(['here', 'there']));
+ * } catch (error) {
+ *   console.log(error instanceof WrongTypeError, error instanceof TypeError); // true true
+ * }
+ * ```
+ */
 export class WrongTypeError extends TypeError {
   readonly code: ErrorCode = 'ERR_COLL_TYPE';
   readonly rank?: number;
@@ -115,7 +279,20 @@ export class WrongTypeError extends TypeError {
   }
 }
 
-/** An index out of range; also an instance of the built-in `RangeError`. */
+/**
+ * An index out of range; also an instance of the built-in `RangeError`.
+ *
+ * @example
+ * ```ts
+ * import { OutOfRangeError, PerReplica, selectReplica } from '@coll/core';
+ *
+ * try {
+ *   selectReplica(2, new PerReplica(['here', 'there']));
+ * } catch (error) {
+ *   console.log(error instanceof OutOfRangeError, error instanceof RangeError); // true true
+ * }
+ * ```
+ */
 export class OutOfRangeError extends RangeError {
   readonly code: ErrorCode = 'ERR_COLL_RANGE';
   readonly rank?: number;

@@ -55,6 +55,19 @@ export function log(level: LogLevel, message: string): void {
 /**
  * Logs the first `times` messages of a topic and drops the rest, which only the console prints
  * under `COLL_LOG=debug`.
+ * @param topic messages of one topic count together
+ *
+ * @example
+ * ```ts
+ * import { setLogSink } from '@coll/core';
+ * import { logFirst } from '@coll/core/plugin';
+ *
+ * const lines: string[] = [];
+ * setLogSink((_, message) => lines.push(message));
+ * for (const step of [1, 2, 3]) logFirst(1, 'slow steps', 'warn', `step ${step} is slow`);
+ * setLogSink();
+ * console.log(lines); // [ 'step 1 is slow' ]
+ * ```
  */
 export function logFirst(times: number, topic: string, level: LogLevel, message: string): void {
   const before = timesLogged.get(topic) ?? 0;

@@ -95,6 +95,20 @@ export class CallCache<Handle> {
  * Finds a rank whose memory was transferred or shrunk since the call was validated. Required after
  * other code may have run during a call.
  * @returns undefined if all memory is unchanged
+ *
+ * @example
+ * ```ts
+ * import { type KnownCall, lostRank } from '@coll/core/plugin';
+ *
+ * const data = new Float32Array(2);
+ * const buffers = [{ data, dtype: 'float32', length: 2 }] as const;
+ * const call: KnownCall<string> = {
+ *   ...{ handle: 'prepared', collective: { kind: 'all-gather' }, request: undefined },
+ *   ...{ layout: 0, isShared: false, bytes: 8, inputs: buffers, outputs: buffers },
+ * };
+ * structuredClone(data, { transfer: [data.buffer] }); // the program gives its memory away
+ * console.log(lostRank(call, 1)); // 0
+ * ```
  */
 export function lostRank({ inputs, outputs }: PreparedCall<unknown>, ranks: number): number | undefined {
   const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);

@@ -22,6 +22,33 @@ const settled = Promise.resolve();
  * prepares a `Handle` for each call once. Subclasses define the execution. A call that ends before
  * it returns leaves no pending promise. Every millisecond or two, one such call waits for a turn of
  * the event loop, which would otherwise starve.
+ *
+ * @example
+ * ```ts
+ * import { jsEngine, tensor } from '@coll/core';
+ * import { type CheckedCall, type KnownCall, nameOf, OrderedCommunicator } from '@coll/core/plugin';
+ * import { directAlgorithm } from '@coll/direct';
+ *
+ * // Prints the collectives of a single rank instead of executing them.
+ * class Printing extends OrderedCommunicator<string> {
+ *   readonly group = jsEngine.communicator(1, directAlgorithm()).group;
+ *
+ *   refuses() {
+ *     return undefined;
+ *   }
+ *
+ *   protected prepare({ collective }: CheckedCall) {
+ *     return nameOf(collective);
+ *   }
+ *
+ *   protected playSync({ handle }: KnownCall<string>) {
+ *     console.log(handle); // all-reduce sum
+ *   }
+ * }
+ *
+ * const buffers = [tensor([1])];
+ * await new Printing(1, [0]).run({ kind: 'all-reduce', op: 'sum' }, buffers, buffers);
+ * ```
  */
 export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly size: number;

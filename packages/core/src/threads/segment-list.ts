@@ -54,7 +54,18 @@ export function isList(buffer: Segments): buffer is SegmentList {
   return Array.isArray(buffer);
 }
 
-/** A buffer as the list of its segments. */
+/**
+ * A buffer as the list of its segments.
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { listOf } from '@coll/core/plugin';
+ *
+ * const [first, second] = [tensor([1]), tensor([2])];
+ * console.log(listOf(first).length, listOf([first, second]).length); // 1 2
+ * ```
+ */
 export function listOf(buffer: Segments): SegmentList {
   return isList(buffer) ? buffer : [buffer];
 }

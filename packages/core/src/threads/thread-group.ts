@@ -18,8 +18,19 @@ const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown; read
 });
 
 /**
+ * The shared state of a group of threads, for engines that build on it. It can be posted to worker
+ * threads, each of which joins with its rank.
+ * @param engine the engine that joins the group. Default: `'js'`
  * @throws ValueError for a size below 1, more memory than 2 GiB, or an invalid number of spins;
  * CollError without shared memory
+ *
+ * @example
+ * ```ts
+ * import { createThreadGroup } from '@coll/core/plugin';
+ *
+ * const { size, engine } = createThreadGroup({ size: 2 });
+ * console.log(size, engine); // 2 js
+ * ```
  */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
   if (typeof options !== 'object' || options === null)

@@ -10,6 +10,16 @@ import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js'
  * Joins tensors along an axis, in order, in new memory on the first one's device.
  * @throws ValueError for an empty list or scalars, OutOfRangeError for an axis out of range,
  * InvalidArgumentError if ranks or other dimensions differ
+ *
+ * @example
+ * ```ts
+ * import { tensor } from '@coll/core';
+ * import { concatAlong } from '@coll/core/plugin';
+ *
+ * const row = tensor([1, 2], { shape: [1, 2] });
+ * console.log(concatAlong([row, row], 0).shape); // [ 2, 2 ]
+ * console.log(concatAlong([row, row], 1).shape); // [ 1, 4 ]
+ * ```
  */
 export function concatAlong(tensors: readonly Tensor[], axis: number): Tensor {
   requireTensors(tensors, 'tensors');

@@ -160,12 +160,32 @@ export function localDevicesFromNumGpus(numGpus: number): string[] {
   return numGpus === 0 ? ['/device:CPU:0'] : Array.from({ length: numGpus }, (_, index) => `/device:GPU:${index}`);
 }
 
-/** The upper-case type of a device: `CPU`, `GPU`. */
+/**
+ * The upper-case type of a device: `CPU`, `GPU`.
+ * @throws as `canonicalize`
+ *
+ * @example
+ * ```ts
+ * import { deviceType } from '@coll/core/plugin';
+ *
+ * console.log(deviceType('/job:worker/gpu:1')); // GPU
+ * ```
+ */
 export function deviceType(device: string): string {
   return (canonicalSpec(device).fields.type as string).toUpperCase();
 }
 
-/** Whether two names mean the same device. An empty name means no device. */
+/**
+ * Whether two names mean the same device. An empty name means no device.
+ * @throws as `canonicalize`
+ *
+ * @example
+ * ```ts
+ * import { sameDevice } from '@coll/core/plugin';
+ *
+ * console.log(sameDevice('cpu:0', '/job:localhost/device:CPU:0')); // true
+ * ```
+ */
 export function sameDevice(a: string, b: string): boolean {
   return a === b || (a !== '' && b !== '' && canonicalize(a) === canonicalize(b));
 }

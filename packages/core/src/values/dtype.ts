@@ -96,7 +96,17 @@ export function isDType(value: unknown): value is DType {
   return storage.has(value);
 }
 
-/** Bytes of one element. @throws ValueError for an unknown dtype */
+/**
+ * Bytes of one element.
+ * @throws ValueError for an unknown dtype
+ *
+ * @example
+ * ```ts
+ * import { byteSize } from '@coll/core/plugin';
+ *
+ * console.log(byteSize('float32')); // 4
+ * ```
+ */
 export function byteSize(dtype: DType): number {
   return storageOf(dtype).BYTES_PER_ELEMENT;
 }
@@ -117,6 +127,14 @@ export function allocate<D extends DType>(dtype: D, length: number): TypedArrayO
 /**
  * A view of `length` elements from byte `byteOffset`, which must be a multiple of the element size.
  * @throws ValueError for an unknown dtype, or elements outside the buffer
+ *
+ * @example
+ * ```ts
+ * import { viewOf } from '@coll/core/plugin';
+ *
+ * const buffer = new ArrayBuffer(16);
+ * console.log(viewOf('float32', buffer, 8, 2).length); // 2
+ * ```
  */
 export function viewOf<D extends DType>(
   dtype: D,
@@ -199,12 +217,30 @@ export function arrayName(data: ArrayBufferView): string {
   return Object.prototype.toString.call(data).slice(8, -1);
 }
 
-/** Whether elements are 16-bit floats, which are added in float32. */
+/**
+ * Whether elements are 16-bit floats, which are added in float32.
+ *
+ * @example
+ * ```ts
+ * import { isHalf } from '@coll/core/plugin';
+ *
+ * console.log(isHalf('bfloat16'), isHalf('float32')); // true false
+ * ```
+ */
 export function isHalf(dtype: DType): dtype is 'float16' | 'bfloat16' {
   return dtype === 'float16' || dtype === 'bfloat16';
 }
 
-/** Whether elements are floats of 16, 32 or 64 bits. */
+/**
+ * Whether elements are floats of 16, 32 or 64 bits.
+ *
+ * @example
+ * ```ts
+ * import { isFloating } from '@coll/core/plugin';
+ *
+ * console.log(isFloating('bfloat16'), isFloating('int32')); // true false
+ * ```
+ */
 export function isFloating(dtype: DType): boolean {
   return isHalf(dtype) || dtype === 'float32' || dtype === 'float64';
 }
@@ -217,7 +253,18 @@ export function accumulatorOf(dtype: DType): DType {
   return isHalf(dtype) ? 'float32' : dtype;
 }
 
-/** True division: floats keep their dtype, integers of up to 16 bits give float32, larger ones float64. */
+/**
+ * The dtype of a true division: floats keep theirs, integers of up to 16 bits give float32, larger
+ * ones float64.
+ * @throws ValueError for an unknown dtype
+ *
+ * @example
+ * ```ts
+ * import { quotientOf } from '@coll/core/plugin';
+ *
+ * console.log(quotientOf('int16'), quotientOf('int64')); // float32 float64
+ * ```
+ */
 export function quotientOf(dtype: DType): DType {
   if (isFloating(dtype)) return dtype;
   return byteSize(dtype) <= 2 ? 'float32' : 'float64';

@@ -113,7 +113,16 @@ function requireSameVariable(container: DistributedValues, leaves: readonly unkn
   throw new AssertionError('ERR_COLL_VALUE', `${told}: return the same variable from all replicas`, { rank: odd });
 }
 
-/** The bare value for one component, `Mirrored` for several, as collectives return it. */
+/**
+ * The bare value for one component, `Mirrored` for several, as collectives return it.
+ *
+ * @example
+ * ```ts
+ * import { mirror } from '@coll/core/plugin';
+ *
+ * console.log(mirror([1])); // 1
+ * ```
+ */
 export function mirror<T>(values: readonly T[]): T | Mirrored<T> {
   return values.length === 1 ? (values[0] as T) : new Mirrored(values);
 }

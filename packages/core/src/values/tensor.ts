@@ -259,7 +259,16 @@ function tensorOver(data: ArrayBufferView): Tensor {
   return { data: data as TypedArray, dtype, shape: [length], device: '' };
 }
 
-/** Product of the dimensions; 1 for a scalar. */
+/**
+ * Product of the dimensions; 1 for a scalar.
+ *
+ * @example
+ * ```ts
+ * import { elementCount } from '@coll/core/plugin';
+ *
+ * console.log(elementCount([2, 3]), elementCount([])); // 6 1
+ * ```
+ */
 export function elementCount(shape: readonly number[]): number {
   let product = 1;
   for (const dimension of shape) product *= dimension;
