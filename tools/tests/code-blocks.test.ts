@@ -6,6 +6,7 @@ import { transformSync } from 'esbuild';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type CodeBlock, exampleBlocks, pageBlocks } from './code-blocks.ts';
+import { faces, namesWithoutExample } from './public-names.ts';
 import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -21,6 +22,23 @@ function written(code: string, index: number, ending: 'mts' | 'mjs'): string {
   const file = path.join(folder, `block-${index}.${ending}`);
   writeFileSync(file, ending === 'mts' ? code : transformSync(code, { loader: 'ts', target: 'node20' }).code);
   return file;
+}
+
+let check: { readonly program: ts.Program; readonly files: readonly string[] } | undefined;
+
+/** All blocks and the packages in one program of TypeScript, which takes seconds to make. */
+function checked() {
+  if (check) return check;
+  const { config } = ts.readConfigFile(path.join(root, 'tsconfig.base.json'), ts.sys.readFile);
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
+  const files = blocks.map(({ code }, index) => written(code, index, 'mts'));
+  const program = ts.createProgram([...files, ...faces], {
+    ...options,
+    ...{ noEmit: true, composite: false, incremental: false, isolatedDeclarations: false, declaration: false },
+    types: ['node'],
+  });
+  check = { program, files };
+  return check;
 }
 
 const running = blocks.filter(({ lacks }) => lacks === undefined);
@@ -39,14 +57,7 @@ describe('the programs in the documentation', () => {
   });
 
   it('compile', () => {
-    const { config } = ts.readConfigFile(path.join(root, 'tsconfig.base.json'), ts.sys.readFile);
-    const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
-    const files = blocks.map(({ code }, index) => written(code, index, 'mts'));
-    const program = ts.createProgram(files, {
-      ...options,
-      ...{ noEmit: true, composite: false, incremental: false, isolatedDeclarations: false, declaration: false },
-      types: ['node'],
-    });
+    const { program, files } = checked();
     const found = files.flatMap((file, index) => {
       const source = program.getSourceFile(file);
       const problems = [...program.getSemanticDiagnostics(source), ...program.getSyntacticDiagnostics(source)];
@@ -64,6 +75,15 @@ describe('the programs in the documentation', () => {
       const { printed, complaints } = outcomes.get(place) ?? { printed: '', complaints: 'did not end' };
       expect(complaints).toBe('');
       if (prints) expect(printed.trimEnd().split('\n')).toEqual(prints);
+    },
+  );
+});
+
+describe('the doc comments of a package', () => {
+  it.each(faces.map((face) => path.relative(root, face)))(
+    'show an example of every value that it exports: %s',
+    (face) => {
+      expect(namesWithoutExample(checked().program, path.join(root, face))).toEqual([]);
     },
   );
 });
