@@ -136,7 +136,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   /** Leaves the group: later waits for this rank fail. */
   protected override release(): void {
     joined.delete(this.#memory[0].buffer as SharedArrayBuffer);
-    this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+    this.#barrier.leave(this.#rank);
     this.group.close();
   }
 
@@ -199,9 +199,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     if (!failure && deadline !== undefined && Date.now() >= deadline) {
       const meeting = this.#binding.meeting(this.#member);
       const missing = absent.filter((other) => ((this.#barrier.count(other) - meeting) | 0) < 0);
-      const told =
-        missing.length > 0 ? `${missing.join(', ')} did not arrive` : `${absent.join(', ')} came, but is busy`;
-      this.#barrier.fail(rank, 'deadline', `timed out on rank ${rank} waiting for other workers: rank ${told}`);
+      if (missing.length > 0) this.#barrier.expire(rank, missing, 'did not arrive');
+      else this.#barrier.expire(rank, absent, 'came, but is busy');
       failure = this.#barrier.failure(operation);
     }
     if (!failure) return;

@@ -1,18 +1,16 @@
-import { type CollError, InternalError } from '@coll/core';
-import { bytesOfDescriptors, Descriptors, failureError as errorOf, reasonOf } from '@coll/core/internal';
+import {
+  AbortedError,
+  type CollError,
+  DeadlineExceededError,
+  InternalError,
+  InvalidArgumentError,
+  RuntimeError,
+  UnavailableError,
+} from '@coll/core';
+import { bytesOfDescriptors, Descriptors, failureReasons as failureKinds, failureOf } from '@coll/core/internal';
 import type { NativeFailure } from './process-binding.js';
 
-/** Reasons why a group ended, in C++'s numbering. */
-export const failureKinds = [
-  'shapes',
-  'dtypes',
-  'mismatch',
-  'aborted',
-  'failed',
-  'closed',
-  'deadline',
-  'lost',
-] as const;
+export { failureKinds };
 
 /** Why a group ended. */
 export type FailureKind = (typeof failureKinds)[number];
@@ -21,8 +19,25 @@ export type FailureKind = (typeof failureKinds)[number];
 export function failureError(operation: string, number: number | undefined, failure: NativeFailure): CollError {
   const [kind, rank, text] = failure;
   const found = failureKinds[kind] ?? 'failed';
-  const reason = found === 'failed' || found === 'lost' ? 'peer' : found;
-  return errorOf(reason, text, { operation, rank }, number === undefined ? '' : ` (collective ${number} of the group)`);
+  const where = number === undefined ? '' : ` (collective ${number} of the group)`;
+  const details = { operation, rank };
+  const told = text.startsWith(operation) ? text : `${operation}${where}: ${text}`;
+  switch (found) {
+    case 'shapes':
+      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', text, details);
+    case 'dtypes':
+      return new InternalError('ERR_COLL_DTYPE_MISMATCH', text, details);
+    case 'mismatch':
+      return new InternalError('ERR_COLL_MISMATCH', text, details);
+    case 'deadline':
+      return new DeadlineExceededError('ERR_COLL_DEADLINE', told, details);
+    case 'aborted':
+      return new AbortedError('ERR_COLL_ABORTED', told, details);
+    case 'closed':
+      return new RuntimeError('ERR_COLL_CLOSED', told, details);
+    default:
+      return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
+  }
 }
 
 /**
@@ -44,8 +59,7 @@ export function disagreementOf(
 
 /** The failure kind of such an error. */
 export function kindOf(error: CollError): FailureKind {
-  const reason = reasonOf(error);
-  return reason === 'peer' ? 'failed' : reason;
+  return failureOf(error, 0).reason;
 }
 
 function mostFrequent(states: readonly (readonly number[])[]): readonly number[] {

@@ -49,7 +49,7 @@ async function play(context: ThreadReplicaContext): Promise<void> {
 function tell(error: unknown): void {
   const annotated = annotate(error, start.firstReplica + start.replica);
   say({ type: 'error', error: encodeError(annotated) }, 'an error');
-  failThreadGroup(start.group, start.replica, `another replica failed: ${annotated.message}`);
+  failThreadGroup(start.group, start.replica, `failed: ${annotated.message}`);
 }
 
 /** Waits until the parent thread has received this thread's output. */

@@ -179,8 +179,8 @@ export class ReplicaThreads implements ReplicaListener {
     return replicas.map((replica) => this.#idOf(replica)).join(', ');
   }
 
-  #fail(replica: number, error: unknown, reason: 'peer' | 'aborted' = 'peer'): void {
-    failThreadGroup(this.#group, replica, messageOf(error), reason);
+  #fail(replica: number, error: unknown, reason: 'failed' | 'aborted' = 'failed'): void {
+    failThreadGroup(this.#group, replica, `${reason}: ${messageOf(error)}`, reason);
     for (const timer of this.#timers) clearTimeout(timer);
     this.#reject(error);
   }

@@ -102,7 +102,7 @@ async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
     },
     crash: async () => {
       await thread.terminate();
-      failThreadGroup(threads, rank, `the thread of rank ${rank} has ended`);
+      failThreadGroup(threads, rank, 'ended its thread');
     },
   };
 }

@@ -1,9 +1,10 @@
 import { refusedArithmetic } from '../kernels/arithmetic.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { type RankWords, rankError } from '../support/rank-words.js';
 import { type DType, isDType } from '../values/dtype.js';
 import { isTensor, overlaps, type Tensor, validateTensor } from '../values/tensor.js';
-import type { CallDetails } from './call-errors.js';
+import { type CallDetails, clashError } from './call-errors.js';
 import {
   bufferLengths,
   type Collective,
@@ -119,8 +120,7 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
   localRanks.forEach((rank, index) => {
     const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
     const lengths = bufferLengths(collective, count, size, rank);
-    const fail = (problem: string) =>
-      new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${problem}`, { operation, rank });
+    const fail = (problem: string) => bufferError(problem, { operation, rank });
     if (reads(collective, rank)) {
       if (input.dtype !== dtype) throw fail(`input is ${input.dtype}, others are ${dtype}`);
       if (input.data.length !== lengths.input)
@@ -154,8 +154,14 @@ function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: 
     validateTensor(buffer);
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
-    throw new ValueError(error.code, `${operation}: rank ${rank}: ${error.message}`, { ...details, cause: error });
+    const words: RankWords = (name) => `${operation}: rank ${name(rank)}: ${error.message}`;
+    throw rankError(ValueError, error.code, words, { ...details, cause: error });
   }
+}
+
+function bufferError(problem: string, { operation, rank }: Required<CallDetails>): ValueError {
+  const words: RankWords = (name) => `${operation}: rank ${name(rank)}: ${problem}`;
+  return rankError(ValueError, 'ERR_COLL_BUFFER', words, { operation, rank });
 }
 
 /** Whether all outputs are the same memory, and the collective gives every rank the same result. */
@@ -182,8 +188,7 @@ function elementsOf(
     if (Number.isInteger(count)) return { dtype, count };
     const operation = nameOf(collective);
     const rank = localRanks[root] as number;
-    const told = `input of ${data.length} elements does not divide among ${size} ranks`;
-    throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+    throw bufferError(`input of ${data.length} elements does not divide among ${size} ranks`, { operation, rank });
   }
   const { dtype, data } = outputs[0] as Tensor;
   return { dtype, count: data.length / outputBlocks(collective, size) };
@@ -223,14 +228,6 @@ function refuseClashes(
         (!isShared && writes(collective, other) && overlaps(output.data, (outputs[position] as Tensor).data))
       );
     });
-    if (clash < 0) return;
-    throw new ValueError(
-      'ERR_COLL_BUFFER',
-      `${operation}: one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${localRanks[clash]}`,
-      {
-        operation,
-        rank,
-      },
-    );
+    if (clash >= 0) throw clashError(operation, rank, localRanks[clash] as number);
   });
 }

@@ -1,39 +1,102 @@
 import { describe, expect, it } from 'vitest';
 import { UnavailableError } from '../support/errors.js';
-import { failureError, failureReasons, reasonOf } from './failures.js';
+import { wordsOf } from '../support/rank-words.js';
+import { type Failure, failureError, failureOf, failureReasons, keptFailure, reasonOf } from './failures.js';
 
-const details = { operation: 'all-reduce sum', rank: 1 };
+const call = { operation: 'all-reduce sum', size: 4 };
+const failed: Failure = { reason: 'failed', rank: 1, ranks: [], text: 'failed: out of memory' };
 
 describe('failureError', () => {
   it.each([
-    ['peer', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
+    ['failed', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
+    ['lost', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
     ['deadline', 'DeadlineExceededError', 'ERR_COLL_DEADLINE'],
     ['aborted', 'AbortedError', 'ERR_COLL_ABORTED'],
     ['closed', 'RuntimeError', 'ERR_COLL_CLOSED'],
     ['mismatch', 'InternalError', 'ERR_COLL_MISMATCH'],
     ['shapes', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
     ['dtypes', 'InternalError', 'ERR_COLL_DTYPE_MISMATCH'],
-  ] as const)('for the reason %s is a %s of code %s with rank and operation', (reason, name, code) => {
-    const error = failureError(reason, 'rank 0 is gone', details);
-    expect(error).toMatchObject({ name, code, ...details });
-    expect(error.message).toContain('rank 0 is gone');
+  ] as const)('for the reason %s is a %s of code %s with rank, operation and cause', (reason, name, code) => {
+    const error = failureError({ ...failed, reason }, { ...call, cause: 'why' });
+    expect(error).toMatchObject({ name, code, rank: 1, operation: 'all-reduce sum', cause: 'why' });
+    expect(error.message).toContain('failed: out of memory');
   });
 
-  it.each(failureReasons)('for the reason %s gives the same reason to other members', (reason) => {
-    expect(reasonOf(failureError(reason, 'over', details))).toBe(reason);
+  it.each(failureReasons)('for the reason %s keeps its failure, without showing it', (reason) => {
+    const failure = { ...failed, reason };
+    const error = failureError(failure, call);
+    expect(keptFailure(error)).toBe(failure);
+    expect(failureOf(error, 3)).toBe(failure);
+    expect(JSON.stringify(error)).not.toContain('ranks');
   });
 
-  it('begins with the operation and its place once', () => {
-    const message = (text: string) => failureError('peer', text, details, ' (call 3)').message;
-    expect(message('rank 0 is gone')).toBe('all-reduce sum (call 3): rank 0 is gone');
-    expect(message('all-reduce sum: rank 0 is gone')).toBe('all-reduce sum: rank 0 is gone');
+  it.each<[Partial<Failure>, string, string]>([
+    [{}, 'rank 1 failed: out of memory', 'rank B on b failed: out of memory'],
+    [{ text: 'failed: rank 0' }, 'rank 1 failed: rank 0', 'rank B on b failed: rank 0'],
+    [{ reason: 'closed', text: 'has left the group' }, 'rank 1 has left the group', 'rank B on b has left the group'],
+    [
+      { text: 'cannot go on: a connection has ended', ranks: [2] },
+      'rank 1 cannot go on: a connection has ended (rank 2)',
+      'rank B on b cannot go on: a connection has ended (rank C on c)',
+    ],
+    [
+      { reason: 'lost', text: 'was lost: it has ended', ranks: [3] },
+      'rank 1 was lost: it has ended; rank 3 was lost, too',
+      'rank B on b was lost: it has ended; rank D on d was lost, too',
+    ],
+    [
+      { reason: 'lost', text: 'was lost: it has ended', ranks: [2, 3] },
+      'rank 1 was lost: it has ended; rank 2, rank 3 were lost, too',
+      'rank B on b was lost: it has ended; rank C on c, rank D on d were lost, too',
+    ],
+    [
+      { reason: 'deadline', text: 'did not arrive', ranks: [0, 2] },
+      'timed out on rank 1 waiting for other workers: rank 0, 2 did not arrive',
+      'timed out on rank B waiting for other workers: rank A, C did not arrive (rank A on a, rank C on c)',
+    ],
+    [{ reason: 'deadline', text: 'failed: too late' }, 'rank 1 failed: too late', 'rank B on b failed: too late'],
+  ])('words %j by the numbers of ranks, or by their names and hosts', (fields, plain, named) => {
+    const failure = { ...failed, ...fields };
+    const hosts = [failure.rank, ...failure.ranks].map((rank) => 'abcd'[rank] as string);
+    expect(failureError(failure, call).message).toBe(`all-reduce sum: ${plain}`);
+    const words = wordsOf(failureError({ ...failure, hosts }, call));
+    expect(words?.((rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
+  });
+
+  it('says which collective of the group it was', () => {
+    const error = failureError(failed, { ...call, where: ' (collective 7 of the group)' });
+    expect(error.message).toBe('all-reduce sum (collective 7 of the group): rank 1 failed: out of memory');
+  });
+
+  it('says that a rank beyond the group is one of an enclosing group', () => {
+    const error = failureError({ ...failed, rank: 9 }, call);
+    expect(error).toMatchObject({
+      message: 'all-reduce sum: rank 5 of the enclosing group failed: out of memory',
+      rank: 9,
+    });
   });
 
   it.each(['mismatch', 'shapes', 'dtypes'] as const)('keeps the text of a disagreement about %s as it is', (reason) => {
-    expect(failureError(reason, 'ranks disagree', details, ' (call 3)').message).toBe('ranks disagree');
+    expect(failureError({ ...failed, reason, text: 'ranks disagree' }, call).message).toBe('ranks disagree');
+  });
+});
+
+describe('failureOf', () => {
+  it('blames the rank that the error names, or else the given one', () => {
+    const error = (rank?: number) => new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 7 is gone', { rank });
+    expect(failureOf(error(2), 3)).toEqual({ ...failed, rank: 2, text: 'failed: rank 7 is gone' });
+    expect(failureOf(error(), 3)).toEqual({ ...failed, rank: 3, text: 'failed: rank 7 is gone' });
+  });
+
+  it('keeps the class of the error, and the message of a disagreement', () => {
+    for (const reason of failureReasons.filter((other) => other !== 'lost')) {
+      const { code, message } = failureError({ ...failed, reason }, call);
+      const text = code.endsWith('MISMATCH') ? message : `failed: ${message}`;
+      expect(failureOf(new UnavailableError(code, message), 1)).toEqual({ ...failed, reason, text });
+    }
   });
 });
 
 it('reasonOf takes an error of any other code for a failed peer', () => {
-  expect(reasonOf(new UnavailableError('ERR_COLL_STORE', 'no store'))).toBe('peer');
+  expect(reasonOf(new UnavailableError('ERR_COLL_STORE', 'no store'))).toBe('failed');
 });

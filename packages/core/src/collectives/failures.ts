@@ -7,59 +7,121 @@ import {
   RuntimeError,
   UnavailableError,
 } from '../support/errors.js';
+import { keepWords, type RankName } from '../support/rank-words.js';
 
-export const failureReasons = ['peer', 'deadline', 'aborted', 'closed', 'mismatch', 'shapes', 'dtypes'] as const;
+/** Why a group failed, in the numbering of shared memory, C++ and messages between processes. */
+export const failureReasons = [
+  'shapes',
+  'dtypes',
+  'mismatch',
+  'aborted',
+  'failed',
+  'closed',
+  'deadline',
+  'lost',
+] as const;
 
 /**
- * Why a group ended: an error of a member, a deadline, a signal, a member that closed the group
- * while others waited, or a disagreement between members (about the call, or only about shapes or
- * dtypes).
+ * Why a group failed: a disagreement between members (only about shapes or dtypes, or about the
+ * call), a signal, an error of a member, a member that closed the group while others waited, a
+ * deadline, or the loss of a member.
  */
 export type FailureReason = (typeof failureReasons)[number];
 
-/** The reason reported to the other members when this error ended the group for one. */
-export function reasonOf({ code }: CollError): FailureReason {
-  switch (code) {
-    case 'ERR_COLL_DEADLINE':
-      return 'deadline';
-    case 'ERR_COLL_ABORTED':
-      return 'aborted';
-    case 'ERR_COLL_CLOSED':
-      return 'closed';
-    case 'ERR_COLL_MISMATCH':
-      return 'mismatch';
-    case 'ERR_COLL_SHAPE_MISMATCH':
-      return 'shapes';
-    case 'ERR_COLL_DTYPE_MISMATCH':
-      return 'dtypes';
-    default:
-      return 'peer';
-  }
+/** The most other ranks that a failure names. */
+export const mostRanks = 64;
+
+/**
+ * The failure of a group. A rank beyond the group's size is one of an enclosing group: its number
+ * there plus the size.
+ */
+export interface Failure {
+  readonly reason: FailureReason;
+  /** The rank because of which the group failed. */
+  readonly rank: number;
+  /** Other ranks that the message names, at most `mostRanks`. */
+  readonly ranks: readonly number[];
+  /**
+   * The whole message of a disagreement. Otherwise a phrase that completes a sentence about `rank`
+   * (`failed: out of memory`), or about the ranks that it waited for (`did not arrive`).
+   */
+  readonly text: string;
+  /** The hosts of `rank` and `ranks`. Default: unknown. */
+  readonly hosts?: readonly string[] | undefined;
 }
 
-/** The error for each collective of a failed group. `where` identifies the collective and follows its name. */
+/** The call that a failure ends. */
+export interface FailedCall {
+  readonly operation: string;
+  /** Identifies the collective, and follows the operation. */
+  readonly where?: string;
+  /** Number of ranks of the group. Default: its failures name no rank of an enclosing group. */
+  readonly size?: number;
+  readonly cause?: unknown;
+}
+
+const key = Symbol.for('@coll/core.failure');
+
+const kinds = {
+  shapes: [InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH'],
+  dtypes: [InternalError, 'ERR_COLL_DTYPE_MISMATCH'],
+  mismatch: [InternalError, 'ERR_COLL_MISMATCH'],
+  aborted: [AbortedError, 'ERR_COLL_ABORTED'],
+  closed: [RuntimeError, 'ERR_COLL_CLOSED'],
+  deadline: [DeadlineExceededError, 'ERR_COLL_DEADLINE'],
+  failed: [UnavailableError, 'ERR_COLL_PEER_FAILED'],
+  lost: [UnavailableError, 'ERR_COLL_PEER_FAILED'],
+} as const;
+
+/** The error that a failure of the group is for a call. */
 export function failureError(
-  reason: FailureReason,
-  text: string,
-  details: { readonly operation: string; readonly rank: number },
-  where = '',
+  failure: Failure,
+  { operation, where = '', size = Infinity, cause }: FailedCall,
 ): CollError {
-  // Errors about disagreements, or from another collective, already name the operation.
-  const told = text.startsWith(details.operation) ? text : `${details.operation}${where}: ${text}`;
-  switch (reason) {
-    case 'shapes':
-      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', text, details);
-    case 'dtypes':
-      return new InternalError('ERR_COLL_DTYPE_MISMATCH', text, details);
-    case 'mismatch':
-      return new InternalError('ERR_COLL_MISMATCH', text, details);
-    case 'deadline':
-      return new DeadlineExceededError('ERR_COLL_DEADLINE', told, details);
-    case 'aborted':
-      return new AbortedError('ERR_COLL_ABORTED', told, details);
-    case 'closed':
-      return new RuntimeError('ERR_COLL_CLOSED', told, details);
-    default:
-      return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
-  }
+  const { reason, rank } = failure;
+  const [Type, code] = kinds[reason];
+  const head = isDisagreement(reason) ? '' : `${operation}${where}: `;
+  const words = (name: RankName) => head + failureWords(failure, name);
+  const message = words((other) => (other < size ? `${other}` : `${other - size} of the enclosing group`));
+  return keepFailure(keepWords(new Type(code, message, { operation, rank, cause }), words), failure);
+}
+
+/** Attaches a failure to the error that it is for a call. */
+export function keepFailure(error: CollError, failure: Failure): CollError {
+  return Object.defineProperty(error, key, { value: failure });
+}
+
+/** The failure of the group that an error is for a call; undefined for other errors. */
+export function keptFailure(error: CollError): Failure | undefined {
+  return (error as { readonly [key]?: Failure })[key];
+}
+
+/** The failure of a group because of an error, by default of this rank. */
+export function failureOf(error: CollError, rank: number): Failure {
+  const reason = reasonOf(error);
+  const text = isDisagreement(reason) ? error.message : `failed: ${error.message}`;
+  return keptFailure(error) ?? { reason, rank: error.rank ?? rank, ranks: [], text };
+}
+
+/** The reason reported to the other members when this error ended the group for one. */
+export function reasonOf({ code }: CollError): FailureReason {
+  return failureReasons.find((reason) => kinds[reason][1] === code) ?? 'failed';
+}
+
+function isDisagreement(reason: FailureReason): boolean {
+  return reason === 'shapes' || reason === 'dtypes' || reason === 'mismatch';
+}
+
+function failureWords({ reason, rank, ranks, text, hosts = [] }: Failure, name: RankName): string {
+  if (isDisagreement(reason)) return text;
+  const [culprit, ...others] = [rank, ...ranks].map((other, index) => {
+    const host = hosts[index];
+    return `rank ${name(other)}${host ? ` on ${host}` : ''}`;
+  });
+  if (others.length === 0) return `${culprit} ${text}`;
+  const list = others.join(', ');
+  if (reason === 'lost') return `${culprit} ${text}; ${list} ${others.length > 1 ? 'were' : 'was'} lost, too`;
+  if (reason !== 'deadline') return `${culprit} ${text} (${list})`;
+  const missing = `rank ${ranks.map(name).join(', ')} ${text}`;
+  return `timed out on rank ${name(rank)} waiting for other workers: ${missing}${hosts.length > 0 ? ` (${list})` : ''}`;
 }

@@ -60,7 +60,7 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
     engine: resolution.engine.name,
     resolution,
     communicator: (algorithm) => resolution.engine.join(group, { rank, algorithm }),
-    fail: (message) => failThreadGroup(group, rank, message),
+    fail: (message) => failThreadGroup(group, rank, `failed: ${message}`),
   };
 }
 

@@ -235,7 +235,7 @@ describe('a hierarchical communicator', () => {
     await expect(other.run(sum, [ints(1), ints(2)], [ints(1), ints(2)])).rejects.toThrow('no memory');
     await expect(waiting).rejects.toMatchObject({
       code: 'ERR_COLL_PEER_FAILED',
-      message: 'all-reduce sum: rank 2 failed: no memory',
+      message: 'all-reduce sum: rank 2 (worker 1) failed: no memory',
       rank: 2,
     });
   });

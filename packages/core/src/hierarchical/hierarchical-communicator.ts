@@ -130,7 +130,7 @@ function levelsOf(within: readonly Communicator[], across: Communicator, sizes: 
     const worker = across.localRanks[index] as number;
     const firstRank = firsts[worker] as number;
     const ranks = allRanks(communicator.size + 1).map((rank) => firstRank + rank);
-    const part = { level: new Level(communicator, ranks, worker), firstRank, begin };
+    const part = { level: new Level(communicator, ranks, firsts), firstRank, begin };
     begin += communicator.size;
     return part;
   });

@@ -6,12 +6,9 @@ import { RankNames } from './rank-names.js';
 export class Level extends RankNames {
   readonly communicator: Communicator;
 
-  /**
-   * `begins`: for each rank, the first rank of the whole that it stands for, followed by the end.
-   * All belong to `worker`; by default each rank is a worker.
-   */
-  constructor(communicator: Communicator, begins: readonly number[], worker?: number) {
-    super(begins, worker);
+  /** Like `RankNames`. */
+  constructor(communicator: Communicator, begins: readonly number[], firsts?: readonly number[]) {
+    super(begins, firsts);
     this.communicator = communicator;
   }
 

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type CollError,
-  DeadlineExceededError,
-  InternalError,
-  OutOfRangeError,
-  RuntimeError,
-  UnavailableError,
-} from '../support/errors.js';
+import { type Failure, failureError, keptFailure } from '../collectives/failures.js';
+import { InternalError, OutOfRangeError, RuntimeError } from '../support/errors.js';
+import { type RankName, rankError } from '../support/rank-words.js';
 import { RankNames } from './rank-names.js';
+
+const failureOf = (fields: Partial<Failure>, operation = 'all-reduce') =>
+  failureError({ reason: 'failed', rank: 1, ranks: [], text: 'broke', ...fields }, { operation });
 
 // Three groups of one, three and six ranks.
 const names = new RankNames([0, 1, 4, 10]);
@@ -27,9 +25,9 @@ describe('the names of ranks', () => {
 
   it('are as many ranks for each of some workers', () => {
     expect(RankNames.ofWorkers(3, 2).names).toEqual(['0, 1 (worker 0)', '2, 3 (worker 1)', '4, 5 (worker 2)']);
-    const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 2 and rank 7 are gone', { rank: 2 });
-    expect(RankNames.ofWorkers(3, 2).retold(error)).toMatchObject({
-      message: 'rank 4, 5 (worker 2) and rank 7 are gone',
+    const gone = failureOf({ rank: 2, ranks: [1], reason: 'lost', text: 'is gone' });
+    expect(RankNames.ofWorkers(3, 2).retold(gone)).toMatchObject({
+      message: 'all-reduce: rank 4, 5 (worker 2) is gone; rank 2, 3 (worker 1) was lost, too',
       rank: 4,
     });
   });
@@ -38,44 +36,54 @@ describe('the names of ranks', () => {
     expect(new RankNames([0, 4, 9]).names).toEqual(['0, 1, 2, 3 (worker 0)', '4 to 8 (worker 1)']);
   });
 
-  it('stand in messages, but not in what others have said, nor in the name of the operation', () => {
+  it('stand in messages, but not in the texts of others, nor in the name of the operation', () => {
     const operation = 'broadcast from rank 1';
-    const told = (message: string, rank?: number) =>
-      names.retold(
-        new DeadlineExceededError('ERR_COLL_DEADLINE', message, { operation, ...(rank === undefined ? {} : { rank }) }),
-      );
-    expect(told(`${operation}: timed out on rank 0: rank 1, 2 did not arrive (rank 1 on host-b)`, 2)).toMatchObject({
-      message: `${operation}: timed out on rank 0 (worker 0): rank 1, 2, 3 (worker 1), 4 to 9 (worker 2) did not arrive (rank 1, 2, 3 (worker 1) on host-b)`,
-      rank: 4,
+    const hosts = ['host-a', 'host-b', ''];
+    const late = { reason: 'deadline', rank: 0, ranks: [1, 2], text: 'did not arrive', hosts } as const;
+    expect(names.retold(failureOf(late, operation))).toMatchObject({
+      message: `${operation}: timed out on rank 0 (worker 0) waiting for other workers: rank 1, 2, 3 (worker 1), 4 to 9 (worker 2) did not arrive (rank 1, 2, 3 (worker 1) on host-b, rank 4 to 9 (worker 2))`,
+      rank: 0,
       operation,
       name: 'DeadlineExceededError',
     });
-    expect(told('rank 1 on host-b failed: rank 1 is out of memory')).toMatchObject({
-      message: 'rank 1, 2, 3 (worker 1) on host-b failed: rank 1 is out of memory',
-      rank: undefined,
+    for (const text of ['failed: rank 1 and replica 0 are out of memory', 'aborted: rank 2 said so']) {
+      expect(names.retold(failureOf({ text }))).toMatchObject({
+        message: `all-reduce: rank 1, 2, 3 (worker 1) ${text}`,
+        rank: 1,
+      });
+    }
+  });
+
+  it('stand in errors that keep their words, at every border', () => {
+    const words = (name: RankName) => `replica ${name(0)} and replica ${name(2)}; replica 1`;
+    const error = rankError(InternalError, 'ERR_COLL_MISMATCH', words, { rank: 2 });
+    expect(error.message).toBe('replica 0 and replica 2; replica 1');
+    const retold = names.retold(error);
+    expect(retold).toMatchObject({
+      message: 'replica 0 (worker 0) and replica 4 to 9 (worker 2); replica 1',
+      rank: 4,
     });
-    expect(told('rank 1 aborted: rank 2 said so')).toMatchObject({
-      message: 'rank 1, 2, 3 (worker 1) aborted: rank 2 said so',
+    expect(RankNames.ofWorker(1, 10).retold(retold)).toMatchObject({
+      message: 'replica 10 (worker 1) and replica 14 (worker 1); replica 1',
+      rank: 14,
     });
   });
 
-  it('stand in errors about replicas, and not a second time where ranks that disagree were called by them', () => {
-    const error = new InternalError('ERR_COLL_MISMATCH', 'replica 0 and replica 1; rank 1, 2, 3 (worker 1)', {
-      rank: 1,
-    });
-    expect(names.retold(error)).toMatchObject({
-      message: 'replica 0 (worker 0) and replica 1, 2, 3 (worker 1); rank 1, 2, 3 (worker 1)',
-      rank: 1,
-    });
-  });
-
-  it('leave alone what was told in ranks of the whole already', () => {
-    const cause = new Error('why');
-    const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 2 failed: out of memory', { rank: 2, cause });
-    const marked = names.marked(error) as CollError;
-    expect(names.retold(marked)).toMatchObject({ message: error.message, rank: 2, cause, name: 'UnavailableError' });
+  it('give an error in ranks of the whole back', () => {
+    const error = failureOf({ rank: 2, text: 'failed: rank 1' });
+    const marked = names.marked(error);
+    expect(keptFailure(marked)).toMatchObject({ rank: 5 });
+    expect(names.retold(marked)).toBe(error);
     const nobody = new RuntimeError('ERR_COLL_CLOSED', 'it was closed');
     expect(names.marked(nobody)).toBe(nobody);
+  });
+
+  it('name a rank of the whole that another member has found', () => {
+    const { rank, ranks, text } = keptFailure(names.marked(failureOf({ rank: 2, ranks: [9] }))) as Failure;
+    expect(names.retold(failureOf({ rank, ranks, text }))).toMatchObject({
+      message: 'all-reduce: rank 2 (worker 1) broke (rank 9 (worker 2))',
+      rank: 2,
+    });
   });
 
   it('leave alone what is no error of a group', () => {

@@ -1,4 +1,6 @@
+import { type Failure, failureOf, keepFailure, keptFailure } from '../collectives/failures.js';
 import { CollError } from '../support/errors.js';
+import { keepWords, type RankName, wordsOf } from '../support/rank-words.js';
 import { allRanks } from '../support/ranks.js';
 
 /**
@@ -12,42 +14,53 @@ export class RankNames {
    */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
+  readonly #firsts: readonly number[];
+  /** By error with which the group was ended: the same in ranks of the whole. */
+  readonly #originals = new WeakMap<CollError, CollError>();
 
   /**
    * `begins`: for each rank, the first rank of the whole that it stands for, followed by the end.
-   * All belong to `worker`; by default each rank is a worker.
+   * `firsts`: the same for each worker; by default each rank is a worker.
    */
-  constructor(begins: readonly number[], worker?: number) {
+  constructor(begins: readonly number[], firsts = begins) {
     this.#begins = begins;
-    const names = allRanks(begins.length - 1).map((rank) => list(begins[rank] as number, begins[rank + 1] as number));
-    const isPlain = names.every((name, rank) => name === `${worker ?? rank}`);
-    this.names = isPlain ? names : names.map((name, rank) => `${name} (worker ${worker ?? rank})`);
+    this.#firsts = firsts;
+    this.names = allRanks(begins.length - 1).map((rank) =>
+      this.#list(begins[rank] as number, begins[rank + 1] as number),
+    );
   }
 
   /** The replicas of a single worker, numbered after those of earlier workers. */
   static ofWorker(worker: number, replicas: number): RankNames {
     const begins = Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica);
-    return new RankNames(begins, worker);
+    return new RankNames(begins, firstsOf(worker + 1, replicas));
   }
 
   /** Workers with equally many replicas each. */
   static ofWorkers(workers: number, replicas: number): RankNames {
-    return new RankNames(Array.from({ length: workers + 1 }, (_, worker) => worker * replicas));
+    return new RankNames(firstsOf(workers, replicas));
   }
 
   /** An error in ranks of the whole, for members of the group; a rank outside the group is marked as such. */
   marked(error: CollError): CollError {
     const { message, rank } = error;
-    return rank === undefined ? error : copyOf(error, message, this.names.length + rank);
+    if (rank === undefined) return error;
+    const marked = copyOf(error, message, rank + this.names.length);
+    this.#originals.set(marked, error);
+    return keepFailure(
+      marked,
+      inRanks(failureOf(error, rank), (other) => other + this.names.length),
+    );
   }
 
   /** An error of the group, in ranks of the whole. */
   retold(error: unknown): unknown {
     if (!isKnown(error)) return error;
-    const { message, rank } = error;
-    const size = this.names.length;
-    if (rank !== undefined && rank >= size) return copyOf(error, message, rank - size);
-    return copyOf(error, this.#translated(error), rank === undefined ? undefined : this.#begins[rank]);
+    const words = wordsOf(error) ?? ((name) => this.#renamed(error, name));
+    const failure = keptFailure(error);
+    const retold = copyOf(error, words(this.#name), error.rank === undefined ? undefined : this.#rankOf(error.rank));
+    keepWords(retold, (name) => words((rank) => name(this.#rankOf(rank))));
+    return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#rankOf)) : retold);
   }
 
   /** Calls a function of the group. @throws the function's error, in ranks of the whole */
@@ -59,19 +72,37 @@ export class RankNames {
     }
   }
 
+  readonly #name: RankName = (rank) => {
+    const whole = rank - this.names.length;
+    return this.names[rank] ?? this.#list(whole, whole + 1);
+  };
+
+  readonly #rankOf = (rank: number): number => {
+    const size = this.names.length;
+    return rank < size ? (this.#begins[rank] as number) : rank - size;
+  };
+
   /** Text after a colon comes from elsewhere and is unchanged, as is the name of the operation. */
-  #translated({ code, message, operation = '' }: CollError): string {
+  #renamed({ code, message, operation = '' }: CollError, name: RankName): string {
     // Errors about a disagreement already use the ranks' names.
     const pattern = code.endsWith('MISMATCH') ? /\b(replica) (\d+)/g : /\b(rank|replica) (\d+(?:, \d+)*)/g;
     const [head = ''] = message.split(/(?<=\b(?:failed|aborted): )/, 1);
     const parts = operation === '' ? [head] : head.split(operation);
-    const told = parts.map((part) =>
+    const renamed = parts.map((part) =>
       part.replace(pattern, (_, word: string, ranks: string) => {
-        const names = ranks.split(', ').map((rank) => this.names[Number(rank)] ?? rank);
+        const names = ranks.split(', ').map((rank) => (Number(rank) < this.names.length ? name(Number(rank)) : rank));
         return `${word} ${names.join(', ')}`;
       }),
     );
-    return told.join(operation) + message.slice(head.length);
+    return renamed.join(operation) + message.slice(head.length);
+  }
+
+  #list(begin: number, end: number): string {
+    const worker = this.#firsts.findLastIndex((first) => first <= begin);
+    const isPlain = this.#firsts.every((first, index) => first === index);
+    const ranks = allRanks(end - begin).map((rank) => begin + rank);
+    const list = ranks.length > 4 ? `${begin} to ${end - 1}` : ranks.join(', ');
+    return isPlain ? list : `${list} (worker ${worker})`;
   }
 }
 
@@ -85,16 +116,13 @@ export function isKnown(error: unknown): error is CollError {
 function copyOf(error: CollError, message: string, rank: number | undefined): CollError {
   const { code, cause, operation } = error;
   const Same = error.constructor as typeof CollError;
-  return new Same(code, message, {
-    cause,
-    ...(rank === undefined ? {} : { rank }),
-    ...(operation === undefined ? {} : { operation }),
-  });
+  return new Same(code, message, { cause, rank, operation });
 }
 
-function list(begin: number, end: number): string {
-  if (end - begin > 4) return `${begin} to ${end - 1}`;
-  return allRanks(end - begin)
-    .map((rank) => begin + rank)
-    .join(', ');
+function inRanks(failure: Failure, rankOf: (rank: number) => number): Failure {
+  return { ...failure, rank: rankOf(failure.rank), ranks: failure.ranks.map(rankOf) };
+}
+
+function firstsOf(workers: number, replicas: number): number[] {
+  return allRanks(workers + 1).map((worker) => worker * replicas);
 }

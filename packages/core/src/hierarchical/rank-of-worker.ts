@@ -63,18 +63,11 @@ export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): 
       `across has ${across.size} ranks and is rank ${across.localRanks}, not worker ${worker} of ${workers}`,
     );
   const { size } = within;
+  const firsts = allRanks(workers + 1).map((other) => other * size);
+  const ranks = allRanks(size + 1).map((rank) => worker * size + rank);
   return new RankOfWorker({
-    within: new Level(
-      within,
-      allRanks(size + 1).map((rank) => worker * size + rank),
-      worker,
-    ),
-    across:
-      across &&
-      new Level(
-        across,
-        allRanks(workers + 1).map((rank) => rank * size),
-      ),
+    within: new Level(within, ranks, firsts),
+    across: across && new Level(across, firsts),
     workers,
     worker,
     place,

@@ -4,12 +4,13 @@ import type { CallerRequest } from '../collectives/caller-request.js';
 import { type Collective, nameOf, rootOf } from '../collectives/collective.js';
 import type { Communicator, Group, RunOptions } from '../collectives/communicator.js';
 import { requireCollError } from '../collectives/controller-group.js';
+import { failureError } from '../collectives/failures.js';
 import { refusedArithmetic } from '../kernels/arithmetic.js';
 import { refusedMessages } from '../members/refused-messages.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { CallOrder, type Turn } from '../runtime/call-order.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
-import { type CollError, UnavailableError } from '../support/errors.js';
+import type { CollError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
@@ -178,7 +179,9 @@ export abstract class TwoLevels extends JoiningCommunicator {
 
   /** Reports the error that ended a call to all ranks. */
   #failedBy(error: unknown, collective: Collective): unknown {
-    this.#fail(isKnown(error) ? error : unknownFailure(error, nameOf(collective), this.localRanks[0] as number));
+    const failure = { reason: 'failed', rank: this.localRanks[0] as number, ranks: [] } as const;
+    const call = { operation: nameOf(collective) };
+    this.#fail(isKnown(error) ? error : failureError({ ...failure, text: `failed: ${messageOf(error)}` }, call));
     return error;
   }
 
@@ -206,11 +209,6 @@ export abstract class TwoLevels extends JoiningCommunicator {
     const request = options.request ?? { collective, dtype, length };
     return { ...options, layout: requestOf(collective, dtype, layout), request };
   }
-}
-
-function unknownFailure(cause: unknown, operation: string, rank: number): CollError {
-  const told = `${operation}: rank ${rank} failed: ${messageOf(cause)}`;
-  return new UnavailableError('ERR_COLL_PEER_FAILED', told, { operation, rank });
 }
 
 function optionsOf({ isBehind = false }: Stage, { level, isShared = false }: Job, options: CallOptions): CallOptions {

@@ -1,6 +1,7 @@
 import { type CollectiveOp, collectiveOps } from '../collectives/collective.js';
 import { InternalError, InvalidArgumentError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { type RankWords, rankError } from '../support/rank-words.js';
 import { requireTensors } from '../support/requirements.js';
 import { accumulatorOf, allocate, byteSize, type DType, quotientOf, type TypedArray } from '../values/dtype.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
@@ -147,16 +148,13 @@ export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): 
 }
 
 function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, operation: string): Error {
-  const details = { operation, rank };
-  if (first.dtype !== other.dtype) {
-    return new InternalError(
-      'ERR_COLL_DTYPE_MISMATCH',
-      `${operation}: replica 0 has ${first.dtype}, replica ${rank} ${other.dtype}; all need one dtype`,
-      details,
-    );
-  }
-  const shapes = `replica 0 has shape [${first.shape}], replica ${rank} [${other.shape}]`;
-  return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${operation}: ${shapes}; all need one shape`, details);
+  const isDType = first.dtype !== other.dtype;
+  const [ours, theirs] = isDType ? [first.dtype, other.dtype] : [`shape [${first.shape}]`, `[${other.shape}]`];
+  const words: RankWords = (name) =>
+    `${operation}: replica ${name(0)} has ${ours}, replica ${name(rank)} ${theirs}; all need one ${isDType ? 'dtype' : 'shape'}`;
+  return isDType
+    ? rankError(InternalError, 'ERR_COLL_DTYPE_MISMATCH', words, { operation, rank })
+    : rankError(InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH', words, { operation, rank });
 }
 
 /** The tensor in its accumulator type: float32 for half types, unchanged for all others. */

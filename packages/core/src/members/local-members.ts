@@ -105,9 +105,13 @@ export class LocalMembers implements LocalGroup {
     if (this.localRanks.length > 1) this.communicator.group.fail(closedGroup('close'));
   }
 
+  /** Ends the group because of one that shares members with it, and in which they have other ranks. */
   fail(error: CollError): void {
     const { group } = this.communicator;
-    if (!group.failure) group.fail(error);
+    const { code, message, operation } = error;
+    const Same = error.constructor as typeof CollError;
+    const told = `another group of its members failed: ${message}`;
+    if (!group.failure) group.fail(new Same(code, told, { operation, cause: error }));
     this.#arrivals.fail(() => error);
   }
 

@@ -1,12 +1,7 @@
 import { abortedError, type CallDetails, closedError, lostBufferError } from '../collectives/call-errors.js';
 import type { Group, RunOptions } from '../collectives/communicator.js';
-import {
-  type CollError,
-  DeadlineExceededError,
-  InternalError,
-  InvalidArgumentError,
-  RuntimeError,
-} from '../support/errors.js';
+import { failureError } from '../collectives/failures.js';
+import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError } from '../support/errors.js';
 import { afterSeconds } from '../support/timer.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
@@ -143,9 +138,8 @@ export class PointToPoint {
       ({ id }) => id.from === peer || id.to === peer,
     );
     if (!waiter) return;
-    const details = { operation: operationOf(waiter.id, this.#rank), rank: peer };
-    const told = `rank ${peer} has left the group`;
-    this.#fail(new RuntimeError('ERR_COLL_CLOSED', `${details.operation}: ${told}`, details));
+    const failure = { reason: 'closed', rank: peer, ranks: [], text: 'has left the group' } as const;
+    this.#fail(failureError(failure, { operation: operationOf(waiter.id, this.#rank) }));
   }
 
   /** Repeats posts that a newly reachable rank may have missed. */

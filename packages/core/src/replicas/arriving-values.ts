@@ -3,6 +3,7 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { AbortedError, CollError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
+import { type RankWords, rankError } from '../support/rank-words.js';
 import { flatten, type Structure } from '../values/structure.js';
 import type { TensorLike } from '../values/tensor.js';
 
@@ -173,11 +174,11 @@ function isPromise(leaf: unknown): leaf is PromiseLike<unknown> {
 
 function rejected(rank: number, index: number | undefined, cause: unknown): UnavailableError {
   const what = index === undefined ? 'a value' : `value ${index}`;
-  const told = `${operation}: ${what} of replica ${rank} did not come: ${messageOf(cause)}`;
-  return new UnavailableError('ERR_COLL_PEER_FAILED', told, { rank, operation, cause });
+  const words: RankWords = (name) => `${operation}: ${what} of replica ${name(rank)} did not come: ${messageOf(cause)}`;
+  return rankError(UnavailableError, 'ERR_COLL_PEER_FAILED', words, { rank, operation, cause });
 }
 
 function aborted(rank: number, cause: unknown): AbortedError {
-  const told = `${operation}: replica ${rank} aborted: ${messageOf(cause)}`;
-  return new AbortedError('ERR_COLL_ABORTED', told, { rank, operation, cause });
+  const words: RankWords = (name) => `${operation}: replica ${name(rank)} aborted: ${messageOf(cause)}`;
+  return rankError(AbortedError, 'ERR_COLL_ABORTED', words, { rank, operation, cause });
 }

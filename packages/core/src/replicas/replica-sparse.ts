@@ -6,6 +6,7 @@ import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { requireLikeRows } from '../sparse/like-values.js';
 import { InternalError } from '../support/errors.js';
+import { rankError } from '../support/rank-words.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { reshape, type Tensor } from '../values/tensor.js';
 import { collect, exchange, type Member, memoryFor, type PartOfCall } from './replica-gathers.js';
@@ -130,9 +131,11 @@ function requireSameCall(told: readonly (readonly number[])[]): void {
   const isOneEach = told.every(([, , each]) => each === 1);
   const callOf = ([op, unique, each]: readonly number[]) =>
     `${collectiveOps[op as number]}, ${unique ? 'with' : 'without'} deduplicate${isOneEach ? '' : `, of ${each} values`}`;
-  throw new InternalError(
+  throw rankError(
+    InternalError,
     'ERR_COLL_MISMATCH',
-    `all-reduce: replica 0 reduces by ${callOf(first)}, replica ${odd} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+    (name) =>
+      `all-reduce: replica ${name(0)} reduces by ${callOf(first)}, replica ${name(odd)} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
     { operation: 'all-reduce', rank: odd },
   );
 }

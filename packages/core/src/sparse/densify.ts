@@ -1,5 +1,6 @@
 import { scatterAdd } from '../kernels/arithmetic.js';
 import { ValueError } from '../support/errors.js';
+import { type RankWords, rankError } from '../support/rank-words.js';
 import { elementCount, requireElements, type Tensor } from '../values/tensor.js';
 import { asNumbers, firstOutside } from './index-numbers.js';
 import { type IndexedSlices, requireSlices } from './indexed-slices.js';
@@ -33,7 +34,7 @@ export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
   const numbers = asNumbers(indices);
   const outside = firstOutside(numbers, rows);
   if (outside >= 0)
-    throw refused(`index ${indices.data[outside]}${whose(' of', rank)} is outside of denseShape [${shape}]`, rank);
+    throw refused((whose) => `index ${indices.data[outside]}${whose(' of')} is outside of denseShape [${shape}]`, rank);
   const places = new Int32Array(numbers.length);
   for (let position = 0; position < places.length; position++) {
     places[position] = (numbers[position] as number) * rowLength;
@@ -44,14 +45,15 @@ export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
 /** The dense shape of slices. @throws ValueError if it is undefined */
 export function denseShapeOf({ denseShape }: IndexedSlices, rank?: number): readonly number[] {
   if (denseShape) return denseShape;
-  const lacking = whose(': there is none on', rank);
-  throw refused(`only indexed slices with a denseShape can become dense${lacking}; pass it as third argument`, rank);
+  throw refused(
+    (whose) =>
+      `only indexed slices with a denseShape can become dense${whose(': there is none on')}; pass it as third argument`,
+    rank,
+  );
 }
 
-function whose(words: string, rank: number | undefined): string {
-  return rank === undefined ? '' : `${words} replica ${rank}`;
-}
-
-function refused(told: string, rank: number | undefined): ValueError {
-  return new ValueError('ERR_COLL_VALUE', told, rank === undefined ? {} : { rank });
+/** `problem` gets the replica after some words, unless it is unknown. */
+function refused(problem: (whose: (words: string) => string) => string, rank: number | undefined): ValueError {
+  const words: RankWords = (name) => problem((own) => (rank === undefined ? '' : `${own} replica ${name(rank)}`));
+  return rankError(ValueError, 'ERR_COLL_VALUE', words, { rank });
 }

@@ -1,5 +1,6 @@
 import { requireAlike } from '../kernels/arithmetic.js';
 import { InvalidArgumentError } from '../support/errors.js';
+import { rankError } from '../support/rank-words.js';
 import type { DType } from '../values/dtype.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
 import { denseShapeOf } from './densify.js';
@@ -38,9 +39,11 @@ export function requireLikeRows(kinds: readonly RowKind[], operation = 'reduce')
   const [first] = kinds as readonly [RowKind];
   const odd = kinds.findIndex(({ shape }) => !sameShape(shape, first.shape));
   if (odd >= 0) {
-    throw new InvalidArgumentError(
+    throw rankError(
+      InvalidArgumentError,
       'ERR_COLL_SHAPE_MISMATCH',
-      `${operation}: replica 0 has rows of shape [${first.shape}], replica ${odd} [${kinds[odd]?.shape}]; all need one shape`,
+      (name) =>
+        `${operation}: replica ${name(0)} has rows of shape [${first.shape}], replica ${name(odd)} [${kinds[odd]?.shape}]; all need one shape`,
       { operation, rank: odd },
     );
   }

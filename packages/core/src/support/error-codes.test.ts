@@ -83,7 +83,7 @@ const provocations: Readonly<Partial<Record<ErrorCode, () => unknown>>> = {
   ERR_COLL_NO_PLUGIN: () => createRegistry().resolve('auto'),
   ERR_COLL_PEER_FAILED: () => {
     const { group, first } = two();
-    failThreadGroup(group, 1, 'rank 1 ran out of memory');
+    failThreadGroup(group, 1, 'ran out of memory');
     first.runSync(sum, one, other);
   },
   ERR_COLL_PLUGIN: () => createRegistry().register({} as Plugin),

@@ -9,7 +9,8 @@ export async function attended(
   signal: AbortSignal | undefined,
   work: () => Promise<void>,
 ): Promise<void> {
-  const abort = () => barrier.fail(rank, 'aborted', `rank ${rank} aborted: ${messageOf(signal?.reason)}`);
+  const abort = () =>
+    barrier.fail({ reason: 'aborted', rank, ranks: [], text: `aborted: ${messageOf(signal?.reason)}` });
   // A pending Atomics.waitAsync does not keep a thread's event loop alive; a timer does.
   const alive = setInterval(() => {}, 2 ** 30);
   signal?.addEventListener('abort', abort);
@@ -18,7 +19,7 @@ export async function attended(
     await work();
   } catch (error) {
     if (!(error instanceof AbortedError && signal?.aborted)) throw error;
-    throw new AbortedError(error.code, error.message, { rank, operation, cause: signal.reason });
+    throw barrier.failure(operation, signal.reason);
   } finally {
     clearInterval(alive);
     signal?.removeEventListener('abort', abort);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import type { FailureReason } from '../collectives/failures.js';
+import { type Failure, type FailureReason, keptFailure } from '../collectives/failures.js';
+import type { CollError } from '../support/errors.js';
 import { SharedBarrier, type Wait } from './shared-barrier.js';
 
 /** Views of one group, one a rank, as threads would have them. */
@@ -8,6 +9,8 @@ function views(size: number, spins = 0): SharedBarrier[] {
   const control = new SharedArrayBuffer(SharedBarrier.bytesFor(size));
   return Array.from({ length: size }, () => new SharedBarrier(control, size, spins));
 }
+
+const broken: Failure = { reason: 'failed', rank: 0, ranks: [], text: 'broke' };
 
 const waitOf = (rank: number, deadline?: number): Wait => ({ rank, operation: 'all-reduce sum', deadline });
 
@@ -104,7 +107,7 @@ describe('a rank that sleeps', () => {
     sleepWithoutLimit();
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     const waiting = rejection(first.wait(1, waitOf(0)));
-    second.fail(1, 'peer', 'rank 1 ran out of memory');
+    second.fail({ ...broken, rank: 1 });
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });
 
@@ -140,7 +143,7 @@ describe('a rank that sleeps', () => {
 
 describe('fail', () => {
   const reasons: readonly (readonly [FailureReason, string, string])[] = [
-    ['peer', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
+    ['failed', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
     ['deadline', 'DeadlineExceededError', 'ERR_COLL_DEADLINE'],
     ['aborted', 'AbortedError', 'ERR_COLL_ABORTED'],
     ['closed', 'RuntimeError', 'ERR_COLL_CLOSED'],
@@ -149,9 +152,9 @@ describe('fail', () => {
   it.each(reasons)('for the reason %s is %s everywhere', (reason, name, code) => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     expect(second.failure('x')).toBeUndefined();
-    first.fail(1, reason, 'what happened');
+    first.fail({ reason, rank: 1, ranks: [], text: 'went away' });
     for (const view of [first, second]) {
-      const expected = { name, code, rank: 1, operation: 'all-gather', message: 'all-gather: what happened' };
+      const expected = { name, code, rank: 1, operation: 'all-gather', message: 'all-gather: rank 1 went away' };
       expect(view.failure('all-gather')).toMatchObject(expected);
       expect(thrown(() => view.waitSync(1, waitOf(0)))).toMatchObject({ name, code });
     }
@@ -159,21 +162,35 @@ describe('fail', () => {
 
   it('keeps the first reason', () => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
-    first.fail(0, 'peer', 'first');
-    second.fail(1, 'closed', 'second');
-    expect(second.failure('x')).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0, message: 'x: first' });
+    first.fail(broken);
+    second.leave(1);
+    expect(second.failure('x')).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0, message: 'x: rank 0 broke' });
+  });
+
+  it('carries other ranks, and the hosts of all', () => {
+    const [first] = views(1) as [SharedBarrier];
+    const failure = { ...broken, rank: 3, ranks: [5, 1], hosts: ['host-d', '', 'host-b'], text: 'broke\0 on rank 0' };
+    first.fail(failure);
+    expect(keptFailure(first.failure('x') as CollError)).toEqual(failure);
+  });
+
+  it('names no more ranks than it has room for', () => {
+    const [first] = views(100) as [SharedBarrier];
+    const ranks = Array.from({ length: 99 }, (_, rank) => rank);
+    first.expire(99, ranks, 'did not arrive');
+    expect(keptFailure(first.failure('x') as CollError)).toMatchObject({ ranks: ranks.slice(0, 64) });
   });
 
   it('carries any text, and cuts what is longer than its memory', () => {
     const [first] = views(1) as [SharedBarrier];
-    first.fail(0, 'peer', `größer als 5 µs — ${'x'.repeat(5000)}`);
-    expect(first.failure('x')?.message).toMatch(/^x: größer als 5 µs — x{2000,2040}$/);
+    first.fail({ ...broken, text: `größer als 5 µs — ${'x'.repeat(5000)}` });
+    expect(first.failure('x')?.message).toMatch(/^x: rank 0 größer als 5 µs — x{4000,4090}$/);
   });
 
   it('lets who has all it waited for go on', () => {
     const [first] = views(1) as [SharedBarrier];
     first.advance(0);
-    first.fail(0, 'closed', 'left');
+    first.leave(0);
     expect(() => first.waitSync(1, waitOf(0))).not.toThrow();
   });
 });

@@ -1,5 +1,5 @@
 import type { RunOptions } from '../collectives/communicator.js';
-import { type FailureReason, failureError, failureReasons, reasonOf } from '../collectives/failures.js';
+import { type Failure, failureError, failureOf, failureReasons, mostRanks } from '../collectives/failures.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
@@ -12,20 +12,22 @@ import { quote } from '../support/quote.js';
  */
 export class SharedBarrier {
   readonly #words: Int32Array;
+  readonly #ranks: Int32Array;
   readonly #text: Uint8Array;
   readonly #size: number;
   readonly #spins: number;
 
   constructor(control: SharedArrayBuffer, size: number, spins: number) {
     this.#words = new Int32Array(control, 0, line * (size + 1));
-    this.#text = new Uint8Array(control, line * 4 * (size + 1), textBytes);
+    this.#ranks = new Int32Array(control, this.#words.byteLength, mostRanks);
+    this.#text = new Uint8Array(control, this.#words.byteLength + this.#ranks.byteLength, textBytes);
     this.#size = size;
     this.#spins = spins;
   }
 
   /** Bytes of control memory for a group. */
   static bytesFor(size: number): number {
-    return line * 4 * (size + 1) + textBytes;
+    return 4 * (line * (size + 1) + mostRanks) + textBytes;
   }
 
   /** A word that is not 0 once the group has failed, for engines that poll it themselves. */
@@ -125,24 +127,34 @@ export class SharedBarrier {
   }
 
   /** Fails the group for the first reason given, and wakes all threads. */
-  fail(rank: number, reason: FailureReason, message: string): void {
+  fail({ reason, rank, ranks, text, hosts = [] }: Failure): void {
     if (Atomics.compareExchange(this.#words, stateWord, 0, writing) === 0) {
       // Text cannot be encoded into shared memory directly. Text that is too long is cut between
       // two characters.
       const bytes = new Uint8Array(textBytes);
-      const { written } = new TextEncoder().encodeInto(message, bytes);
+      const { written } = new TextEncoder().encodeInto([...hosts, text].join(hostEnd), bytes);
       this.#text.set(bytes);
-      this.#words[stateWord + 1] = rank;
-      this.#words[stateWord + 2] = failureReasons.indexOf(reason);
-      this.#words[stateWord + 3] = written;
+      this.#ranks.set(ranks);
+      this.#words.set([rank, failureReasons.indexOf(reason), written, ranks.length, hosts.length], stateWord + 1);
       Atomics.store(this.#words, stateWord, failed);
     }
     for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
   }
 
+  /** Fails the group because a rank leaves it. */
+  leave(rank: number): void {
+    this.fail({ reason: 'closed', rank, ranks: [], text: 'has left the group' });
+  }
+
+  /** Fails the group because a rank has timed out waiting for others; `text` follows their numbers. */
+  expire(rank: number, others: readonly number[], text: string): void {
+    this.fail({ reason: 'deadline', rank, ranks: others.slice(0, mostRanks), text });
+  }
+
   /** Like `fail`, for an error that ends a collective on `rank`, or on the rank that the error names. */
   failFor(error: CollError, rank: number): void {
-    this.fail(error.rank ?? rank, 'peer', `an earlier collective failed: ${error.message}`);
+    const text = `ended an earlier collective: ${error.message}`;
+    this.fail({ reason: 'failed', rank: error.rank ?? rank, ranks: [], text });
   }
 
   /**
@@ -153,7 +165,7 @@ export class SharedBarrier {
   failWith(error: CollError, rank: number): void {
     if (!(error instanceof CollError))
       throw new ValueError('ERR_COLL_VALUE', `a group fails with a CollError, not ${quote(error)}`, { rank });
-    this.fail(error.rank ?? rank, reasonOf(error), error.message);
+    this.fail(failureOf(error, rank));
   }
 
   /** Whether the group has failed, for any reason. */
@@ -162,19 +174,18 @@ export class SharedBarrier {
   }
 
   /** The group's failure as an error for the current operation; undefined while there is none. */
-  failure(operation: string): CollError | undefined {
+  failure(operation: string, cause?: unknown): CollError | undefined {
     if (!this.hasFailed) return undefined;
     let state = Atomics.load(this.#words, stateWord);
     // Another thread is writing the reason, which takes a moment, unless that thread was just
     // terminated.
     for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
-    const [rank, reason, length] = this.#words.subarray(stateWord + 1, stateWord + 4) as unknown as [
-      number,
-      number,
-      number,
-    ];
-    const message = new TextDecoder().decode(this.#text.slice(0, length));
-    return failureError(failureReasons[reason] as FailureReason, message, { rank, operation });
+    const [rank, number, length, count, hostCount] = this.#words.subarray(stateWord + 1) as unknown as FailureWords;
+    const reason = (state === failed ? failureReasons[number] : undefined) ?? 'failed';
+    const hosts = new TextDecoder().decode(this.#text.slice(0, length)).split(hostEnd);
+    const text = hosts.splice(hostCount).join(hostEnd);
+    const failure = { reason, rank, ranks: [...this.#ranks.subarray(0, count)], text, hosts };
+    return failureError(failure, { operation, size: this.#size, cause });
   }
 
   // Polls briefly first: for a peer that is nearly there this costs nothing, while waking a
@@ -198,8 +209,7 @@ export class SharedBarrier {
     if (missing.length === 0) return;
     if (failure) throw failure;
     if (deadline === undefined || Date.now() < deadline) return;
-    const told = `timed out on rank ${rank} waiting for other workers: rank ${missing.join(', ')} did not arrive`;
-    this.fail(rank, 'deadline', told);
+    this.expire(rank, missing, 'did not arrive');
     throw this.failure(operation);
   }
 
@@ -237,7 +247,12 @@ const lastOffer = 5;
 const stateWord = 0;
 const writing = 1;
 const failed = 2;
-const textBytes = 2048;
+const textBytes = 4096;
+
+// Follows each host before the text of a failure.
+const hostEnd = '\0';
+
+type FailureWords = readonly [rank: number, reason: number, textBytes: number, ranks: number, hosts: number];
 
 const longestLook = 1_000_000;
 

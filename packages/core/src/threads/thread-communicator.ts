@@ -118,7 +118,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
 
   /** Leaves the group: later waits for this rank fail. */
   protected override release(): void {
-    this.#barrier.fail(this.#rank, 'closed', `rank ${this.#rank} has left the group`);
+    this.#barrier.leave(this.#rank);
     this.group.close();
   }
 

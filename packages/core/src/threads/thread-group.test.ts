@@ -60,7 +60,7 @@ describe('failThreadGroup', () => {
     ['closed', 'ERR_COLL_CLOSED'],
   ] as const)('ends the group for the reason %s, from any thread', (reason, code) => {
     const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
-    failThreadGroup(structuredClone(group), 1, 'rank 1 is gone', reason);
+    failThreadGroup(structuredClone(group), 1, 'is gone', reason);
     expect(new SharedBarrier(group.control, 2, 0).failure('all-gather')).toMatchObject({
       code,
       rank: 1,

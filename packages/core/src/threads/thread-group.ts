@@ -80,13 +80,13 @@ export function requireGroup(group: unknown): asserts group is ThreadGroup {
   );
 }
 
-/** Ends a group from any thread: current and later waits fail with this message. */
+/** Ends a group from any thread, because of `rank`; `text` completes a sentence about it. */
 export function failThreadGroup(
   group: ThreadGroup,
   rank: number,
-  message: string,
-  reason: FailureReason = 'peer',
+  text: string,
+  reason: FailureReason = 'failed',
 ): void {
   requireGroup(group);
-  new SharedBarrier(group.control, group.size, 0).fail(rank, reason, message);
+  new SharedBarrier(group.control, group.size, 0).fail({ reason, rank, ranks: [], text });
 }

@@ -1,7 +1,8 @@
 import { abortedError } from '../collectives/call-errors.js';
 import type { Group, RunOptions } from '../collectives/communicator.js';
+import { failureError } from '../collectives/failures.js';
 import type { ThreadGroup } from '../engines/engine.js';
-import { type CollError, DeadlineExceededError } from '../support/errors.js';
+import type { CollError } from '../support/errors.js';
 import { afterSeconds } from '../support/timer.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
@@ -78,7 +79,7 @@ function request({ name, rank, ranks, group, options }: SharedGroupOptions): Pro
   });
 }
 
-function tooLate(rank: number, first: number): DeadlineExceededError {
-  const told = `timed out on rank ${rank} waiting for rank ${first}, which makes the memory of the new group`;
-  return new DeadlineExceededError('ERR_COLL_DEADLINE', `split: ${told}`, { operation: 'split', rank });
+function tooLate(rank: number, first: number): CollError {
+  const text = 'did not make the memory of the new group';
+  return failureError({ reason: 'deadline', rank, ranks: [first], text }, { operation: 'split' });
 }

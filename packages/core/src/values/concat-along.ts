@@ -2,6 +2,7 @@ import { requireAlike } from '../kernels/arithmetic.js';
 import { slice } from '../packing/concatenate.js';
 import { InvalidArgumentError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { rankError } from '../support/rank-words.js';
 import { requireTensors } from '../support/requirements.js';
 import { allocate } from './dtype.js';
 import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js';
@@ -59,10 +60,11 @@ export function requireJoinable(
   const rest = first.with(axis, 0);
   const odd = shapes.findIndex((shape) => shape.length !== first.length || !sameShape(shape.with(axis, 0), rest));
   if (odd < 0) return;
-  const told = `replica 0 has shape [${first}], replica ${odd} [${shapes[odd]}]`;
-  throw new InvalidArgumentError(
+  throw rankError(
+    InvalidArgumentError,
     'ERR_COLL_SHAPE_MISMATCH',
-    `${operation} along axis ${axis}: ${told}; only that axis may differ`,
+    (name) =>
+      `${operation} along axis ${axis}: replica ${name(0)} has shape [${first}], replica ${name(odd)} [${shapes[odd]}]; only that axis may differ`,
     { rank: odd, operation },
   );
 }
