@@ -98,11 +98,11 @@ export class CallCache<Handle> {
  *
  * @example
  * ```ts
- * import { type KnownCall, lostRank } from '@coll/core/plugin';
+ * import { type PreparedCall, lostRank } from '@coll/core/plugin';
  *
  * const data = new Float32Array(2);
  * const buffers = [{ data, dtype: 'float32', length: 2 }] as const;
- * const call: KnownCall<string> = {
+ * const call: PreparedCall<string> = {
  *   ...{ handle: 'prepared', collective: { kind: 'all-gather' }, request: undefined },
  *   ...{ layout: 0, isShared: false, bytes: 8, inputs: buffers, outputs: buffers },
  * };

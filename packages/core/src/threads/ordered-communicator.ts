@@ -26,7 +26,7 @@ const settled = Promise.resolve();
  * @example
  * ```ts
  * import { jsEngine, tensor } from '@coll/core';
- * import { type CheckedCall, type KnownCall, nameOf, OrderedCommunicator } from '@coll/core/plugin';
+ * import { type CheckedCall, type PreparedCall, nameOf, OrderedCommunicator } from '@coll/core/plugin';
  * import { directAlgorithm } from '@coll/direct';
  *
  * // Prints the collectives of a single rank instead of executing them.
@@ -41,7 +41,7 @@ const settled = Promise.resolve();
  *     return nameOf(collective);
  *   }
  *
- *   protected playSync({ handle }: KnownCall<string>) {
+ *   protected playSync({ handle }: PreparedCall<string>) {
  *     console.log(handle); // all-reduce sum
  *   }
  * }
