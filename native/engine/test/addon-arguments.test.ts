@@ -159,7 +159,7 @@ describe('handles of others', () => {
 describe.skipIf(!processes)('of processes', () => {
   if (!processes) return;
   const one = program(1);
-  const group = () => processes['group']?.(0, Int32Array.of(-1), ['self'], 1000, () => {});
+  const group = () => processes['group']?.(0, Int32Array.of(-1), 1000, () => {});
   const [segment, info] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
   const memory = processes['sharedMemory']?.(0, [segment]);
   const executing = group();
@@ -197,7 +197,6 @@ describe.skipIf(!processes)('of processes', () => {
     group: [
       number('rank', 0, -1, 1),
       ['sockets', Int32Array.of(-1), undefined, [-1], Int32Array.of(), floats(-1)],
-      ['names', ['self'], undefined, 'self', [], ['self', 'other'], [1]],
       number('silenceMillis', 1000, 0, -1),
       ['wake', () => {}, undefined, {}],
     ],
@@ -227,7 +226,13 @@ describe.skipIf(!processes)('of processes', () => {
     stage: [group1, call1],
     submit: [group1, call1, number('id', 0, -1, 0.5, 2 ** 32), timeout],
     finish: [group1, call1, flag('delivers')],
-    failGroup: [group1, number('kind', 0, -1, 8), number('rank', 0, -2, 2 ** 21), ['text', '', undefined, 1, {}]],
+    failGroup: [
+      group1,
+      number('kind', 0, -1, 8),
+      number('rank', 0, -2, 2 ** 21),
+      ['ranks', new Int32Array(64), undefined, [], new Float64Array(1), new Int32Array(65)],
+      ['text', '', undefined, 1, {}],
+    ],
     ...Object.fromEntries(
       [
         'results',

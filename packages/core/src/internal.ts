@@ -2,7 +2,7 @@
 export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './collectives/call-options.js';
 export { bufferLengths, hasOneResult, inputBlocks, outputBlocks } from './collectives/collective.js';
 export { ControllerGroup, requireCollError } from './collectives/controller-group.js';
-export { type Failure, failureError, failureOf, failureReasons, mostRanks } from './collectives/failures.js';
+export { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from './collectives/failures.js';
 export { requireGivenGroup, requireProcessGroup } from './collectives/process-group.js';
 export { requireRunOptions, requireTimeout } from './collectives/run-options.js';
 export { RankNames } from './hierarchical/rank-names.js';

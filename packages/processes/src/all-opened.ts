@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { AbortedError, type CollError, DeadlineExceededError } from '@coll/core';
+import { AbortedError } from '@coll/core';
 import type { MemberConfig } from './member-config.js';
 import type { NativeProcessGroup } from './process-group.js';
 
@@ -23,25 +23,20 @@ export async function awaitAllOpened(
   for (let late = group.unopened; late.length > 0; late = group.unopened) {
     const failure = group.failure();
     if (failure) throw failure;
-    if (member.signal?.aborted) throw ended(group, 'aborted', abortedError(member));
-    if (performance.now() > until) throw ended(group, 'deadline', lateError(member, late));
+    if (member.signal?.aborted) {
+      group.fail('aborted', 'was aborted while it opened the group');
+      throw abortedError(member);
+    }
+    if (performance.now() > until) {
+      group.fail('deadline', 'did not open the group', late);
+      throw group.failure('open a group');
+    }
     await setTimeout(lookMillis);
   }
-}
-
-/** Also notifies the other members. */
-function ended(group: NativeProcessGroup, kind: 'aborted' | 'deadline', error: CollError): CollError {
-  group.fail(kind, error.message);
-  return error;
 }
 
 /** The error for a member whose caller has aborted the opening. */
 export function abortedError({ rank, signal }: MemberConfig, error?: unknown): AbortedError {
   const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };
   return new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);
-}
-
-function lateError({ rank, timeoutSeconds }: MemberConfig, late: readonly string[]): DeadlineExceededError {
-  const told = `rank ${rank} waited ${timeoutSeconds} seconds for the other members: ${late.join(', ')} did not open the group`;
-  return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: 'open a group' });
 }

@@ -106,7 +106,7 @@ describe('a first message that is read', () => {
 
   it('says who connects to whom, and for what', () => {
     const job = createHash('sha256').update('mine').digest();
-    expect(said).toEqual({ version: 7, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
+    expect(said).toEqual({ version: 8, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
   });
 
   it.each([0, 1, 3, watchChannel, messageChannel])('is welcome for channel %i', (channel) => {
@@ -115,7 +115,7 @@ describe('a first message that is read', () => {
   });
 
   it.each<[string, Partial<Hello>, Refusal]>([
-    ['another version', { version: 6 }, { why: 'version', detail: 7 }],
+    ['another version', { version: 7 }, { why: 'version', detail: 8 }],
     ['another job', { job: Buffer.alloc(32) }, { why: 'job', detail: 0 }],
     ['another generation', { generation: 8 }, { why: 'generation', detail: 7 }],
     ['another listener', { to: 1 }, { why: 'rank', detail: 2 }],

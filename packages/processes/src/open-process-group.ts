@@ -214,7 +214,7 @@ async function play(
     return { group, memory };
   } catch (error) {
     // The other members already have the group.
-    group?.fail('failed', `rank ${member.rank} cannot play: ${(error as Error).message}`);
+    group?.fail('failed', `cannot open the group: ${(error as Error).message}`);
     await group?.close();
     if (memory) native.releaseMemory(memory);
     throw error;
@@ -228,9 +228,9 @@ function startGroup(
   controls: ReadonlyMap<number, readonly number[]>,
   stalls: StallListener | undefined,
 ): NativeProcessGroup {
-  const names = peers.map(({ hostName }, other) => `rank ${other} on ${hostName}`);
+  const hosts = peers.map(({ hostName }) => hostName);
   const sockets = peers.map((_, other) => controls.get(other)?.[0] ?? -1);
-  return new NativeProcessGroup(binding, { rank, sockets, names, heartbeatSeconds, stalls });
+  return new NativeProcessGroup(binding, { rank, sockets, hosts, heartbeatSeconds, stalls });
 }
 
 function dataChannels(member: MemberConfig, peers: readonly PeerInfo[], rank: number): readonly Channel[] {

@@ -62,7 +62,7 @@ describe('an opened group', () => {
     const group = open();
     group.fail(new RangeError('out of memory'));
     group.fail('a text');
-    expect(asked).toEqual(['failed: rank 1 on b failed: out of memory', 'failed: rank 1 on b failed: a text']);
+    expect(asked).toEqual(['failed: failed: out of memory', 'failed: failed: a text']);
     expect(group.failure()).toBe('why');
   });
 

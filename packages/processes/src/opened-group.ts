@@ -67,7 +67,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   fail(error: unknown): void {
-    this.#options.group.fail('failed', `rank ${this.rank} on ${this.hosts[this.rank]} failed: ${messageOf(error)}`);
+    this.#options.group.fail('failed', `failed: ${messageOf(error)}`);
   }
 
   failure(): CollError | undefined {

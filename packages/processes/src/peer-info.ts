@@ -7,7 +7,7 @@ import { type MemberConfig, type Transport, transports } from './member-config.j
  * Protocol version, compared before anything else. Increase it whenever any message between members
  * changes.
  */
-export const groupVersion = 7;
+export const groupVersion = 8;
 
 /** The address where a member listens. */
 export interface Address {

@@ -9,8 +9,8 @@ export type GroupHandle = Held<'group'>;
 export type CallHandle = Held<'call'>;
 export type MessagesHandle = Held<'messages'>;
 
-/** Kind (numbered as in C++), rank that caused it, and text. */
-export type NativeFailure = readonly [kind: number, rank: number, text: string];
+/** A `Failure`, with the number of its reason. */
+export type NativeFailure = readonly [reason: number, rank: number, ranks: readonly number[], text: string];
 
 /**
  * The addon's groups of processes, on platforms that support them. One thread at a time executes:
@@ -45,13 +45,7 @@ export interface ProcessBinding {
    * Takes over the sockets, by rank, -1 for none. `wake` is called when calls have ended, and when
    * all connections have ended.
    */
-  group(
-    rank: number,
-    sockets: Int32Array,
-    names: readonly string[],
-    silenceMillis: number,
-    wake: () => void,
-  ): GroupHandle;
+  group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): GroupHandle;
   /** From now on all ranks work directly on the memory of all. */
   useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
@@ -110,7 +104,7 @@ export interface ProcessBinding {
   /** Ends the staging of a call. `delivers`: writes the result to its outputs, which must be intact. */
   finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
   /** Ends the group for all members. */
-  failGroup(group: GroupHandle, kind: number, rank: number, text: string): void;
+  failGroup(group: GroupHandle, reason: number, rank: number, ranks: Int32Array, text: string): void;
   /** The group's failure, the same on all members; waits for their reports. Undefined while there is none. */
   failure(group: GroupHandle): NativeFailure | undefined;
   /** Ranks that did not arrive in the call that has timed out. */

@@ -1,33 +1,20 @@
 import { InternalError } from '@coll/core';
-import { bytesOfDescriptors, Descriptors, nowhere } from '@coll/core/internal';
+import { bytesOfDescriptors, Descriptors, failureReasons, nowhere } from '@coll/core/internal';
 import { describe, expect, it } from 'vitest';
-import { disagreementOf, failureError, failureKinds, kindOf } from './process-failures.js';
+import { disagreementOf, failureFrom } from './process-failures.js';
 
-describe('failureError', () => {
-  it.each([
-    ['shapes', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
-    ['dtypes', 'InternalError', 'ERR_COLL_DTYPE_MISMATCH'],
-    ['mismatch', 'InternalError', 'ERR_COLL_MISMATCH'],
-    ['aborted', 'AbortedError', 'ERR_COLL_ABORTED'],
-    ['failed', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
-    ['closed', 'RuntimeError', 'ERR_COLL_CLOSED'],
-    ['deadline', 'DeadlineExceededError', 'ERR_COLL_DEADLINE'],
-    ['lost', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
-  ] as const)('of kind %s is a %s with %s', (kind, name, code) => {
-    const failure = [failureKinds.indexOf(kind), 2, 'what happened'] as const;
-    const error = failureError('all-reduce', 7, failure);
-    expect(error).toMatchObject({ code, rank: 2, operation: 'all-reduce' });
-    expect(error.constructor.name).toBe(name);
-    expect(error.message).toContain('what happened');
-    // Disagreements name the collective by themselves.
-    const isOfAll = ['shapes', 'dtypes', 'mismatch'].includes(kind);
-    expect(error.message.includes('(collective 7 of the group)')).toBe(!isOfAll);
-    expect(failureError('group', undefined, failure).message).not.toContain('collective');
-    expect(kindOf(error)).toBe(kind === 'lost' ? 'failed' : kind);
+describe('failureFrom', () => {
+  const hosts = ['a', 'b', 'c'];
+
+  it('knows the reason by its number, and the hosts of all ranks of the group', () => {
+    const number = failureReasons.indexOf('lost');
+    expect(failureFrom([number, 2, [0, 7], 'was lost'], hosts)).toEqual({
+      ...{ reason: 'lost', rank: 2, ranks: [0, 7], text: 'was lost', hosts: ['c', 'a', ''] },
+    });
   });
 
-  it('of an unknown kind is that of a member that failed', () => {
-    expect(failureError('group', undefined, [99, 1, 'text'])).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+  it('takes an unknown reason for a member that failed', () => {
+    expect(failureFrom([99, 1, [], 'broke'], hosts)).toMatchObject({ reason: 'failed', rank: 1, hosts: ['b'] });
   });
 });
 

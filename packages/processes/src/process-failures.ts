@@ -1,43 +1,11 @@
-import {
-  AbortedError,
-  type CollError,
-  DeadlineExceededError,
-  InternalError,
-  InvalidArgumentError,
-  RuntimeError,
-  UnavailableError,
-} from '@coll/core';
-import { bytesOfDescriptors, Descriptors, failureReasons as failureKinds, failureOf } from '@coll/core/internal';
+import { type CollError, InternalError } from '@coll/core';
+import { bytesOfDescriptors, Descriptors, type Failure, failureReasons } from '@coll/core/internal';
 import type { NativeFailure } from './process-binding.js';
 
-export { failureKinds };
-
-/** Why a group ended. */
-export type FailureKind = (typeof failureKinds)[number];
-
-/** The error of every collective of an ended group; without a number, that of the group itself. */
-export function failureError(operation: string, number: number | undefined, failure: NativeFailure): CollError {
-  const [kind, rank, text] = failure;
-  const found = failureKinds[kind] ?? 'failed';
-  const where = number === undefined ? '' : ` (collective ${number} of the group)`;
-  const details = { operation, rank };
-  const told = text.startsWith(operation) ? text : `${operation}${where}: ${text}`;
-  switch (found) {
-    case 'shapes':
-      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', text, details);
-    case 'dtypes':
-      return new InternalError('ERR_COLL_DTYPE_MISMATCH', text, details);
-    case 'mismatch':
-      return new InternalError('ERR_COLL_MISMATCH', text, details);
-    case 'deadline':
-      return new DeadlineExceededError('ERR_COLL_DEADLINE', told, details);
-    case 'aborted':
-      return new AbortedError('ERR_COLL_ABORTED', told, details);
-    case 'closed':
-      return new RuntimeError('ERR_COLL_CLOSED', told, details);
-    default:
-      return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
-  }
+/** A failure that native code reports. `hosts` are those of all members. */
+export function failureFrom([kind, rank, ranks, text]: NativeFailure, hosts: readonly string[]): Failure {
+  const places = [rank, ...ranks].map((other) => hosts[other] ?? '');
+  return { reason: failureReasons[kind] ?? 'failed', rank, ranks, text, hosts: places };
 }
 
 /**
@@ -55,11 +23,6 @@ export function disagreementOf(
   const cure = 'all ranks must make the same calls in the same order';
   const found = table.mismatch(names);
   return found ?? new InternalError('ERR_COLL_MISMATCH', `ranks disagree about a collective; ${cure}`);
-}
-
-/** The failure kind of such an error. */
-export function kindOf(error: CollError): FailureKind {
-  return failureOf(error, 0).reason;
 }
 
 function mostFrequent(states: readonly (readonly number[])[]): readonly number[] {

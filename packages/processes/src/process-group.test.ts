@@ -1,10 +1,9 @@
 import { UnavailableError } from '@coll/core';
-import { bytesOfDescriptors, Descriptors, nowhere } from '@coll/core/internal';
+import { bytesOfDescriptors, Descriptors, type Failure, failureReasons, nowhere } from '@coll/core/internal';
 import { status } from '@coll/native/addon';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { processCallDouble as call } from '../test/process-call-double.js';
 import type { NativeFailure, ProcessBinding } from './process-binding.js';
-import { failureKinds } from './process-failures.js';
 import { NativeProcessGroup } from './process-group.js';
 import type { Stall } from './stall-watch.js';
 
@@ -20,8 +19,8 @@ let group: NativeProcessGroup;
 
 /** A double of native code: it answers as it is told, and notes what it is asked for. */
 const binding = {
-  group: (rank: number, sockets: Int32Array, names: readonly string[], silenceMillis: number, woken: () => void) => {
-    asked.push(`group of rank ${rank} on ${sockets}, ${names.length} names, ${silenceMillis} ms`);
+  group: (rank: number, sockets: Int32Array, silenceMillis: number, woken: () => void) => {
+    asked.push(`group of rank ${rank} on ${sockets}, ${silenceMillis} ms`);
     wake = woken;
     return 'group';
   },
@@ -41,8 +40,8 @@ const binding = {
   },
   copiedBytes: () => 0,
   results: () => [],
-  failGroup: (_: unknown, kind: number, rank: number, text: string) =>
-    asked.push(`fail ${failureKinds[kind]} of ${rank}: ${text}`),
+  failGroup: (_: unknown, reason: number, rank: number, ranks: Int32Array, text: string) =>
+    asked.push(`fail ${failureReasons[reason]} of ${[rank, ...ranks]}: ${text}`),
   failure: () => failure,
   missing: () => missing,
   absent: () => [],
@@ -52,10 +51,10 @@ const binding = {
   stopGroup: () => asked.push('stop'),
 } as unknown as ProcessBinding;
 
-const names = ['rank 0 on a', 'rank 1 on b', 'rank 2 on c'];
+const hosts = ['a', 'b', 'c'];
 
 function groupWith(stalls?: { seconds: number; tell: (stall: Stall | undefined) => void }) {
-  return new NativeProcessGroup(binding, { rank: 1, sockets: [5, -1, 7], names, heartbeatSeconds: 0.5, stalls });
+  return new NativeProcessGroup(binding, { rank: 1, sockets: [5, -1, 7], hosts, heartbeatSeconds: 0.5, stalls });
 }
 
 beforeEach(() => {
@@ -75,22 +74,23 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-const failed = (kind: (typeof failureKinds)[number], rank = 2): NativeFailure => [
-  failureKinds.indexOf(kind),
+const failed = (reason: Failure['reason'], rank = 2, ranks: readonly number[] = []): NativeFailure => [
+  failureReasons.indexOf(reason),
   rank,
-  'what happened',
+  ranks,
+  'was stopped',
 ];
 
 describe('a group', () => {
   it('is made of its sockets, and told how it plays', () => {
-    expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [names[0], names[2]]]);
+    expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [0, 2]]);
     const local = { number: 1, ranks: 2, cores: 4 };
     group.useSharedMemory('memory' as never, local);
     const rings = [undefined, undefined, 'ring' as never];
     group.useMessages({ sockets: [[8], [], []], rings, generation: 6, local, allShareCores: true });
     group.tellOpened();
     expect(asked).toEqual([
-      'group of rank 1 on 5,-1,7, 3 names, 500 ms',
+      'group of rank 1 on 5,-1,7, 500 ms',
       'shared group memory 1 2 4',
       'messages ["group",[{"0":8},{},{}],[null,null,"ring"],6,1,2,4,true]',
       'opened',
@@ -98,23 +98,24 @@ describe('a group', () => {
   });
 
   it('is ended by errors of its own and of others', () => {
-    group.fail('failed', 'it broke');
-    group.fail('aborted', 'enough', 2);
-    group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'lost', { rank: 0 }));
-    group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'lost'));
+    group.fail('failed', 'broke');
+    group.fail('deadline', 'did not arrive', [2, 0]);
+    group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'gone', { rank: 0 }));
+    group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'gone'));
     expect(asked.slice(1)).toEqual([
-      'fail failed of 1: it broke',
-      'fail aborted of 2: enough',
-      'fail failed of 0: lost',
-      'fail failed of 1: lost',
+      'fail failed of 1: broke',
+      'fail deadline of 1,2,0: did not arrive',
+      'fail failed of 0: failed: gone',
+      'fail failed of 1: failed: gone',
     ]);
   });
 
   it('has the failure that all members see', () => {
     expect(group.failure()).toBeUndefined();
-    failure = failed('lost');
-    expect(group.failure()).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 2, operation: 'group' });
-    expect(group.failure()?.message).not.toContain('collective');
+    failure = failed('lost', 2, [0]);
+    const message = 'group: rank 2 on c was stopped; rank 0 on a was lost, too';
+    expect(group.failure()).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 2, operation: 'group', message });
+    expect(group.failure('open a group')).toMatchObject({ operation: 'open a group' });
     answers = [status.slice];
     void group.play(call('first'), {})?.catch(() => {});
     expect(group.failure()).toMatchObject({ operation: 'all-reduce sum' });
@@ -156,15 +157,9 @@ describe('a call that blocks', () => {
   });
 
   it.each([
-    [[0], 'timed out on rank 1 waiting for other workers: rank 0 did not arrive at all-reduce sum (rank 0 on a)'],
-    [
-      [0, 2],
-      'timed out on rank 1 waiting for other workers: rank 0, 2 did not arrive at all-reduce sum (rank 0 on a, rank 2 on c)',
-    ],
-    [
-      [],
-      'timed out on rank 1 waiting for other workers: rank 0 on a, rank 2 on c came to all-reduce sum, but did not end it',
-    ],
+    [[0], '1,0: did not arrive at all-reduce sum'],
+    [[0, 2], '1,0,2: did not arrive at all-reduce sum'],
+    [[], '1,0,2: came to all-reduce sum, but did not end it'],
   ])('ends the group if it expires while rank %j is missing', (absent, told) => {
     answers = [status.expired, status.failed];
     missing = absent;
@@ -175,7 +170,7 @@ describe('a call that blocks', () => {
         message: expect.stringContaining('(collective 0 of the group)'),
       }),
     );
-    expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of 1: ${told}`, 'play first for 0']);
+    expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of ${told}`, 'play first for 0']);
   });
 
   it('ends the group if the ranks disagree', () => {
@@ -282,14 +277,14 @@ describe('leaving a group', () => {
     wake();
     await closing;
     await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
-    expect(asked.slice(1)).toEqual(['try first', 'fail closed of 1: rank 1 on b has left the group', 'leave', 'stop']);
+    expect(asked.slice(1)).toEqual(['try first', 'fail closed of 1: has left the group', 'leave', 'stop']);
   });
 
   it.each([
     [0, false, []],
-    [0, true, ['fail closed of 1: rank 1 on b has left the group']],
-    [3, false, ['fail failed of 1: rank 1 on b ended with exit code 3']],
-    [3, true, ['fail failed of 1: rank 1 on b ended with exit code 3']],
+    [0, true, ['fail closed of 1: has left the group']],
+    [3, false, ['fail failed of 1: ended with exit code 3']],
+    [3, true, ['fail failed of 1: ended with exit code 3']],
   ])('at the exit of the process with code %i, busy: %s, says so', (code, isBusy, said) => {
     hasParted = true;
     if (isBusy) {
@@ -330,6 +325,6 @@ it('rejects a call that its signal has ended with the reason', async () => {
     ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', rank: 1, operation: 'all-reduce sum', cause: 'enough' },
     message: 'all-reduce sum was aborted while it was under way',
   });
-  expect(asked).toContain('fail aborted of 1: rank 1 on b aborted: enough');
+  expect(asked).toContain('fail aborted of 1: aborted: enough');
   vi.restoreAllMocks();
 });

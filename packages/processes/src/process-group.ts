@@ -1,10 +1,18 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
+import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
-import type { CallHandle, GroupHandle, MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
+import type {
+  CallHandle,
+  GroupHandle,
+  MemoryHandle,
+  NativeFailure,
+  ProcessBinding,
+  SegmentHandle,
+} from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
-import { disagreementOf, type FailureKind, failureError, failureKinds, kindOf } from './process-failures.js';
+import { disagreementOf, failureFrom } from './process-failures.js';
 import { millisOf, ProcessQueue } from './process-queue.js';
 import type { StallListener } from './stall-watch.js';
 
@@ -13,8 +21,8 @@ export interface NativeGroupOptions {
   readonly rank: number;
   /** Descriptors of the connections over which members watch each other, by rank; -1 for this rank. */
   readonly sockets: readonly number[];
-  /** Name of each rank in messages: `rank 2 on host-b`. */
-  readonly names: readonly string[];
+  /** Names of the hosts of all ranks. */
+  readonly hosts: readonly string[];
   readonly heartbeatSeconds: number;
   /** Receives reports of stalled calls. */
   readonly stalls?: StallListener | undefined;
@@ -51,26 +59,26 @@ export class NativeProcessGroup {
   // Cached, because a binding with this many functions looks each up in a table per call.
   readonly #executeCall: ProcessBinding['executeCall'];
   readonly #handle: GroupHandle;
-  readonly #names: readonly string[];
+  readonly #hosts: readonly string[];
   readonly #queue: ProcessQueue;
   readonly #stalls: StallListener | undefined;
   #calls = 0;
   #isClosed = false;
   #parted: (() => void) | undefined;
 
-  constructor(binding: ProcessBinding, { rank, sockets, names, heartbeatSeconds, stalls }: NativeGroupOptions) {
+  constructor(binding: ProcessBinding, { rank, sockets, hosts, heartbeatSeconds, stalls }: NativeGroupOptions) {
     this.rank = rank;
     this.size = sockets.length;
     this.#binding = binding;
     this.#executeCall = binding.executeCall;
-    this.#names = names;
+    this.#hosts = hosts;
     this.#stalls = stalls;
     const wake = () => this.#settle();
-    this.#handle = binding.group(rank, Int32Array.from(sockets), names, heartbeatSeconds * 1000, wake);
+    this.#handle = binding.group(rank, Int32Array.from(sockets), heartbeatSeconds * 1000, wake);
     this.#queue = new ProcessQueue(binding, this.#handle, {
       rank,
       stalls,
-      fail: (kind, text) => this.fail(kind, `${this.#name} ${text}`),
+      fail: (reason, text) => this.fail(reason, text),
       end: (answer, call) => this.#end(answer, call),
       failureOf: (call, number, signal) => this.#failureOf(call, number, signal),
     });
@@ -98,9 +106,9 @@ export class NativeProcessGroup {
     this.#binding.tellOpened(this.#handle);
   }
 
-  /** Names of the members that have not done so. */
-  get unopened(): readonly string[] {
-    return this.#binding.unopened(this.#handle).map((rank) => this.#names[rank] as string);
+  /** The members that have not done so. */
+  get unopened(): readonly number[] {
+    return this.#binding.unopened(this.#handle);
   }
 
   /** Executes a call, blocking the calling thread. */
@@ -125,27 +133,27 @@ export class NativeProcessGroup {
     return this.#queue.add(call, this.#calls++, options);
   }
 
-  /** Ends the group for all members, because of this one. */
-  fail(kind: FailureKind, text: string, rank = this.rank): void {
-    if (!this.#isClosed) this.#binding.failGroup(this.#handle, failureKinds.indexOf(kind), rank, text);
+  /** Ends the group for all members, because of this one. `text` and `ranks` as in `Failure`. */
+  fail(reason: Failure['reason'], text: string, ranks: readonly number[] = []): void {
+    this.#fail({ reason, rank: this.rank, ranks, text });
   }
 
   /** Like `fail`, for an external error: members get one of the same class, code and `rank`. */
   failWith(error: CollError): void {
-    this.fail(kindOf(error), error.message, error.rank);
+    this.#fail(failureOf(error, this.rank));
   }
 
-  /** The group's failure; undefined while there is none. */
-  failure(): CollError | undefined {
+  /** The group's failure, for the first call under way or else `operation`; undefined while there is none. */
+  failure(operation = 'group'): CollError | undefined {
     const failure = this.#isClosed ? undefined : this.#binding.failure(this.#handle);
     const first = this.#queue.first;
-    return failure && failureError(first?.operation ?? 'group', first?.number, failure);
+    return failure && this.#errorOf(failure, first?.operation ?? operation, first?.number);
   }
 
   /** Leaves the group. Its current calls fail. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    if (!this.#queue.isEmpty) this.fail('closed', `${this.#name} has left the group`);
+    if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
     this.#isClosed = true;
     const parted = new Promise<void>((resolve) => {
       this.#parted = resolve;
@@ -159,8 +167,8 @@ export class NativeProcessGroup {
   /** Leaves the group at once because the process ends. */
   exit(code: number): void {
     if (this.#isClosed) return;
-    if (code !== 0) this.fail('failed', `${this.#name} ended with exit code ${code}`);
-    else if (!this.#queue.isEmpty) this.fail('closed', `${this.#name} has left the group`);
+    if (code !== 0) this.fail('failed', `ended with exit code ${code}`);
+    else if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
     this.#isClosed = true;
     this.#binding.leave(this.#handle);
     const until = performance.now() + longestExitMillis;
@@ -181,17 +189,16 @@ export class NativeProcessGroup {
     }
     const operation = operationOf(call);
     const missing = this.#binding.missing(this.#handle);
-    const others = this.#names.filter((_, rank) => rank !== this.rank).join(', ');
-    const whom = `rank ${missing.join(', ')} did not arrive at ${operation} (${this.#list(missing)})`;
-    const told = missing.length > 0 ? whom : `${others} came to ${operation}, but did not end it`;
-    this.fail('deadline', `timed out on rank ${this.rank} waiting for other workers: ${told}`);
+    const others = [...this.#hosts.keys()].filter((rank) => rank !== this.rank);
+    if (missing.length > 0) this.fail('deadline', `did not arrive at ${operation}`, missing);
+    else this.fail('deadline', `came to ${operation}, but did not end it`, others);
   }
 
   #failureOf(call: Call, number: number, signal?: AbortSignal): CollError {
     const operation = operationOf(call);
     const failure = this.#binding.failure(this.#handle);
     if (!failure) return new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine failed without a reason`);
-    const error = failureError(operation, number, failure);
+    const error = this.#errorOf(failure, operation, number);
     if (error.code !== 'ERR_COLL_ABORTED' || !signal?.aborted) return error;
     return abortedError('while it was under way', signal, this.#detailsOf(call));
   }
@@ -225,12 +232,16 @@ export class NativeProcessGroup {
     return later;
   }
 
-  get #name(): string {
-    return this.#names[this.rank] as string;
+  #fail({ reason, rank, ranks, text }: Failure): void {
+    if (this.#isClosed) return;
+    const others = Int32Array.from(ranks.slice(0, mostOtherRanks));
+    this.#binding.failGroup(this.#handle, failureReasons.indexOf(reason), rank, others, text);
   }
 
-  #list(ranks: readonly number[]): string {
-    return ranks.map((rank) => this.#names[rank]).join(', ');
+  /** The failure as the error of a collective; without a number, as that of the group itself. */
+  #errorOf(failure: NativeFailure, operation: string, number: number | undefined): CollError {
+    const where = number === undefined ? '' : ` (collective ${number} of the group)`;
+    return failureError(failureFrom(failure, this.#hosts), { operation, where, size: this.size });
   }
 
   #requireOpen(call: Call): void {

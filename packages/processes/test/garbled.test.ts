@@ -30,7 +30,7 @@ async function tap(port: number, byChannel: Map<number, Socket>): Promise<number
 
 describe('bytes that rank 1 has not sent, on an established connection with rank 0', () => {
   it.each([
-    [1, /corrupt or foreign bytes came over the data connection of rank 1 on .* to rank 0 on/],
+    [1, /rank 1 on .* sent corrupt or foreign bytes over a connection for data: .* \(rank 0 on .*\)/],
     [0, /rank 1 on .* was lost: corrupt or foreign bytes came over its control connection/],
   ])(
     'end the group with an error of both that names the peer and the connection (channel %i)',

@@ -62,8 +62,9 @@ describe.concurrent('workers in processes of their own', () => {
 
   it.each(['throws', 'throwsInThread'])('are ended by one that %s, which all are told', async (scenario) => {
     const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
-    expect(last).toMatchObject({ name: 'RangeError', message: 'replica 3: out of memory', rank: 3 });
-    const told = /rank 2, 3 \(worker 1\) on .* failed: .*replica 3: out of memory/;
+    const message = 'replica 3: rank 1 and replica 0 are out of memory';
+    expect(last).toMatchObject({ name: 'RangeError', message, rank: 3 });
+    const told = new RegExp(`rank 2, 3 \\(worker 1\\) on .* failed: .*${message}$`);
     expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });

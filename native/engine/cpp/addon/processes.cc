@@ -20,18 +20,16 @@ Napi::Value list_of(Napi::Env env, const std::vector<int>& ranks) {
   return list;
 }
 
-// group(rank: number, sockets: Int32Array, names: string[], silenceMillis: number, wake: () => void): External
+// group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): External
 Napi::Value make_group(const Napi::CallbackInfo& info) {
   const Elements sockets = elements_of(info[1], napi_int32_array, "sockets", 1);
-  const Napi::Array names = array_of(info[2], "names", sockets.count);
-  if (!info[4].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[4]));
+  if (!info[3].IsFunction()) throw WrongArgument("wake must be a function, got " + description_of(info[3]));
   Watch watch;
   watch.rank = integer_of(info[0], "rank", 0, static_cast<int>(sockets.count) - 1);
-  watch.silence = std::chrono::milliseconds(integer_of(info[3], "silenceMillis", 1, INT_MAX - 1));
-  for (std::uint32_t i = 0; i < names.Length(); ++i) watch.names.push_back(text_of(names.Get(i), "names"));
+  watch.silence = std::chrono::milliseconds(integer_of(info[2], "silenceMillis", 1, INT_MAX - 1));
   const auto* const first = reinterpret_cast<const int*>(sockets.begin);
   watch.sockets.assign(first, first + sockets.count);
-  return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[4].As<Napi::Function>()));
+  return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[3].As<Napi::Function>()));
 }
 
 // tellOpened(group): says to the others that this member has opened the group
@@ -43,24 +41,28 @@ Napi::Value tell_opened(const Napi::CallbackInfo& info) {
 // unopened(group): number[], who has not said so
 Napi::Value unopened(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().unopened()); }
 
-// failGroup(group, kind: number, rank: number, text: string)
+// failGroup(group, kind: number, rank: number, ranks: Int32Array, text: string)
 Napi::Value fail_group(const Napi::CallbackInfo& info) {
   const auto kind = static_cast<FailureKind>(integer_of(info[1], "kind", 0, kFailureKindCount - 1));
   // Minus one where it is because of nobody.
   const int rank = integer_of(info[2], "rank", -1, kMostRank);
-  group_of(info[0]).monitor().fail({kind, rank, text_of(info[3], "text")});
+  const Elements ranks = elements_of(info[3], napi_int32_array, "ranks", 0);
+  if (ranks.count > kMostOtherRanks) throw WrongArgument("ranks must be at most " + std::to_string(kMostOtherRanks) + ", got " + std::to_string(ranks.count));
+  const auto* const first = reinterpret_cast<const std::int32_t*>(ranks.begin);
+  group_of(info[0]).monitor().fail({kind, rank, text_of(info[4], "text"), 0, {first, first + ranks.count}});
   return info.Env().Undefined();
 }
 
-// failure(group): [kind: number, rank: number, text: string] | undefined
+// failure(group): [kind: number, rank: number, ranks: number[], text: string] | undefined
 Napi::Value failure(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   if (!group.has_failed()) return info.Env().Undefined();
   const Failure found = group.monitor().settled_failure();
-  Napi::Array result = Napi::Array::New(info.Env(), 3);
+  Napi::Array result = Napi::Array::New(info.Env(), 4);
   result.Set(0u, static_cast<int>(found.kind));
   result.Set(1u, found.rank);
-  result.Set(2u, found.text);
+  result.Set(2u, list_of(info.Env(), found.ranks));
+  result.Set(3u, found.text);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace coll {
 namespace {
@@ -88,6 +89,9 @@ std::string failure_frame(const Failure& failure) {
   put(body, failure.kind);
   put(body, failure.rank);
   put(body, failure.after);
+  const std::size_t ranks = std::min(failure.ranks.size(), kMostOtherRanks);
+  put(body, static_cast<std::uint8_t>(ranks));
+  for (std::size_t i = 0; i < ranks; ++i) put(body, failure.ranks[i]);
   return frame(FrameKind::kFailure, body + cut(failure.text, kMostFrameBytes - 1 - body.size()));
 }
 
@@ -114,8 +118,12 @@ std::optional<Failure> failure_of(const Frame& frame) {
   const auto kind = taker.take<std::uint8_t>();
   const auto rank = taker.take<std::int32_t>();
   const auto after = taker.take<std::uint64_t>();
-  if (taker.is_short() || kind >= kFailureKindCount) return std::nullopt;
-  return Failure{static_cast<FailureKind>(kind), rank, printable(taker.rest()), after};
+  const auto count = taker.take<std::uint8_t>();
+  if (taker.is_short() || kind >= kFailureKindCount || count > kMostOtherRanks) return std::nullopt;
+  std::vector<std::int32_t> ranks;
+  for (int i = 0; i < count; ++i) ranks.push_back(taker.take<std::int32_t>());
+  if (taker.is_short()) return std::nullopt;
+  return Failure{static_cast<FailureKind>(kind), rank, printable(taker.rest()), after, std::move(ranks)};
 }
 
 std::optional<Frame> FrameReader::next() {

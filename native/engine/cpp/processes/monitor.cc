@@ -30,6 +30,7 @@ constexpr milliseconds kSoon{10};
 // For the control connection to tell why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
+constexpr const char* kHasLeft = "has left the group";
 
 // In short waits: a pause of this process, or of the whole machine, takes one of them, and not all of the time that others have.
 template <class IsOver>
@@ -97,25 +98,23 @@ bool Monitor::catch_up() {
 
 void Monitor::suspect(int rank, int error) {
   const Lock lock(mutex_);
-  const std::string how = error == 0 ? "it was closed too early" : std::strerror(error);
-  suspicion_ = ": its connection for data with " + watch_.names[static_cast<std::size_t>(rank)] + " has ended (" + how + ")";
+  suspicion_ = std::string("a connection for data has ended: ") + (error == 0 ? "it was closed too early" : std::strerror(error));
+  suspected_ = {rank};
   WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   if (!peer.suspected) peer.suspected = Clock::now();
   wake();
 }
 
 void Monitor::fail_for_garbled(int rank) {
-  const auto name = [&](int member) { return watch_.names[static_cast<std::size_t>(member)]; };
-  const std::string what = "corrupt or foreign bytes came over the data connection of " + name(rank) + " to " + name(watch_.rank);
-  fail({FailureKind::kFailed, rank, what + ": look for what changes data between them, or writes to that connection"});
+  const std::string what = "sent corrupt or foreign bytes over a connection for data: look for what changes data on the way, or writes to that connection";
+  fail({FailureKind::kFailed, rank, what, 0, {watch_.rank}});
 }
 
 void Monitor::fail_for_leaver() {
   const Lock lock(mutex_);
   const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.has_left; });
   if (leaver == peers_.end()) return;
-  const auto rank = leaver - peers_.begin();
-  adopt({FailureKind::kClosed, static_cast<int>(rank), watch_.names[static_cast<std::size_t>(rank)] + " has left the group", calls_.current()});
+  adopt({FailureKind::kClosed, static_cast<int>(leaver - peers_.begin()), kHasLeft, calls_.current()});
   wake();
 }
 
@@ -124,7 +123,7 @@ Failure Monitor::settled_failure() {
   wake();
   await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // Nobody says why: a player has found something out that no connection shows.
-  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " cannot go on" + (suspicion_.empty() ? ": its transport has failed" : suspicion_)});
+  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot go on: " + suspicion_, 0, suspected_});
   decide();
   return *failure_;
 }
@@ -155,7 +154,7 @@ void Monitor::leave() {
 }
 
 void Monitor::fail_here(const std::string& how) {
-  fail({FailureKind::kFailed, watch_.rank, watch_.names[static_cast<std::size_t>(watch_.rank)] + " " + how});
+  fail({FailureKind::kFailed, watch_.rank, how});
 }
 
 void Monitor::run() {
@@ -241,7 +240,6 @@ void Monitor::read(int rank, Clock::time_point now) {
 
 void Monitor::take(int rank, const Frame& frame) {
   WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
-  const std::string& name = watch_.names[static_cast<std::size_t>(rank)];
   if (frame.kind == FrameKind::kAsk) {
     if (const auto sequence = number_of(frame)) peer.control->send(answer_frame(calls_.answer(*sequence)));
   } else if (frame.kind == FrameKind::kAnswer) {
@@ -253,11 +251,13 @@ void Monitor::take(int rank, const Frame& frame) {
     const auto count = number_of(frame);
     peer.has_left = true;
     peer.collectives = count.value_or(0);
-    if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, name + " has left the group", calls_.current()});
+    if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, kHasLeft, calls_.current()});
   } else if (frame.kind == FrameKind::kFailure) {
     auto failure = failure_of(frame);
     if (!failure) return;
     if (failure->rank < -1 || failure->rank > kMostRank) failure->rank = rank;
+    auto& others = failure->ranks;
+    others.erase(std::remove_if(others.begin(), others.end(), [](int other) { return other < 0 || other > kMostRank; }), others.end());
     peer.has_told = true;
     hear_of(*failure);
   }
@@ -276,7 +276,7 @@ void Monitor::lose(int rank, const std::string& how) {
   // Why it has ended is known already.
   if (pending_) adopt(*pending_);
   // Told to the lost one, too: who was only stopped learns what became of the group.
-  hear_of({FailureKind::kLost, rank, watch_.names[static_cast<std::size_t>(rank)] + " was lost: " + how});
+  hear_of({FailureKind::kLost, rank, "was lost: " + how});
 }
 
 void Monitor::look_after(Clock::time_point now) {
@@ -286,11 +286,10 @@ void Monitor::look_after(Clock::time_point now) {
   }
   if (failure_ || leaving_since_) return;
   const auto over = std::find_if(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard >= peer.patience; });
-  const std::string& own_name = watch_.names[static_cast<std::size_t>(watch_.rank)];
   // Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.
   if (over != peers_.end() && peers_.watched() > 1 && are_all_silent(now)) {
     const std::string how = "it has heard none of the others for " + seconds_of(over->patience) + " seconds; it is cut off, or they all are";
-    adopt({FailureKind::kLost, watch_.rank, own_name + " was lost: " + how});
+    adopt({FailureKind::kLost, watch_.rank, "was lost: " + how});
     return;
   }
   // Of ranks that fall silent together, some were heard up to a beat later than the first one.
@@ -301,7 +300,7 @@ void Monitor::look_after(Clock::time_point now) {
     const auto quiet = std::chrono::duration_cast<milliseconds>(now - peer.heard);
     if (quiet >= peer.patience - earlier) {
       const std::string time = seconds_of(std::min(quiet, peer.patience)) + " seconds";
-      lose(static_cast<int>(rank), "it has said nothing to " + own_name + " for " + time + "; it is stopped, or cut off");
+      lose(static_cast<int>(rank), "it has said nothing for " + time + "; it is stopped, or cut off");
     } else if (peer.suspected && now - *peer.suspected >= kSuspicion) {
       lose(static_cast<int>(rank), "a connection for its data has ended");
     }
@@ -332,8 +331,9 @@ void Monitor::decide() {
   if (is_decided_) return;
   is_decided_ = true;
   if (failure_->kind != FailureKind::kLost) return;
+  failure_->ranks.clear();
   for (const auto& [rank, text] : lost_) {
-    if (rank != failure_->rank) failure_->text += "; " + text;
+    if (rank != failure_->rank && failure_->ranks.size() < kMostOtherRanks) failure_->ranks.push_back(rank);
   }
 }
 

@@ -90,7 +90,9 @@ class Monitor {
   std::optional<Failure> pending_;
   // How each lost rank was lost. The rank of the failure is one of them; others lost with it become known a moment later.
   std::map<int, std::string> lost_;
-  std::string suspicion_;
+  // Why this rank cannot go on, and whose connection shows it, if one does.
+  std::string suspicion_ = "its transport has failed";
+  std::vector<std::int32_t> suspected_;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;
   std::optional<std::uint64_t> asked_;

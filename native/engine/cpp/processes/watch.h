@@ -12,8 +12,6 @@ struct Watch {
   int rank = 0;
   // By rank; -1 for one's own.
   std::vector<int> sockets;
-  // How messages call each rank, with its host.
-  std::vector<std::string> names;
   std::chrono::milliseconds silence{5000};
   // Called in the monitor's thread when this rank has left, and all connections have ended.
   std::function<void()> parted;

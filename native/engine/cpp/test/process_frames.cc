@@ -24,7 +24,7 @@ std::vector<Frame> read_in_parts(FrameReader& reader, const std::string& bytes, 
 TEST(Frames, SayWhatWasSaid) {
   Answer answer{7, 9, true, {}};
   answer.state[4] = 1000;
-  const Failure failure{FailureKind::kLost, 3, "rank 3 on host-b was lost", 5};
+  const Failure failure{FailureKind::kLost, 3, "was lost", 5, {1, 4}};
   const std::string bytes = beat_frame() + ask_frame(7) + answer_frame(answer) + failure_frame(failure) + left_frame(12) + opened_frame();
   for (const std::size_t part : {1, 3, 100, 10000}) {
     FrameReader reader;
@@ -41,6 +41,7 @@ TEST(Frames, SayWhatWasSaid) {
     ASSERT_TRUE(told);
     EXPECT_FALSE(*told < failure || failure < *told);
     EXPECT_EQ(told->after, failure.after);
+    EXPECT_EQ(told->ranks, failure.ranks);
     EXPECT_EQ(number_of(frames[4]), 12u);
     EXPECT_EQ(frames[5].kind, FrameKind::kOpened);
   }
@@ -50,12 +51,23 @@ TEST(Frames, CutTextThatIsTooLongBetweenCharacters) {
   FrameReader reader;
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "\u00e9";
-  const auto frames = read_in_parts(reader, failure_frame({FailureKind::kFailed, 0, text}), 512);
+  const auto frames = read_in_parts(reader, failure_frame({FailureKind::kFailed, 0, text, 0, std::vector<std::int32_t>(1000, 7)}), 512);
   ASSERT_EQ(frames.size(), 1u);
   const auto failure = failure_of(frames[0]);
   ASSERT_TRUE(failure);
-  EXPECT_LT(failure->text.size(), kMostFrameBytes);
+  EXPECT_EQ(failure->ranks, std::vector<std::int32_t>(kMostOtherRanks, 7));
+  EXPECT_GT(failure->text.size(), kMostFrameBytes - 300);
   EXPECT_EQ(failure->text.size() % 2, 0u);
+}
+
+TEST(Frames, RefuseFailuresOfMoreRanksThanTheyHold) {
+  std::string body = failure_frame({FailureKind::kFailed, 0, "", 0, {1, 2}}).substr(5);
+  ASSERT_TRUE(failure_of({FrameKind::kFailure, body}));
+  EXPECT_FALSE(failure_of({FrameKind::kFailure, body.substr(0, body.size() - 1)}));
+  char& count = body[body.size() - 9];
+  ASSERT_EQ(count, 2);
+  count = 65;
+  EXPECT_FALSE(failure_of({FrameKind::kFailure, body + std::string(1000, 'x')}));
 }
 
 TEST(Frames, DropControlCharactersOfMessages) {
@@ -83,7 +95,7 @@ TEST(Frames, RefuseLengthsAndKindsThatNoneHas) {
 TEST(Frames, SurviveAnything) {
   std::mt19937 random(20);
   for (int round = 0; round < 2000; ++round) {
-    std::string bytes = beat_frame() + answer_frame({}) + failure_frame({FailureKind::kLost, 1, "lost"}) + left_frame(1);
+    std::string bytes = beat_frame() + answer_frame({}) + failure_frame({FailureKind::kLost, 1, "lost", 0, {2, 3}}) + left_frame(1);
     for (int i = 0; i < 3; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
     FrameReader reader;
     for (const Frame& frame : read_in_parts(reader, bytes, 1 + random() % 50)) {

@@ -60,7 +60,7 @@ describe('failureError', () => {
     const hosts = [failure.rank, ...failure.ranks].map((rank) => 'abcd'[rank] as string);
     expect(failureError(failure, call).message).toBe(`all-reduce sum: ${plain}`);
     const words = wordsOf(failureError({ ...failure, hosts }, call));
-    expect(words?.((rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
+    expect(words((rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
   });
 
   it('says which collective of the group it was', () => {

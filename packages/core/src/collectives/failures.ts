@@ -29,7 +29,7 @@ export const failureReasons = [
 export type FailureReason = (typeof failureReasons)[number];
 
 /** The most other ranks that a failure names. */
-export const mostRanks = 64;
+export const mostOtherRanks = 64;
 
 /**
  * The failure of a group. A rank beyond the group's size is one of an enclosing group: its number
@@ -39,7 +39,7 @@ export interface Failure {
   readonly reason: FailureReason;
   /** The rank because of which the group failed. */
   readonly rank: number;
-  /** Other ranks that the message names, at most `mostRanks`. */
+  /** Other ranks that the message names, at most `mostOtherRanks`. */
   readonly ranks: readonly number[];
   /**
    * The whole message of a disagreement. Otherwise a phrase that completes a sentence about `rank`

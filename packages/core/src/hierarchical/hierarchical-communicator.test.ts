@@ -222,20 +222,22 @@ describe('a hierarchical communicator', () => {
     }
   });
 
-  it('tells other workers of whatever went wrong in a worker, whose error it is', async () => {
+  it('reports an error of a worker to the other workers, whose text it keeps', async () => {
     const group = createThreadGroup({ size: 2 });
     const across = [0, 1].map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }));
     const broken = portable(2);
-    vi.spyOn(broken, 'run').mockRejectedValue(new TypeError('no memory'));
+    vi.spyOn(broken, 'run').mockRejectedValue(new TypeError('rank 1 and replica 0 have no memory'));
     const [one, other] = [portable(2), broken].map((part, worker) =>
       hierarchical([part], across[worker] as Communicator, { ranksPerWorker: [2, 2] }),
     ) as [Communicator, Communicator];
     const buffers = [ints(1), ints(2)];
     const waiting = one.run(sum, buffers, buffers, { timeoutSeconds: 120 });
-    await expect(other.run(sum, [ints(1), ints(2)], [ints(1), ints(2)])).rejects.toThrow('no memory');
+    await expect(other.run(sum, [ints(1), ints(2)], [ints(1), ints(2)])).rejects.toThrow(
+      'rank 1 and replica 0 have no memory',
+    );
     await expect(waiting).rejects.toMatchObject({
       code: 'ERR_COLL_PEER_FAILED',
-      message: 'all-reduce sum: rank 2 (worker 1) failed: no memory',
+      message: 'all-reduce sum: rank 2 (worker 1) failed: rank 1 and replica 0 have no memory',
       rank: 2,
     });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Failure, failureError, keptFailure } from '../collectives/failures.js';
-import { InternalError, OutOfRangeError, RuntimeError } from '../support/errors.js';
+import { InternalError, OutOfRangeError, RuntimeError, UnavailableError } from '../support/errors.js';
 import { type RankName, rankError } from '../support/rank-words.js';
 import { RankNames } from './rank-names.js';
 
@@ -67,6 +67,11 @@ describe('the names of ranks', () => {
       message: 'replica 10 (worker 1) and replica 14 (worker 1); replica 1',
       rank: 14,
     });
+  });
+
+  it('leave the message of another error alone', () => {
+    const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'a disk of replica 1 is full', { rank: 1 });
+    expect(names.retold(error)).toMatchObject({ message: 'a disk of replica 1 is full', rank: 1 });
   });
 
   it('give an error in ranks of the whole back', () => {

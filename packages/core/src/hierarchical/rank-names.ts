@@ -56,7 +56,7 @@ export class RankNames {
   /** An error of the group, in ranks of the whole. */
   retold(error: unknown): unknown {
     if (!isKnown(error)) return error;
-    const words = wordsOf(error) ?? ((name) => this.#renamed(error, name));
+    const words = wordsOf(error);
     const failure = keptFailure(error);
     const retold = copyOf(error, words(this.#name), error.rank === undefined ? undefined : this.#rankOf(error.rank));
     keepWords(retold, (name) => words((rank) => name(this.#rankOf(rank))));
@@ -81,21 +81,6 @@ export class RankNames {
     const size = this.names.length;
     return rank < size ? (this.#begins[rank] as number) : rank - size;
   };
-
-  /** Text after a colon comes from elsewhere and is unchanged, as is the name of the operation. */
-  #renamed({ code, message, operation = '' }: CollError, name: RankName): string {
-    // Errors about a disagreement already use the ranks' names.
-    const pattern = code.endsWith('MISMATCH') ? /\b(replica) (\d+)/g : /\b(rank|replica) (\d+(?:, \d+)*)/g;
-    const [head = ''] = message.split(/(?<=\b(?:failed|aborted): )/, 1);
-    const parts = operation === '' ? [head] : head.split(operation);
-    const renamed = parts.map((part) =>
-      part.replace(pattern, (_, word: string, ranks: string) => {
-        const names = ranks.split(', ').map((rank) => (Number(rank) < this.names.length ? name(Number(rank)) : rank));
-        return `${word} ${names.join(', ')}`;
-      }),
-    );
-    return renamed.join(operation) + message.slice(head.length);
-  }
 
   #list(begin: number, end: number): string {
     const worker = this.#firsts.findLastIndex((first) => first <= begin);

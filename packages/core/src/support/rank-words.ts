@@ -27,7 +27,7 @@ export function keepWords<E extends CollError>(error: E, words: RankWords): E {
   return Object.defineProperty(error, key, { value: words });
 }
 
-/** The words of an error's message, if an error keeps them. */
-export function wordsOf(error: CollError): RankWords | undefined {
-  return (error as { readonly [key]?: RankWords })[key];
+/** The words of an error's message, which may name no rank. */
+export function wordsOf(error: CollError): RankWords {
+  return (error as { readonly [key]?: RankWords })[key] ?? (() => error.message);
 }

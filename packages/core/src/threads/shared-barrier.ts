@@ -1,5 +1,5 @@
 import type { RunOptions } from '../collectives/communicator.js';
-import { type Failure, failureError, failureOf, failureReasons, mostRanks } from '../collectives/failures.js';
+import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from '../collectives/failures.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
@@ -19,7 +19,7 @@ export class SharedBarrier {
 
   constructor(control: SharedArrayBuffer, size: number, spins: number) {
     this.#words = new Int32Array(control, 0, line * (size + 1));
-    this.#ranks = new Int32Array(control, this.#words.byteLength, mostRanks);
+    this.#ranks = new Int32Array(control, this.#words.byteLength, mostOtherRanks);
     this.#text = new Uint8Array(control, this.#words.byteLength + this.#ranks.byteLength, textBytes);
     this.#size = size;
     this.#spins = spins;
@@ -27,7 +27,7 @@ export class SharedBarrier {
 
   /** Bytes of control memory for a group. */
   static bytesFor(size: number): number {
-    return 4 * (line * (size + 1) + mostRanks) + textBytes;
+    return 4 * (line * (size + 1) + mostOtherRanks) + textBytes;
   }
 
   /** A word that is not 0 once the group has failed, for engines that poll it themselves. */
@@ -148,7 +148,7 @@ export class SharedBarrier {
 
   /** Fails the group because a rank has timed out waiting for others; `text` follows their numbers. */
   expire(rank: number, others: readonly number[], text: string): void {
-    this.fail({ reason: 'deadline', rank, ranks: others.slice(0, mostRanks), text });
+    this.fail({ reason: 'deadline', rank, ranks: others.slice(0, mostOtherRanks), text });
   }
 
   /** Like `fail`, for an error that ends a collective on `rank`, or on the rank that the error names. */
