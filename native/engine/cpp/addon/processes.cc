@@ -5,8 +5,8 @@
 #include <climits>
 #include <utility>
 
+#include "executors.h"
 #include "memory.h"
-#include "players.h"
 #include "process_calls.h"
 #include "process_group.h"
 #include "segments.h"
@@ -105,7 +105,7 @@ Napi::Value stop_group(const Napi::CallbackInfo& info) {
 void add_processes(Napi::Object exports) {
   Napi::Object processes = Napi::Object::New(exports.Env());
   add_segments(processes);
-  add_players(processes);
+  add_executors(processes);
   add_calls(processes);
   add<make_group>(processes, "group");
   add<tell_opened>(processes, "tellOpened");

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../clock.h"
-#include "../processes/player.h"
+#include "../processes/executor.h"
 #include "../threads/assigned_core.h"
 #include "exchange.h"
 #include "small_all_reduce.h"

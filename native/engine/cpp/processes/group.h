@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "calls.h"
+#include "executor.h"
 #include "monitor.h"
-#include "player.h"
 
 namespace coll {
 

@@ -122,7 +122,7 @@ Failure Monitor::settled_failure() {
   Lock lock(mutex_);
   wake();
   await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
-  // Nobody says why: a player has found something out that no connection shows.
+  // Nobody says why: an executor has found something out that no connection shows.
   if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot go on: " + suspicion_, 0, suspected_});
   decide();
   return *failure_;

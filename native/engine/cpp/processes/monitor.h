@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "calls.h"
+#include "executor.h"
 #include "failure.h"
-#include "player.h"
 #include "watch.h"
 #include "watched_members.h"
 

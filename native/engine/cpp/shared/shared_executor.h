@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../clock.h"
-#include "../processes/player.h"
+#include "../processes/executor.h"
 #include "../threads/waiter.h"
 #include "shared_memory.h"
 #include "slot_work.h"

@@ -1,4 +1,4 @@
-#include "players.h"
+#include "executors.h"
 
 #if defined(__linux__)
 
@@ -126,7 +126,7 @@ Napi::Value use_messages(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void add_players(Napi::Object exports) {
+void add_executors(Napi::Object exports) {
   add<take_socket>(exports, "takeSocket");
   add<close_socket>(exports, "closeSocket");
   add<use_shared_memory>(exports, "useSharedMemory");

@@ -7,7 +7,7 @@
 namespace coll {
 
 // The executors of groups of processes, and the connections that they take over.
-void add_players(Napi::Object exports);
+void add_executors(Napi::Object exports);
 
 }  // namespace coll
 
