@@ -11,9 +11,9 @@
 namespace coll {
 namespace {
 
-int rank_with_mark(const Napi::Value& number) { return integer_of(number, "rank", 0, Segment::kMostRanks - 1); }
+int rank_with_mark(const Napi::Value& number) { return integer_of(number, "rank", 0, Segment::kMostMarks - 1); }
 
-int ranks_with_rings(const Napi::Value& number) { return integer_of(number, "ranks", 0, Segment::kMostRanks); }
+int ranks_with_rings(const Napi::Value& number) { return integer_of(number, "ranks", 0, Segment::kMostMarks); }
 
 std::size_t bytes_with_rings(int ranks) { return Segment::first_free() + static_cast<std::size_t>(ranks) * kRingBytes; }
 

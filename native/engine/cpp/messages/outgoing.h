@@ -13,7 +13,7 @@
 
 namespace coll {
 
-// What a rank says to every other one when it comes to a collective, ahead of its messages. Everything in a stream begins at a multiple of eight bytes.
+// What a rank sends to each peer at the start of a collective, ahead of its messages. Everything in a stream begins at a multiple of eight bytes.
 struct MessageHeader {
   static constexpr std::uint32_t kMagic = 0x6c6c6f63;  // "coll"
   std::uint32_t magic = kMagic;

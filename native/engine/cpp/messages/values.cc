@@ -9,14 +9,14 @@ namespace coll {
 void Values::begin(const MessageProgram& program, const Offer& offer) {
   program_ = &program;
   offer_ = &offer;
-  states_.resize(program.values.size());
-  for (std::size_t i = 0; i < states_.size(); ++i) {
+  progress_.resize(program.values.size());
+  for (std::size_t i = 0; i < progress_.size(); ++i) {
     const Value& value = program.values[i];
     const Range range = program.chunk_range(offer.length, value.chunk);
     const std::size_t count = range.end - range.begin;
     const bool is_input = value.where == Where::kInput;
     const std::size_t shift = is_input ? program.input_shift(offer.length, value.chunk) : program.output_shift(offer.length, value.chunk);
-    states_[i] = {range.begin - shift, count, is_input ? count : 0, byte_size(dtype_of(program, value.form))};
+    progress_[i] = {range.begin - shift, count, is_input ? count : 0, byte_size(dtype_of(program, value.form))};
   }
   fit_work_buffers();
 }
@@ -37,11 +37,11 @@ void Values::fit_work_buffers() {
 }
 
 Values::MemoryRange Values::range_at(std::size_t index, std::size_t element) const {
-  const State& state = states_[index];
+  const Progress& progress = progress_[index];
   const Value& value = program_->values[index];
-  const std::size_t left = state.count - element;
-  if (value.where == Where::kWork) return {work_.get() + work_offsets_[value.work_buffer] + element * state.element_bytes, left};
-  const std::size_t at = state.begin + element;
+  const std::size_t left = progress.count - element;
+  if (value.where == Where::kWork) return {work_.get() + work_offsets_[value.work_buffer] + element * progress.element_bytes, left};
+  const std::size_t at = progress.begin + element;
   std::size_t piece = 0;
   std::size_t begin = 0;
   std::size_t end = at + left;
@@ -52,7 +52,7 @@ Values::MemoryRange Values::range_at(std::size_t index, std::size_t element) con
     end = begins[piece + 1];
   }
   std::byte* const base = value.where == Where::kInput ? const_cast<std::byte*>(offer_->buffers.inputs[piece]) : offer_->buffers.outputs[piece];
-  return {base + (at - begin) * state.element_bytes, std::min(left, end - at)};
+  return {base + (at - begin) * progress.element_bytes, std::min(left, end - at)};
 }
 
 }  // namespace coll

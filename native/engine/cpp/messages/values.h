@@ -21,17 +21,17 @@ class Values {
   // What is pointed at stays there until the next begin().
   void begin(const MessageProgram& program, const Offer& offer);
 
-  std::size_t element_bytes(std::size_t value) const { return states_[value].element_bytes; }
-  std::size_t count(std::size_t value) const { return states_[value].count; }
+  std::size_t element_bytes(std::size_t value) const { return progress_[value].element_bytes; }
+  std::size_t count(std::size_t value) const { return progress_[value].count; }
   std::size_t bytes(std::size_t value) const { return count(value) * element_bytes(value); }
-  std::size_t ready(std::size_t value) const { return states_[value].ready; }
+  std::size_t ready(std::size_t value) const { return progress_[value].ready; }
   bool is_whole(std::size_t value) const { return ready(value) == count(value); }
-  void set_ready(std::size_t value, std::size_t count) { states_[value].ready = count; }
+  void set_ready(std::size_t value, std::size_t count) { progress_[value].ready = count; }
   // From an element on, as far as its piece goes and not beyond the value. Inputs are not to be written.
   MemoryRange range_at(std::size_t value, std::size_t element) const;
 
  private:
-  struct State {
+  struct Progress {
     std::size_t begin;  // of the chunk in the input, or else in the output
     std::size_t count;
     std::size_t ready;
@@ -42,7 +42,7 @@ class Values {
 
   const MessageProgram* program_ = nullptr;
   const Offer* offer_ = nullptr;
-  std::vector<State> states_;
+  std::vector<Progress> progress_;
   std::vector<std::size_t> work_offsets_;  // where each of work_buffers begins in work_
   std::unique_ptr<std::byte[]> work_;
   std::size_t work_bytes_ = 0;

@@ -11,13 +11,13 @@ namespace coll {
 // Pieces of a rank's input or output that can be announced; memory in more pieces goes through slots.
 constexpr std::size_t kMostPieces = 1024;
 
-// What a rank says when it comes to a phase. Inputs that are small come along; of others it is said where they are in the rank's arena.
+// What a rank announces when it arrives at a phase. Small inputs come along; of others, their offsets in the rank's arena.
 struct alignas(kCacheLinePair) SharedAnnouncement {
   std::atomic<std::uint32_t> phase;
   std::uint32_t private_memory;  // bits of PrivateMemory
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
-  // Not beside the line that others look at all the time.
+  // Not beside the line that others poll all the time.
   union alignas(kCacheLinePair) {
     std::byte small[tuning::kSmallBytes];
     std::uint64_t inputs[kMostPieces];

@@ -62,7 +62,7 @@ struct Segment::Head {
   std::uint64_t magic;
   std::uint64_t most_bytes;
   std::array<std::uint8_t, 16> token;
-  std::atomic<std::uint64_t> marks[kMostRanks];
+  std::atomic<std::uint64_t> marks[kMostMarks];
 };
 
 std::size_t Segment::usual_bound() {
@@ -156,7 +156,7 @@ bool Segment::reaches(std::size_t offset, std::size_t bytes) {
 }
 
 std::atomic<std::uint64_t>& Segment::mark_of(int rank) const {
-  if (rank < 0 || rank >= kMostRanks) throw Error("shared memory has no room for the mark of rank " + std::to_string(rank));
+  if (rank < 0 || rank >= kMostMarks) throw Error("shared memory has no room for the mark of rank " + std::to_string(rank));
   return head().marks[rank];
 }
 

@@ -24,7 +24,8 @@ struct SegmentInfo {
 // as long as somebody maps it: what a process leaves behind when it dies can still be read.
 class Segment {
  public:
-  static constexpr int kMostRanks = 1024;
+  // Ranks that can leave a mark.
+  static constexpr int kMostMarks = 1024;
   // Usable from the start.
   static constexpr std::size_t kReadyBytes = std::size_t{1} << 20;
 
@@ -50,7 +51,7 @@ class Segment {
   // Whether `bytes` from `offset` can be touched.
   bool reaches(std::size_t offset, std::size_t bytes);
 
-  // The trial: whoever has opened a segment leaves its mark there, for its owner to find. Throws Error for a rank of `kMostRanks` or more.
+  // The trial: whoever has opened a segment leaves its mark there, for its owner to find. Throws Error for a rank of `kMostMarks` or more.
   void leave_mark(int rank);
   bool has_mark_of(int rank) const;
 

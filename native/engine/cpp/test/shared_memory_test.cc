@@ -90,10 +90,10 @@ TEST(Segment, OpensSegmentsOnly) {
 
 TEST(Segment, HasRoomForTheMarksOfItsRanksOnly) {
   const auto own = Segment::create(kBytes);
-  own->leave_mark(Segment::kMostRanks - 1);
-  EXPECT_TRUE(own->has_mark_of(Segment::kMostRanks - 1));
+  own->leave_mark(Segment::kMostMarks - 1);
+  EXPECT_TRUE(own->has_mark_of(Segment::kMostMarks - 1));
   EXPECT_FALSE(own->has_mark_of(0));
-  for (const int rank : {-1, Segment::kMostRanks}) {
+  for (const int rank : {-1, Segment::kMostMarks}) {
     EXPECT_THROW(own->leave_mark(rank), Error);
     EXPECT_THROW(own->has_mark_of(rank), Error);
   }

@@ -85,7 +85,7 @@ std::uint64_t time_slice_nanos() {
   return syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) == 0 ? own.runtime : 0;
 }
 
-TEST(Turns, AreShortOnceThatIsAskedForInThatThreadAlone) {
+TEST(TimeSlices, AreShortOnceThatIsAskedForInThatThreadAlone) {
   if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
   const std::uint64_t usual = time_slice_nanos();
   std::uint64_t own = 0;
@@ -108,7 +108,7 @@ TEST(Turns, AreShortOnceThatIsAskedForInThatThreadAlone) {
   EXPECT_EQ(time_slice_nanos(), usual);
 }
 
-TEST(Turns, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
+TEST(TimeSlices, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
   if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
   std::atomic<std::uint32_t> none{0};
   std::atomic<int> core{0};

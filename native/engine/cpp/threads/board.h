@@ -12,7 +12,7 @@
 
 namespace coll {
 
-// What fits into the line that says that a rank has come. The other line of the pair comes along to all who look at this one, and its
+// What fits into the line that announces a rank. The other line of the pair comes along to all ranks that poll this one, and its
 // owner would have to get it back before it can write there.
 constexpr std::size_t kTinyBytes = 48;
 
@@ -22,13 +22,13 @@ inline void fetch_payload(const std::byte* payload, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += kCacheLine) fetch(payload + at);
 }
 
-// What a rank says when it comes to a meeting. Small inputs come along, the smallest in the same cache line.
+// What a rank announces when it arrives at a meeting. Small inputs come along, the smallest in the same cache line.
 struct alignas(kCacheLinePair) Announcement {
   std::atomic<std::uint32_t> meeting;
   std::uint32_t offer_id;
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];
-  // Not beside the line that others look at all the time: it would be taken from its owner while it is written.
+  // Not beside the line that others poll all the time: it would be taken from its owner while it is written.
   alignas(kCacheLinePair) std::byte small[tuning::kSmallBytes];
   // Written, and looked at, only where an offer is new.
   alignas(kCacheLinePair) const Offer* offer;
@@ -46,7 +46,7 @@ bool is_small(const Offer& offer);
 struct RankState {
   // Meetings take turns: a rank comes to meeting n + 2 only when all have finished meeting n.
   Announcement announcements[2];
-  // Looked at only by who has waited for long, so that writing it costs nothing.
+  // Read only by ranks that have waited for long, so that writing it costs nothing.
   alignas(kCacheLinePair) std::atomic<std::uint32_t> started;
   // One more than the core that it ran on when it came; 0 where that is not known. Others look at it before they wait.
   alignas(kCacheLinePair) std::atomic<int> core;

@@ -59,7 +59,7 @@ void Member::begin() {
   is_announced_ = false;
 }
 
-// Says that this rank has come; false where somebody has to be woken by JavaScript.
+// Counts the arrival of this rank; false if JavaScript has to wake somebody.
 bool Member::arrive() {
   if (has_arrived_) return true;
   has_arrived_ = true;
@@ -193,7 +193,7 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
   }
 }
 
-// False where somebody did not come in time, or the group has failed.
+// False if a rank did not arrive in time, or the group has failed.
 bool Member::await_announcements(const Patience& patience) {
   return await_each(patience, [this](int rank) -> auto& { return announcement(rank).meeting; });
 }
