@@ -1,28 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { transformSync } from 'esbuild';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type CodeBlock, exampleBlocks, pageBlocks } from './code-blocks.ts';
 import { faces, namesWithoutExample } from './public-names.ts';
+import { outcomesOf } from './run-blocks.ts';
 import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-// Where the names of packages lead to compiled sources.
-const compiled = path.join(root, 'out-tsc/compiled/tools/tests/blocks');
 const pages = ['docs/concepts/members.md'];
 const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
-
-/** The file of a block, of which the type check sees the TypeScript, and Node the JavaScript. */
-function written(code: string, index: number, ending: 'mts' | 'mjs'): string {
-  const folder = ending === 'mjs' ? compiled : path.join(root, 'out-tsc/blocks');
-  mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, `block-${index}.${ending}`);
-  writeFileSync(file, ending === 'mts' ? code : transformSync(code, { loader: 'ts', target: 'node20' }).code);
-  return file;
-}
 
 let check: { readonly program: ts.Program; readonly files: readonly string[] } | undefined;
 
@@ -31,7 +18,13 @@ function checked() {
   if (check) return check;
   const { config } = ts.readConfigFile(path.join(root, 'tsconfig.base.json'), ts.sys.readFile);
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
-  const files = blocks.map(({ code }, index) => written(code, index, 'mts'));
+  const folder = path.join(root, 'out-tsc/blocks');
+  mkdirSync(folder, { recursive: true });
+  const files = blocks.map(({ code }, index) => {
+    const file = path.join(folder, `block-${index}.mts`);
+    writeFileSync(file, code);
+    return file;
+  });
   const program = ts.createProgram([...files, ...faces], {
     ...options,
     ...{ noEmit: true, composite: false, incremental: false, isolatedDeclarations: false, declaration: false },
@@ -48,8 +41,12 @@ describe('the programs in the documentation', () => {
   beforeAll(() => {
     // The tests that a program declares run after it.
     const declaresTests = ({ code }: CodeBlock) => code.includes("from 'node:test'");
-    for (const programs of [running.filter((block) => !declaresTests(block)), running.filter(declaresTests)])
-      for (const [place, outcome] of outcomesOf(programs)) outcomes.set(place, outcome);
+    const groups = {
+      programs: running.filter((block) => !declaresTests(block)),
+      tests: running.filter(declaresTests),
+    };
+    for (const [folder, programs] of Object.entries(groups))
+      for (const [place, outcome] of outcomesOf(programs, folder)) outcomes.set(place, outcome);
   });
 
   it('are there', () => {
@@ -87,19 +84,3 @@ describe('the doc comments of a package', () => {
     },
   );
 });
-
-/** What the programs print. Each process runs many of them, since loading the packages takes longer than most programs. */
-function outcomesOf(programs: readonly CodeBlock[]): ReadonlyMap<string, Outcome> {
-  const files = programs.map(({ code }, index) => written(code, index, 'mjs'));
-  const runner = fileURLToPath(new URL('./run-programs.ts', import.meta.url));
-  const run = spawnSync(process.execPath, [runner, ...files], { encoding: 'utf8', timeout: 120_000 });
-  const lines = run.stdout.split('\n').filter((line) => line.startsWith('{"printed"'));
-  const outcomes = lines.map((line): Outcome => JSON.parse(line));
-  return new Map(
-    programs.map(({ place }, index) => {
-      const outcome = outcomes[index] ?? { printed: '', complaints: 'did not end' };
-      const complaints = run.status === 0 ? outcome.complaints : `${outcome.complaints}\n${run.stdout}${run.stderr}`;
-      return [place, { ...outcome, complaints }];
-    }),
-  );
-}

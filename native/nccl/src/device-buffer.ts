@@ -219,10 +219,10 @@ class GpuElements implements DeviceMemory {
  * ```ts
  * import { bufferOf, gpus } from '@coll/nccl';
  *
- * for (const gpu of gpus()) {
- *   using buffer = await gpu.upload(new Float32Array([1, 2]), 'float32');
- *   console.log(bufferOf(buffer.tensor([1, 2])).length); // 2
- * }
+ * const [gpu] = gpus();
+ * using buffer = await gpu?.upload(new Float32Array([1, 2]), 'float32');
+ * const row = buffer?.tensor([1, 2]);
+ * console.log(row && bufferOf(row).length); // 2
  * ```
  */
 export function bufferOf(tensor: Tensor): DeviceBuffer {

@@ -6,10 +6,12 @@ import { probe, runtime } from './probe.js';
  *
  * @example
  * ```ts
- * import { flightRecorder } from '@coll/nccl';
+ * import { flightRecorder, gpus } from '@coll/nccl';
  *
- * for (const { operation, group, sequence, state } of flightRecorder())
- *   console.error(`${operation} (${group} ${sequence}): ${state}`);
+ * const [gpu] = gpus();
+ * using buffer = await gpu?.upload(new Float32Array([1, 2]), 'float32');
+ * const latest = flightRecorder().at(-1);
+ * console.log(latest?.operation, latest?.state, buffer?.length); // write done 2
  * ```
  */
 export function flightRecorder(): readonly FlightEntry[] {
@@ -43,8 +45,9 @@ export function onStuck(listener: (message: string) => void): void {
  * ```ts
  * import { counts, gpus } from '@coll/nccl';
  *
- * for (const gpu of gpus()) gpu.alloc('float32', 1024).dispose();
- * console.log(counts().buffers); // 0
+ * const [gpu] = gpus();
+ * using buffer = gpu?.alloc('float32', 1024);
+ * console.log(counts().buffers > 0, buffer?.length); // true 1024
  * ```
  */
 export function counts(): Counts {

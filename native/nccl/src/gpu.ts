@@ -41,11 +41,9 @@ export interface PinnedArray extends Disposable {
  * ```ts
  * import { gpus } from '@coll/nccl';
  *
- * for (const gpu of gpus()) {
- *   using gradient = await gpu.upload(new Float32Array([1, 2]), 'float32');
- *   const { free, total } = await gpu.memory();
- *   console.log(gradient.byteLength, free < total); // 8 true
- * }
+ * const [gpu] = gpus();
+ * using gradient = await gpu?.upload(new Float32Array([1, 2]), 'float32');
+ * console.log(gpu?.name, gradient?.byteLength); // gpu:0 8
  * ```
  */
 export class Gpu {

@@ -12,15 +12,16 @@ export function isValueOnGpu(value: Value): boolean {
 /**
  * The tensor or slices with elements in host memory, named as on the device they were on. Values of
  * the host are returned unchanged.
+ * @throws CollError for device memory of another package
  *
  * @example
  * ```ts
  * import { gpus, toHost } from '@coll/nccl';
  *
- * for (const gpu of gpus()) {
- *   using buffer = await gpu.upload(new Float32Array([1, 2]), 'float32');
- *   console.log((await toHost(buffer.tensor())).data); // Float32Array(2) [ 1, 2 ]
- * }
+ * const [gpu] = gpus();
+ * using buffer = await gpu?.upload(new Float32Array([1, 2]), 'float32');
+ * const onHost = buffer && (await toHost(buffer.tensor()));
+ * console.log(onHost?.data); // Float32Array(2) [ 1, 2 ]
  * ```
  */
 export async function toHost(value: Tensor): Promise<Tensor>;

@@ -18,8 +18,8 @@ declare module '@coll/core' {
  * import { nccl } from '@coll/nccl';
  *
  * registry.register(nccl);
- * await using ops = await registry.create('auto'); // NCCL if there are GPUs
- * console.log(ops.name);
+ * await using ops = await registry.create('nccl', { numPacks: 2 });
+ * console.log(ops.name); // nccl
  * ```
  */
 export const nccl: Plugin<NcclAllReduceOptions> = definePlugin({

@@ -61,8 +61,9 @@ const probeOptions = knownOptions<ProbeOptions>('probe', { libraryPath: true });
  * ```ts
  * import { probe } from '@coll/nccl';
  *
- * const { available, reason, nccl, devices } = probe();
- * console.log(available ? `NCCL ${nccl?.version}, ${devices.length} GPUs` : reason);
+ * const { available, reason, nccl } = probe();
+ * if (!available) console.error(`no NCCL: ${reason}`);
+ * console.log(nccl?.version.split('.')[0]); // 2
  * ```
  */
 export function probe(options?: ProbeOptions): NcclProbe {
