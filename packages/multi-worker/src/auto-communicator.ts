@@ -43,6 +43,7 @@ routeAlgorithm(auto, (group) => new AutoCommunicator(group));
  * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm per kind
  * and size of collective, by the speed of the group's links. All members measure the links for a
  * few milliseconds at the first collective; later collectives wait for that.
+ * @throws ValueError unless it is an open group of processes
  *
  * @example
  * ```ts
@@ -67,6 +68,7 @@ export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communi
 
 /**
  * The algorithms chosen for a group's collectives so far, and their times.
+ * @throws ValueError unless it is an open group of processes
  *
  * @example
  * ```ts

@@ -22,6 +22,7 @@ const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptio
  *     3 --+       +--> 3
  *
  * Ranks of an all-to-all send their blocks straight to each other.
+ * @throws ValueError for a root that is not a whole number from 0
  *
  * @example
  * ```ts

@@ -14,11 +14,17 @@ const mostRanks = 2 ** 16;
 
 /** How chunks travel around the ring. */
 export interface RingAlgorithmOptions {
-  /** Pieces that travel different rings at the same time, at most as many as there are ranks a worker. 1 when absent. */
+  /**
+   * Number of pieces that travel different rings at the same time, at most the number of ranks per
+   * worker. Default: 1.
+   */
   readonly subChunks?: number | undefined;
-  /** Ranks are numbered worker by worker, as many in each; a ring enters each worker once. 1 when absent. */
+  /**
+   * Number of workers. Ranks are numbered worker by worker, equally many in each; a ring enters each
+   * worker once. Default: 1.
+   */
   readonly workers?: number | undefined;
-  /** The order in which a ring visits a worker's ranks, which count from 0; ascending when absent. */
+  /** The order in which a ring visits a worker's ranks, which count from 0. Default: ascending. */
   readonly order?: readonly number[] | undefined;
 }
 
@@ -37,15 +43,17 @@ export interface RingPermutations {
 }
 
 /**
- * Every chunk travels around a ring twice: it collects the contributions on its way, then it is copied on. No algorithm
- * moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
+ * Every chunk travels around a ring twice: first it collects the contributions on its way, then it
+ * is copied on. No algorithm moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal all-reduce
+ * algorithms for clusters of workstations", 2009.
  *
  *     tick         0     1     2     3
  *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; whoever is at position k of the ring
  *     chunk 1   2 +-> 0 +-> 1 --> 2 --> 0     completes segment k of the buffer
  *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
  *
- * The blocks of a gather, a scatter and an all-to-all take no detour around the ring: their ranks send them straight to each other.
+ * Ranks of a gather, a scatter or an all-to-all send their blocks directly to each other.
+ * @throws ValueError for invalid options
  *
  * @example
  * ```ts

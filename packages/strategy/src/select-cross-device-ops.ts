@@ -88,6 +88,7 @@ export async function selectCrossDeviceOps(
 
 /**
  * Like `selectCrossDeviceOps`. The first use logs a warning.
+ * @throws as `selectCrossDeviceOps`
  * @deprecated The old name of `selectCrossDeviceOps`.
  *
  * @example

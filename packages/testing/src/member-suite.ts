@@ -24,6 +24,8 @@ const memberSuiteOptions = knownOptions<MemberSuiteOptions>('memberSuite', {
 
 /**
  * Declares tests of members of a group: their collectives, messages, sub-groups and failures.
+ * @throws ValueError for an unknown option
+ *
  * @example
  * ```ts
  * import { openMembers } from '@coll/core';

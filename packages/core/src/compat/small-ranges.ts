@@ -13,6 +13,7 @@ export interface Ranges {
 /**
  * Runs of consecutive numbers in an increasing list. As in TensorFlow, a run grows while its last
  * minus its first number is at most `rangeSizeLimit`, so it can reach `rangeSizeLimit + 2` members.
+ * @throws ValueError for anything but a list of numbers
  *
  * @example
  * ```ts

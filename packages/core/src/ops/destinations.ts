@@ -50,6 +50,7 @@ export function validateDestinations(destinations: unknown): asserts destination
 /**
  * The devices of the destinations. Distributed values list them as they are; all others by full
  * name.
+ * @throws ValueError for an invalid device name
  *
  * @example
  * ```ts
@@ -66,6 +67,7 @@ export function getDevicesFrom(destinations: Destinations): readonly string[] {
 
 /**
  * Whether two destinations are the same set of devices, in any order and spelling.
+ * @throws as `getDevicesFrom`
  *
  * @example
  * ```ts
@@ -95,6 +97,7 @@ export function orderOf(destinations: Destinations, devices: readonly string[]):
 /**
  * Whether every value lives where its result goes, and all live on the same devices. True for an
  * empty list.
+ * @throws as `getDevicesFrom`
  *
  * @example
  * ```ts
