@@ -80,22 +80,22 @@ describe('the example', () => {
   it.runIf(existsSync(doubleOf('nccl')))('gpus.ts trains on doubles of GPUs', async () => {
     for (const name of ['cuda', 'nccl', 'nvml']) vi.stubEnv(`COLL_${name.toUpperCase()}_LIBRARY`, doubleOf(name));
     vi.stubEnv('COLL_DOUBLE_DEVICES', '4');
-    const served = 'NCCL carries out all-reduces among the GPUs of';
+    const served = 'NCCL executes all-reduces across the GPUs of';
     expect(await run('gpus.ts')).toEqual(['learned 2.500 on 4 replicas', `${served} this process`, '']);
     expect(await launch(2, 'gpus.ts')).toEqual([
       '[0] learned 2.500 on 4 replicas',
-      `[0] ${served} all workers, and joins what is in their memory; the rest goes by way of the host`,
+      `[0] ${served} all workers and concatenates values in their memory; everything else goes through the host`,
       '',
     ]);
   });
 
   it('choose-a-backend.ts names the backends and what is missing', async () => {
     const engine = isNative ? 'native' : 'wasm';
-    const asked = [`ring on the ${engine} engine`, '  ring: taken, because it was asked for'];
-    const notAsked = 'not asked, because direct, of a higher priority, serves these devices';
+    const asked = [`ring on the ${engine} engine`, '  ring: chosen, because it was requested'];
+    const notAsked = 'not asked, because direct, of a higher priority, supports these devices';
     expect(await run('choose-a-backend.ts')).toEqual([
       `direct on the ${engine} engine`,
-      '  direct: taken, because it has the highest priority of those that serve these devices',
+      '  direct: chosen, because it has the highest priority of the plug-ins that support these devices',
       `  ring: ${notAsked}`,
       `  reduction-to-one: ${notAsked}`,
       ...asked,
@@ -142,7 +142,7 @@ describe('the example', () => {
       'specification: pscpu/pscpu#2:1k:xring#2',
       '3 elements: 1.5 1.5 1.5 1.5',
       '4096 elements: 1.5 1.5 1.5 1.5',
-      'pscpu/pscpu gathers on the CPU of each worker, which holds no component: the first of its devices plays it',
+      'pscpu/pscpu gathers on the CPU of each worker, which holds no component, so that the first of its devices does it instead',
       expect.stringMatching(/^ValueError: allReduceSpec entry 0 \(pscpu\/pscpu\): only 1 devices, but group_size=2/),
       '',
     ]);

@@ -363,7 +363,7 @@ describe.each(Object.keys(calls))('%s', (owner) => {
       for (const slip of [...slipsOf(name)].filter((text) => text !== name)) {
         const message = await messageOf(call, { [slip]: undefined });
         expect(message).toContain(`ValueError ERR_COLL_VALUE: `);
-        expect(message).toContain(`${owner}: there is no option "${slip}"; did you mean ${name}?`);
+        expect(message).toContain(`${owner}: unknown option "${slip}"; did you mean ${name}?`);
       }
     }
   });
@@ -372,13 +372,13 @@ describe.each(Object.keys(calls))('%s', (owner) => {
 describe('positional arguments', () => {
   it.each<[string, () => unknown, string]>([
     ['run', () => mirrored().run(() => 1, [5] as never), 'run: pass the arguments by name, { args: [5] }'],
-    ['MirroredStrategy', () => new strategy.MirroredStrategy(devices as never), 'options are an object, new Mirrored'],
+    ['MirroredStrategy', () => new strategy.MirroredStrategy(devices as never), 'must be an object, new Mirrored'],
     [
       'MultiWorkerMirroredStrategy',
       () => new strategy.MultiWorkerMirroredStrategy(resolver() as never),
-      'takes one object, { clusterResolver, communicationOptions }',
+      'the argument must be one object, { clusterResolver, communicationOptions }',
     ],
-    ['RingAllReduce', () => new RingAllReduce(2 as never), 'options are an object, new RingAllReduce({ numPacks: 2 })'],
+    ['RingAllReduce', () => new RingAllReduce(2 as never), 'must be an object, new RingAllReduce({ numPacks: 2 })'],
     ['reduce', () => new RingAllReduce().reduce('SUM', perReplica(), devices, 5 as never), 'options must be'],
     ['update', () => strategy.getStrategy().extended.update(1, () => 1, [1] as never), '{ args: [delta] }'],
   ])('%s says that options are an object', async (_, call, told) => {
@@ -395,6 +395,6 @@ describe('into', () => {
     ['allGather of the default replica', (options) => strategy.getReplicaContext()?.allGather(value, 0, options)],
     ['strategy.reduce', (options) => mirrored().reduce('SUM', perReplica(), null, options)],
   ])('is unknown to %s, which has no memory for results', async (_, call) => {
-    expect(await messageOf(call, { into })).toContain('options of a collective: there is no option "into"');
+    expect(await messageOf(call, { into })).toContain('options of a collective: unknown option "into"');
   });
 });

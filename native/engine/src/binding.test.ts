@@ -41,7 +41,7 @@ describe('findBinding', () => {
   it('refuses a binary of another interface', () => {
     const search = findBinding({ explicit: '/old.node', built, packageName, load: () => ({ interface: 0 }) });
     expect(search).toMatchObject({
-      attempts: [{ failure: expect.stringContaining(`its interface is 0, not ${nativeInterface}`) }],
+      attempts: [{ failure: expect.stringContaining(`its interface version is 0, expected ${nativeInterface}`) }],
     });
   });
 

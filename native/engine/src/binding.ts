@@ -72,7 +72,7 @@ function loaded(place: string, nameOrPath: string, load: Surroundings['load']): 
   try {
     const binding = load(nameOrPath) as NativeBinding;
     if (binding.interface === nativeInterface) return { binding, place };
-    const failure = `its interface is ${binding.interface}, not ${nativeInterface}: install the same versions, or build anew`;
+    const failure = `its interface version is ${binding.interface}, expected ${nativeInterface}: install the same versions of both packages, or rebuild the binary`;
     return { attempts: [{ place, failure }] };
   } catch (error) {
     return { attempts: [{ place, failure: reasonOf(error, nameOrPath) }] };

@@ -49,7 +49,7 @@ function search(): BindingSearch {
 }
 
 function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): string {
-  return `without its binary; tried ${describeAttempts(found.attempts)}`;
+  return `missing its binary; tried ${describeAttempts(found.attempts)}`;
 }
 
 /** The addon. @throws CollError that says why there is none */

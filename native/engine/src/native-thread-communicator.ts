@@ -74,7 +74,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     if (!board)
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `this group was made by the ${threads.engine} engine; join it with that one`,
+        `this group was created by the ${threads.engine} engine; join it with the same engine`,
       );
     requireOwnThread(board, rank);
     this.#binding = binding;
@@ -200,7 +200,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
       const meeting = this.#binding.meeting(this.#member);
       const missing = absent.filter((other) => ((this.#barrier.count(other) - meeting) | 0) < 0);
       if (missing.length > 0) this.#barrier.expire(rank, missing, 'did not arrive');
-      else this.#barrier.expire(rank, absent, 'came, but is busy');
+      else this.#barrier.expire(rank, absent, 'arrived, but is busy');
       failure = this.#barrier.failure(operation);
     }
     if (!failure) return;
@@ -212,7 +212,12 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   #fail(answer: number, call: Call): never {
     const operation = operationOf(call);
     const failure = answer === status.failed ? this.#barrier.failure(operation) : this.#disagreement(answer, call);
-    const error = failure ?? new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine answered ${answer}`);
+    const error =
+      failure ??
+      new InternalError(
+        'ERR_COLL_INTERNAL',
+        `${operation}: internal error: the engine returned the unknown status ${answer}`,
+      );
     if (answer !== status.failed) this.#barrier.failFor(error, this.#rank);
     throw error;
   }
@@ -229,9 +234,9 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
 function requireOwnThread(board: SharedArrayBuffer, rank: number): void {
   const other = joined.get(board);
   if (other !== undefined && other !== rank) {
-    const told = `rank ${rank} cannot join in the thread of rank ${other}: native ranks wait for each other inside their calls`;
+    const told = `rank ${rank} must join from another thread than rank ${other}: a native call blocks its thread until all ranks arrive, so two ranks in one thread would deadlock`;
     const cure =
-      'give each a thread of its own, or hand in all buffers at once with native.communicator(size, algorithm)';
+      'join each rank in its own thread, or use native.communicator(size, algorithm), which takes the buffers of all ranks at once';
     throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { rank });
   }
   joined.set(board, rank);

@@ -15,7 +15,7 @@ export class AllReduceOnly extends CrossDeviceOps {
 
 function refuse(operation: string): never {
   const told =
-    'among processes NCCL all-reduces dense values that stay on their GPUs, and joins what is in their memory, and nothing else';
-  const cure = 'use CollectiveAllReduce of @coll/multi-worker, which has the rest served on the host';
+    'across processes NCCL only all-reduces dense values that stay on their GPUs and concatenates values in GPU memory';
+  const cure = 'use CollectiveAllReduce of @coll/multi-worker, which executes everything else on the host';
   throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `${operation}: ${told}: ${cure}`, { operation });
 }

@@ -9,7 +9,7 @@ const missing = (name: string): never => {
 describe('findBinding', () => {
   it.each(['darwin', 'win32'])('knows that there is no NCCL on %s', (platform) => {
     expect(findBinding({ ...nowhere, platform })).toEqual({
-      failure: `NCCL exists for Linux only, and this is ${platform}`,
+      failure: `NCCL is available on Linux only, not on ${platform}`,
     });
   });
 
@@ -28,7 +28,9 @@ describe('findBinding', () => {
   it('refuses a binary of another version, and says why one does not load', () => {
     const built = import.meta.filename;
     expect(findBinding({ ...nowhere, built, load: () => ({ interface: 99 }) })).toMatchObject({
-      failure: expect.stringContaining('is 99, not 3: install the same versions, or build anew'),
+      failure: expect.stringContaining(
+        'is 99, expected 3: install the same versions of both packages, or rebuild the addon',
+      ),
     });
     const broken = () => {
       throw new Error('wrong ELF class\nand more');

@@ -24,7 +24,7 @@ export interface Surroundings {
  */
 export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSearch {
   const { explicit, built, platform, architecture, load } = { ...here(), ...surroundings };
-  if (platform !== 'linux') return { failure: `NCCL exists for Linux only, and this is ${platform}` };
+  if (platform !== 'linux') return { failure: `NCCL is available on Linux only, not on ${platform}` };
   if (explicit !== undefined) return loaded(`COLL_NCCL_PATH=${explicit}`, path.resolve(explicit), load);
   if (existsSync(built)) return loaded(built, built, load);
   const name = `@coll/nccl-linux-${architecture}-gnu`;
@@ -45,8 +45,8 @@ function loaded(place: string, nameOrPath: string, load: Surroundings['load']): 
   try {
     const binding = load(nameOrPath) as NcclBinding;
     if (binding.interface === ncclInterface) return { binding };
-    const told = `the interface of ${place} is ${binding.interface}, not ${ncclInterface}`;
-    return { failure: `${told}: install the same versions, or build anew` };
+    const told = `the interface version of ${place} is ${binding.interface}, expected ${ncclInterface}`;
+    return { failure: `${told}: install the same versions of both packages, or rebuild the addon` };
   } catch (error) {
     return { failure: `the addon cannot be loaded from ${place}: ${reasonOf(error, nameOrPath)}` };
   }

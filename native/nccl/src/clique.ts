@@ -226,7 +226,7 @@ export class Clique {
     if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
     const { rank } = this.#left;
     const operation = [...this.#pending.values(), ...this.#waiting].at(-1) ?? 'collective';
-    const told = `${operation}: rank ${rank} has left ${this.members.name}, and takes part in nothing more`;
+    const told = `${operation}: rank ${rank} has left ${this.members.name} and cannot take part in further collectives`;
     void this.fail(new RuntimeError('ERR_COLL_CLOSED', told, { operation, rank }));
   }
 

@@ -86,7 +86,10 @@ export async function openLocal(devices: readonly string[], name: string, openin
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';
   if (!optionsOf(request, example, joinRequest).store)
-    throw new ValueError('ERR_COLL_VALUE', `connect: give the store in which the processes meet: ${example}`);
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `connect: pass the store through which the processes find each other: ${example}`,
+    );
   const {
     store,
     rank,
@@ -135,8 +138,8 @@ async function agree(exchange: Exchange, member: number, devices: number) {
   const cards = shown.map((bytes) => JSON.parse(Buffer.from(bytes).toString()) as Card);
   const odd = cards.findIndex((other) => other.version !== cards[0]?.version);
   if (odd >= 0) {
-    const told = `process 0 has NCCL ${cards[0]?.version}, process ${odd} ${cards[odd]?.version}`;
-    throw new CollError('ERR_COLL_NCCL', `connect: ${told}; all need the same release`, {
+    const told = `process 0 has NCCL ${cards[0]?.version}, process ${odd} has ${cards[odd]?.version}`;
+    throw new CollError('ERR_COLL_NCCL', `connect: ${told}; all processes must use the same release`, {
       operation: 'connect',
       rank: odd,
     });
@@ -152,6 +155,6 @@ function requireDistinct(devices: readonly string[], indices: readonly number[])
   if (devices.length === 0) throw new ValueError('ERR_COLL_DEVICE', 'nccl: a group needs a GPU for each rank');
   const twice = indices.findIndex((index, place) => indices.indexOf(index) !== place);
   if (twice < 0) return;
-  const told = `${quote(devices)} have gpu:${indices[twice]} twice`;
+  const told = `${quote(devices)} contain gpu:${indices[twice]} twice`;
   throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}: a group needs a GPU of this process for each rank`);
 }

@@ -195,8 +195,11 @@ class GpuElements implements DeviceMemory {
   view(shape: readonly number[], device: string): Tensor {
     if (sameDevice(device, this.buffer.device) || gpuIndex(device) === this.buffer.memory.device)
       return this.buffer.tensor(shape, device);
-    const cure = 'a copy can be: broadcast it, or copyFrom';
-    throw new ValueError('ERR_COLL_DEVICE', `memory of ${this.buffer.device} cannot be on ${device}; ${cure}`);
+    const cure = 'copy the memory with broadcast or copyFrom';
+    throw new ValueError(
+      'ERR_COLL_DEVICE',
+      `memory of ${this.buffer.device} cannot be used as memory of ${device}; ${cure}`,
+    );
   }
 
   copy(shape: readonly number[], device: string): Tensor {
@@ -227,7 +230,7 @@ class GpuElements implements DeviceMemory {
  */
 export function bufferOf(tensor: Tensor): DeviceBuffer {
   if (tensor.memory instanceof GpuElements) return tensor.memory.buffer;
-  const told = tensor.memory ? 'is in memory that this package does not know' : 'is in memory of the host, as its data';
+  const told = tensor.memory ? 'has memory that was not allocated by this package' : 'has its data in host memory';
   throw new CollError('ERR_COLL_BUFFER', `a tensor on "${tensor.device}" ${told}`);
 }
 

@@ -33,5 +33,5 @@ export function carrierOf(dtype: DType): Carrier {
 /** Why NCCL cannot do it; undefined where it can. */
 export function refusedByNccl(collective: Collective, dtype: DType): string | undefined {
   if (!('op' in collective) || isKnown(dtype)) return undefined;
-  return `NCCL has no arithmetic of ${dtype}, and only moves it`;
+  return `NCCL cannot reduce ${dtype}, only copy it`;
 }

@@ -64,6 +64,6 @@ function isBindingError(failure: unknown): failure is BindingError {
 /** For a call that would block. */
 export function blocksNoThread(collective: Collective): NotImplementedError {
   const operation = nameOf(collective);
-  const told = `${operation}: NCCL blocks no thread: use the asynchronous call`;
+  const told = `${operation}: NCCL has no synchronous calls: use the asynchronous call`;
   return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
 }

@@ -17,7 +17,7 @@ it('tells all processes of one that joins more values than another', async () =>
   await expect(new GpuGathers(besides('[]')).gather(value, value, 0, {})).rejects.toMatchObject({
     name: 'InternalError',
     code: 'ERR_COLL_MISMATCH',
-    message: 'join: process 0 joins 1 values, process 1 0; all processes make the same calls',
+    message: 'join: process 0 gathers 1 values, process 1 gathers 0; all processes must make the same calls',
     rank: 1,
   });
 });

@@ -108,7 +108,7 @@ export class GpuGathers {
 function requireAsMany(counts: readonly number[]): void {
   const odd = counts.findIndex((count) => count !== counts[0]);
   if (odd < 0) return;
-  const told = `process 0 joins ${counts[0]} values, process ${odd} ${counts[odd]}; all processes make the same calls`;
+  const told = `process 0 gathers ${counts[0]} values, process ${odd} gathers ${counts[odd]}; all processes must make the same calls`;
   throw new InternalError('ERR_COLL_MISMATCH', `join: ${told}`, { operation: 'join', rank: odd });
 }
 

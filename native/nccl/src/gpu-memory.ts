@@ -67,7 +67,7 @@ export function gpuIndex(device: string): number {
   const { devices } = runtime();
   if (type === 'GPU' && index < devices.length) return index;
   const there = devices.length === 1 ? 'gpu:0 only' : `gpu:0 to gpu:${devices.length - 1}`;
-  throw new ValueError('ERR_COLL_DEVICE', `${device} is no GPU of this process, which has ${there}`);
+  throw new ValueError('ERR_COLL_DEVICE', `${device} is not a GPU of this process, which has ${there}`);
 }
 
 /** Whether a name is that of a GPU. */
@@ -88,8 +88,8 @@ export const leftBehind = new FinalizationRegistry<string>((told) => {
 /** Bytes of so many elements. @throws ValueError for no number of elements */
 export function bytesOf(dtype: DType, length: number): number {
   if (!(Number.isSafeInteger(length) && length >= 0))
-    throw new ValueError('ERR_COLL_VALUE', `a number of elements is a whole number from 0, not ${length}`);
+    throw new ValueError('ERR_COLL_VALUE', `the number of elements must be a whole number, 0 or more, got ${length}`);
   const bytes = length * byteSize(dtype);
   if (Number.isSafeInteger(bytes)) return bytes;
-  throw new ValueError('ERR_COLL_VALUE', `no memory has room for ${length} elements of ${dtype}`);
+  throw new ValueError('ERR_COLL_VALUE', `${length} elements of ${dtype} are more than any memory can hold`);
 }

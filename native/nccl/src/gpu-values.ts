@@ -109,7 +109,9 @@ export class GpuValues {
     const joined = await this.#gathers.gather(value, destinations, axis, runOptionsOf(call));
     if (joined || !livesOnGpu(value)) return joined;
     const { onHost, tell } = this.#options;
-    tell('a gather that is not to the GPUs of its components, one on each, goes by way of the host');
+    tell(
+      'a gather goes through the host unless its destinations are the GPUs of its components, one component per GPU',
+    );
     const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
     const gathered = await onHost.gather(copied, destinations, axis, partOf(call));
     return (await toGpus(gathered)) as PossiblyMirrored<Tensor>;
@@ -163,12 +165,12 @@ export class GpuValues {
     const { onHost, isWhole, tell } = this.#options;
     const isDense = value.values.every((item) => 'data' in item && isKnown(item.dtype));
     if (isDense && isWhole) {
-      tell('what is not an all-reduce of values on a GPU each goes to one GPU');
+      tell('values that are not on one GPU each, or not all-reduced, are combined on a single GPU');
       const name = op.toLowerCase() as CollectiveOp;
       return reduceToOneGpu(name, value.values as readonly Tensor[], getDevicesFrom(destinations));
     }
     if (!livesOnGpu(value)) return this.#options.reduceOnHost(op, [value, destinations], call);
-    tell('what NCCL cannot add up, and indexed slices that are not on a GPU each, go by way of the host');
+    tell('values that NCCL cannot reduce, and indexed slices that are not on one GPU each, go through the host');
     const copied = new PerReplica(await Promise.all(value.values.map((item) => toHost(item))));
     return toGpus(await onHost.reduce(op, copied, destinations, partOf(call)));
   }

@@ -106,11 +106,14 @@ export class Gpu {
     requireDType(dtype);
     requireAddress('fromPointer', pointer);
     if (pointer % BigInt(byteSize(dtype)) !== 0n) {
-      const told = `fromPointer: the address of elements of ${dtype} is a multiple of ${byteSize(dtype)}, not ${pointer}`;
+      const told = `fromPointer: the address of ${dtype} elements must be a multiple of ${byteSize(dtype)}, got ${pointer}`;
       throw new ValueError('ERR_COLL_VALUE', told, { operation: 'fromPointer' });
     }
     if (owner === undefined || owner === null) {
-      throw new ValueError('ERR_COLL_VALUE', 'fromPointer: name the owner of the memory, which is kept alive with it');
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        'fromPointer: pass the owner of the memory, which is kept alive as long as the buffer',
+      );
     }
     const memory = GpuMemory.adopt(this.index, pointer, bytesOf(dtype, length), owner);
     try {
@@ -153,12 +156,12 @@ export function gpus(): readonly Gpu[] {
 }
 
 function requireDType(dtype: unknown): void {
-  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `unknown dtype ${quote(dtype)}`);
 }
 
 function requireAddress(operation: string, address: unknown): void {
   if (typeof address === 'bigint' && BigInt.asUintN(64, address) === address) return;
-  const told = `${operation}: an address is a bigint of 64 bits, not ${quote(address)}`;
+  const told = `${operation}: the address must be a 64-bit bigint, got ${quote(address)}`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
@@ -168,6 +171,6 @@ const streamOfTheThread = 2n;
 function requireStream(operation: string, stream: unknown): void {
   requireAddress(operation, stream);
   if (stream !== streamOfTheThread) return;
-  const told = `${operation}: 2 is the default stream of whatever thread asks, which is another one here: name a stream`;
+  const told = `${operation}: stream 2 is the per-thread default stream, which differs in the thread of this package: pass an explicit stream`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }

@@ -37,7 +37,7 @@ export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: Liveness
     const silent = seen.findIndex(({ at }) => now - at >= lostAfterSeconds * 1000);
     if (silent < 0) return;
     const { rank } = board.others[silent] as { rank: number };
-    lost(lostRank(rank, `it has shown no sign of life for ${lostAfterSeconds} seconds`));
+    lost(lostRank(rank, `it has not sent a heartbeat for ${lostAfterSeconds} seconds`));
   };
   const lookUnlessBusy = () => {
     if (isBusy) return;

@@ -108,7 +108,9 @@ export class NcclAllReduce extends AllReduceOps {
       },
     });
     if (isElsewhere && !gpus)
-      this.#tell(`replicas in threads of one process have their values on the host; ${world.engine} plays`);
+      this.#tell(
+        `replicas in threads of one process have their values on the host; the ${world.engine} engine is used`,
+      );
     this.#ranks = gpus ?? groups;
     this.#processes = processes;
     this.#hasChoice = processes > 1 && onHost !== undefined;
@@ -202,7 +204,7 @@ export class NcclAllReduce extends AllReduceOps {
 function refusal([value, destinations]: ReadyPair): string | undefined {
   const devices = [...value.devices, ...getDevicesFrom(destinations)];
   const other = devices.find((device) => device === '' || deviceType(device) !== 'GPU');
-  if (other !== undefined) return `"${other}" is no GPU`;
+  if (other !== undefined) return `"${other}" is not a GPU`;
   return haveGpuEach(value.devices) ? undefined : 'several components are on one GPU';
 }
 
@@ -221,6 +223,6 @@ function ranksOf(world: World, size: number, engine: Communicator): Communicator
   if (engine.localRanks.length < engine.size) return engine;
   void engine.close();
   if (size === world.localRanks.length) return world.communicator(reductionToOneAlgorithm());
-  const told = `a value has a component on each of the ${world.localRanks.length} GPUs of this process, but one has ${size}`;
+  const told = `each value must have one component on each of the ${world.localRanks.length} GPUs of this process, got a value with ${size}`;
   throw new ValueError('ERR_COLL_VALUE', `nccl: ${told}`, { operation: 'all-reduce' });
 }

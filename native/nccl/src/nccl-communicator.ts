@@ -183,11 +183,13 @@ export class NcclCommunicator extends JoiningCommunicator {
     if (this.#clique.isClosed) throw closedError({ operation: 'split' });
     if (colors.length !== this.localRanks.length || keys.length !== this.localRanks.length) {
       const told = `${colors.length} colors and ${keys.length} keys for ${this.localRanks.length} local ranks`;
-      throw new ValueError('ERR_COLL_VALUE', `split: ${told}; give one of each a rank`, { operation: 'split' });
+      throw new ValueError('ERR_COLL_VALUE', `split: ${told}; pass one color and one key per rank`, {
+        operation: 'split',
+      });
     }
     const odd = [...colors, ...keys].find((number) => !Number.isInteger(number) || Math.abs(number) > largestKey);
     if (odd !== undefined) {
-      const told = `colors and keys are whole numbers of 32 bits, not ${odd}`;
+      const told = `colors and keys must be 32-bit integers, got ${odd}`;
       throw new ValueError('ERR_COLL_VALUE', `split: ${told}`, { operation: 'split' });
     }
     const timeoutMillis = millisOf(this.#timeoutSeconds);
@@ -273,7 +275,9 @@ function groupOf(clique: Clique): Group {
     },
     allocate: (dtype, length) => zeros(dtype, [length]),
     communicator() {
-      throw refusedError('NCCL chooses its algorithms itself', { operation: 'communicator' });
+      throw refusedError('NCCL chooses its algorithms itself, so that no algorithm can be passed', {
+        operation: 'communicator',
+      });
     },
     ...refusedMessages('NCCL'),
   };

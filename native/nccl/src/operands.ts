@@ -64,7 +64,7 @@ export function validateOperands(
     const lengths = bufferLengths(collective, count, size, rank);
     const isRead = reads(collective, rank);
     if (isRead && (input.dtype !== source.dtype || lengthOf(input) !== lengths.input))
-      throw fail(rank, `input is ${told(input)}, others are ${told(source)}`);
+      throw fail(rank, `input is ${told(input)}, the others are ${told(source)}`);
     if (!isRead && collective.kind === 'scatter' && lengthOf(input) > 0)
       throw fail(rank, `input must be empty, because only the root has one; it has ${lengthOf(input)} elements`);
     if (!writes(collective, rank)) {
@@ -76,7 +76,7 @@ export function validateOperands(
     if (!isRead || standsInPlace(collective, size, rank, input, output)) return;
     if (collective.kind === 'all-to-all')
       throw fail(rank, 'output overlaps its own input: all-to-all does not run in place');
-    throw fail(rank, 'output overlaps its own input elsewhere than element for element');
+    throw fail(rank, 'output overlaps its own input at other elements than the corresponding ones');
   });
   refuseClashes(operation, collective, localRanks, inputs, outputs);
 }
@@ -110,7 +110,7 @@ function refuseClashes(
       return isRead || (writes(collective, peer) && overlap(output, outputs[place] as Tensor));
     });
     if (other === undefined) continue;
-    const clash = `one buffer was given twice: the output of rank ${rank} overlaps memory of rank ${other}`;
+    const clash = `the output of rank ${rank} overlaps the memory of rank ${other}`;
     throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${clash}`, { operation, rank });
   }
 }

@@ -18,7 +18,7 @@ const mostLooksForLost = 10;
 const millisBetweenLooks = 20;
 
 /** What a process was doing that does not answer. */
-export const unheard = 'not heard of';
+export const unheard = 'status unknown';
 
 /** In what a process took part: group calls of NCCL's and splits, and calls that were compared. */
 export interface Taken {

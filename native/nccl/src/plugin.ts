@@ -37,14 +37,14 @@ function probeSituation({ devices, isolated }: Situation): ProbeResult {
   const specs = devices.map((device) => DeviceSpec.fromString(canonicalize(device)).fields);
   const tasks = new Set(specs.map(({ job, task }) => `${job}/${task}`));
   if (isolated && tasks.size < devices.length) {
-    const cure = 'run a function, not a module, or a process for each GPU';
-    return refused(`replicas in worker threads of one process share one way to NCCL: ${cure}`);
+    const cure = 'run a function instead of a module, or start one process per GPU';
+    return refused(`replicas in worker threads of one process cannot use NCCL: ${cure}`);
   }
   // In processes of their own, each looks for its GPU itself.
   const missing = isolated ? -1 : specs.findIndex(({ index = 0 }) => index >= found.devices.length);
   if (missing < 0) return { available: true };
   const seen = found.devices.length === 1 ? '1 GPU' : `${found.devices.length} GPUs`;
-  return refused(`there is no ${devices[missing]}: this process sees ${seen}`);
+  return refused(`${devices[missing]} does not exist: this process has ${seen}`);
 }
 
 function refused(reason: string): ProbeResult {

@@ -37,7 +37,9 @@ describe('probeWith', () => {
     const driver = { isDouble: false, failure: 'no NVIDIA driver' };
     const nccl = { isDouble: false, failure: 'no NCCL' };
     expect(probeWith(probing({ driver, nccl, devices: [] }).binding, {}).reason).toBe('no NVIDIA driver');
-    expect(probeWith(probing({ nccl, devices: [] }).binding, {}).reason).toMatch(/shows no GPU.*CUDA_VISIBLE_DEVICES/);
+    expect(probeWith(probing({ nccl, devices: [] }).binding, {}).reason).toMatch(
+      /reports no GPU.*CUDA_VISIBLE_DEVICES/,
+    );
     expect(probeWith(probing({ nccl }).binding, {})).toMatchObject({ available: false, reason: 'no NCCL' });
   });
 

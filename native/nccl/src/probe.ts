@@ -90,7 +90,7 @@ export function probeWith(
 ): NcclProbe {
   const { driver, nccl, devices } = findingsOf(binding, environment, libraryPath);
   if (nccl.how === 'current folder') {
-    const told = `NCCL is ${nccl.path}, of a Python environment in the current folder; COLL_NCCL_LIBRARY names another one`;
+    const told = `NCCL is loaded from ${nccl.path}, a Python environment in the current folder; set COLL_NCCL_LIBRARY to use another library`;
     logFirst(1, 'NCCL of the current folder', 'info', told);
   }
   const noDevice = devices.length === 0 ? noVisibleDevice : undefined;
@@ -136,7 +136,7 @@ function requirePath(libraryPath: unknown): void {
   throw new ValueError('ERR_COLL_VALUE', told, { operation: 'probe' });
 }
 
-const noVisibleDevice = 'the NVIDIA driver shows no GPU to this process: look at CUDA_VISIBLE_DEVICES and nvidia-smi';
+const noVisibleDevice = 'the NVIDIA driver reports no GPU for this process: check CUDA_VISIBLE_DEVICES and nvidia-smi';
 
 function unavailable(reason: string): NcclProbe {
   return { available: false, reason, driver: undefined, nccl: undefined, devices: [], isDouble: false };

@@ -47,8 +47,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   /** @throws ValueError for other GPUs than those of this process, in their order */
   async of(devices: readonly string[]): Promise<this> {
     if (devices.map(gpuIndex).join() === this.devices.map(gpuIndex).join()) return this;
-    const told = `values have a component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
-    throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}, not on [${devices.join(', ')}]`);
+    const told = `values must have one component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
+    throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}, got [${devices.join(', ')}]`);
   }
 
   /** Resolves when the group is open, has failed to open, or was never asked for. */

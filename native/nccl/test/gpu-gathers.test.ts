@@ -149,7 +149,8 @@ describe('values on GPUs that are joined', () => {
       for (const item of gathered) expect(toNumbers(await toHost(item))).toEqual(wanted);
     }
     setLogSink(() => undefined);
-    const note = 'a gather that is not to the GPUs of its components, one on each, goes by way of the host';
+    const note =
+      'a gather goes through the host unless its destinations are the GPUs of its components, one component per GPU';
     expect(ops.explain().notes).toEqual([note]);
     expect(told.filter((message) => message.includes(note))).toEqual([`nccl: ${note}`]);
   });

@@ -115,7 +115,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
       await expect(shared).rejects.toMatchObject({
         name: 'ValueError',
         code: 'ERR_COLL_BUFFER',
-        message: /^all-reduce sum and 1 more: two collectives of a group call, .* share memory/,
+        message: /^all-reduce sum and 1 more: two collectives of one group call .* share memory/,
       });
     }
     expect([...(await (whole.primary as DeviceBuffer).read())]).toEqual([1, 2, 4, 6]);
@@ -129,7 +129,9 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     const mixed = await ops.reduce(ReduceOp.SUM, value, ['cpu:0', 'gpu:1', 'gpu:2']);
     expect(await numbersOf(mixed)).toEqual([[15], [15], [15]]);
     expect((mixed as Mirrored<Tensor>).values.map(({ memory }) => memory !== undefined)).toEqual([false, true, true]);
-    expect(ops.explain().notes).toEqual(['what is not an all-reduce of values on a GPU each goes to one GPU']);
+    expect(ops.explain().notes).toEqual([
+      'values that are not on one GPU each, or not all-reduced, are combined on a single GPU',
+    ]);
   });
 
   it('copies a value to GPUs and the host', async () => {
@@ -181,6 +183,8 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
     const twice = new PerReplica([await on(0, Float32Array.of(1)), await on(0, Float32Array.of(1))]);
     expect(await numbersOf(await ops.reduce(ReduceOp.SUM, twice, 'gpu:0'))).toEqual([[2]]);
-    expect(ops.explain().notes).toContain('what is not an all-reduce of values on a GPU each goes to one GPU');
+    expect(ops.explain().notes).toContain(
+      'values that are not on one GPU each, or not all-reduced, are combined on a single GPU',
+    );
   });
 });

@@ -39,7 +39,7 @@ describe('the NCCL that a process uses', () => {
     const { found, logged } = probes(project, [null]);
     expect(found).toEqual([{ available: true, path: library }]);
     expect(logged).toEqual([
-      `info NCCL is ${library}, of a Python environment in the current folder; COLL_NCCL_LIBRARY names another one`,
+      `info NCCL is loaded from ${library}, a Python environment in the current folder; set COLL_NCCL_LIBRARY to use another library`,
     ]);
   });
 

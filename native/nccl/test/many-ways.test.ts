@@ -13,7 +13,7 @@ describe('NCCL by other names', () => {
     expect(await registry.explain('auto', { devices: fourGpus })).toMatchObject({ chosen: 'nccl' });
     expect((await selectPlugin(fourGpus)).plugin).toBe(nccl);
     expect((await registry.explain('auto', { devices: ['gpu:4'] })).candidates[0]?.refused).toMatch(
-      /^there is no gpu:4: this process sees 4 GPUs$/,
+      /^gpu:4 does not exist: this process has 4 GPUs$/,
     );
   });
 
@@ -76,7 +76,7 @@ describe('NCCL by other names', () => {
     for (const call of [ops.reduce(ReduceOp.SUM, value, value), ops.gather(value, devices, 0)]) {
       await expect(call).rejects.toMatchObject({
         code: 'ERR_COLL_DEVICE',
-        message: expect.stringMatching(/plays on the host, but a value is in the memory of gpu:0: specify 'nccl', use/),
+        message: expect.stringMatching(/runs on the host, but a value is in the memory of gpu:0: specify 'nccl', use/),
       });
     }
   });
@@ -87,7 +87,7 @@ describe('NCCL by other names', () => {
     const value = new PerReplica(devices.map((device) => tensor(Int16Array.of(1), { device })));
     const sum = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(sum.values.map(({ data }) => [...data])).toEqual(devices.map(() => [4]));
-    const note = 'NCCL has no arithmetic of int16, and only moves it; reduction-to-one serves it';
+    const note = 'NCCL cannot reduce int16, only copy it; reduction-to-one serves it';
     expect(ops.explain().notes).toEqual([note]);
   });
 

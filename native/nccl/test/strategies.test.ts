@@ -82,7 +82,7 @@ async function expectTrained(answers: readonly GpuAnswer<Trained>[], replicas: n
     expect(error).toBeUndefined();
     await expectAsOnCpus(result?.outcome as Outcome, replicas);
     expect(result?.byNccl).toBeGreaterThan(0);
-    expect(result?.notes).toContainEqual(expect.stringMatching(/^NCCL carries out all-reduces among .* all workers/));
+    expect(result?.notes).toContainEqual(expect.stringMatching(/^NCCL supports all-reduces among .* all workers/));
   }
 }
 
@@ -130,7 +130,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
         expect(mixed?.byNccl).toHaveLength(2);
         expect(onHost?.byNccl).toEqual([]);
         expect(notes.filter((note) => /gather|slices/.test(note))).toEqual([
-          'there is no gather by nccl; collective serves it',
+          'nccl does not implement gather; collective serves it',
           'an all-reduce of indexed slices gathers them; collective serves it',
         ]);
       }
@@ -191,7 +191,7 @@ describe('workers of which one sees no GPU', () => {
     for (const { error } of await workers.play('adds', () => ['gpu:0'])) {
       expect(error).toMatchObject({ code: 'ERR_COLL_REFUSED', rank: 1 });
       expect(error?.message).toMatch(
-        /^NCCL was asked for, but on worker 1 .*libcuda.*: mend that, or ask for AUTO or RING/,
+        /^NCCL was requested, but on worker 1 .*libcuda.*: fix the cause, or request AUTO or RING/,
       );
     }
   });
@@ -199,7 +199,7 @@ describe('workers of which one sees no GPU', () => {
   it('go on without it where AUTO was, and explain', async () => {
     for (const { result } of await workers.play<Added>('adds', () => ['gpu:0'], 'AUTO')) {
       expect(result?.sum).toEqual([3]);
-      expect(result?.notes).toEqual([expect.stringMatching(/^nccl was not taken, because on worker 1 .*libcuda/)]);
+      expect(result?.notes).toEqual([expect.stringMatching(/^nccl was not chosen, because on worker 1 .*libcuda/)]);
     }
   });
 });

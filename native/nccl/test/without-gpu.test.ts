@@ -54,7 +54,7 @@ describe('without a GPU', () => {
       ['cpu:0', 3],
       ['cpu:1', 3],
     ]);
-    expect(ops.explain().notes).toEqual(['"cpu:0" is no GPU; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual(['"cpu:0" is not a GPU; reduction-to-one serves it']);
   });
 
   it('tells what is missing once a value is on a GPU, and whoever asks for one', async () => {

@@ -81,7 +81,12 @@ function runCommand(command: Command): Command {
     .option('--grace <seconds>', 'from SIGTERM to SIGKILL, for ranks that are to end', secondsFrom(0), 5)
     .option('--timeout <seconds>', 'end the run after that time, restarts included', secondsFrom(0.001))
     .option('--max-restarts <n>', 'start the whole group again when a rank fails, so many times', wholeNumber, 0)
-    .option('--stall-seconds <seconds>', 'tell who waits for whom, after that time; 0 for never', secondsFrom(0), 60)
+    .option(
+      '--stall-seconds <seconds>',
+      'print which ranks wait for which others after that time; 0 for never',
+      secondsFrom(0),
+      60,
+    )
     .option('--nested', 'start also inside a rank of another launcher')
     .passThroughOptions();
 }
@@ -112,7 +117,7 @@ function ranksFrom(text: string): number {
 
 function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number from 0 on.');
+  throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }
 
 // A timer of Node cannot be longer.
@@ -122,13 +127,14 @@ function secondsFrom(least: number): (text: string) => number {
   return (text) => {
     const seconds = text.trim() === '' ? Number.NaN : Number(text);
     if (seconds >= least && seconds <= mostSeconds) return seconds;
-    throw new InvalidArgumentError(`It must be seconds, from ${least} to ${Math.floor(mostSeconds)}.`);
+    throw new InvalidArgumentError(`It must be a number of seconds from ${least} to ${Math.floor(mostSeconds)}.`);
   };
 }
 
 function withVariable(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be NAME=VALUE.');
-  if (launcherVariables.includes(name)) throw new InvalidArgumentError(`The launcher itself sets ${name}.`);
+  if (launcherVariables.includes(name))
+    throw new InvalidArgumentError(`The launcher sets ${name} itself, so --env cannot change it.`);
   return { ...before, [name]: value };
 }

@@ -20,7 +20,7 @@ const typescript = /\.([cm]?ts|tsx)$/;
 export function commandFor(program: string, args: readonly string[], isCommand: boolean): Command {
   if (isCommand || !script.test(program)) return { file: program, args };
   if (!existsSync(program)) {
-    const cure = 'name a script that is there, or pass --command for a command of that name';
+    const cure = 'pass the path of an existing script, or pass --command to run a command of that name';
     throw new CollError('ERR_COLL_MODULE', `there is no script ${path.resolve(program)}: ${cure}`);
   }
   const loader = typescript.test(program) ? typescriptLoader(path.resolve(program)) : [];

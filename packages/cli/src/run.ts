@@ -33,7 +33,7 @@ export async function run(request: RunRequest): Promise<RunEnd> {
   const { ranks: size, stallSeconds } = request;
   const job = { name, key, store: server.address, size, stallSeconds, stallFile: stalls.path };
   using guard = new Guard(request.graceSeconds, stalls.folder, () =>
-    tell('the watchdog has ended: if this launcher is killed, its ranks go on'),
+    tell('the watchdog process has ended: if this launcher is killed, its ranks keep running'),
   );
   using interruptions = new Interruptions(request.timeoutSeconds);
   for (let restart = 0; ; restart++) {
@@ -54,7 +54,7 @@ export async function run(request: RunRequest): Promise<RunEnd> {
 function requireNoLauncher(environment: NodeJS.ProcessEnv): void {
   const found = membershipFrom(environment);
   if (!found) return;
-  const told = `this is rank ${found.rank} of a group that ${found.launcher} started, and each of its ranks would start ranks`;
-  const cure = 'let it start the program itself, or pass --nested';
+  const told = `this process is already rank ${found.rank} of a group that ${found.launcher} started, and each of its ranks would start ranks of its own`;
+  const cure = 'let that launcher start the program directly, or pass --nested';
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: ${cure}`, { rank: found.rank, operation: 'run' });
 }

@@ -37,7 +37,7 @@ function newFolder(): string {
   try {
     return mkdtempSync(path.join(tmpdir(), 'coll-run-'));
   } catch (cause) {
-    const told = `no temporary files can be written: ${(cause as Error).message}`;
-    throw new ValueError('ERR_COLL_VALUE', `${told}: set TMPDIR to a folder where they can`, { cause });
+    const told = `cannot write temporary files: ${(cause as Error).message}`;
+    throw new ValueError('ERR_COLL_VALUE', `${told}: set TMPDIR to a writable folder`, { cause });
   }
 }

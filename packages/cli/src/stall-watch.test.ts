@@ -29,5 +29,5 @@ it('tells who has left where a rank cannot know for whom it waits', () => {
 });
 
 it('says that nobody waits any more', () => {
-  expect(textOf(new Map(), [])).toBe('stalled no more: all ranks go on');
+  expect(textOf(new Map(), [])).toBe('no longer stalled: all ranks have resumed');
 });

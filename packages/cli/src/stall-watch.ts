@@ -48,7 +48,7 @@ export class StallWatch implements Disposable {
 
 /** Such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2 has not come`. */
 export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string {
-  if (stalls.size === 0) return 'stalled no more: all ranks go on';
+  if (stalls.size === 0) return 'no longer stalled: all ranks have resumed';
   const groups = new Map<string, number[]>();
   for (const [rank, { operation, sequence, missing }] of stalls) {
     const key = JSON.stringify([operation, sequence, missing]);

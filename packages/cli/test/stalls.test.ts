@@ -25,7 +25,7 @@ describe.concurrent('a stall', () => {
     // On a busy machine one may report, or go on, long before the other.
     const alone = [stall('rank 0'), stall('rank 1')];
     const told = lines.filter((line) => !alone.includes(line));
-    expect(told).toEqual([stall('ranks 0, 1'), 'coll run: stalled no more: all ranks go on']);
+    expect(told).toEqual([stall('ranks 0, 1'), 'coll run: no longer stalled: all ranks have resumed']);
     expect(lines.at(-1)).toBe(told[1]);
     expect(lines.length - told.length).toBeLessThanOrEqual(2);
   });

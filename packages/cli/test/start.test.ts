@@ -46,7 +46,7 @@ describe.concurrent('coll run', () => {
 
   it('tells where no temporary files can be written', async () => {
     const { code, stderr } = await launcher.start(['-n', '1', 'true'], { env: { TMPDIR: '/dev/null/none' } }).outcome;
-    expect(stderr).toMatch(/^coll run: ERR_COLL_VALUE: no temporary files can be written: .*set TMPDIR/);
+    expect(stderr).toMatch(/^coll run: ERR_COLL_VALUE: cannot write temporary files: .*set TMPDIR/);
     expect(code).toBe(2);
   });
 
@@ -102,10 +102,12 @@ describe.concurrent('coll run', () => {
     const env = { OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '2' };
     const refused = await launcher.start(['-n', '1', 'true'], { env }).outcome;
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toMatch(/ERR_COLL_CLUSTER: this is rank 1 of a group that Open MPI started.*--nested/);
+    expect(refused.stderr).toMatch(
+      /ERR_COLL_CLUSTER: this process is already rank 1 of a group that Open MPI started.*--nested/,
+    );
     const nested = launcher.command('run', '-n', '1', '--nested', 'sh', '-c', 'echo $COLL_RANK of $COLL_SIZE');
     const own = await launcher.run('-n', '1', ...launcher.command('run', '-n', '1', 'true'));
-    expect(own.stderr).toMatch(/this is rank 0 of a group that coll run started/);
+    expect(own.stderr).toMatch(/this process is already rank 0 of a group that coll run started/);
     expect((await launcher.run('-n', '2', '--no-prefix', '--command', ...nested)).stdout).toBe(
       '[0] 0 of 1\n[0] 0 of 1\n',
     );

@@ -25,7 +25,7 @@ it('is made by its plug-in, with options', async () => {
 });
 
 it('refuses a number in the place of options', () => {
-  expect(() => new DirectAllReduce(2 as never)).toThrow('options are an object, new DirectAllReduce({ ');
+  expect(() => new DirectAllReduce(2 as never)).toThrow('options must be an object, new DirectAllReduce({ ');
 });
 
 it('is registered by the entry point for that', async () => {

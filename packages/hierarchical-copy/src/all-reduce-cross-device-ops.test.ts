@@ -101,7 +101,7 @@ it.each(['hierarchical_copy', 2, null])('refuses %j in place of options', (field
   expect(() => new AllReduceCrossDeviceOps(fields as never)).toThrow(
     expect.objectContaining({
       name: 'ValueError',
-      message: expect.stringContaining('options are an object, { allReduceAlg'),
+      message: expect.stringContaining('options must be an object, { allReduceAlg'),
     }),
   );
 });

@@ -19,7 +19,7 @@ export function halvesOf(root: number, ranks: number): Halves {
   if (!(Number.isInteger(ranks) && ranks >= 2 && ranks <= 2 ** 16))
     throw new ValueError('ERR_COLL_VALUE', `ranks must be a whole number from 2 to 65536, got ${quote(ranks)}`);
   if (!(Number.isInteger(root) && root >= 0 && root < ranks))
-    throw new ValueError('ERR_COLL_VALUE', `root must be one of ${ranks} ranks, got ${quote(root)}`);
+    throw new ValueError('ERR_COLL_VALUE', `root must be a rank below ${ranks}, got ${quote(root)}`);
   const half = Math.floor(ranks / 2);
   const everyone = Array.from({ length: ranks }, (_, rank) => rank);
   const [first, second] = [everyone.slice(0, half), everyone.slice(half)];

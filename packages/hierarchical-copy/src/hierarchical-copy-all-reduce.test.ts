@@ -95,7 +95,7 @@ describe('HierarchicalCopyAllReduce', () => {
         expect.objectContaining({
           name: 'ValueError',
           code: 'ERR_COLL_VALUE',
-          message: expect.stringMatching(/^HierarchicalCopyAllReduce: numPacks must be 0 or more, not /),
+          message: expect.stringMatching(/^HierarchicalCopyAllReduce: numPacks must be 0 or more, got /),
         }),
       );
     }
@@ -118,8 +118,10 @@ describe('gather', () => {
       [0, 1],
       [0, 1],
     ]);
-    expect(logged).toContainEqual(expect.stringMatching(/^warn hierarchical-copy: there is no gather/));
-    expect(ops.explain().notes).toContainEqual(expect.stringContaining('there is no gather by hierarchical-copy'));
+    expect(logged).toContainEqual(
+      expect.stringMatching(/^warn hierarchical-copy: hierarchical-copy does not implement gather/),
+    );
+    expect(ops.explain().notes).toContainEqual(expect.stringContaining('hierarchical-copy does not implement gather'));
   });
 });
 
@@ -133,7 +135,7 @@ describe('the plug-in', () => {
 
   it('refuses a number in the place of options', () => {
     expect(() => new HierarchicalCopyAllReduce(2 as never)).toThrow(
-      'options are an object, new HierarchicalCopyAllReduce({ ',
+      'options must be an object, new HierarchicalCopyAllReduce({ ',
     );
   });
 

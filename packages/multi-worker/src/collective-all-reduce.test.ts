@@ -42,9 +42,11 @@ describe('devices and group size', () => {
     expect(() => new CollectiveAllReduce(two, 3)).toThrow(/group_size 3: it must be divisible by 2/);
     for (const collectiveKeys of [null, {}] as never[])
       expect(() => new CollectiveAllReduce(two, 2, { collectiveKeys })).toThrow(
-        /collectiveKeys are new CollectiveKeys/,
+        /collectiveKeys must be new CollectiveKeys/,
       );
-    expect(() => new CollectiveAllReduce(two, 4)).toThrow(/2 devices here and 2 workers, but 2 devices take part/);
+    expect(() => new CollectiveAllReduce(two, 4)).toThrow(
+      /2 devices on this worker and 2 workers, but 2 devices take part/,
+    );
     expect(() => new CollectiveAllReduce(undefined, 2)).toThrow(ValueError);
     for (const size of [0, -2, 1.5, Number.NaN]) {
       expect(() => new CollectiveAllReduce(two, size)).toThrow(/whole number/);
@@ -64,8 +66,8 @@ describe('devices and group size', () => {
 
 describe('errors about the components of a worker', () => {
   it.each([
-    [0, 1, /replica 0 \(worker 0\) has shape \[2\], replica 1 \(worker 0\) \[3\]/],
-    [1, 3, /replica 2 \(worker 1\) has shape \[2\], replica 3 \(worker 1\) \[3\]/],
+    [0, 1, /replica 0 \(worker 0\) has shape \[2\], replica 1 \(worker 0\) has \[3\]/],
+    [1, 3, /replica 2 \(worker 1\) has shape \[2\], replica 3 \(worker 1\) has \[3\]/],
   ])('name the replicas of worker %i by their numbers among those of all workers', async (worker, rank, message) => {
     const group = processGroupDoubles(2)[worker];
     await using ops = new CollectiveAllReduce(two, 4, { group });
@@ -95,9 +97,9 @@ describe('options', () => {
   });
 
   it.each([0, 'RING', null, [], 2 ** 20])('are an object, not %j', (options) => {
-    expect(() => new CollectiveAllReduce(['cpu:0'], 1, options as never)).toThrow('options are an object');
+    expect(() => new CollectiveAllReduce(['cpu:0'], 1, options as never)).toThrow('options must be an object');
     expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, options as never)).toThrow(
-      'options are an object',
+      'options must be an object',
     );
   });
 
@@ -141,7 +143,7 @@ describe('NCCL', () => {
         [3, 2],
       ]);
     expect(ops.explain().notes.filter((note) => note.includes('NCCL'))).toEqual([
-      'NCCL was asked for, but cpu:0 is no GPU; a ring serves it',
+      'NCCL was requested, but cpu:0 is not a GPU; a ring is used instead',
     ]);
     expect(logged.filter((line) => line.includes('NCCL'))).toHaveLength(1);
   });
@@ -154,7 +156,7 @@ describe('NCCL', () => {
       [1.5, 1],
       [1.5, 1],
     ]);
-    expect(before.explain().notes.join()).toMatch(/nothing is registered as "nccl"/);
+    expect(before.explain().notes.join()).toMatch(/no plug-in is registered as "nccl"/);
     registry.register(ncclDouble);
     reducedBy.length = 0;
     expect(listsOf(await before.reduce(MEAN, value, value, { implementation: 'nccl' }))).toEqual([
@@ -323,7 +325,9 @@ describe('workers that are processes', () => {
 
   it('are those of a specification, as many as processes', () => {
     const [group] = processGroupDoubles(3);
-    expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, { group })).toThrow(/1 workers, but there are 3/);
+    expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, { group })).toThrow(
+      /1 workers, but the group has 3/,
+    );
     expect(() => new MultiWorkerAllReduce(undefined, undefined, { group, allReduceSpec: 'nccl/rechd' })).toThrow(
       /power/,
     );

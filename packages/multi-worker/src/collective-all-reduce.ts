@@ -258,8 +258,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /** Replicas in separate threads join their group once, with the implementation of these ops. */
   #tellThread({ implementation }: CommunicationOptions): void {
     if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;
-    const asked = `${implementation} was asked for by a replica in a thread of its own`;
-    this.#remark('warn', `${asked}, where ${this.#plays} plays, as these ops were made`);
+    const asked = `a replica in its own thread requested ${implementation}`;
+    this.#remark('warn', `${asked}, but these ops were created with ${this.#plays}, which is used`);
   }
 
   /**
@@ -293,13 +293,13 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const { devices, group } = this.#setting;
     const { numPacks } = this.#given;
     if (!group || !devices) {
-      this.#remark('info', 'NCCL carries out all-reduces among the GPUs of this process');
+      this.#remark('info', 'NCCL executes all-reduces across the GPUs of this process');
       return plugin.create(undefined);
     }
     if (!plugin.capabilities?.severalProcesses) {
       this.#remark(
         'info',
-        'NCCL carries out all-reduces within each worker, a ring those among workers, whom the plug-in does not reach',
+        'NCCL executes all-reduces within each worker, and a ring across workers, because this plug-in does not support several processes',
       );
       const workers = Array.from({ length: group.size }, (_, rank) => `/job:worker/task:${rank}`);
       const { aggSmallGradsMaxBytes, aggSmallGradsMaxGroup, engine } = this.#given;
@@ -309,7 +309,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     }
     this.#remark(
       'info',
-      'NCCL carries out all-reduces among the GPUs of all workers, and joins what is in their memory; the rest goes by way of the host',
+      'NCCL executes all-reduces across the GPUs of all workers and concatenates values in their memory; everything else goes through the host',
     );
     const options = { onHost: this.#ringOps(), ...(numPacks === undefined ? {} : { numPacks }) };
     const resolution = this.#world?.resolution ?? resolveEngine(this.#given.engine);
@@ -322,7 +322,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
 
   #tell(pairs: readonly ReadyPair[], { bytesPerPack }: CommunicationOptions): void {
     if (!allDevicesMatch(pairs)) {
-      const told = 'values go one by one where destinations are not the devices that all of them are on';
+      const told = 'values are reduced one by one unless the destinations of each are the devices that hold all values';
       logFirst(
         10,
         'collective destinations',

@@ -61,7 +61,7 @@ export function collectiveSetting(
   const { options, bytesPerPack, timeoutSeconds, implementation, checkCalls } = given;
   const { collectiveKeys = new CollectiveKeys() } = given;
   if (!(collectiveKeys instanceof CollectiveKeys))
-    throw new ValueError('ERR_COLL_VALUE', `collectiveKeys are new CollectiveKeys(), not ${quote(collectiveKeys)}`);
+    throw new ValueError('ERR_COLL_VALUE', `collectiveKeys must be new CollectiveKeys(), got ${quote(collectiveKeys)}`);
   const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation, checkCalls }).options;
   requireWorld(world);
   requireProcessGroup(given.group);
@@ -80,7 +80,10 @@ export function collectiveSetting(
 
 function requireDevices(devices: readonly string[]): void {
   if (!Array.isArray(devices) || devices.length === 0) {
-    throw new ValueError('ERR_COLL_DEVICE', "devices are a list of those of this worker, such as ['cpu:0', 'cpu:1']");
+    throw new ValueError(
+      'ERR_COLL_DEVICE',
+      "devices must be the list of devices of this worker, such as ['cpu:0', 'cpu:1']",
+    );
   }
   requireDistinct(Array.from(devices, (device) => canonicalize(device)));
 }
@@ -92,13 +95,13 @@ function requireGroupSize(
 ): void {
   if (groupSize === undefined) return;
   const fail = (problem: string) => new ValueError('ERR_COLL_VALUE', `group_size ${quote(groupSize)}: ${problem}`);
-  if (!(Number.isSafeInteger(groupSize) && groupSize >= 1)) throw fail('it is a whole number of devices, from 1');
-  if (!devices) throw fail('name the devices of this worker as well');
+  if (!(Number.isSafeInteger(groupSize) && groupSize >= 1)) throw fail('it must be a whole number, 1 or more');
+  if (!devices) throw fail('pass the devices of this worker as well');
   if (groupSize % devices.length !== 0) {
     throw fail(`it must be divisible by ${devices.length}, the number of devices of each worker`);
   }
   if (groupSize === reached) return;
-  const workers = `${devices.length} devices here and ${groupSize / devices.length} workers`;
+  const workers = `${devices.length} devices on this worker and ${groupSize / devices.length} workers`;
   throw fail(
     `that is ${workers}, but ${reached} devices take part: pass the process group of all workers as \`group\``,
   );

@@ -62,18 +62,19 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
   ) as HierarchicalAlgorithmOptions;
   const { workers, within, across } = given;
   if (!(Number.isInteger(workers) && workers >= 1))
-    throw new ValueError('ERR_COLL_VALUE', `workers must be a whole number from 1, got ${quote(workers)}`);
+    throw new ValueError('ERR_COLL_VALUE', `workers must be a whole number, 1 or more, got ${quote(workers)}`);
   for (const level of ['within', 'across'] as const) {
     const { name, plan } = Object(given[level]) as Partial<Algorithm>;
     if (typeof name !== 'string' || typeof plan !== 'function')
       throw new ValueError('ERR_COLL_VALUE', `${level} must be an algorithm, got ${quote(given[level])}`);
   }
   const refuses = (collective: Collective, ranks: number): string | undefined => {
-    if (collective.kind !== 'all-reduce') return `two levels are an all-reduce, they have no ${collective.kind}`;
+    if (collective.kind !== 'all-reduce')
+      return `a hierarchical algorithm supports all-reduce, but not ${collective.kind}`;
     if (workers === 1) return within.refuses?.(collective, ranks);
     const { op } = collective;
     const perWorker = ranks / workers;
-    if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be shared out evenly among ${workers} workers`;
+    if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be divided evenly across ${workers} workers`;
     return (
       within.refuses?.({ kind: 'reduce', op, root: 0 }, perWorker) ??
       within.refuses?.({ kind: 'broadcast', root: 0 }, perWorker) ??

@@ -58,7 +58,8 @@ export class LinkTuning {
   /** The choices for a call that blocks the thread. @throws RuntimeError while other calls wait for them */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
     if (!this.#choices && this.#rank.order.isHeld && !options.turn) {
-      const told = 'asynchronous collectives wait for the links to be measured; await them first';
+      const told =
+        'asynchronous collectives are still waiting for the measurement of the links; await those collectives first';
       throw new RuntimeError('ERR_COLL_BUSY', told, { operation: (options.request?.collective ?? collective)?.kind });
     }
     this.#choices ??= this.#measureSync(options, collective);

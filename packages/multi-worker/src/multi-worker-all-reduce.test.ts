@@ -33,7 +33,7 @@ describe('construction', () => {
 
   it('says what to change where one worker cannot', () => {
     expect(() => new MultiWorkerAllReduce(tasks(1), 2)).toThrow(
-      "allReduceSpec entry 0 (pscpu/pscpu): only 1 devices, but group_size=2 (one CPU a worker gathers, and there is 1 worker): use 1 shard, such as ['pscpu/pscpu', 1, -1], or name more workers",
+      "allReduceSpec entry 0 (pscpu/pscpu): only 1 devices, but group_size=2 (one CPU per worker gathers, and there is 1 worker): use 1 shard, such as ['pscpu/pscpu', 1, -1], or name more workers",
     );
   });
 
@@ -46,9 +46,9 @@ describe('construction', () => {
   });
 
   it.each<[string, number, number, unknown, RegExp]>([
-    ['an algorithm that nobody knows', 2, 2, 'foo', /entry 0 .*no algorithm "foo"/],
-    ['more sub-chunks than GPUs a worker', 2, 2, ['xring', 3], /entry 0 \(xring\): 3 sub-chunks need as many GPUs/],
-    ['a ring without GPUs', 2, 0, 'xring', /1 sub-chunks need as many GPUs in each worker, and there are 0/],
+    ['an algorithm that nobody knows', 2, 2, 'foo', /entry 0 .*unknown algorithm "foo"/],
+    ['more sub-chunks than GPUs a worker', 2, 2, ['xring', 3], /entry 0 \(xring\): 3 sub-chunks need at least 3 GPUs/],
+    ['a ring without GPUs', 2, 0, 'xring', /1 sub-chunks need at least 1 GPUs in each worker, got 0/],
     [
       'more shards than CPUs',
       2,
@@ -71,11 +71,11 @@ describe('construction', () => {
       2,
       2,
       ['psgpu', 5],
-      /only 4 devices, but group_size=5 \(the GPUs of all workers gather: 2 workers with 2 each\)/,
+      /only 4 devices, but group_size=5 \(the GPUs of all workers gather, 2 workers with 2 each\)/,
     ],
     ['GPUs that are not there', 2, 0, 'psgpu', /only 0 devices, but group_size=1 .*raise numGpusPerWorker/],
     ['a ring of sub-chunks over NCCL', 2, 2, ['nccl/xring', 2], /entry 0 \(nccl\/xring\): .*use 1 shard/],
-    ['halving among three', 3, 2, 'nccl/rechd', /entry 0 \(nccl\/rechd\): .*a power of two workers, and there are 3/],
+    ['halving among three', 3, 2, 'nccl/rechd', /entry 0 \(nccl\/rechd\): .*must be a power of two, got 3/],
   ])('refuses %s', (_, workers, gpus, allReduceSpec, message) => {
     const make = () => new MultiWorkerAllReduce(tasks(workers), gpus, { allReduceSpec } as MultiWorkerAllReduceOptions);
     expect(make).toThrow(ValueError);
@@ -92,18 +92,18 @@ describe('construction', () => {
   });
 
   it.each<[string, unknown, unknown, MultiWorkerAllReduceOptions, RegExp]>([
-    ['no workers', [], 2, {}, /workerDevices is a list of workers/],
-    ['a worker twice', ['/job:a/task:0', '/job:a/task:0'], 2, {}, /names "\/job:a\/task:0" twice/],
+    ['no workers', [], 2, {}, /workerDevices must be a list of workers/],
+    ['a worker twice', ['/job:a/task:0', '/job:a/task:0'], 2, {}, /contains "\/job:a\/task:0" twice/],
     ['what is no worker', ['somewhere'], 2, {}, /Unknown attribute/],
-    ['half a GPU', ['/job:a/task:0'], 0.5, {}, /numGpusPerWorker must be a whole number from 0, not 0.5/],
-    ['workers without a number', ['/job:a/task:0'], undefined, {}, /go together/],
-    ['a number without workers', undefined, 2, {}, /go together/],
+    ['half a GPU', ['/job:a/task:0'], 0.5, {}, /numGpusPerWorker must be a whole number, 0 or more, got 0.5/],
+    ['workers without a number', ['/job:a/task:0'], undefined, {}, /workerDevices and numGpusPerWorker together/],
+    ['a number without workers', undefined, 2, {}, /workerDevices and numGpusPerWorker together/],
     [
       'an unknown unit',
       ['/job:a/task:0'],
       2,
       { allReduceSpec: 'xring', limitUnit: 'bits' as never },
-      /limitUnit must be 'elements' or 'bytes', not "bits"/,
+      /limitUnit must be 'elements' or 'bytes', got "bits"/,
     ],
     ['packs below zero', ['/job:a/task:0'], 2, { allReduceSpec: 'xring', numPacks: -1 }, /numPacks must be 0 or more/],
   ])('refuses %s', (_, workerDevices, numGpusPerWorker, options, message) => {
@@ -209,7 +209,7 @@ describe('components', () => {
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toMatchObject({
       name: 'ValueError',
       message:
-        'allReduceSpec entry 0 (xring): xring goes around 2 devices in each of 2 workers, but there are 2 components: a value has one on each of these devices',
+        'allReduceSpec entry 0 (xring): xring connects 2 devices in each of 2 workers, but the value has 2 components: it must have one on each of these devices',
     });
   });
 
@@ -218,7 +218,7 @@ describe('components', () => {
       const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec });
       const value = spread(devicesOf(1, 3), [1]);
       await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toThrow(
-        `allReduceSpec entry 0 (${allReduceSpec}): 3 components cannot be shared out evenly among 2 workers`,
+        `allReduceSpec entry 0 (${allReduceSpec}): 3 components cannot be divided evenly across 2 workers`,
       );
     }
   });
@@ -227,7 +227,7 @@ describe('components', () => {
     const ops = new MultiWorkerAllReduce();
     const value = spread(devicesOf(2, 1), [1]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toThrow(
-      /are devices of several workers: name these by workerDevices/,
+      /are devices of several workers: pass workerDevices/,
     );
     const local = spread(['cpu:0', 'cpu:1', 'cpu:2'], [1]);
     expect(numbersOf(await ops.reduce(ReduceOp.SUM, local, local))).toEqual([[6], [6], [6]]);
@@ -252,7 +252,7 @@ describe('a world', () => {
     const [a, b, c, d] = devicesOf(2, 2) as [string, string, string, string];
     const make = (devices: readonly string[]) =>
       new MultiWorkerAllReduce(undefined, undefined, {}, portableWorld(devices));
-    expect(() => make([a, c, b, d])).toThrow(/devices must stand worker by worker/);
+    expect(() => make([a, c, b, d])).toThrow(/devices must be grouped by worker/);
     expect(() => make([a, b, c])).toThrow(/one has 2 and another 1/);
   });
 });
@@ -269,7 +269,7 @@ describe('explain', () => {
         values.map((value) => [value, value] as const),
       );
     const note =
-      'psgpu gathers on the GPUs of all workers, which hold no component: other devices of the same workers play them';
+      'psgpu gathers on the GPUs of all workers, which hold no component, so other devices of the same workers do it instead';
     expect(gpus.explain().notes).toEqual([note]);
     expect(told.filter((message) => message.includes(note))).toEqual([`multi-worker: ${note}`]);
 
@@ -277,7 +277,7 @@ describe('explain', () => {
     const value = spread(devicesOf(2, 1), [1]);
     await cpus.reduce(ReduceOp.SUM, value, value);
     expect(cpus.explain().notes).toEqual([
-      'pscpu/pscpu gathers on the CPU of each worker, which holds no component: the first of its devices plays it',
+      'pscpu/pscpu gathers on the CPU of each worker, which holds no component, so that the first of its devices does it instead',
     ]);
   });
 });

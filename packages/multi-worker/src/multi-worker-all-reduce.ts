@@ -241,7 +241,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     if (!odd) return;
     throw new ValueError(
       'ERR_COLL_DEVICE',
-      `all-reduce: [${odd.devices.join(', ')}] are devices of several workers: name these by workerDevices and numGpusPerWorker`,
+      `all-reduce: [${odd.devices.join(', ')}] are devices of several workers: pass workerDevices and numGpusPerWorker to describe the workers`,
       { operation: 'all-reduce' },
     );
   }
@@ -267,10 +267,10 @@ function workersFor(
   if (workerDevices !== undefined && numGpusPerWorker !== undefined) {
     const workers = workersOf(workerDevices, numGpusPerWorker);
     if (!group || workers.workers === group.size) return workers;
-    const told = `workerDevices names ${workers.workers} workers, but there are ${group.size} processes: name one a process, in rank order`;
+    const told = `workerDevices has ${workers.workers} workers, but the group has ${group.size} processes: pass one worker per process, in rank order`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
-  throw new ValueError('ERR_COLL_VALUE', 'workerDevices and numGpusPerWorker go together: give both, or none');
+  throw new ValueError('ERR_COLL_VALUE', 'pass workerDevices and numGpusPerWorker together, or neither');
 }
 
 /** The devices of a worker: its GPUs, or its CPU if it has none. */
@@ -299,7 +299,7 @@ function othersOf({ group, workers, workerDevices, plan, nccl, ...given }: SpecW
   const { devices = devicesOf(workers, workerDevices?.[group.rank]) } = given;
   plan.requireLevels();
   if (devices.length * group.size !== ranksOf(workers)) {
-    const told = `each worker has ${ranksOf(workers) / group.size} devices, but there are ${devices.length} here: [${devices.join(', ')}]`;
+    const told = `each worker must have ${ranksOf(workers) / group.size} devices, but this worker has ${devices.length}: [${devices.join(', ')}]`;
     throw new ValueError('ERR_COLL_DEVICE', told);
   }
   return {
@@ -333,5 +333,5 @@ function entriesFor(
 
 function requireLimitUnit(unit: unknown): void {
   if (unit === 'elements' || unit === 'bytes') return;
-  throw new ValueError('ERR_COLL_VALUE', `limitUnit must be 'elements' or 'bytes', not ${quote(unit)}`);
+  throw new ValueError('ERR_COLL_VALUE', `limitUnit must be 'elements' or 'bytes', got ${quote(unit)}`);
 }

@@ -56,9 +56,13 @@ export class MultiWorkerCommunicator implements Communicator {
 
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     if (this.#ncclVariant(collective)) {
-      throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', 'NCCL blocks no thread: use the asynchronous call', {
-        operation: collective.kind,
-      });
+      throw new NotImplementedError(
+        'ERR_COLL_NOT_IMPLEMENTED',
+        'NCCL has no synchronous calls: use the asynchronous call',
+        {
+          operation: collective.kind,
+        },
+      );
     }
     this.#engine.runSync(collective, inputs, outputs, options);
   }

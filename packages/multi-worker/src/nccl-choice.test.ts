@@ -34,7 +34,7 @@ function choice(...others: readonly string[]): NcclChoice {
   });
 }
 
-const missing = 'nothing is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
+const missing = 'no plug-in is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
 // In this order: what is registered stays so.
 describe('before anything is registered as nccl', () => {
@@ -43,7 +43,7 @@ describe('before anything is registered as nccl', () => {
     expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
     expect(remarks).toEqual([]);
     expect(await nccl.opsFor('NCCL', gpus)).toBeUndefined();
-    expect(remarks).toEqual([`warn: NCCL was asked for, but ${missing}; a ring serves it`]);
+    expect(remarks).toEqual([`warn: NCCL was requested, but ${missing}; a ring is used instead`]);
   });
 
   it('looks again, but asks other workers once', async () => {
@@ -52,7 +52,7 @@ describe('before anything is registered as nccl', () => {
     registry.register(double);
     expect((await alone.opsFor('AUTO', gpus))?.name).toBe('reduction-to-one');
     expect(await together.opsFor('NCCL', gpus)).toBeUndefined();
-    expect(remarks).toEqual([`warn: NCCL was asked for, but on worker 0 ${missing}; a ring serves it`]);
+    expect(remarks).toEqual([`warn: NCCL was requested, but on worker 0 ${missing}; a ring is used instead`]);
   });
 });
 
@@ -62,7 +62,7 @@ describe('what is registered as nccl', () => {
     expect(await nccl.opsFor('AUTO', ['gpu:0', 'cpu:0'])).toBeUndefined();
     expect(remarks).toEqual([]);
     expect(await nccl.opsFor('NCCL', ['gpu:0', 'cpu:0'])).toBeUndefined();
-    expect(remarks).toEqual(['warn: NCCL was asked for, but cpu:0 is no GPU; a ring serves it']);
+    expect(remarks).toEqual(['warn: NCCL was requested, but cpu:0 is not a GPU; a ring is used instead']);
     expect(asked).toBe(0);
   });
 
@@ -83,10 +83,10 @@ describe('what is registered as nccl', () => {
     refused = 'there is no driver';
     const nccl = make();
     expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
-    expect(remarks).toEqual([`info: nccl was not taken, because ${why}; the host serves`]);
+    expect(remarks).toEqual([`info: nccl is not used, because ${why}; values are combined on the host`]);
     await expect(nccl.opsFor('NCCL', gpus)).rejects.toMatchObject({
       code: 'ERR_COLL_REFUSED',
-      message: `NCCL was asked for, but ${why}: mend that, or ask for AUTO or RING, which do without`,
+      message: `NCCL was requested, but ${why}: fix the cause, or request AUTO or RING, which do not need NCCL`,
     });
   });
 
@@ -96,10 +96,16 @@ describe('what is registered as nccl', () => {
   });
 
   it.each([
-    ['AUTO', gpus, ['info: nccl was not taken for calls that block their thread; the host serves them']],
+    [
+      'AUTO',
+      gpus,
+      [
+        'info: nccl is not used for synchronous calls, which it does not support; their values are combined on the host',
+      ],
+    ],
     ['AUTO', ['cpu:0'], []],
-    ['NCCL', gpus, ['warn: NCCL was asked for, but it blocks no thread; a ring serves it']],
-    ['NCCL', ['cpu:0'], ['warn: NCCL was asked for, but cpu:0 is no GPU; a ring serves it']],
+    ['NCCL', gpus, ['warn: NCCL was requested, but it has no synchronous calls; a ring is used instead']],
+    ['NCCL', ['cpu:0'], ['warn: NCCL was requested, but cpu:0 is not a GPU; a ring is used instead']],
   ] as const)('does not serve calls that block, as %s on %s is told', (implementation, devices, told) => {
     choice().refuseBlocking(implementation, devices);
     expect(remarks).toEqual(told);

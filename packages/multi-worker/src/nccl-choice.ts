@@ -21,7 +21,7 @@ interface Refusal {
   readonly worker?: number;
 }
 
-const missing = 'nothing is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
+const missing = 'no plug-in is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
 /** Decides whether the plug-in registered as `nccl` serves the devices of all workers, and holds its ops. */
 export class NcclChoice {
@@ -45,16 +45,16 @@ export class NcclChoice {
     if (!refusal) return this.#opened();
     const { why, isNothing, worker } = refusal;
     if (asked === 'AUTO') {
-      if (!isNothing) this.#options.remark('info', `nccl was not taken, because ${why}; the host serves`);
+      if (!isNothing) this.#options.remark('info', `nccl is not used, because ${why}; values are combined on the host`);
       return undefined;
     }
-    const told = `NCCL was asked for, but ${why}`;
+    const told = `NCCL was requested, but ${why}`;
     if (!isNothing) {
-      const cure = 'mend that, or ask for AUTO or RING, which do without';
+      const cure = 'fix the cause, or request AUTO or RING, which do not need NCCL';
       const details = { operation: 'all-reduce', ...(worker === undefined ? {} : { rank: worker }) };
       throw new CollError('ERR_COLL_REFUSED', `${told}: ${cure}`, details);
     }
-    this.#options.remark('warn', `${told}; a ring serves it`);
+    this.#options.remark('warn', `${told}; a ring is used instead`);
     return undefined;
   }
 
@@ -62,7 +62,7 @@ export class NcclChoice {
   hasNoGpu(asked: 'AUTO' | 'NCCL', devices: readonly string[]): boolean {
     const noGpu = noGpuAmong(devices);
     if (noGpu && asked === 'NCCL')
-      this.#options.remark('warn', `NCCL was asked for, but ${noGpu.why}; a ring serves it`);
+      this.#options.remark('warn', `NCCL was requested, but ${noGpu.why}; a ring is used instead`);
     return noGpu !== undefined;
   }
 
@@ -70,9 +70,15 @@ export class NcclChoice {
   refuseBlocking(asked: 'AUTO' | 'NCCL', devices: readonly string[]): void {
     const noGpu = noGpuAmong(devices)?.why;
     if (asked === 'NCCL') {
-      this.#options.remark('warn', `NCCL was asked for, but ${noGpu ?? 'it blocks no thread'}; a ring serves it`);
+      this.#options.remark(
+        'warn',
+        `NCCL was requested, but ${noGpu ?? 'it has no synchronous calls'}; a ring is used instead`,
+      );
     } else if (noGpu === undefined && registry.has('nccl')) {
-      this.#options.remark('info', 'nccl was not taken for calls that block their thread; the host serves them');
+      this.#options.remark(
+        'info',
+        'nccl is not used for synchronous calls, which it does not support; their values are combined on the host',
+      );
     }
   }
 
@@ -121,5 +127,5 @@ async function refusalHere(devices: readonly string[]): Promise<Refusal | undefi
 
 function noGpuAmong(devices: readonly string[]): Refusal | undefined {
   const odd = devices.find((device) => device === '' || deviceType(device) !== 'GPU');
-  return odd === undefined ? undefined : { why: `${odd || 'a value without a device'} is no GPU`, isNothing: true };
+  return odd === undefined ? undefined : { why: `${odd || 'a value without a device'} is not a GPU`, isNothing: true };
 }

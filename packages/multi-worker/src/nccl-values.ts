@@ -37,8 +37,8 @@ export class NcclValues {
     const found = values.find(isInDeviceMemory);
     if (!found) return undefined;
     if (this.#plan.isNcclAlone) return this.#nccl.ops(devices);
-    const told = `${this.#plan.specification} plays on the host, but a value is in the memory of ${found.device}`;
-    const cure = "specify 'nccl', use CollectiveAllReduce, or copy it to the host: toHost of @coll/nccl";
+    const told = `${this.#plan.specification} runs on the host, but a value is in the memory of ${found.device}`;
+    const cure = "specify 'nccl', use CollectiveAllReduce, or copy the value to the host with toHost of @coll/nccl";
     throw new ValueError('ERR_COLL_DEVICE', `multi-worker: ${told}: ${cure}`);
   }
 

@@ -52,7 +52,7 @@ const algorithm: Algorithm = {
 function refusal(ranks: number): string | undefined {
   return Number.isInteger(Math.log2(ranks))
     ? undefined
-    : `recursive halving-doubling needs a power of two ranks, and there are ${ranks}`;
+    : `for recursive halving-doubling the number of ranks must be a power of two, got ${ranks}`;
 }
 
 function stream(collective: Collective, ranks: number): StreamedSchedule {

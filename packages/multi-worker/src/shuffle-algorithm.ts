@@ -43,12 +43,12 @@ export function shuffleAlgorithm(options: ShuffleAlgorithmOptions): Algorithm {
   ) as ShuffleAlgorithmOptions;
   const isList = Array.isArray(gatherRanks) && gatherRanks.length > 0;
   if (!isList || !gatherRanks.every((rank) => Number.isInteger(rank) && rank >= 0)) {
-    throw new ValueError('ERR_COLL_VALUE', `${quote(gatherRanks)} is no list of ranks that gather`);
+    throw new ValueError('ERR_COLL_VALUE', `gatherRanks must be a list of ranks, got ${quote(gatherRanks)}`);
   }
   const refuses = ({ kind }: Collective, ranks: number): string | undefined => {
-    if (kind !== 'all-reduce') return `a shuffle is an all-reduce, it has no ${kind}`;
+    if (kind !== 'all-reduce') return `the shuffle algorithm supports all-reduce, but not ${kind}`;
     const absent = gatherRanks.find((rank) => rank >= ranks);
-    return absent === undefined ? undefined : `rank ${absent} is to gather, but there are ${ranks} ranks`;
+    return absent === undefined ? undefined : `gatherRanks contains rank ${absent}, but there are only ${ranks} ranks`;
   };
   const stream = (collective: Collective, ranks: number) => {
     const refused = refuses(collective, ranks);

@@ -180,7 +180,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     const { devices } = this.#others as OtherWorkers;
     const odd = values.find((value) => value.values.length !== devices.length);
     if (!odd) return;
-    const told = `a value has a component on each of [${devices.join(', ')}], the devices of this worker, but one has ${odd.values.length}`;
+    const told = `each value must have one component on each of [${devices.join(', ')}], the devices of this worker, got a value with ${odd.values.length}`;
     throw new ValueError('ERR_COLL_VALUE', `${this.name}: ${told}`, { operation: 'all-reduce' });
   }
 }
@@ -206,7 +206,7 @@ function gatheringAmong(others: OtherWorkers): GatheringOps {
  */
 function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
   if (world && world.localRanks.length !== world.devices.length) {
-    const told = `replicas of [${world.devices.join(', ')}] in threads of their own cannot share the process group of their worker`;
+    const told = `replicas of [${world.devices.join(', ')}] in separate threads cannot share the process group of their worker`;
     throw new ValueError('ERR_COLL_REFUSED', `${told}: keep the replicas of a process in one thread`);
   }
   const [own = ''] = devices;

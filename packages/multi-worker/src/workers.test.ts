@@ -31,8 +31,8 @@ describe('requireWorkerByWorker', () => {
 
 describe('devices of several workers', () => {
   it.each<[string, readonly string[], RegExp]>([
-    ['in turns', inTurns, /must stand worker by worker, but are \[\/job:worker\/task:0/],
-    ['more of one', [first, second, third], /as many devices each, but one has 2 and another 1/],
+    ['in turns', inTurns, /must be grouped by worker, got \[\/job:worker\/task:0/],
+    ['more of one', [first, second, third], /the same number of devices, but one has 2 and another 1/],
     [
       'of more workers than were named',
       [first, third, '/job:worker/task:2/gpu:0', '/job:worker/task:3/gpu:0'],

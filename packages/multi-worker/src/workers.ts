@@ -17,14 +17,14 @@ export interface Workers {
  */
 export function workersOf(workerDevices: readonly string[], numGpusPerWorker: number): Workers {
   if (!Array.isArray(workerDevices) || workerDevices.length === 0) {
-    const told = `workerDevices is a list of workers such as ['/job:worker/task:0'], not ${quote(workerDevices)}`;
+    const told = `workerDevices must be a list of workers such as ['/job:worker/task:0'], got ${quote(workerDevices)}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   const names = Array.from(workerDevices, (device) => DeviceSpec.fromString(device).toString());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new ValueError('ERR_COLL_DEVICE', `workerDevices names ${quote(twice)} twice`);
+  if (twice !== undefined) throw new ValueError('ERR_COLL_DEVICE', `workerDevices contains ${quote(twice)} twice`);
   if (!(Number.isSafeInteger(numGpusPerWorker) && numGpusPerWorker >= 0)) {
-    const told = `numGpusPerWorker must be a whole number from 0, not ${quote(numGpusPerWorker)}`;
+    const told = `numGpusPerWorker must be a whole number, 0 or more, got ${quote(numGpusPerWorker)}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   return { workers: names.length, gpusPerWorker: numGpusPerWorker };
@@ -37,7 +37,7 @@ export function workersOf(workerDevices: readonly string[], numGpusPerWorker: nu
 export function workersAmong(devices: readonly string[]): Workers {
   const { order, ...workers } = inTasks(devices);
   if (order.every((index, position) => index === position)) return workers;
-  throw new ValueError('ERR_COLL_DEVICE', `devices must stand worker by worker, but are [${devices.join(', ')}]`);
+  throw new ValueError('ERR_COLL_DEVICE', `devices must be grouped by worker, got [${devices.join(', ')}]`);
 }
 
 /**
@@ -52,7 +52,7 @@ export function inTasks(devices: readonly string[]): Workers & { readonly order:
   const gpusPerWorker = members[0]?.length ?? 0;
   const odd = members.find(({ length }) => length !== gpusPerWorker);
   if (!odd) return { workers: names.length, gpusPerWorker, order: members.flat() };
-  const told = `workers must have as many devices each, but one has ${gpusPerWorker} and another ${odd.length}: [${devices.join(', ')}]`;
+  const told = `all workers must have the same number of devices, but one has ${gpusPerWorker} and another ${odd.length}: [${devices.join(', ')}]`;
   throw new ValueError('ERR_COLL_DEVICE', told);
 }
 
@@ -65,7 +65,7 @@ export function requireWorkerByWorker(devices: readonly string[], { workers }: W
   if (!isSpread(devices)) return;
   const { workers: found } = workersAmong(devices);
   if (found === workers) return;
-  const told = `there are ${workers} workers, but [${devices.join(', ')}] are devices of ${found}: a value has components from each worker`;
+  const told = `there are ${workers} workers, but [${devices.join(', ')}] are devices of ${found}: a value must have components on every worker`;
   throw new ValueError('ERR_COLL_DEVICE', told, { operation: 'all-reduce' });
 }
 

@@ -98,7 +98,7 @@ describe('recursive halving-doubling', () => {
   it('refuses numbers that are no power of two', () => {
     for (const ranks of [3, 5, 6, 7, 12]) {
       expect(recursiveHalvingDoublingAlgorithm().refuses?.(allReduce, ranks)).toMatch(
-        `a power of two ranks, and there are ${ranks}`,
+        `must be a power of two, got ${ranks}`,
       );
       expect(() => recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks)).toThrow(/power of two/);
     }
@@ -141,11 +141,11 @@ describe('shuffle', () => {
 
   it('refuses other collectives, ranks that are not there, and no ranks', () => {
     const { refuses, plan } = shuffleAlgorithm({ gatherRanks: [2] });
-    expect(refuses?.({ kind: 'all-gather' }, 4)).toBe('a shuffle is an all-reduce, it has no all-gather');
-    expect(refuses?.(allReduce, 2)).toBe('rank 2 is to gather, but there are 2 ranks');
-    expect(() => plan(allReduce, 2)).toThrow('rank 2 is to gather');
+    expect(refuses?.({ kind: 'all-gather' }, 4)).toBe('the shuffle algorithm supports all-reduce, but not all-gather');
+    expect(refuses?.(allReduce, 2)).toBe('gatherRanks contains rank 2, but there are only 2 ranks');
+    expect(() => plan(allReduce, 2)).toThrow('gatherRanks contains rank 2');
     for (const gatherRanks of [[], [-1], [0.5], undefined as never, 3 as never])
-      expect(() => shuffleAlgorithm({ gatherRanks })).toThrow(/no list of ranks/);
+      expect(() => shuffleAlgorithm({ gatherRanks })).toThrow(/gatherRanks must be a list of ranks/);
   });
 });
 
@@ -175,10 +175,10 @@ describe('two levels', () => {
       within: ringAlgorithm(),
       across: recursiveHalvingDoublingAlgorithm(),
     });
-    expect(algorithm.refuses?.(allReduce, 6)).toMatch(/power of two ranks, and there are 3/);
-    expect(algorithm.refuses?.(allReduce, 7)).toBe('7 ranks cannot be shared out evenly among 3 workers');
-    expect(algorithm.refuses?.({ kind: 'broadcast', root: 0 }, 6)).toMatch(/they have no broadcast/);
-    expect(() => algorithm.plan(allReduce, 7)).toThrow(/cannot be shared out/);
+    expect(algorithm.refuses?.(allReduce, 6)).toMatch(/number of ranks must be a power of two, got 3/);
+    expect(algorithm.refuses?.(allReduce, 7)).toBe('7 ranks cannot be divided evenly across 3 workers');
+    expect(algorithm.refuses?.({ kind: 'broadcast', root: 0 }, 6)).toMatch(/but not broadcast/);
+    expect(() => algorithm.plan(allReduce, 7)).toThrow(/cannot be divided evenly/);
   });
 });
 

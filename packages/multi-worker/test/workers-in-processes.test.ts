@@ -6,7 +6,7 @@ import { blockingScenarios, scenarios } from './worker-scenarios.ts';
 
 const expected: Readonly<Record<FailingScenarioName, readonly [code: string, words: RegExp]>> = {
   'values of different lengths': ['ERR_COLL_SHAPE_MISMATCH', /all-reduce sum of 4 float32 .* but all-reduce sum of 5 /],
-  'values of different shapes': ['ERR_COLL_SHAPE_MISMATCH', /hands in other shapes/],
+  'values of different shapes': ['ERR_COLL_SHAPE_MISMATCH', /passes values of other shapes/],
   'different calls': [
     'ERR_COLL_MISMATCH',
     /all-reduce sum of 4 float32 elements .*, but all-gather of 1 float32 value/,

@@ -42,7 +42,7 @@ describe('awaitAllOpened', () => {
   it('names who is late, also to the others', async () => {
     const group = groupOf([[0, 2]]);
     await expect(awaitAllOpened(group, memberWith(), 0.01)).rejects.toThrow('too late');
-    expect(group.calls).toEqual(['opened', 'deadline 0,2: did not open the group']);
+    expect(group.calls).toEqual(['opened', 'deadline 0,2: did not finish opening the group']);
   });
 
   it('waits for all of its time', async () => {

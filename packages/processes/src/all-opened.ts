@@ -28,7 +28,7 @@ export async function awaitAllOpened(
       throw abortedError(member);
     }
     if (performance.now() > until) {
-      group.fail('deadline', 'did not open the group', late);
+      group.fail('deadline', 'did not finish opening the group', late);
       throw group.failure('open a group');
     }
     await setTimeout(lookMillis);

@@ -111,7 +111,7 @@ const unproven = ({ host, port }: Address) => ({
   code: 'ERR_COLL_STORE',
   rank: 1,
   operation: 'open a group',
-  message: `the listener at ${host}:${port} does not prove to rank 1 that it is rank 0 and has the job key: check which program listens there`,
+  message: `the program that listens at ${host}:${port} failed to prove to rank 1 that it is rank 0 and has the job key: check which program uses this port`,
 });
 
 describe('connecting to an impostor in the place of a member', () => {
@@ -173,7 +173,7 @@ it('ends with the reason of its signal while a listener is silent', async () => 
 it('tries again when a connection ends before it could be used', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
-  const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection ended before it could be used');
+  const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection closed before the group could use it');
   const sockets = new Sockets(untaken);
   vi.spyOn(sockets, 'take').mockImplementationOnce(() => {
     throw ended;
@@ -200,17 +200,17 @@ it.each(['before', 'while it waits to try again'])('ends with the reason of its 
 });
 
 it.each<[Refusal, string]>([
-  [{ why: 'version', detail: 99 }, 'rank 1: it speaks version 99'],
+  [{ why: 'version', detail: 99 }, 'rank 1: it uses version 99'],
   [{ why: 'job', detail: 0 }, 'rank 1: it belongs to another job than ""'],
-  [{ why: 'generation', detail: 7 }, 'rank 1: its group is of generation 7, this one of 0'],
-  [{ why: 'rank', detail: 3 }, 'rank 1: it is rank 3 of another group'],
-  [{ why: 'key', detail: 0 }, 'rank 1: it has another job key'],
+  [{ why: 'generation', detail: 7 }, 'rank 1: its group has generation 7, this group has 0'],
+  [{ why: 'rank', detail: 3 }, 'rank 1: it is rank 3, which is not in the same group'],
+  [{ why: 'key', detail: 0 }, 'rank 1: it has a different job key'],
 ])('reports a refusal %o, before and after the proof', async (refused, message) => {
   await expectRefused(encodeRefusal(refused), message);
 });
 
 it('reports a refusal without a known reason', () =>
-  expectRefused(Buffer.alloc(lengths.welcome, refusals.length), 'rank 1: it says not why'));
+  expectRefused(Buffer.alloc(lengths.welcome, refusals.length), 'rank 1: it gave no reason'));
 
 async function expectRefused(refusal: Buffer, message: string): Promise<void> {
   const welcome = () => refusal;
@@ -255,7 +255,7 @@ it.each<[string, (socket: Socket) => void]>([
   expect(missed).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
   await Promise.all([ended, retried]);
-  expect(missed).toEqual([new Error('it did not say who it is in time')]);
+  expect(missed).toEqual([new Error('the other side did not identify itself in time')]);
   await vi.advanceTimersByTimeAsync(50);
   expect(await connected).toMatchObject({ rank: 0, channel: 0 });
   listener.close();

@@ -69,19 +69,19 @@ function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: n
 /** The message for a refused member. */
 function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
   const reasons = {
-    no: 'it says not why',
-    version: `it speaks version ${detail} of process groups: install the same release everywhere`,
+    no: 'it gave no reason',
+    version: `it uses version ${detail} of the process group protocol: install the same release everywhere`,
     job: `it belongs to another job than "${member.job}"`,
-    generation: `its group is of generation ${detail}, this one of ${member.generation}; the members of a failed group open the next one together`,
-    rank: `it is rank ${detail} of another group than rank ${member.rank} of ${member.size}`,
-    key: 'it has another job key',
+    generation: `its group has generation ${detail}, this group has ${member.generation}; after a failure all members must open the next generation together`,
+    rank: `it is rank ${detail}, which is not in the same group as rank ${member.rank} of ${member.size}`,
+    key: 'it has a different job key',
   };
-  return distrust(`rank ${rank} at ${host}:${port} refuses rank ${member.rank}: ${reasons[why]}`, member);
+  return distrust(`rank ${rank} at ${host}:${port} refused rank ${member.rank}: ${reasons[why]}`, member);
 }
 
 function unproven(member: MemberConfig, rank: number, { host, port }: Address): CollError {
-  const told = `the listener at ${host}:${port} does not prove to rank ${member.rank} that it is rank ${rank} and has the job key`;
-  return distrust(`${told}: check which program listens there`, member);
+  const told = `the program that listens at ${host}:${port} failed to prove to rank ${member.rank} that it is rank ${rank} and has the job key`;
+  return distrust(`${told}: check which program uses this port`, member);
 }
 
 function distrust(told: string, { rank }: MemberConfig): CollError {

@@ -76,7 +76,7 @@ function tooLate(
   cause: unknown,
 ): DeadlineExceededError {
   const missing = [...new Set(waiting.map((one) => one.rank))].join(', ');
-  const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} was not reached`;
+  const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} could not be reached`;
   // For example, too many open files in this process.
   const why = cause instanceof Error ? `; the last attempt failed: ${cause.message}` : '';
   return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, { rank, operation: 'open a group', cause });

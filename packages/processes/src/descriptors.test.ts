@@ -42,7 +42,7 @@ it.each(['EMFILE', 'ENFILE'])('fails once when no file opens for some tenths of 
   expect(failures).toMatchObject([
     {
       ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1, operation: 'open a group', cause: { code } },
-      message: `rank 1 cannot open a group of 4: it has too many open files (${code}); raise the limit before it starts: ulimit -n 4096`,
+      message: `rank 1 cannot open a group of 4: it has too many open files (${code}); raise the limit before you start the process: ulimit -n 4096`,
     },
   ]);
   vi.advanceTimersByTime(10_000);

@@ -78,7 +78,7 @@ it.each([0, 1, 2, 3])('tells both detector of rank %i of 4, and nobody else, tha
   expect(named((rank + 2) % 4)).toEqual([]);
   expect(seats[(rank + 1) % 4]?.lost[0]).toMatchObject({
     code: 'ERR_COLL_PEER_FAILED',
-    message: `rank ${rank} on host-${rank} has ended before the group was open: look at its own error, and open the next generation`,
+    message: `rank ${rank} on host-${rank} exited before the group was open: see the error that it printed, and open the next generation`,
   });
 });
 
@@ -90,10 +90,10 @@ it('has rank 0 tell that the last member has ended before it could connect', asy
 });
 
 it.each([
-  ['ECONNRESET', 'rank 1 on host-1 has ended before the group was open: look at its own error'],
+  ['ECONNRESET', 'rank 1 on host-1 exited before the group was open: see the error that it printed'],
   [
     'ETIMEDOUT',
-    'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): look at both hosts and the network',
+    'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): check both hosts and the network',
   ],
 ])('tells how a connection ended by %s', async (code, told) => {
   const peers = await sit(2);

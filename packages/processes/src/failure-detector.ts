@@ -148,8 +148,8 @@ export class FailureDetector {
     // A process that ends may reset its connections.
     const told =
       code === undefined || code === 'ECONNRESET'
-        ? `${lost} has ended before the group was open: look at its own error`
-        : `${own} lost its connection with ${lost} before the group was open (${code}): look at both hosts and the network`;
+        ? `${lost} exited before the group was open: see the error that it printed`
+        : `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
     const details = { rank, operation: 'open a group', cause: why };
     tell(new UnavailableError('ERR_COLL_PEER_FAILED', `${told}, and open the next generation`, details));
   }

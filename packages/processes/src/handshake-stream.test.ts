@@ -49,7 +49,7 @@ describe('the next message', () => {
     expect(() => stream.handOver((descriptor) => descriptor)).toThrow(
       expect.objectContaining({
         ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
-        message: 'a connection ended before it could be used',
+        message: 'a connection closed before the group could use it',
         cause: expect.objectContaining({ message: 'the other side ended the connection' }),
       }),
     );
@@ -79,7 +79,7 @@ describe('the next message', () => {
     const stream = talk([1, 1]);
     other.write(Buffer.of(1, 2, 3));
     await closed;
-    await expect(stream.next()).rejects.toThrow('it said more than it should');
+    await expect(stream.next()).rejects.toThrow('the other side sent more bytes than the handshake has');
   });
 
   it.each([
@@ -93,7 +93,7 @@ describe('the next message', () => {
     await vi.advanceTimersByTimeAsync(millis);
     expect(own.destroyed).toBe(isOver);
     if (!isOver) other.write(Buffer.of(1));
-    expect(await next).toEqual(isOver ? 'it did not say who it is in time' : Buffer.of(1));
+    expect(await next).toEqual(isOver ? 'the other side did not identify itself in time' : Buffer.of(1));
     own.destroy();
     await closed;
     expect(vi.getTimerCount()).toBe(0);

@@ -21,7 +21,10 @@ export class HandshakeStream {
     this.#socket = socket;
     this.#lengths = [...lengths];
     this.#bytes = Buffer.alloc(lengths.reduce((sum, length) => sum + length, 0));
-    const late = setTimeout(() => socket.destroy(new Error('it did not say who it is in time')), longestMillis);
+    const late = setTimeout(
+      () => socket.destroy(new Error('the other side did not identify itself in time')),
+      longestMillis,
+    );
     socket.setNoDelay(true);
     socket.on('data', (part: Buffer) => this.#take(part));
     socket.on('error', (error) => this.#close(error));
@@ -73,7 +76,7 @@ export class HandshakeStream {
   handOver(take: (descriptor: number) => number): number {
     const descriptor = (this.#socket as Wired)._handle?.fd ?? -1;
     if (descriptor < 0) {
-      throw new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection ended before it could be used', {
+      throw new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection closed before the group could use it', {
         cause: this.#end,
       });
     }
@@ -84,7 +87,7 @@ export class HandshakeStream {
 
   #take(part: Buffer): void {
     if (this.#filled + part.length > this.#bytes.length) {
-      this.#socket.destroy(new Error('it said more than it should'));
+      this.#socket.destroy(new Error('the other side sent more bytes than the handshake has'));
       return;
     }
     this.#filled += part.copy(this.#bytes, this.#filled);

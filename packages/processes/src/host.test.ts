@@ -23,7 +23,7 @@ describe('addressOf', () => {
   it.each(['0.0.0.0', '::'])('refuses %s, which tells nobody where to go', async (address) => {
     await expect(addressOf(address)).rejects.toMatchObject({
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' },
-      message: expect.stringContaining(`host ${address} stands for all addresses`),
+      message: expect.stringContaining(`host ${address} means all addresses`),
     });
   });
 
@@ -55,12 +55,14 @@ describe('an interface', () => {
 
   it('is refused if it has only an address of its link', async () => {
     mockInterfaces({ card0: [info('fe80::1', 'IPv6')] });
-    await expect(addressOf('card0')).rejects.toThrow('the network interface card0 has no address that others can use');
+    await expect(addressOf('card0')).rejects.toThrow(
+      'the network interface card0 has no address that other hosts can reach',
+    );
   });
 
   it('is listed with the others where a host is unknown', async () => {
     mockInterfaces({ card0: [], card1: [] });
-    await expect(addressOf('no-such-host.invalid')).rejects.toThrow('none of the interfaces card0, card1');
+    await expect(addressOf('no-such-host.invalid')).rejects.toThrow('one of the interfaces card0, card1');
   });
 });
 

@@ -37,7 +37,7 @@ export async function addressOf(host: string): Promise<string> {
     const usable = info.filter(({ address }) => !address.startsWith('fe80:'));
     const found = usable.find(({ family }) => family === 'IPv4') ?? usable[0];
     if (found) return found.address;
-    throw fail(`the network interface ${host} has no address that others can use`);
+    throw fail(`the network interface ${host} has no address that other hosts can reach`);
   }
   try {
     return requireOne((await lookup(host)).address);
@@ -45,7 +45,7 @@ export async function addressOf(host: string): Promise<string> {
     if (cause instanceof ValueError) throw cause;
     const interfaces = Object.keys(networkInterfaces()).join(', ');
     throw fail(
-      `host ${quote(host)} is no address, no name that is known here, and none of the interfaces ${interfaces}`,
+      `host must be an address, a resolvable name, or one of the interfaces ${interfaces}, got ${quote(host)}`,
       cause,
     );
   }
@@ -59,7 +59,7 @@ export function isLoopback(address: string): boolean {
 function requireOne(address: string): string {
   if (address !== '0.0.0.0' && address !== '::') return address;
   throw fail(
-    `host ${address} stands for all addresses: name the one, or the interface, at which the others reach this member`,
+    `host ${address} means all addresses: pass the one address, or the interface, at which the other members reach this one`,
   );
 }
 

@@ -44,7 +44,7 @@ async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {},
 const shared = (rank: number) => ({
   rank,
   transport: 'shared-memory',
-  reason: 'on the same host, where each has opened the memory of the other',
+  reason: 'on the same host, and both have opened the memory of the other',
 });
 const tcp = (rank: number, reason: string) => ({ rank, transport: 'tcp', reason });
 
@@ -71,7 +71,7 @@ describe('findLinks', () => {
 
   it('does not believe in memory without a mark', async () => {
     const { links, told } = await find({ unmarked: [1, 2], refused: { 2: 'no file' } });
-    const reason = 'rank 1 left no mark in the memory of rank 0';
+    const reason = 'the shared-memory check failed: rank 1 did not write to the segment of rank 0';
     expect(links).toEqual([
       tcp(1, `on the same host, but its memory cannot be used: ${reason}`),
       tcp(2, 'on the same host, but its memory cannot be used: no file'),
@@ -128,13 +128,13 @@ describe('findLinks', () => {
     await expect(find({ transport, refused: { 1: 'no file', 2: 'no room' } })).rejects.toMatchObject({
       ...refused,
       message: expect.stringMatching(
-        /^shared memory was asked for, but rank 1 is on the same host, .*: no file; rank 2 is on .*: no room; transport: 'auto' takes TCP then$/,
+        /^shared memory was requested, but rank 1 is on the same host, .*: no file; rank 2 is on .*: no room; with transport: 'auto' TCP is used in this case$/,
       ),
     });
     const others = ['{"0":null,"2":"no file"}', '{"0":null,"1":null}'];
     await expect(find({ transport, others })).rejects.toMatchObject({
       ...refused,
-      message: expect.stringContaining("but two of the others cannot use each other's memory;"),
+      message: expect.stringContaining("but two other members cannot use each other's memory;"),
     });
     expect((await find({ transport })).areAllShared).toBe(true);
     expect((await find({ others })).areAllShared).toBe(false);

@@ -36,7 +36,7 @@ export async function findLinks(
   // A missing mark was left in different memory.
   for (const rank of near) {
     if (opened[rank] === null && !segments.hasMark(rank))
-      opened[rank] = `rank ${rank} left no mark in the memory of rank ${member.rank}`;
+      opened[rank] = `the shared-memory check failed: rank ${rank} did not write to the segment of rank ${member.rank}`;
   }
   const all = (await rendezvous.gather('links', Buffer.from(JSON.stringify(opened)))).map(foundOf);
   const links = connections.map(({ rank }) => linkBetween(member, peers, rank, all));
@@ -54,7 +54,7 @@ function linkBetween(member: MemberConfig, peers: readonly PeerInfo[], rank: num
     return {
       rank,
       transport: 'shared-memory',
-      reason: 'on the same host, where each has opened the memory of the other',
+      reason: 'on the same host, and both have opened the memory of the other',
     };
   }
   if (member.transport === 'tcp') return { rank, transport: 'tcp', reason: 'the group was opened with transport: tcp' };
@@ -66,9 +66,9 @@ function notShared(links: readonly Link[]): CollError {
   const told = links
     .filter(({ transport }) => transport === 'tcp')
     .map(({ rank, reason }) => `rank ${rank} is ${reason}`);
-  const problem = told.length > 0 ? told.join('; ') : "two of the others cannot use each other's memory";
-  const cure = "transport: 'auto' takes TCP then";
-  return new CollError('ERR_COLL_REFUSED', `shared memory was asked for, but ${problem}; ${cure}`, {
+  const problem = told.length > 0 ? told.join('; ') : "two other members cannot use each other's memory";
+  const cure = "with transport: 'auto' TCP is used in this case";
+  return new CollError('ERR_COLL_REFUSED', `shared memory was requested, but ${problem}; ${cure}`, {
     operation: 'open a group',
   });
 }

@@ -69,7 +69,7 @@ export class Listener {
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
         const { rank } = options.member;
-        const told = `rank ${rank} cannot listen at ${options.host}: ${cause.message}; host names the address or the interface`;
+        const told = `rank ${rank} cannot listen at ${options.host}: ${cause.message}; set host to an address or interface of this machine`;
         reject(new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank }));
       });
       server.listen({ host: options.host, port: 0, backlog: 511 }, resolve);

@@ -62,16 +62,16 @@ describe('memberOf', () => {
   });
 
   it.each<[string, OpenProcessGroupOptions]>([
-    ['streams is a whole number from 1 to 16, not 0', { streams: 0 }],
-    ['streams is a whole number from 1 to 16, not 1.5', { streams: 1.5 }],
-    ['heartbeatSeconds is from 0.05 to 3600, not 0.049', { heartbeatSeconds: 0.049 }],
-    ['heartbeatSeconds is from 0.05 to 3600, not 3601', { heartbeatSeconds: 3601 }],
-    ['maxBytes is a whole number from 0', { maxBytes: -1 }],
-    ['size is a whole number from 1 to 1024, not 1025', { rank: 0, size: 1025 }],
-    ['rank is a whole number from 0 to 3, not -1', { rank: -1, size: 4 }],
-    ['generation is a whole number from 0 to 4294967295', { generation: 2 ** 32 }],
-    ['generation is a whole number from 0', { generation: -1 }],
-    ['host is an address', { host: 5 as unknown as string }],
+    ['streams must be a whole number from 1 to 16, got 0', { streams: 0 }],
+    ['streams must be a whole number from 1 to 16, got 1.5', { streams: 1.5 }],
+    ['heartbeatSeconds must be between 0.05 and 3600, got 0.049', { heartbeatSeconds: 0.049 }],
+    ['heartbeatSeconds must be between 0.05 and 3600, got 3601', { heartbeatSeconds: 3601 }],
+    ['maxBytes must be a whole number from 0', { maxBytes: -1 }],
+    ['size must be a whole number from 1 to 1024, got 1025', { rank: 0, size: 1025 }],
+    ['rank must be a whole number from 0 to 3, got -1', { rank: -1, size: 4 }],
+    ['generation must be a whole number from 0 to 4294967295', { generation: 2 ** 32 }],
+    ['generation must be a whole number from 0', { generation: -1 }],
+    ['host must be an address', { host: 5 as unknown as string }],
   ])('says that %s', (message, options) => {
     const details = { name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' };
     expect(() => memberOf(options, launched)).toThrow(
@@ -86,10 +86,14 @@ describe('memberOf', () => {
   });
 
   it.each([
-    ['a rank outside', { rank: 4 }, 'rank is a whole number from 0 to 3'],
-    ['no size', { size: 0, rank: 0 }, 'size is a whole number from 1'],
+    ['a rank outside', { rank: 4 }, 'rank must be a whole number from 0 to 3'],
+    ['no size', { size: 0, rank: 0 }, 'size must be a whole number from 1'],
     ['half a generation', { generation: 0.5 }, 'generation'],
-    ['a transport that is none', { transport: 'carrier pigeon' as 'tcp' }, 'transport is auto, shared-memory, tcp'],
+    [
+      'a transport that is none',
+      { transport: 'carrier pigeon' as 'tcp' },
+      'transport must be one of auto, shared-memory, tcp',
+    ],
     ['too many streams', { streams: 17 }, 'streams'],
     ['no heartbeat', { heartbeatSeconds: 0 }, 'heartbeatSeconds'],
     ['a short key', { jobKey: 'secret' }, 'at least 16 bytes, 8 of them different, got 6 bytes, 5 different'],
@@ -97,10 +101,14 @@ describe('memberOf', () => {
     ['no host', { host: '' }, 'host'],
     ['a strange timeout', { timeoutSeconds: Number.NaN }, 'timeoutSeconds'],
     ['a heartbeat in words', { heartbeatSeconds: '5' as unknown as number }, 'heartbeatSeconds'],
-    ['a job that is no name', { job: 7 as unknown as string }, 'job is a name, not 7'],
-    ['a store that is an address', { store: 'tcp://127.0.0.1:1' as unknown as Store }, 'store is where members meet'],
-    ['what is no signal', { signal: 7 as unknown as AbortSignal }, 'signal is an AbortSignal'],
-    ['options that are none', 'tcp' as unknown as OpenProcessGroupOptions, 'options are an object'],
+    ['a job that is no name', { job: 7 as unknown as string }, 'job must be a string, got 7'],
+    [
+      'a store that is an address',
+      { store: 'tcp://127.0.0.1:1' as unknown as Store },
+      'store must be a store of @coll/rendezvous',
+    ],
+    ['what is no signal', { signal: 7 as unknown as AbortSignal }, 'signal must be an AbortSignal'],
+    ['options that are none', 'tcp' as unknown as OpenProcessGroupOptions, 'options must be an object'],
     ['a strange consent', { insecure: 1 as unknown as boolean }, 'insecure'],
   ])('refuses %s', (_, options, message) => {
     expect(() => memberOf(options, launched)).toThrow(

@@ -46,11 +46,11 @@ export function memberOf(
   const { timeoutSeconds = 60 } = options;
   demand(
     typeof host === 'string' && host !== '',
-    `host is an address, a host name or an interface, not ${quote(host)}`,
+    `host must be an address, a host name or an interface, got ${quote(host)}`,
   );
-  demand(typeof job === 'string', `job is a name, not ${quote(job)}`);
-  demand(transports.includes(transport), `transport is ${transports.join(', ')}, not ${quote(transport)}`);
-  demand(typeof insecure === 'boolean', `insecure is true or false, not ${quote(insecure)}`);
+  demand(typeof job === 'string', `job must be a string, got ${quote(job)}`);
+  demand(transports.includes(transport), `transport must be one of ${transports.join(', ')}, got ${quote(transport)}`);
+  demand(typeof insecure === 'boolean', `insecure must be true or false, got ${quote(insecure)}`);
   requireTimeout(timeoutSeconds);
   requireSignal(signal);
   if (options.store !== undefined) requireStore(options.store);
@@ -108,13 +108,13 @@ function keyOf(jobKey: unknown): Buffer {
 
 function seconds(value: number): number {
   const isFine = typeof value === 'number' && value >= 0.05 && value <= 3600;
-  demand(isFine, `heartbeatSeconds is from 0.05 to 3600, not ${quote(value)}`);
+  demand(isFine, `heartbeatSeconds must be between 0.05 and 3600, got ${quote(value)}`);
   return value;
 }
 
 function within(name: string, value: number, least: number, most: number): number {
   const isFine = Number.isInteger(value) && value >= least && value <= most;
-  demand(isFine, `${name} is a whole number from ${least} to ${most}, not ${quote(value)}`);
+  demand(isFine, `${name} must be a whole number from ${least} to ${most}, got ${quote(value)}`);
   return value;
 }
 

@@ -214,7 +214,7 @@ async function play(
     return { group, memory };
   } catch (error) {
     // The other members already have the group.
-    group?.fail('failed', `cannot open the group: ${(error as Error).message}`);
+    group?.fail('failed', `cannot create its executor: ${(error as Error).message}`);
     await group?.close();
     if (memory) native.releaseMemory(memory);
     throw error;

@@ -50,12 +50,12 @@ describe('an opened group', () => {
       simd: 'AVX2',
       player: 'messages',
       links: group.links,
-      text: 'rank 1 of 2, generation 3: played in C++ with AVX2, by messages\nrank 0 over tcp: on another host, a',
+      text: 'rank 1 of 2, generation 3: executed in C++ with AVX2, by messages\nrank 0 over tcp: on another host, a',
     });
     const shared = open({ memory: 'memory' as never, links: [] }).explain();
-    const text = 'rank 1 of 2, generation 3: played in C++ with AVX2, all members on the memory of all';
+    const text = 'rank 1 of 2, generation 3: executed in C++ with AVX2, all members in shared memory';
     expect(shared).toMatchObject({ player: 'shared-memory', text });
-    expect(open({ links: [] }, 1).explain().text).toBe('rank 1 of 1, generation 3: played in C++ with AVX2');
+    expect(open({ links: [] }, 1).explain().text).toBe('rank 1 of 1, generation 3: executed in C++ with AVX2');
   });
 
   it('fails for all members, and has their failure', () => {
@@ -73,7 +73,7 @@ describe('an opened group', () => {
     expect(() => group.communicator({} as never)).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_CLOSED', rank: 1, operation: 'communicator' },
-        message: 'this group of processes was closed; open another one',
+        message: 'this process group was closed; open a new group',
       }),
     );
     asked = [];

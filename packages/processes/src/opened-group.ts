@@ -63,7 +63,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   communicator(algorithm: Algorithm): Communicator {
     if (!this.#options.group.isClosed) return this.#own.communicator(algorithm);
     const details = { rank: this.rank, operation: 'communicator' };
-    throw new RuntimeError('ERR_COLL_CLOSED', 'this group of processes was closed; open another one', details);
+    throw new RuntimeError('ERR_COLL_CLOSED', 'this process group was closed; open a new group', details);
   }
 
   fail(error: unknown): void {
@@ -77,8 +77,8 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   explain(): GroupExplanation {
     const { binding, memory } = this.#options;
     const player = memory ? 'shared-memory' : 'messages';
-    const head = `rank ${this.rank} of ${this.size}, generation ${this.generation}: played in C++ with ${binding.simd}`;
-    const told = memory ? ', all members on the memory of all' : ', by messages';
+    const head = `rank ${this.rank} of ${this.size}, generation ${this.generation}: executed in C++ with ${binding.simd}`;
+    const told = memory ? ', all members in shared memory' : ', by messages';
     const lines = this.links.map(({ rank, transport, reason }) => `rank ${rank} over ${transport}: ${reason}`);
     return {
       engine: 'native',

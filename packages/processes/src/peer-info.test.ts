@@ -81,14 +81,14 @@ describe('requireCompatible', () => {
 
   it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)('names who has another %s', (setting) => {
     const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
-    refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0 and other on rank 2`));
+    refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0, but other on rank 2`));
   });
 
   it('asks for an address that other hosts reach', () => {
     refused(
       [info, other],
       0,
-      /rank 0 listens at 127.0.0.1 only, which no other host reaches; open the group with host/,
+      /rank 0 listens only at 127.0.0.1, which other hosts cannot reach; on each member set host/,
     );
   });
 
@@ -104,7 +104,7 @@ describe('requireCompatible', () => {
         code: 'ERR_COLL_REFUSED',
         rank: 1,
         operation: 'open a group',
-        message: expect.stringMatching(/^shared memory was asked for, but rank 0 is on host-a, rank 1 on host-b;/),
+        message: expect.stringMatching(/^shared memory was requested, but rank 0 is on host-a, rank 1 on host-b;/),
       }),
     );
   });

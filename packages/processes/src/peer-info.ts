@@ -35,7 +35,11 @@ export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly
 export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
   const info = parse(bytes);
   if (info && isPeerInfo(info)) return info;
-  throw new CollError('ERR_COLL_STORE', `rank ${rank} shows a info that cannot be read`, { rank, operation });
+  throw new CollError(
+    'ERR_COLL_STORE',
+    `cannot parse the peer info of rank ${rank}: does it run a different version of coll?`,
+    { rank, operation },
+  );
 }
 
 /**
@@ -48,27 +52,30 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
     const [first] = peers as readonly [PeerInfo, ...PeerInfo[]];
     const odd = peers.findIndex((info) => info[setting] !== first[setting]);
     if (odd < 0) continue;
-    const told = `${setting} is ${first[setting]} on rank 0 and ${peers[odd]?.[setting]} on rank ${odd}`;
-    throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: all members must agree`, { rank: odd, operation });
+    const told = `${setting} is ${first[setting]} on rank 0, but ${peers[odd]?.[setting]} on rank ${odd}`;
+    throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: all members must use the same value`, {
+      rank: odd,
+      operation,
+    });
   }
   const [one] = peers as readonly [PeerInfo, ...PeerInfo[]];
   const other = peers.findIndex((info) => !isSameHost(hostOf(one), hostOf(info)));
   if (other < 0) return;
   const hosts = `rank 0 is on ${one.hostName}, rank ${other} on ${peers[other]?.hostName}`;
   if (one.transport === 'shared-memory') {
-    const told = `shared memory was asked for, but ${hosts}; transport: 'auto' takes TCP between them`;
+    const told = `shared memory was requested, but ${hosts}; transport: 'auto' uses TCP between hosts`;
     throw new CollError('ERR_COLL_REFUSED', told, { rank: other, operation });
   }
   const local = peers.findIndex(({ addresses }) => addresses.every(({ host }) => isLoopback(host)));
   if (local >= 0) {
-    const told = `rank ${local} listens at ${peers[local]?.addresses[0]?.host} only, which no other host reaches`;
-    const cure = 'open the group with host: the address or the network interface at which the others reach each member';
+    const told = `rank ${local} listens only at ${peers[local]?.addresses[0]?.host}, which other hosts cannot reach`;
+    const cure = 'on each member set host to the address or the network interface at which the other members reach it';
     throw new RuntimeError('ERR_COLL_CLUSTER', `${hosts}, but ${told}; ${cure}`, { rank: local, operation });
   }
   if (!one.insecure) {
     const cure =
-      'let WireGuard or IPsec encrypt it, or trust the network, and open the group with insecure: true on all members';
-    const told = `${hosts}, and what members send over TCP is not encrypted`;
+      'encrypt the network with WireGuard or IPsec, or trust it, and open the group with insecure: true on all members';
+    const told = `${hosts}, and the data sent over TCP is not encrypted`;
     throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: ${cure}`, { rank: other, operation });
   }
 }

@@ -83,7 +83,7 @@ describe('the segments of a member', () => {
 
   it('say why those of another rank cannot be opened', () => {
     const segments = new SharedSegments(binding, member, true);
-    expect(segments.open(0, secretOf(0))).toBe('rank 0 has no memory to share');
+    expect(segments.open(0, secretOf(0))).toBe('rank 0 has no memory segment to share');
     expect(segments.open(2, secretOf(9))).toBe('no such file');
     const oneByte = Buffer.alloc(secretBytes);
     oneByte[0] = 1;

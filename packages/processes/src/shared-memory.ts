@@ -34,7 +34,7 @@ export class SharedSegments {
    */
   open(rank: number, secret: Buffer): string | undefined {
     if (this.#refused !== undefined) return this.#refused;
-    if (secret.every((byte) => byte === 0)) return `rank ${rank} has no memory to share`;
+    if (secret.every((byte) => byte === 0)) return `rank ${rank} has no memory segment to share`;
     try {
       this.#segments[rank] = this.#binding.openSegment(Uint8Array.from(secret), this.#rank);
       return undefined;

@@ -17,7 +17,7 @@ it('takes no connection that comes when all is over, and leaves none open', asyn
   const met = new Promise<Socket>((resolve) => server.once('connection', resolve));
   const other = connect(server.address() as { port: number });
   const late = new HandshakeStream(await met, [], 1000);
-  expect(() => late.handOver((descriptor) => sockets.take(descriptor))).toThrow('nobody wants');
+  expect(() => late.handOver((descriptor) => sockets.take(descriptor))).toThrow('no longer accepts');
   late.drop();
   await new Promise((resolve) => other.once('close', resolve));
   sockets.close();

@@ -36,7 +36,7 @@ describe('members in processes of their own', () => {
         { rank: 2, size: 3 },
         { rank: 2, size: 3 },
       ],
-      /rank 2 of generation \d is there already/,
+      /another process has already joined as rank 2 of generation \d/,
     ],
     [
       'of another job',
@@ -71,7 +71,7 @@ describe('members in processes of their own', () => {
     ]);
     const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'open a group' };
     const message = new RegExp(
-      `^generation ${generation} is over: rank [01] has come for generation ${newer}; come for`,
+      `^generation ${generation} has ended, because rank [01] joined generation ${newer}; come for`,
     );
     expect(await waited).toMatchObject({ ...over, message: expect.stringMatching(message) });
     expect(await failure(0, { rank: 1, size: 2, generation })).toMatchObject({
@@ -103,7 +103,7 @@ it('is told on all members at once where one has ended after it came', async () 
   await lost;
   for (const told of [await first.failure({ do: 'open', options }), await waiting]) {
     expect(told).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
-    expect(told.message).toMatch(/^rank 2 on .* has ended before the group was open/);
+    expect(told.message).toMatch(/^rank 2 on .* exited before the group was open/);
   }
 });
 
@@ -115,7 +115,7 @@ it('refuses a member of another release at once', async () => {
   await expect(openProcessGroup(member)).rejects.toMatchObject({
     code: 'ERR_COLL_STORE',
     message: expect.stringMatching(
-      /rank 0 says version 1, but rank 1 says version \d+: start all members of one release/,
+      /rank 0 has version 1, but rank 1 has version \d+: start all members with the same release/,
     ),
   });
 });

@@ -60,7 +60,7 @@ describe.skipIf(ownAddress === undefined)('a member on another host that ends wh
       rank,
       operation: 'open a group',
       message: expect.stringMatching(
-        new RegExp(`^rank ${rank} on host-${rank} has ended before the group was open: .*next generation`),
+        new RegExp(`^rank ${rank} on host-${rank} exited before the group was open: .*next generation`),
       ),
     });
   }

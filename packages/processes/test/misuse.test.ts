@@ -28,7 +28,7 @@ it('does not wait longer than it may for a store that never answers', async () =
 it.each([undefined, 'ring', {}])('takes no %s for an algorithm', async (algorithm) => {
   await using group = await openProcessGroup(alone());
   const connect = () => group.communicator(algorithm as unknown as Algorithm);
-  expect(connect).toThrow(refused('ERR_COLL_VALUE', 'an algorithm is an object with a name and a plan'));
+  expect(connect).toThrow(refused('ERR_COLL_VALUE', 'an algorithm must be an object with a name and a plan'));
 });
 
 it.each([

@@ -41,7 +41,7 @@ it.each(['useMessages', 'useSharedMemory'] as const)('fails for all where one ca
       .run(sum, [input], [output])
       .catch((error) => error);
     expect(failure).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 - group.rank });
-    expect(failure.message).toMatch(/cannot play: its addon is too old/);
+    expect(failure.message).toMatch(/cannot create its executor: its addon is too old/);
     await group.close();
   }
   const failures = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);

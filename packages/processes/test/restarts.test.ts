@@ -25,7 +25,7 @@ it('opens the group of a restart of coll run, and refuses what is left of the on
   expect(JSON.parse(readFileSync(told, 'utf8'))).toMatchObject({
     name: 'UnavailableError',
     code: 'ERR_COLL_STORE',
-    message: expect.stringMatching(/^generation 0 is over: rank 1 has come for generation 1; /),
+    message: expect.stringMatching(/^generation 0 has ended, because rank 1 joined generation 1; /),
   });
   rmSync(folder, { recursive: true });
 });

@@ -51,7 +51,7 @@ it('leaves the choice of rank to a collective that has a root', () => {
 
 it('refuses a group that the chosen rank is not in', () => {
   const algorithm = reductionToOneAlgorithm({ root: 4 });
-  expect(algorithm.refuses?.(allReduce, 4)).toBe('rank 4 is to combine everything, but there are 4 ranks');
+  expect(algorithm.refuses?.(allReduce, 4)).toBe('root must be one of the 4 ranks, got 4');
   expect(() => algorithm.plan(allReduce, 4)).toThrow(ValueError);
   expect(algorithm.refuses?.(allReduce, 5)).toBeUndefined();
 });

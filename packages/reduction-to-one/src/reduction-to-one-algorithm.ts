@@ -39,11 +39,9 @@ const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptio
 export function reductionToOneAlgorithm(options?: ReductionToOneAlgorithmOptions): Algorithm {
   const { root = 0 } = optionsOf(options, '{ root: 0 }', reductionToOneAlgorithmOptions);
   if (!(Number.isInteger(root) && root >= 0))
-    throw new ValueError('ERR_COLL_VALUE', `root must be a rank, got ${quote(root)}`);
+    throw new ValueError('ERR_COLL_VALUE', `root must be a rank, a whole number from 0, got ${quote(root)}`);
   const refuses = (collective: Collective, ranks: number): string | undefined =>
-    'root' in collective || root < ranks
-      ? undefined
-      : `rank ${root} is to combine everything, but there are ${ranks} ranks`;
+    'root' in collective || root < ranks ? undefined : `root must be one of the ${ranks} ranks, got ${root}`;
   return {
     name: 'reduction-to-one',
     refuses,

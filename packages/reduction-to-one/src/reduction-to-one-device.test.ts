@@ -262,7 +262,9 @@ describe('the plug-in', () => {
   });
 
   it('refuses a number in the place of options', () => {
-    expect(() => new ReductionToOneDevice(2 as never)).toThrow('options are an object, new ReductionToOneDevice({ ');
+    expect(() => new ReductionToOneDevice(2 as never)).toThrow(
+      'options must be an object, new ReductionToOneDevice({ ',
+    );
   });
 
   it('is found in its module, and registered by the entry point for that', async () => {

@@ -101,7 +101,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     if (!isMean && op !== ReduceOp.SUM)
       throw new ValueError(
         'ERR_COLL_REFUSED',
-        `reduce: indexed slices have a sum and a mean, but no ${op}; make them dense first`,
+        `reduce: indexed slices support sum and mean, but not ${op}; make them dense first`,
         { operation: 'reduce' },
       );
     if (sparse.length < values.length) return combineMixed(isMean ? 'mean' : 'sum', values);

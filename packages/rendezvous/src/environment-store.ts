@@ -69,11 +69,11 @@ export function generationFromEnvironment(environment: Environment = process.env
 function requireVariable(environment: Environment, name: string): string {
   const text = environment[name];
   if (text) return text;
-  const cure = 'start the program with `coll run`, or set what it would set';
-  throw new ValueError('ERR_COLL_CLUSTER', `the variable ${name} is not set: ${cure}`);
+  const cure = 'start the program with `coll run`, or set the variables that it sets';
+  throw new ValueError('ERR_COLL_CLUSTER', `the environment variable ${name} is not set: ${cure}`);
 }
 
 function wholeNumber(name: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new ValueError('ERR_COLL_CLUSTER', `${name} is a whole number from 0 on, not ${quote(text)}`);
+  throw new ValueError('ERR_COLL_CLUSTER', `${name} must be a whole number, 0 or more, got ${quote(text)}`);
 }

@@ -122,7 +122,7 @@ export class EtcdStore extends ServerStore {
   }
 
   #noRevision(): string {
-    return `what answers at ${this.#options.url} tells no revision of a key: it must be the JSON gateway of etcd 3.4 or later`;
+    return `the server at ${this.#options.url} returned no key revision: it must be the JSON gateway of etcd 3.4 or later`;
   }
 
   #named(key: string): string {
@@ -147,7 +147,7 @@ export class EtcdStore extends ServerStore {
       throw new NoAnswer(`no etcd answers at ${url} (${message || code})`, code === 'ECONNREFUSED', error);
     }
     if (answer.ok) return JSON.parse(text) as Readonly<Record<string, unknown>>;
-    const told = `etcd at ${url} refuses: status ${answer.status}, ${text.slice(0, 200)}`;
+    const told = `etcd at ${url} refused the request: status ${answer.status}, ${text.slice(0, 200)}`;
     if (unavailable.includes(answer.status)) throw new NoAnswer(told, false);
     throw new CollError('ERR_COLL_STORE', told, { operation: path });
   }
@@ -157,8 +157,8 @@ function requireUrl(url: unknown): asserts url is string {
   const parsed = typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url) ? new URL(url) : undefined;
   if (parsed && parsed.username === '' && parsed.password === '') return;
   const given = quote(typeof url === 'string' ? withoutPassword(url) : url);
-  const cure = parsed ? '; the credentials of a user belong into an Authorization among the headers' : '';
-  throw new ValueError('ERR_COLL_VALUE', `the URL of an etcd is http://host:port, not ${given}${cure}`);
+  const cure = parsed ? '; pass the credentials of a user in an Authorization header, with the option headers' : '';
+  throw new ValueError('ERR_COLL_VALUE', `the URL of etcd must be http://host:port, got ${given}${cure}`);
 }
 
 function encode(bytes: Uint8Array): string {

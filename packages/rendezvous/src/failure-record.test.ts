@@ -17,7 +17,7 @@ it.each([2_147_483_647, -5, 0.5, '1'])('does not believe that rank %j exists', (
 it.each(['ERR_COLL_PEER_FAILED_TOO', 'ERR_COLL_INTERNAL', 7])('takes code %j for no error of a member', (code) => {
   expect(told({ ...ending, code })).toMatchObject({
     code: 'ERR_COLL_STORE',
-    message: expect.stringContaining('nothing that can be read'),
+    message: expect.stringContaining('a record that cannot be parsed'),
   });
 });
 

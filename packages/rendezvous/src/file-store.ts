@@ -58,7 +58,7 @@ export class FileStore extends CheckedStore {
     super();
     const { folder } = optionsOf(options, "{ folder: '/shared/job' }", fileStoreOptions);
     if (typeof folder !== 'string' || folder === '')
-      throw new ValueError('ERR_COLL_VALUE', `a FileStore takes { folder: a path }, not ${quote(folder)}`);
+      throw new ValueError('ERR_COLL_VALUE', `FileStore: folder must be a path, got ${quote(folder)}`);
     this.#folder = path.resolve(folder);
   }
 

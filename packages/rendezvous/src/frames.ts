@@ -57,12 +57,12 @@ export function encodeRequest({ id, op, key, value, expected }: Request): Buffer
 
 /** @throws CollError for a frame that is not a request */
 export function decodeRequest(frame: Buffer): Request {
-  if (frame.length < requestHead) throw badFrame('a request is cut short');
+  if (frame.length < requestHead) throw badFrame('the request is truncated');
   const op = opNames[frame.readUInt8(4)];
-  if (op === undefined) throw badFrame('a request asks for nothing that is known');
+  if (op === undefined) throw badFrame('the request has an unknown operation');
   const keyEnd = requestHead + frame.readUInt16BE(6);
   const expectedEnd = keyEnd + frame.readUInt32BE(8);
-  if (expectedEnd > frame.length || keyEnd - requestHead > mostKeyBytes) throw badFrame('a request is cut short');
+  if (expectedEnd > frame.length || keyEnd - requestHead > mostKeyBytes) throw badFrame('the request is truncated');
   return {
     id: frame.readUInt32BE(0),
     op,
@@ -83,7 +83,7 @@ export function encodeAnswer({ id, isRefused, value }: Answer): Buffer {
 
 /** @throws CollError for a frame that is not an answer */
 export function decodeAnswer(frame: Buffer): Answer {
-  if (frame.length < answerHead) throw badFrame('an answer is cut short');
+  if (frame.length < answerHead) throw badFrame('the answer is truncated');
   return {
     id: frame.readUInt32BE(0),
     isRefused: frame.readUInt8(4) !== 0,
@@ -121,8 +121,7 @@ export class FrameSplitter {
     if (this.#bytes < 4) return undefined;
     const [first] = this.#parts;
     const length = (first && first.length >= 4 ? first : this.#joined()).readUInt32BE(0);
-    if (length > mostFrameBytes)
-      throw badFrame(`a frame of ${length} bytes was announced; ${mostFrameBytes} are the most`);
+    if (length > mostFrameBytes) throw badFrame(`a frame must have at most ${mostFrameBytes} bytes, got ${length}`);
     return length;
   }
 
@@ -140,5 +139,5 @@ function copyOf(frame: Buffer, begin: number, end: number): Uint8Array {
 }
 
 function badFrame(told: string): CollError {
-  return new CollError('ERR_COLL_STORE', `the other side does not speak the language of stores: ${told}`);
+  return new CollError('ERR_COLL_STORE', `the other side does not use the protocol of a TcpStore: ${told}`);
 }

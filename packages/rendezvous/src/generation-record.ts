@@ -27,8 +27,8 @@ export function encodeGenerationRecord({ generation, rank, settings }: Generatio
 export function decodeGenerationRecord(bytes: Uint8Array, operation: string): GenerationRecord {
   const newest = parse(bytes);
   if (newest) return newest;
-  const told = 'the store holds something else where members tell which group they open';
-  throw new CollError('ERR_COLL_STORE', `${told}: take a store, or a part of one, that nobody else uses`, {
+  const told = "the store contains data of another program under the key for the group's generation";
+  throw new CollError('ERR_COLL_STORE', `${told}: use a store, or a key prefix, that no other program uses`, {
     operation,
   });
 }
@@ -39,7 +39,7 @@ export function differenceOf(own: GenerationRecord, other: GenerationRecord): st
   const odd = names.filter((name) => own.settings[name] !== other.settings[name]);
   if (odd.length === 0) return undefined;
   const said = ({ rank, settings }: GenerationRecord) =>
-    `rank ${rank} says ${odd.map((name) => `${name} ${quote(settings[name])}`).join(', ')}`;
+    `rank ${rank} has ${odd.map((name) => `${name} ${quote(settings[name])}`).join(', ')}`;
   return `${said(other)}, but ${said(own)}`;
 }
 

@@ -3,7 +3,7 @@ import { requireJob, requireJobKey } from './job-key.js';
 
 it('accepts the name of a job of 512 bytes, and no longer one', () => {
   expect(() => requireJob('ü'.repeat(256))).not.toThrow();
-  expect(() => requireJob(`${'ü'.repeat(256)}x`)).toThrow('a job is a name of 512 bytes at most');
+  expect(() => requireJob(`${'ü'.repeat(256)}x`)).toThrow('job must be a string of at most 512 bytes');
 });
 
 describe('a job key', () => {

@@ -14,7 +14,7 @@ export function newJobKey(): string {
 /** @throws ValueError unless it is a valid job name */
 export function requireJob(job: unknown): asserts job is string {
   if (typeof job === 'string' && Buffer.byteLength(job) <= mostKeyBytes) return;
-  throw new ValueError('ERR_COLL_VALUE', `a job is a name of ${mostKeyBytes} bytes at most, not ${quote(job)}`);
+  throw new ValueError('ERR_COLL_VALUE', `job must be a string of at most ${mostKeyBytes} bytes, got ${quote(job)}`);
 }
 
 /** Checks that a job key is not trivial to guess. @throws ValueError that does not quote it */
@@ -24,7 +24,8 @@ export function requireJobKey(jobKey: unknown, operation?: string): asserts jobK
   if (bytes.length >= fewestBytes && different >= fewestDifferent) return;
   const found = jobKey === undefined ? 'none' : `a ${typeof jobKey}`;
   const got = typeof jobKey === 'string' ? `${bytes.length} bytes, ${different} different` : found;
-  const told = `a job key must be a text of at least ${fewestBytes} bytes, ${fewestDifferent} of them different, got ${got}`;
-  const cure = 'start the program with `coll run`, or give all members the same one, made by: openssl rand -base64 32';
+  const told = `a job key must be a string of at least ${fewestBytes} bytes, ${fewestDifferent} of them different, got ${got}`;
+  const cure =
+    'start the program with `coll run`, or give all members the same key, for example from: openssl rand -base64 32';
   throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`, { operation });
 }

@@ -122,7 +122,10 @@ export class RedisStore extends ServerStore {
     requireClient(redis);
     requireOutage(options);
     if (!(Number.isSafeInteger(expireSeconds) && expireSeconds >= 1))
-      throw new ValueError('ERR_COLL_VALUE', `expireSeconds is a whole number from 1, not ${quote(expireSeconds)}`);
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `expireSeconds must be a whole number, 1 or more, got ${quote(expireSeconds)}`,
+      );
     return new RedisStore(typeof redis === 'string' ? await clientOf(redis) : redis, options);
   }
 
@@ -153,7 +156,7 @@ export class RedisStore extends ServerStore {
   }
 
   protected override refusal(cause: unknown): string | undefined {
-    return isRefusal(cause) ? `Redis refuses: ${cause.message}` : undefined;
+    return isRefusal(cause) ? `Redis refused the command: ${cause.message}` : undefined;
   }
 
   protected override async release(): Promise<void> {
@@ -192,7 +195,7 @@ function requireClient(redis: unknown): asserts redis is RedisClient | string {
   const isUrl = typeof redis === 'string' && /^(rediss?:\/\/|\/)/.test(redis);
   if (isUrl || (typeof getBuffer === 'function' && typeof script === 'function')) return;
   const given = quote(typeof redis === 'string' ? withoutPassword(redis) : redis);
-  throw new ValueError('ERR_COLL_VALUE', `redis is redis://host:port, or a client of ioredis, not ${given}`);
+  throw new ValueError('ERR_COLL_VALUE', `redis must be a URL redis://host:port or an ioredis client, got ${given}`);
 }
 
 /** Quits properly if the server is reachable. */
@@ -213,6 +216,6 @@ async function clientOf(url: string): Promise<OwnClient> {
     };
     return new Redis(url, { commandTimeout: longestAnswerMillis, ...repeatsNothing }) as OwnClient;
   } catch (cause) {
-    throw new CollError('ERR_COLL_MODULE', 'a RedisStore needs a client: npm install ioredis', { cause });
+    throw new CollError('ERR_COLL_MODULE', 'RedisStore needs the package ioredis: npm install ioredis', { cause });
   }
 }

@@ -29,7 +29,7 @@ export class NoAnswer extends Error {
 /** @throws ValueError unless it is a valid `outageSeconds` */
 export function requireOutage({ outageSeconds = 10 }: OutageOptions): number {
   if (Number.isFinite(outageSeconds) && outageSeconds >= 0) return outageSeconds;
-  throw new ValueError('ERR_COLL_VALUE', `outageSeconds must be a number from 0 on, got ${quote(outageSeconds)}`);
+  throw new ValueError('ERR_COLL_VALUE', `outageSeconds must be a number, 0 or more, got ${quote(outageSeconds)}`);
 }
 
 /**

@@ -91,7 +91,7 @@ export class StoreConnection {
 
   #wait(id: number, key: string): void {
     if (this.#waits.size >= mostWaits)
-      throw new ValueError('ERR_COLL_VALUE', `one member waits for ${mostWaits} keys at most`);
+      throw new ValueError('ERR_COLL_VALUE', `one member can wait for at most ${mostWaits} keys at once`);
     let isOver = false;
     const stop = this.#table.whenThere(key, (found) => {
       isOver = true;
@@ -144,16 +144,16 @@ function tableAnswer(
     case 'delete':
       return flag(table.delete(key));
     default:
-      throw new ValueError('ERR_COLL_VALUE', `a member that is known cannot ask for ${op}`);
+      throw new ValueError('ERR_COLL_VALUE', `the operation ${op} is not allowed after the handshake`);
   }
 }
 
 /** Why the sender of this hello is refused; undefined if it is accepted. */
 function refusalOf({ op, key, value }: Request, job: string): string | undefined {
-  if (op !== 'hello') return 'a member says hello first';
+  if (op !== 'hello') return 'the first message of a connection must be the handshake';
   if (value[0] !== frameVersion)
-    return `this store speaks version ${frameVersion}, you version ${value[0]}: install the same release everywhere`;
-  return key === job ? undefined : `this is the store of job "${job}", not of "${key}"`;
+    return `this store uses protocol version ${frameVersion}, the client uses version ${value[0]}: install the same release everywhere`;
+  return key === job ? undefined : `this store belongs to job "${job}", not to "${key}"`;
 }
 
 function refusal(code: string, message: string): Buffer {

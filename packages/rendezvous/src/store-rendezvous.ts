@@ -98,9 +98,13 @@ export class StoreRendezvous {
     const { generation = 0, rank, size, settings = {}, operation = 'meet', timeoutSeconds, signal, onWait } = given;
     requireMember(generation, rank, size);
     if (!areSettings(settings))
-      throw new ValueError('ERR_COLL_VALUE', `settings are texts and numbers by name, not ${quote(settings)}`, {
-        operation,
-      });
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `settings must be an object of strings and numbers, got ${quote(settings)}`,
+        {
+          operation,
+        },
+      );
     this.#store = store;
     this.#own = { generation, rank, settings: { ...settings, size } };
     this.#size = size;
@@ -137,7 +141,7 @@ export class StoreRendezvous {
       await this.#entered;
       if (!(await this.#answered(keyOf(rank), () => this.#store.compareSet(keyOf(rank), undefined, card))))
         await this.#answered(newestKey, () =>
-          this.#refuse(`rank ${rank} of generation ${generation} is there already`),
+          this.#refuse(`another process has already joined as rank ${rank} of generation ${generation}`),
         );
       this.#heard = performance.now();
       return await this.#collect(step, keyOf, card);
@@ -211,7 +215,7 @@ export class StoreRendezvous {
   async #collect(step: string, keyOf: (member: number) => string, card: Uint8Array): Promise<readonly Uint8Array[]> {
     const { generation, rank } = this.#own;
     this.#first ??= step;
-    const problem = step === this.#first ? 'did not arrive' : `came, but not as far as "${step}"`;
+    const problem = step === this.#first ? 'did not arrive' : `joined, but did not reach the step "${step}"`;
     const waiting = this.#waiting;
     const members = [...Array(this.#size).keys()];
     const missing = new Set(members.filter((member) => member !== rank));
@@ -278,13 +282,16 @@ export class StoreRendezvous {
 
   #silent(cause: unknown): DeadlineExceededError {
     const seconds = ((performance.now() - this.#heard) / 1000).toFixed(1);
-    return this.#late(`for the store, which has not answered for ${seconds} seconds: check its server`, cause);
+    return this.#late(
+      `for the store, which has not answered for ${seconds} seconds: check the server of the store`,
+      cause,
+    );
   }
 
   #lost(): UnavailableError {
     const { rank } = this.#own;
-    const told = `the store has lost what rank ${rank} wrote: it was emptied, restarted without its data, or keeps values for too short a time`;
-    const cure = 'start the members again, in a store that keeps its data, for the next generation';
+    const told = `the store lost the data of rank ${rank}: the store was emptied, restarted without its data, or expires values too early`;
+    const cure = 'restart the members for the next generation, with a store that keeps its data';
     return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
   }
 
@@ -295,15 +302,15 @@ export class StoreRendezvous {
   }
 
   #overtaken(generation: number, { rank, generation: newer }: GenerationRecord): UnavailableError {
-    const told = `generation ${generation} is over: rank ${rank} has come for generation ${newer}`;
-    const cure = 'come for that one, and in another run with a store, or a job, of its own';
+    const told = `generation ${generation} has ended, because rank ${rank} joined generation ${newer}`;
+    const cure = 'join the newer generation; another run needs its own store or job';
     return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
   }
 
   #refuse(problem: string): Promise<never> {
     const { rank } = this.#own;
     const cure =
-      'start all members of one release, with the same settings and a rank of their own; a group that meets again takes the next generation, and another run a store, or a job, of its own';
+      'start all members with the same release, the same settings and a different rank each; a group that joins again uses the next generation, and another run needs its own store or job';
     const details = { rank, operation: this.#operation };
     return this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
   }
@@ -348,7 +355,7 @@ export class StoreRendezvous {
     const { message, code } = error as Partial<CollError>;
     // All members detect mismatched or missing members and throw the same error.
     if (sameForAll.includes(code)) return error as CollError;
-    const why = code === 'ERR_COLL_ABORTED' ? 'its caller has aborted that' : message;
+    const why = code === 'ERR_COLL_ABORTED' ? 'the call was aborted' : message;
     const told = `rank ${rank} cannot ${this.#operation}: ${why}`;
     // The time limit has passed for all members.
     if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
@@ -373,6 +380,6 @@ function overKey(generation: number): string {
 function requireMember(generation: number, rank: number, size: number): void {
   if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
   const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
-  const rule = `members have ranks from 0 to below the size, which is up to ${mostMembers}`;
-  throw new ValueError('ERR_COLL_VALUE', `${rule}, not ${told}`, { operation: 'meet' });
+  const rule = `rank must be from 0 to below size, and size at most ${mostMembers}`;
+  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${told}`, { operation: 'meet' });
 }

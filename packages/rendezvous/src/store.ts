@@ -43,7 +43,7 @@ export function requireStore(store: unknown): void {
   if (typeof get === 'function' && typeof compareSet === 'function') return;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `store is where members meet, such as a TcpStore of @coll/rendezvous, not ${quote(store)}`,
+    `store must be a store of @coll/rendezvous, such as a TcpStore, got ${quote(store)}`,
   );
 }
 
@@ -61,7 +61,7 @@ export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void
 /** @throws ValueError unless it is a valid key */
 export function requireKey(key: string, operation?: string): void {
   if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
-  const told = `a key is a text of 1 to ${mostKeyBytes} bytes, not ${quote(key)}`;
+  const told = `a key must be a string of 1 to ${mostKeyBytes} bytes, got ${quote(key)}`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
@@ -69,13 +69,19 @@ export function requireKey(key: string, operation?: string): void {
 export function requireValue(value: Uint8Array, operation?: string): void {
   if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
   const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
-  throw new ValueError('ERR_COLL_VALUE', `a value has up to ${mostValueBytes} bytes, not ${told}`, { operation });
+  throw new ValueError('ERR_COLL_VALUE', `a value must have at most ${mostValueBytes} bytes, got ${told}`, {
+    operation,
+  });
 }
 
 /** @throws ValueError unless it is a whole number */
 export function requireAmount(amount: number, operation = 'add'): void {
   if (Number.isSafeInteger(amount)) return;
-  throw new ValueError('ERR_COLL_VALUE', `a counter is raised by a whole number, not ${quote(amount)}`, { operation });
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `the amount to add to a counter must be a whole number, got ${quote(amount)}`,
+    { operation },
+  );
 }
 
 /**
@@ -91,7 +97,7 @@ export function raised(key: string, value: Uint8Array | undefined, amount: numbe
 
 /** For a value that is not a counter, or a sum that is not a safe integer. */
 export function noCounter(key: string, amount: number): ValueError {
-  const told = `the value of ${quote(key)} is no counter that can be raised by ${amount}`;
+  const told = `the value of ${quote(key)} is not a counter to which ${amount} can be added`;
   return new ValueError('ERR_COLL_VALUE', told, { operation: 'add' });
 }
 

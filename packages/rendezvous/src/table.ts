@@ -32,8 +32,8 @@ export class Table {
     const keys = this.#values.size + Number(before === undefined);
     const { mostBytes, mostKeys } = this.#limits;
     if (bytes > mostBytes || keys > mostKeys) {
-      const told = `the store keeps ${mostKeys} values and ${mostBytes} bytes; there is no room for "${key}"`;
-      throw new CollError('ERR_COLL_STORE', `${told}: delete what nobody reads any more`, { operation: 'set' });
+      const told = `the store holds at most ${mostKeys} values and ${mostBytes} bytes; there is no room for "${key}"`;
+      throw new CollError('ERR_COLL_STORE', `${told}: delete values that are no longer needed`, { operation: 'set' });
     }
     this.#bytes = bytes;
     this.#values.set(key, value);

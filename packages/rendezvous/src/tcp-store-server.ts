@@ -142,13 +142,13 @@ export class TcpStoreServer implements AsyncDisposable {
 
 function requirePlace(host: unknown, port: unknown): void {
   if (typeof host !== 'string' || host === '')
-    throw new ValueError('ERR_COLL_VALUE', `host is an address or a name to listen at, not ${quote(host)}`);
+    throw new ValueError('ERR_COLL_VALUE', `host must be an address or a name to listen at, got ${quote(host)}`);
   if (!(typeof port === 'number' && Number.isInteger(port) && port >= 0 && port < 2 ** 16))
-    throw new ValueError('ERR_COLL_VALUE', `port is a whole number from 0 to 65535, not ${quote(port)}`);
+    throw new ValueError('ERR_COLL_VALUE', `port must be a whole number from 0 to 65535, got ${quote(port)}`);
 }
 
 function requireTime(helloSeconds: unknown): void {
   if (typeof helloSeconds === 'number' && helloSeconds > 0 && helloSeconds <= mostHelloSeconds) return;
-  const told = `helloSeconds is a number above 0, up to ${mostHelloSeconds}, not ${quote(helloSeconds)}`;
+  const told = `helloSeconds must be a number above 0 and at most ${mostHelloSeconds}, got ${quote(helloSeconds)}`;
   throw new ValueError('ERR_COLL_VALUE', told);
 }

@@ -111,7 +111,7 @@ export class TcpStore extends CheckedStore {
         const reached = await TcpStore.#reach(address, job, connectSecurely(target, jobKey), over.signal);
         if (reached instanceof TcpStore) return reached;
         if (!signal?.aborted && performance.now() + retryMillis > deadline) {
-          const told = `no store was reached at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
+          const told = `could not connect to the store at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
           throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation: 'connect', cause: reached });
         }
         await pause(retryMillis, undefined, { signal: over.signal }).catch(() => {});
@@ -157,7 +157,7 @@ export class TcpStore extends CheckedStore {
 
   /** The store behind a connection, or why there is none yet. @throws CollError if there will be none */
   static async #reach(address: string, job: string, socket: TLSSocket, over: AbortSignal): Promise<TcpStore | Error> {
-    const giveUp = () => socket.destroy(new Error('no answer'));
+    const giveUp = () => socket.destroy(new Error('the store did not answer'));
     over.addEventListener('abort', giveUp);
     if (over.aborted) giveUp();
     try {
@@ -196,7 +196,7 @@ export class TcpStore extends CheckedStore {
   #giveUp(id: number): void {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
-    const told = `the store at ${this.address} has not answered for ${longestAnswerSeconds} seconds: it is stopped, or cut off`;
+    const told = `the store at ${this.address} has not answered for ${longestAnswerSeconds} seconds: its process is stopped, or the network is interrupted`;
     pending?.reject(new UnavailableError('ERR_COLL_STORE', told, { operation: pending.operation }));
   }
 
@@ -214,7 +214,7 @@ export class TcpStore extends CheckedStore {
 
   #lose(cause?: Error): void {
     const why = cause ? `: ${cause.message}` : '';
-    const told = `the store at ${this.address} is gone${why}; whoever keeps it has ended`;
+    const told = `the connection to the store at ${this.address} was lost${why}; the process that runs the store has ended`;
     this.#lost ??= (operation) => new UnavailableError('ERR_COLL_STORE', told, { operation, cause });
     for (const { operation, reject } of this.#pending.values()) reject(this.#lost(operation));
     this.#pending.clear();
@@ -230,7 +230,7 @@ function targetOf(address: unknown): Target {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'tcp:' && url.hostname !== '' && url.port !== '')
     return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port) };
-  throw new ValueError('ERR_COLL_VALUE', `a store's address is tcp://host:port, not ${quote(address)}`);
+  throw new ValueError('ERR_COLL_VALUE', `the address of a store must be tcp://host:port, got ${quote(address)}`);
 }
 
 /**
@@ -247,7 +247,7 @@ function secured(address: string, socket: TLSSocket): Promise<Error | undefined>
     socket.once('error', fail);
     function fail(error: NodeJS.ErrnoException) {
       if (!error.code?.startsWith('ERR_SSL')) return resolve(error);
-      const told = `the store at ${address} has another job key, or is no store`;
+      const told = `the store at ${address} has a different job key, or the program at this address is not a store`;
       reject(new CollError('ERR_COLL_STORE', told, { operation: 'connect', cause: error }));
     }
   });

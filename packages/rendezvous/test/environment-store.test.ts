@@ -20,7 +20,7 @@ describe('storeFromEnvironment', () => {
   it.each(['COLL_STORE', 'COLL_JOB', 'COLL_JOB_KEY'])('says that %s is missing', async (name) => {
     const environment = { COLL_STORE: 'tcp://127.0.0.1:1', COLL_JOB: 'here', COLL_JOB_KEY: TcpStoreServer.newKey() };
     const opening = storeFromEnvironment({ ...environment, [name]: '' });
-    await expect(opening).rejects.toThrow(`the variable ${name} is not set: start the program with`);
+    await expect(opening).rejects.toThrow(`the environment variable ${name} is not set: start the program with`);
     await expect(opening).rejects.toThrow(CollError);
   });
 });
@@ -33,9 +33,9 @@ describe('memberFromEnvironment', () => {
   it.each([
     [{ COLL_SIZE: '2' }, /COLL_RANK is not set/],
     [{ COLL_RANK: '0' }, /COLL_SIZE is not set/],
-    [{ COLL_RANK: '-1', COLL_SIZE: '2' }, /COLL_RANK is a whole number from 0 on, not "-1"/],
-    [{ COLL_RANK: '0', COLL_SIZE: '1e1' }, /COLL_SIZE is a whole number/],
-    [{ COLL_RANK: '0', COLL_SIZE: '1', COLL_GENERATION: 'x' }, /COLL_GENERATION is a whole number/],
+    [{ COLL_RANK: '-1', COLL_SIZE: '2' }, /COLL_RANK must be a whole number, 0 or more, got "-1"/],
+    [{ COLL_RANK: '0', COLL_SIZE: '1e1' }, /COLL_SIZE must be a whole number/],
+    [{ COLL_RANK: '0', COLL_SIZE: '1', COLL_GENERATION: 'x' }, /COLL_GENERATION must be a whole number/],
   ])('refuses %j', (environment, message) => {
     expect(() => memberFromEnvironment(environment)).toThrow(message);
     expect(() => memberFromEnvironment(environment)).toThrow(

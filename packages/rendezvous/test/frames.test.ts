@@ -64,11 +64,11 @@ it('refuses noise with a CollError, or takes it for a request', () => {
 it('believes no length beyond the longest frame', () => {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(2 ** 21 + 1000);
-  expect(() => new FrameSplitter().push(head)).toThrow('are the most');
+  expect(() => new FrameSplitter().push(head)).toThrow('a frame must have at most');
 });
 
 it('refuses requests and answers that are cut short', () => {
-  const refused = { code: 'ERR_COLL_STORE', message: expect.stringContaining('is cut short') };
+  const refused = { code: 'ERR_COLL_STORE', message: expect.stringContaining('is truncated') };
   expect(() => decodeAnswer(Buffer.alloc(4))).toThrow(expect.objectContaining(refused));
   expect(() => decodeRequest(Buffer.alloc(11))).toThrow(expect.objectContaining(refused));
 });

@@ -55,7 +55,7 @@ describe('meet', () => {
     await expect(joinGroup(new SilentStore(), { ...member, timeoutSeconds: 0.05 })).rejects.toMatchObject({
       name: DeadlineExceededError.name,
       message: expect.stringMatching(
-        /^rank 1 waited 0.05 seconds for the store, which has not answered for \d+\.\d seconds: check its server$/,
+        /^rank 1 waited 0.05 seconds for the store, which has not answered for \d+\.\d seconds: check the server of the store$/,
       ),
       rank: 1,
     });

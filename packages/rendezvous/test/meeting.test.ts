@@ -38,7 +38,7 @@ describe('members in processes of their own', () => {
           [1, 3],
           [1, 2],
         ],
-        /generation 0 disagree: rank \d says size \d, but rank \d says size \d/,
+        /generation 0 disagree: rank \d has size \d, but rank \d has size \d/,
       ],
       [
         'the same rank',
@@ -47,7 +47,7 @@ describe('members in processes of their own', () => {
           [1, 3],
           [1, 3],
         ],
-        /rank 1 of generation 0 is there already: .*a rank of their own/,
+        /another process has already joined as rank 1 of generation 0: .*a different rank each/,
       ],
       [
         'other settings',
@@ -56,7 +56,7 @@ describe('members in processes of their own', () => {
           [1, 3, 0, { job: 'b' }],
           [2, 3, 0, { job: 'a' }],
         ],
-        /rank \d says job "(a|b)", but rank \d says job "(a|b)"/,
+        /rank \d has job "(a|b)", but rank \d has job "(a|b)"/,
       ],
     ])('are all refused at once where one has %s', async (_, seats, message) => {
       const table = await make();
@@ -73,7 +73,7 @@ describe('members in processes of their own', () => {
     it('of an older generation are refused, before and after, and those of the newer one meet', async () => {
       const table = await make();
       const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'meet' };
-      const message = /^generation 3 is over: rank [01] has come for generation 4; come for that one/;
+      const message = /^generation 3 has ended, because rank [01] joined generation 4; join the newer generation/;
       const [old, ...rest] = await come(table, [
         [0, 3, 3],
         [0, 2, 4],
@@ -83,7 +83,7 @@ describe('members in processes of their own', () => {
       for (const { cards } of rest) expect(cards).toEqual(hosts(2));
       const [late, later] = await come(table, [[1, 3, 3], [2, 3, 0], undefined]);
       expect(late?.error).toMatchObject({ ...over, message: expect.stringMatching(message) });
-      expect(later?.error).toMatchObject({ ...over, message: expect.stringMatching(/^generation 0 is over/) });
+      expect(later?.error).toMatchObject({ ...over, message: expect.stringMatching(/^generation 0 has ended/) });
       await table.close();
     });
 
@@ -117,7 +117,8 @@ describe('a StoreRendezvous', () => {
     await Promise.all([first.gather('cards', card), second.gather('cards', card)]);
     await expect(first.gather('links', card)).rejects.toMatchObject({
       name: DeadlineExceededError.name,
-      message: 'rank 0 waited 0.2 seconds for the 2 members of generation 0: rank 1 came, but not as far as "links"',
+      message:
+        'rank 0 waited 0.2 seconds for the 2 members of generation 0: rank 1 joined, but did not reach the step "links"',
     });
     second.end();
   });
@@ -136,7 +137,7 @@ describe('a StoreRendezvous', () => {
         rank: 0,
         operation: 'meet',
         message:
-          'the store has lost what rank 0 wrote: it was emptied, restarted without its data, or keeps values for too short a time; start the members again, in a store that keeps its data, for the next generation',
+          'the store lost the data of rank 0: the store was emptied, restarted without its data, or expires values too early; restart the members for the next generation, with a store that keeps its data',
       };
       await expect(first).rejects.toMatchObject(lost);
       // It was not written again, so that nobody goes on without rank 0.
@@ -197,7 +198,7 @@ describe('a StoreRendezvous', () => {
     await store.set('generation/0/card/0', Buffer.from('somebody else'));
     await expect(first).rejects.toMatchObject({
       code: 'ERR_COLL_STORE',
-      message: expect.stringMatching(/^the store has lost/),
+      message: expect.stringMatching(/^the store lost/),
     });
   });
 

@@ -54,8 +54,10 @@ it.each<[string, () => unknown]>([
 
 it('tells where the credentials of an etcd belong, if there are any', () => {
   const make = (url: string) => () => new EtcdStore({ url, job });
-  expect(make('http://user:secret@host:2379')).toThrow(/@host:2379"; the credentials .* among the headers$/);
-  expect(make('x')).toThrow(/ is http:\/\/host:port, not "x"$/);
+  expect(make('http://user:secret@host:2379')).toThrow(
+    /@host:2379"; pass the credentials .*, with the option headers$/,
+  );
+  expect(make('x')).toThrow(/ must be http:\/\/host:port, got "x"$/);
 });
 
 it('gives up on a folder that cannot be made', async () => {

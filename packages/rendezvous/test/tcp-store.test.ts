@@ -26,20 +26,23 @@ describe('TcpStore', () => {
   it('needs the key of the job', async () => {
     await expect(open({ jobKey: TcpStoreServer.newKey() })).rejects.toMatchObject({
       code: 'ERR_COLL_STORE',
-      message: `the store at ${server.address} has another job key, or is no store`,
+      message: `the store at ${server.address} has a different job key, or the program at this address is not a store`,
     });
     for (const short of ['', 'x'.repeat(15), 5 as never])
       await expect(open({ jobKey: short })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
   it.each([7, null, 'x'.repeat(513)])('takes no %s for a job', async (job) => {
-    const refused = { name: 'ValueError', message: expect.stringContaining('a job is a name of 512 bytes at most') };
+    const refused = {
+      name: 'ValueError',
+      message: expect.stringContaining('job must be a string of at most 512 bytes'),
+    };
     await expect(open({ job })).rejects.toMatchObject(refused);
     await expect(TcpStoreServer.listen({ job: job as never, jobKey })).rejects.toMatchObject(refused);
   });
 
   it('is refused by name in another job', async () => {
-    await expect(open({ job: 'there' })).rejects.toThrow('this is the store of job "here", not of "there"');
+    await expect(open({ job: 'there' })).rejects.toThrow('this store belongs to job "here", not to "there"');
   });
 
   it('waits for a server that comes later, and gives up in time', async () => {
@@ -65,7 +68,7 @@ describe('TcpStore', () => {
     const address = `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     await expect(open({ address, timeoutSeconds: 0.3 })).rejects.toMatchObject({
       name: DeadlineExceededError.name,
-      message: `no store was reached at ${address} within 0.3 seconds: no answer`,
+      message: `could not connect to the store at ${address} within 0.3 seconds: the store did not answer`,
     });
     await expect(open({ address, signal: AbortSignal.timeout(100) })).rejects.toThrow(AbortedError);
     silent.close();

@@ -41,13 +41,13 @@ it('tells what a Redis refuses', async () => {
     Promise.reject(Object.assign(new Error('NOAUTH Authentication required.'), { name: 'ReplyError' }));
   const redis: RedisClient = { getBuffer: refuse, set: refuse, del: refuse, eval: refuse };
   await using store = await RedisStore.connect({ redis, job: 'closed' });
-  const refused = { name: 'CollError', message: 'set: Redis refuses: NOAUTH Authentication required.' };
+  const refused = { name: 'CollError', message: 'set: Redis refused the command: NOAUTH Authentication required.' };
   await expect(store.set('a', Buffer.of(1))).rejects.toMatchObject({
     ...refused,
     code: 'ERR_COLL_STORE',
     operation: 'set',
   });
-  await expect(store.get('a')).rejects.toThrow('get: Redis refuses: NOAUTH');
+  await expect(store.get('a')).rejects.toThrow('get: Redis refused the command: NOAUTH');
 });
 
 it.each(['mod_revision', 'modRevision'])('takes the revision of a key that an etcd calls %s', async (name) => {

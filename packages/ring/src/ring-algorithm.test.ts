@@ -137,9 +137,13 @@ describe('ringAlgorithm', () => {
 
   it('refuses groups that its options do not fit, and does not plan them', () => {
     const cases: [RingAlgorithmOptions, number, string][] = [
-      [{ workers: 2 }, 5, '5 ranks cannot be shared out evenly among 2 workers'],
-      [{ workers: 2, order: [0, 1, 2] }, 4, 'the order has 3 ranks, but a worker 2'],
-      [{ workers: 2, subChunks: 3 }, 4, '3 sub-chunks need at least as many ranks a worker, but there are 2'],
+      [{ workers: 2 }, 5, '5 ranks cannot be divided evenly across 2 workers'],
+      [{ workers: 2, order: [0, 1, 2] }, 4, 'order must contain each rank of a worker, got 3 ranks for a worker of 2'],
+      [
+        { workers: 2, subChunks: 3 },
+        4,
+        'subChunks must not exceed the ranks per worker, got 3 sub-chunks for 2 ranks per worker',
+      ],
     ];
     for (const [options, ranks, reason] of cases) {
       const algorithm = ringAlgorithm(options);
@@ -149,9 +153,11 @@ describe('ringAlgorithm', () => {
   });
 
   it('rejects options that no group fits', () => {
-    expect(() => ringAlgorithm({ subChunks: 0 })).toThrow('subChunks is 1 or more, not 0');
-    expect(() => ringAlgorithm({ workers: 1.5 })).toThrow('workers is 1 or more, not 1.5');
-    expect(() => ringAlgorithm({ order: [0, 2] })).toThrow("[0, 2] is no order of a worker's ranks");
+    expect(() => ringAlgorithm({ subChunks: 0 })).toThrow('subChunks must be 1 or more, got 0');
+    expect(() => ringAlgorithm({ workers: 1.5 })).toThrow('workers must be 1 or more, got 1.5');
+    expect(() => ringAlgorithm({ order: [0, 2] })).toThrow(
+      'order must contain each rank of a worker once, starting from 0, got [0, 2]',
+    );
     expect(() => ringAlgorithm({ order: [] })).toThrow(ValueError);
   });
 });

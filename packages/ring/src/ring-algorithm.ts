@@ -71,8 +71,9 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
   const refuses = (_: Collective, ranks: number): string | undefined => {
     const perWorker = ranks / workers;
     if (ranks === 1) return undefined;
-    if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be shared out evenly among ${workers} workers`;
-    if (order && order.length !== perWorker) return `the order has ${order.length} ranks, but a worker ${perWorker}`;
+    if (!Number.isInteger(perWorker)) return `${ranks} ranks cannot be divided evenly across ${workers} workers`;
+    if (order && order.length !== perWorker)
+      return `order must contain each rank of a worker, got ${order.length} ranks for a worker of ${perWorker}`;
     return subChunks > perWorker ? tooManySubChunks(subChunks, perWorker) : undefined;
   };
   const stream = (collective: Collective, ranks: number): StreamedSchedule => {
@@ -231,13 +232,13 @@ function inverse(permutation: readonly number[]): number[] {
 }
 
 function tooManySubChunks(subChunks: number, perWorker: number): string {
-  return `${subChunks} sub-chunks need at least as many ranks a worker, but there are ${perWorker}`;
+  return `subChunks must not exceed the ranks per worker, got ${subChunks} sub-chunks for ${perWorker} ranks per worker`;
 }
 
 function validate(subChunks: number, workers: number, order: readonly number[] = [0]): void {
   for (const [name, count] of Object.entries({ subChunks, workers })) {
     if (Number.isInteger(count) && count >= 1) continue;
-    throw new ValueError('ERR_COLL_VALUE', `${name} is 1 or more, not ${quote(count)}`);
+    throw new ValueError('ERR_COLL_VALUE', `${name} must be 1 or more, got ${quote(count)}`);
   }
   requireOrder(order);
 }
@@ -250,6 +251,6 @@ function requireOrder(order: readonly number[]): void {
     order.toSorted((a, b) => a - b).every((rank, index) => rank === index)
   )
     return;
-  const message = `${quote(order)} is no order of a worker's ranks: it names each once, from 0 on`;
+  const message = `order must contain each rank of a worker once, starting from 0, got ${quote(order)}`;
   throw new ValueError('ERR_COLL_VALUE', message);
 }

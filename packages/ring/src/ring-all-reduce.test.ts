@@ -49,7 +49,7 @@ describe('subChunks', () => {
       [2, 4],
     ]);
     expect(ops.explain().notes).toEqual([
-      '3 sub-chunks need at least as many ranks a worker, but there are 2; reduction-to-one serves it',
+      'subChunks must not exceed the ranks per worker, got 3 sub-chunks for 2 ranks per worker; reduction-to-one serves it',
     ]);
   });
 });
@@ -64,7 +64,7 @@ describe('the plug-in', () => {
   });
 
   it('refuses a number in the place of options', () => {
-    expect(() => new RingAllReduce(2 as never)).toThrow('options are an object, new RingAllReduce({ ');
+    expect(() => new RingAllReduce(2 as never)).toThrow('options must be an object, new RingAllReduce({ ');
   });
 
   it('is registered by the entry point for that', async () => {

@@ -6,16 +6,16 @@ type Axis = number | readonly number[];
 /** @throws WrongTypeError for an op that is undefined along an axis, or an axis that is not an integer */
 export function requireSummable(op: ReduceOp, axis: Axis): void {
   if (op !== ReduceOp.SUM && op !== ReduceOp.MEAN)
-    throw new WrongTypeError(`reduce: ${op} cannot be taken along an axis, only SUM and MEAN can`);
+    throw new WrongTypeError(`reduce: an axis is supported for SUM and MEAN only, got ${op}`);
   const axes = Array.isArray(axis) ? axis : [axis];
   if (axes.every((item) => Number.isInteger(item))) return;
-  throw new WrongTypeError(`reduce: axis must be an integer, a list of integers or null, not ${quote(axis)}`);
+  throw new WrongTypeError(`reduce: axis must be an integer, a list of integers or null, got ${quote(axis)}`);
 }
 
 /** @throws ValueError for elements that cannot be divided */
 export function requireDivisible(values: readonly Tensor[]): void {
   if (!values.some(({ dtype }) => dtype === 'bool')) return;
-  throw new ValueError('ERR_COLL_REFUSED', 'reduce: bool has no mean: convert to a number type first', {
+  throw new ValueError('ERR_COLL_REFUSED', 'reduce: the mean of bool is not defined: convert to a number type first', {
     operation: 'reduce',
   });
 }

@@ -199,7 +199,10 @@ describe('a replica context', () => {
       contexts.push(replica);
       return (contexts[0] as ReplicaContext).allReduce('sum', 1);
     };
-    await expectContextError(() => one.run(use), /^replica 1: allReduce was called on replica 0 from replica 1/);
+    await expectContextError(
+      () => one.run(use),
+      /^replica 1: allReduce was called on the context of replica 0 by replica 1/,
+    );
   });
 
   it.each(['allReduce', 'allGather', 'broadcast', 'mergeCall'] as const)(
@@ -296,7 +299,9 @@ describe('a method that is called in the wrong context', () => {
   it.each([...calls, ...more].filter(([method]) => method !== 'update'))(
     '%s is named in a replica of its strategy',
     async (method, call) => {
-      const told = new RegExp(`^replica 0: ${method} requires being in cross-replica context: use the replica context`);
+      const told = new RegExp(
+        `^replica 0: ${method} requires being in cross-replica context: inside replica functions use the replica context`,
+      );
       await expectContextError(() => one.run(async () => void (await call(one))), told, method);
     },
   );
@@ -314,7 +319,9 @@ describe('a method that is called in the wrong context', () => {
     const replicas = one.experimentalLocalResults(await one.run((replica) => replica)) as readonly ReplicaContext[];
     const told = `^${method} must be called inside a replica function, not in cross-replica context`;
     await expectContextError(() => one.scope(() => call(replicas[1] as ReplicaContext)), new RegExp(told), method);
-    const from = new RegExp(`${method} was called on replica 1 from replica 0; each uses its own context`);
+    const from = new RegExp(
+      `${method} was called on the context of replica 1 by replica 0; each replica must use its own context`,
+    );
     const calling = one.run(async (replica) => {
       if (replica.replicaIdInSyncGroup === 0) await call(replicas[1] as ReplicaContext);
     });

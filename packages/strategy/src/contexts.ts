@@ -103,7 +103,7 @@ export function requireCrossReplica(strategy: Strategy, method: string): void {
   if (!frame) return;
   if (frame.strategy !== strategy) throw mixing(strategy, method, frame.strategy);
   if (!frame.replica) return;
-  const cure = 'use the replica context (allReduce, allGather, mergeCall) inside of replica functions';
+  const cure = 'inside replica functions use the replica context (allReduce, allGather, mergeCall)';
   throw new RuntimeError('ERR_COLL_CONTEXT', `${method} requires being in cross-replica context: ${cure}`, {
     operation: method,
   });
@@ -118,12 +118,12 @@ export function requireReplica(replica: ReplicaContext, method: string): void {
   const told =
     here === undefined
       ? `${method} must be called inside a replica function, not in cross-replica context`
-      : `${method} was called on replica ${replica.replicaIdInSyncGroup} from replica ${here}; each uses its own context`;
+      : `${method} was called on the context of replica ${replica.replicaIdInSyncGroup} by replica ${here}; each replica must use its own context`;
   throw new RuntimeError('ERR_COLL_CONTEXT', told, { operation: method });
 }
 
 export function mixing(strategy: Strategy, method: string, inCharge: Strategy): RuntimeError {
-  const told = `${method} of a ${strategy.constructor.name} was called while another ${inCharge.constructor.name} is in charge`;
+  const told = `${method} of a ${strategy.constructor.name} was called in the scope of another ${inCharge.constructor.name}`;
   return new RuntimeError('ERR_COLL_CONTEXT', `Mixing different strategies: ${told}`, { operation: method });
 }
 

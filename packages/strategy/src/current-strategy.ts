@@ -85,7 +85,7 @@ export function inCrossReplicaContext(): boolean {
  */
 export function experimentalSetStrategy(strategy: Strategy | null | undefined): void {
   if (strategy && !(strategy instanceof Strategy)) {
-    const told = `experimentalSetStrategy takes a strategy, or null for none, not ${quote(strategy)}`;
+    const told = `experimentalSetStrategy takes a strategy, or null to unset it, got ${quote(strategy)}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   setOutside(strategy && strategy !== defaultStrategy ? { strategy } : undefined);

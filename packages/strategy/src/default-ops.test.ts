@@ -19,15 +19,15 @@ it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
   async (...devices) => {
     expect(await told({ devices })).toEqual([
       'direct',
-      'direct: taken, because it has the highest priority of those that serve these devices',
-      'ring: not asked, because direct, of a higher priority, serves these devices',
-      'reduction-to-one: not asked, because direct, of a higher priority, serves these devices',
+      'direct: chosen, because it has the highest priority of the plug-ins that support these devices',
+      'ring: not asked, because direct, of a higher priority, supports these devices',
+      'reduction-to-one: not asked, because direct, of a higher priority, supports these devices',
     ]);
   },
 );
 
 it('reduces on one device where devices are of several types', async () => {
-  const why = 'because by default devices of several types (CPU, GPU) are reduced on one of them';
+  const why = 'because devices of several types (CPU, GPU) are reduced on one device by default';
   expect(await told({ devices: mixed })).toEqual([
     'reduction-to-one',
     `direct: not asked, ${why}`,
@@ -40,7 +40,7 @@ it("takes what is asked for on any devices, 'auto' too", async () => {
   expect((await told({ devices: mixed, crossDeviceOps: 'auto' }))[0]).toBe('direct');
   expect(await told({ devices: mixed, crossDeviceOps: 'ring' })).toEqual([
     'ring',
-    'ring: taken, because it was asked for',
+    'ring: chosen, because it was requested',
   ]);
   expect(await told({ devices: mixed, crossDeviceOps: await ring.create(undefined) })).toEqual(['ring']);
 });
@@ -66,7 +66,7 @@ it('takes devices of several tasks where what was asked for tells them from each
   for (const crossDeviceOps of [undefined, 'auto', ring, new RingAllReduce()]) {
     const make = () =>
       new MirroredStrategy({ devices, registry: known, ...(crossDeviceOps ? { crossDeviceOps } : {}) });
-    expect(make).toThrow(/serves the devices of one task/);
+    expect(make).toThrow(/must belong to one task/);
   }
 });
 

@@ -10,7 +10,7 @@ import { reductionToOne } from '@coll/reduction-to-one';
 export async function resolveDefault(registry: Registry, situation: Situation): Promise<Resolution> {
   const types = [...new Set(situation.devices.map(deviceType))];
   if (types.length < 2) return registry.resolve('auto', situation);
-  const told = `by default devices of several types (${types.join(', ')}) are reduced on one of them`;
+  const told = `devices of several types (${types.join(', ')}) are reduced on one device by default`;
   const candidates = registry.list().map(({ name, priority }): Candidate => {
     const verb = name === reductionToOne.name ? 'taken' : 'not asked';
     return { name, priority, reason: `${verb}, because ${told}` };

@@ -7,7 +7,7 @@ const { extended } = strategy;
 
 describe('the default strategy', () => {
   it('has no devices and no ops, and says what is missing', async () => {
-    const told = (what: string) => `${what} is not there for the default strategy; enter the scope of a strategy`;
+    const told = (what: string) => `the default strategy does not support ${what}; enter the scope of a strategy`;
     expect(() => extended.workerDevices).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_CONTEXT', message: expect.stringContaining(told('workerDevices')) }),
     );

@@ -47,7 +47,7 @@ class DefaultStrategy extends Strategy {
     if (frame && frame.strategy !== this) {
       throw new RuntimeError(
         'ERR_COLL_CONTEXT',
-        'Must not nest the scope of the default strategy inside that of another one',
+        'the scope of the default strategy must not be nested inside the scope of another strategy',
       );
     }
     return requireCode(code) ? code() : { [Symbol.dispose]: () => {} };
@@ -88,7 +88,7 @@ class DefaultStrategy extends Strategy {
     if (replica instanceof URL) {
       throw new RuntimeError(
         'ERR_COLL_CONTEXT',
-        'run: the default strategy has no threads for a module; make a MirroredStrategy',
+        'run: the default strategy has no threads to run a module in; create a MirroredStrategy',
       );
     }
     if (typeof replica !== 'function') requireModule(replica);
@@ -184,7 +184,7 @@ function onlyComponents(structure: unknown): unknown {
 function noDevices(what: string): RuntimeError {
   return new RuntimeError(
     'ERR_COLL_CONTEXT',
-    `${what} is not there for the default strategy; enter the scope of a strategy, or call the method on one`,
+    `the default strategy does not support ${what}; enter the scope of a strategy, or call the method on a strategy`,
   );
 }
 

@@ -191,7 +191,7 @@ export class StrategyExtended {
     if (destinations === undefined || destinations === null) {
       throw new AssertionError(
         'ERR_COLL_DESTINATION',
-        'broadcastTo: name the destinations: a device, a list of devices or a value',
+        'broadcastTo: destinations must be a device, a list of devices or a value',
       );
     }
     if (typeof value === 'number') return value;
@@ -261,7 +261,7 @@ export class StrategyExtended {
   async readVar(variable: unknown): Promise<Tensor> {
     requireCrossReplica(this.strategy, 'readVar');
     if (variable instanceof Variable) return variable.read();
-    throw new ValueError('ERR_COLL_VALUE', `readVar takes a variable, not ${quote(variable)}`);
+    throw new ValueError('ERR_COLL_VALUE', `readVar takes a variable, got ${quote(variable)}`);
   }
 
   /** The variable that a value is a component of; any other value is returned unchanged. */

@@ -201,7 +201,7 @@ describe('allReduce', () => {
     const memory = new Float32Array(3);
     const into = [memory.subarray(0, 2), memory.subarray(1, 3)];
     const value = [new Float32Array(2), new Float32Array(2)];
-    await expect(two.run((replica) => replica.allReduce('sum', value, { into }))).rejects.toThrow(/given twice/);
+    await expect(two.run((replica) => replica.allReduce('sum', value, { into }))).rejects.toThrow(/passed twice/);
     const beside = [memory.subarray(0, 1), memory.subarray(1, 3)];
     const fitting = [new Float32Array(1), new Float32Array(2)];
     const shared = two.run((replica) =>

@@ -17,7 +17,7 @@ export function requireMergeCall<Args extends readonly unknown[]>(
   const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `mergeCall takes a function, a list of arguments and an object of named ones, not ${given}`,
+    `mergeCall takes a function, a list of arguments and an object of named arguments, got ${given}`,
     { operation: 'mergeCall' },
   );
 }

@@ -21,7 +21,7 @@ describe('requireMergeCall', () => {
   ])('quotes all that it was given: %j', (given, told) => {
     const refused = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'mergeCall' },
-      message: `mergeCall takes a function, a list of arguments and an object of named ones, not ${told}`,
+      message: `mergeCall takes a function, a list of arguments and an object of named arguments, got ${told}`,
     };
     expect(() => requireMergeCall(...given)).toThrow(expect.objectContaining(refused));
   });

@@ -18,7 +18,9 @@ describe('mirroredDevices', () => {
   it('refuses devices of several tasks, unless asked for them', () => {
     const devices = ['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'];
     for (const options of [undefined, {}, { severalTasks: false }])
-      expect(() => mirroredDevices(devices, options)).toThrow('a MirroredStrategy serves the devices of one task');
+      expect(() => mirroredDevices(devices, options)).toThrow(
+        'the devices of a MirroredStrategy must belong to one task',
+      );
     expect(mirroredDevices(devices, { severalTasks: true })).toHaveLength(2);
   });
 
@@ -33,7 +35,7 @@ describe('mirroredDevices', () => {
 
   it.each([[['cpu:0', 'cpu:1']], [null], ['cpu:0']])('does not take %j for options', (options) => {
     expect(() => new MirroredStrategy(options as never)).toThrow(
-      /^options are an object, new MirroredStrategy\(\{ devices: /,
+      /^options must be an object, new MirroredStrategy\(\{ devices: /,
     );
   });
 
@@ -50,19 +52,19 @@ describe('mirroredDevices', () => {
   });
 
   it.each([
-    [[], AssertionError, /needs a device: devices can not be empty/],
+    [[], AssertionError, /needs at least one device: devices must not be empty/],
     [['cpu:0', '/CPU:0'], AssertionError, /CPU:0 is listed twice/],
     [['cpu:0', '/job:worker/task:0/cpu:1'], ValueError, /localhost and of other jobs cannot be mixed/],
-    [['/job:worker/cpu:0'], ValueError, /needs the number of its task/],
-    [['/job:worker/cpu:0', '/job:worker/cpu:1'], ValueError, /needs the number of its task/],
+    [['/job:worker/cpu:0'], ValueError, /must include the number of its task/],
+    [['/job:worker/cpu:0', '/job:worker/cpu:1'], ValueError, /must include the number of its task/],
     [['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'], RuntimeError, /one task.*MultiWorkerMirroredStrategy/],
     [['/job:worker/task:0/cpu:0', '/job:ps/task:0/cpu:0'], RuntimeError, /one task/],
     [['tpu'], undefined, undefined],
     [['nonsense:0'], ValueError, /Unknown attribute/],
-    ['cpu:0', ValueError, /devices is a list such as/],
-    [2, ValueError, /devices is a list such as/],
-    [null, ValueError, /devices is a list such as/],
-    [['cpu:0', 1], ValueError, /devices is a list such as/],
+    ['cpu:0', ValueError, /devices must be a list such as/],
+    [2, ValueError, /devices must be a list such as/],
+    [null, ValueError, /devices must be a list such as/],
+    [['cpu:0', 1], ValueError, /devices must be a list such as/],
   ])('judges %j', (devices, errorClass, message) => {
     const make = () => new MirroredStrategy({ devices: devices as never });
     if (!errorClass) {

@@ -28,9 +28,9 @@ export function mirroredDevices(devices: unknown, { severalTasks = false } = {})
  */
 export function namedDevices(devices: unknown, owner: string, task?: string): readonly string[] {
   if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))
-    throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['cpu:0', 'cpu:1'], not ${quote(devices)}`);
+    throw new ValueError('ERR_COLL_DEVICE', `devices must be a list such as ['cpu:0', 'cpu:1'], got ${quote(devices)}`);
   if (devices.length === 0)
-    throw new AssertionError('ERR_COLL_DEVICE', `${owner} needs a device: devices can not be empty`);
+    throw new AssertionError('ERR_COLL_DEVICE', `${owner} needs at least one device: devices must not be empty`);
   const names = devices.map((device) => canonicalize(device, task));
   requireDistinct(names);
   return names;
@@ -48,7 +48,7 @@ function requireTasks(devices: readonly string[], severalTasks: boolean): void {
   if (!severalTasks && new Set(tasks.map(({ job, task }) => `${job} ${task}`)).size > 1) {
     throw new RuntimeError(
       'ERR_COLL_DEVICE',
-      `a MirroredStrategy serves the devices of one task, not ${devices.join(', ')}; several workers need MultiWorkerAllReduce as crossDeviceOps, or MultiWorkerMirroredStrategy`,
+      `the devices of a MirroredStrategy must belong to one task, got ${devices.join(', ')}; for several workers use MultiWorkerAllReduce as crossDeviceOps, or MultiWorkerMirroredStrategy`,
     );
   }
 }
@@ -56,5 +56,8 @@ function requireTasks(devices: readonly string[], severalTasks: boolean): void {
 function requireTask(device: string): void {
   const { job, task } = DeviceSpec.fromString(device).fields;
   if (job === undefined || job === 'localhost' || task !== undefined) return;
-  throw new ValueError('ERR_COLL_DEVICE', `device "${device}" of another job needs the number of its task: /task:0`);
+  throw new ValueError(
+    'ERR_COLL_DEVICE',
+    `device "${device}" of another job must include the number of its task, such as /task:0`,
+  );
 }

@@ -88,7 +88,7 @@ describe('importModule', () => {
   it('refuses a module that is not there', async () => {
     await expect(importModule('file:///nowhere/at-all.js')).rejects.toMatchObject({
       code: 'ERR_COLL_MODULE',
-      message: expect.stringMatching(/^file:\/\/\/nowhere\/at-all\.js cannot be loaded in a thread of its own: /),
+      message: expect.stringMatching(/^file:\/\/\/nowhere\/at-all\.js cannot be loaded in a worker thread: /),
       cause: { code: 'ERR_MODULE_NOT_FOUND' },
     });
   });
@@ -139,6 +139,6 @@ describe('loadingOf', () => {
   it('refuses what is no URL', () => {
     expect(() => loadingOf(['./replica.js'])).toThrow(CollError);
     expect(() => loadingOf(['./replica.js'])).toThrow(expect.objectContaining({ code: 'ERR_COLL_MODULE' }));
-    expect(() => loadingOf(['./replica.js'])).toThrow(/"\.\/replica.js" is no URL that a thread can import/);
+    expect(() => loadingOf(['./replica.js'])).toThrow(/"\.\/replica.js" is not a URL that a thread can import/);
   });
 });

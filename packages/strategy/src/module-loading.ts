@@ -56,7 +56,7 @@ export async function importModule(module: string): Promise<Record<string, unkno
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new CollError('ERR_COLL_MODULE', `${module} cannot be loaded in a thread of its own: ${message}`, { cause });
+    throw new CollError('ERR_COLL_MODULE', `${module} cannot be loaded in a worker thread: ${message}`, { cause });
   }
 }
 
@@ -64,7 +64,7 @@ function requireUrl(module: string): URL {
   if (URL.canParse(module)) return new URL(module);
   throw new CollError(
     'ERR_COLL_MODULE',
-    `${quote(module)} is no URL that a thread can import; a plug-in names its own module: module: import.meta.url`,
+    `${quote(module)} is not a URL that a thread can import; a plug-in must state its own module: module: import.meta.url`,
   );
 }
 

@@ -106,7 +106,9 @@ describe('the ops of a strategy', () => {
       expect(ask).toThrow(
         expect.objectContaining({
           ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },
-          message: expect.stringMatching(/^crossDeviceOps is an ops object, a plug-in, \{ name, options \}, a name or/),
+          message: expect.stringMatching(
+            /^crossDeviceOps must be an ops object, a plug-in, \{ name, options \}, a name or/,
+          ),
         }),
       );
   });

@@ -109,7 +109,10 @@ export class OpsChoice {
 function ownEngine(request: EngineRequest): undefined {
   if (request === 'auto') return;
   const cure = `new RingAllReduce({ engine: '${request}' })`;
-  throw new ValueError('ERR_COLL_VALUE', `engine: an ops object has an engine already; say it there: ${cure}`);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `engine: crossDeviceOps is an ops object, which has its own engine; set the engine there: ${cure}`,
+  );
 }
 
 /**
@@ -125,7 +128,7 @@ function requestedPlugin(request: OpsRequest, registry: Registry): Plugin<never>
   if (typeof name === 'string') return withFallback(registry).get(name);
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `crossDeviceOps is an ops object, a plug-in, { name, options }, a name or 'auto', not ${quote(request)}`,
+    `crossDeviceOps must be an ops object, a plug-in, { name, options }, a name or 'auto', got ${quote(request)}`,
   );
 }
 

@@ -56,17 +56,17 @@ export function strategyOp(reduceOp: ReduceOpLike): ReduceOp {
   if (given !== 'NONE' && given !== 'ONLY_FIRST_REPLICA') return reduceOpFrom(reduceOp);
   throw new AssertionError(
     'ERR_COLL_VALUE',
-    `${given} is how a variable is aggregated, and no reduce op: ReduceOp.fromVariableAggregation gives those that are`,
+    `${given} is a variable aggregation, not a reduce op: convert it with ReduceOp.fromVariableAggregation`,
   );
 }
 
 /** @throws ValueError unless it is an iterable of pairs */
 export function requirePairs(pairs: unknown): readonly (readonly [value: unknown, destinations: unknown])[] {
   const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
-  if (!isIterable) throw badPairs(`batchReduceTo takes a list of [value, destinations] pairs, not ${quote(pairs)}`);
+  if (!isIterable) throw badPairs(`batchReduceTo takes a list of [value, destinations] pairs, got ${quote(pairs)}`);
   const list = Array.from(pairs as Iterable<readonly [unknown, unknown]>);
   const odd = list.findIndex((pair) => !(Array.isArray(pair) && pair.length === 2));
-  if (odd >= 0) throw badPairs(`a pair is an array [value, destinations], not ${quote(list[odd])}`);
+  if (odd >= 0) throw badPairs(`a pair must be an array [value, destinations], got ${quote(list[odd])}`);
   return list;
 }
 

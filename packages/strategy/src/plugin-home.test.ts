@@ -31,7 +31,7 @@ it('refuses a module without a plug-in of that name', async () => {
   await expect(loading).rejects.toMatchObject({
     code: 'ERR_COLL_MODULE',
     message: expect.stringContaining(
-      'exports no plug-in called "mine"; a plug-in\'s module is the one that exports it',
+      'exports no plug-in called "mine"; the module of a plug-in must be the module that exports it',
     ),
   });
 });

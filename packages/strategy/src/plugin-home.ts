@@ -57,6 +57,6 @@ export async function loadPlugin({ name, module }: PluginHome['plugin']): Promis
   if (found) return found as Plugin<never>;
   throw new CollError(
     'ERR_COLL_MODULE',
-    `${module} exports no plug-in called "${name}"; a plug-in's module is the one that exports it: module: import.meta.url`,
+    `${module} exports no plug-in called "${name}"; the module of a plug-in must be the module that exports it: module: import.meta.url`,
   );
 }

@@ -42,7 +42,7 @@ export async function reduceNonDistributed({
   if (op === ReduceOp.MEAN || op === ReduceOp.MIN || op === ReduceOp.MAX) return value as Structure<unknown>;
   if (replicas !== 1) {
     const told = `A non-distributed value ${quote(value)} cannot be reduced with the given reduce op ${op} over ${replicas} replicas`;
-    throw new ValueError('ERR_COLL_VALUE', `${told}: let each replica bring a value of its own, or take MEAN`, {
+    throw new ValueError('ERR_COLL_VALUE', `${told}: let each replica pass its own value, or use MEAN`, {
       operation: 'reduce',
     });
   }

@@ -153,7 +153,7 @@ describe('mergeCall', () => {
 
   it('is checked', async () => {
     const named = two.run((replica) => replica.mergeCall(() => 0, [], 5 as never));
-    await expect(named).rejects.toThrow(/an object of named ones, not function/);
+    await expect(named).rejects.toThrow(/an object of named arguments, got function/);
     await expect(two.run((replica) => replica.mergeCall(5 as never))).rejects.toMatchObject({ name: 'ValueError' });
     await expect(two.run((replica) => replica.mergeCall(() => 0, 5 as never))).rejects.toMatchObject({
       name: 'ValueError',
@@ -172,7 +172,7 @@ describe('replicas that do not do the same', () => {
     await expect(failing).rejects.toMatchObject({
       code: 'ERR_COLL_MERGE',
       rank: leaver,
-      message: `replicas made a different number of merge_call: replica ${leaver} has ended while replica ${1 - leaver} waits in ${name}; all replicas make the same calls in the same order`,
+      message: `replicas made different numbers of merge calls: replica ${leaver} has ended while replica ${1 - leaver} waits in ${name}; all replicas must make the same calls in the same order`,
     });
   });
 
@@ -188,7 +188,7 @@ describe('replicas that do not do the same', () => {
       code: 'ERR_COLL_MISMATCH',
       rank: 1,
       message: expect.stringMatching(
-        /^replicas do different things together: replica 0 calls .*, replica 1 .*; all replicas make the same calls/,
+        /^replicas make different calls: replica 0 calls .*, replica 1 calls .*; all replicas must make the same calls/,
       ),
     });
   });

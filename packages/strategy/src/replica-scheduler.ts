@@ -137,8 +137,8 @@ export class ReplicaScheduler {
     if (!first || !gone) return;
     const nameOf = ({ place }: Replica) => (this.arrivals.waitingIn(place) as { readonly name: string }).name;
     const waits = waiting.map((replica) => `replica ${replica.id} waits in ${nameOf(replica)}`).join(', ');
-    const alike = 'all replicas make the same calls in the same order';
-    const told = `replicas made a different number of merge_call: replica ${gone.id} has ended while ${waits}; ${alike}`;
+    const alike = 'all replicas must make the same calls in the same order';
+    const told = `replicas made different numbers of merge calls: replica ${gone.id} has ended while ${waits}; ${alike}`;
     const error = new RuntimeError('ERR_COLL_MERGE', told, { rank: gone.id, operation: nameOf(first) });
     this.fail(error);
     throw error;

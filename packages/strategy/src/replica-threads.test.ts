@@ -116,7 +116,7 @@ describe('the error of a run', () => {
     expect(await failureOf(run)).toMatchObject({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_MERGE', rank: 4, operation: 'all-reduce' },
       message:
-        'replicas made a different number of collectives: replica 4 has ended while replica 5 waits in all-reduce; give all replicas equally many steps',
+        'replicas made different numbers of collectives: replica 4 has ended while replica 5 waits in all-reduce; all replicas must make the same number of steps',
       cause: { code: 'ERR_COLL_CLOSED' },
     });
   });
@@ -192,7 +192,7 @@ describe('merge calls', () => {
     expect(error).toBeInstanceOf(RuntimeError);
     expect(error).toMatchObject({
       code: 'ERR_COLL_MERGE',
-      message: 'replicas made a different number of merge_call: replica 1 has ended while replica 0 waits',
+      message: 'replicas made different numbers of merge calls: replica 1 has ended while replica 0 waits',
       rank: 1,
       operation: 'mergeCall',
     });
@@ -204,7 +204,7 @@ describe('merge calls', () => {
     run.say(0, merging);
     expect(await failureOf(run)).toMatchObject({
       name: 'InternalError',
-      message: 'replicas do different things together: replica 0 calls mergeCall, but not all do; ranks disagree',
+      message: 'replicas make different calls: replica 0 calls mergeCall, but not all replicas do; ranks disagree',
       code: 'ERR_COLL_MISMATCH',
       operation: 'mergeCall',
       cause: { message: 'ranks disagree' },

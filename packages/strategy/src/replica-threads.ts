@@ -136,7 +136,7 @@ export class ReplicaThreads implements ReplicaListener {
     const [ended] = this.#done.keys();
     if (waiting.length > 0 && ended !== undefined) {
       const [rank, others] = [this.#idOf(ended), this.#idsOf(waiting)];
-      const told = `replicas made a different number of merge_call: replica ${rank} has ended while replica ${others} waits`;
+      const told = `replicas made different numbers of merge calls: replica ${rank} has ended while replica ${others} waits`;
       this.#fail(ended, new RuntimeError('ERR_COLL_MERGE', told, { rank, operation: 'mergeCall' }));
       return;
     }
@@ -158,13 +158,13 @@ export class ReplicaThreads implements ReplicaListener {
   #explained(replica: number, error: Error): Error {
     const { code, rank, operation } = error as Partial<CollError>;
     if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {
-      const told = `replicas made a different number of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; give all replicas equally many steps`;
+      const told = `replicas made different numbers of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; all replicas must make the same number of steps`;
       return new RuntimeError('ERR_COLL_MERGE', told, { rank, operation, cause: error });
     }
     const merging = this.#merges.replicas;
     const mismatches = ['ERR_COLL_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'];
     if (merging.length === 0 || !mismatches.includes(code as string)) return error;
-    const told = `replicas do different things together: replica ${this.#idsOf(merging)} calls mergeCall, but not all do`;
+    const told = `replicas make different calls: replica ${this.#idsOf(merging)} calls mergeCall, but not all replicas do`;
     return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
       cause: error,
       operation: 'mergeCall',

@@ -187,7 +187,7 @@ describe('what cannot be posted to a thread', () => {
     expect(() => workerOf('() => 1', start)).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },
-        message: expect.stringMatching(`^${what} cannot be posted between threads`),
+        message: expect.stringMatching(`^${what} cannot be sent to another thread`),
       }),
     );
   });

@@ -111,8 +111,8 @@ function threadEntry(): string {
   const file = path.join(path.dirname(here), `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`);
   if (existsSync(file)) return pathToFileURL(file).href;
   const cure =
-    "add an entry replica-thread to the bundle, which imports '@coll/strategy/replica-thread' and the plug-ins it uses";
-  throw new CollError('ERR_COLL_MODULE', `${file} is missing, which every replica's thread starts with: ${cure}`);
+    "add an entry replica-thread to the bundle that imports '@coll/strategy/replica-thread' and the plug-ins in use";
+  throw new CollError('ERR_COLL_MODULE', `${file} is missing, the entry module of every replica's thread: ${cure}`);
 }
 
 function isCloneable(value: unknown): boolean {

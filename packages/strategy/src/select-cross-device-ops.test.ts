@@ -39,12 +39,13 @@ describe('selectPlugin', () => {
     const registry = registryOf(direct, nccl.plugin as never, ring, reductionToOne);
     const { plugin, options, candidates } = await selectPlugin(gpus, { registry });
     expect([plugin.name, options]).toEqual(['nccl', { numPacks: 1 }]);
-    const onlyTwo = "not asked, because this selection knows nccl and reduction-to-one only; 'auto' asks all";
+    const onlyTwo =
+      "not asked, because this selection considers only nccl and reduction-to-one; 'auto' considers all plug-ins";
     expect(candidates).toEqual([
       { name: 'direct', priority: 60, reason: onlyTwo },
       { name: 'ring', priority: 40, reason: onlyTwo },
-      { name: 'reduction-to-one', priority: 10, reason: 'not asked, because nccl serves these devices' },
-      { name: 'nccl', priority: 0, reason: 'taken, because all devices are GPUs, which it serves' },
+      { name: 'reduction-to-one', priority: 10, reason: 'not asked, because nccl supports these devices' },
+      { name: 'nccl', priority: 0, reason: 'chosen, because all devices are GPUs, which it supports' },
     ]);
     expect(lines).toEqual([]);
   });
@@ -55,13 +56,13 @@ describe('selectPlugin', () => {
     [['/job:gpu/task:0/cpu:1'], '/job:gpu/replica:0/task:0/device:CPU:1'],
   ])('takes reduction to one device for %j, which are not all GPUs', async (devices, odd) => {
     const { plugin, candidates } = await selectPlugin(devices, { registry: registryOf(ncclDouble().plugin as never) });
-    const why = `${odd.startsWith('/') ? odd : full(odd)} is no GPU`;
+    const why = `${odd.startsWith('/') ? odd : full(odd)} is not a GPU`;
     expect(plugin).toBe(reductionToOne);
     expect(candidates).toEqual([
-      { name: 'reduction-to-one', priority: 10, reason: `taken, because ${why}` },
+      { name: 'reduction-to-one', priority: 10, reason: `chosen, because ${why}` },
       { name: 'nccl', priority: 0, reason: `not asked, because ${why}` },
     ]);
-    expect(lines).toEqual([`warn ${why}: taking reduction-to-one in place of nccl`]);
+    expect(lines).toEqual([`warn ${why}: using reduction-to-one instead of nccl`]);
   });
 
   it('takes it where nccl refuses', async () => {
@@ -75,7 +76,7 @@ describe('selectPlugin', () => {
       refused,
       reason: `refused, because ${refused}`,
     });
-    expect(lines).toEqual([`warn nccl cannot be used: ${refused}: taking reduction-to-one in place of nccl`]);
+    expect(lines).toEqual([`warn nccl cannot be used: ${refused}: using reduction-to-one instead of nccl`]);
   });
 
   it('takes it where nccl is not registered, and says how to get it', async () => {
@@ -84,7 +85,7 @@ describe('selectPlugin', () => {
     expect(found.plugin).toBe(reductionToOne);
     expect(found.candidates[0]).toEqual({ name: 'nccl', priority: 0, refused, reason: `refused, because ${refused}` });
     expect(found.candidates.map(({ name }) => name)).toEqual(['nccl', 'direct', 'reduction-to-one']);
-    expect(lines).toEqual([`warn nccl cannot be used: ${refused}: taking reduction-to-one in place of nccl`]);
+    expect(lines).toEqual([`warn nccl cannot be used: ${refused}: using reduction-to-one instead of nccl`]);
   });
 
   it.each([{ physicalGpus: 1 }, { physicalGpus: 2, visibleDevices: [...gpus, 'gpu:2'] }])(
@@ -94,8 +95,10 @@ describe('selectPlugin', () => {
       const registry = registryOf(ncclDouble(probe).plugin as never);
       const { plugin, candidates } = await selectPlugin(gpus, { registry, ...inventory });
       expect(plugin).toBe(reductionToOne);
-      expect(candidates.at(-1)?.reason).toMatch(/^not asked, because some of \d GPUs are virtual, as there are \d in/);
-      expect(lines).toEqual([expect.stringMatching(/^warn some of \d GPUs are virtual.*taking reduction-to-one/)]);
+      expect(candidates.at(-1)?.reason).toMatch(
+        /^not asked, because some of the \d GPUs are virtual, because the machine has \d/,
+      );
+      expect(lines).toEqual([expect.stringMatching(/^warn some of the \d GPUs are virtual.*using reduction-to-one/)]);
       expect(probe).not.toHaveBeenCalled();
     },
   );
@@ -110,12 +113,12 @@ describe('selectPlugin', () => {
     const registry = registryOf(ncclDouble(() => ({ available: true })).plugin as never);
     const { plugin } = await selectPlugin(gpus, { registry, visibleDevices: ['cpu:0', 'gpu:1'] });
     expect(plugin.name).toBe('nccl');
-    expect(lines).toEqual([`warn some of the devices are not visible here: ${full('GPU:0')}`]);
+    expect(lines).toEqual([`warn some of the devices are not visible to this process: ${full('GPU:0')}`]);
   });
 
   it('asks the plug-ins made for GPUs which there are, where nobody says', async () => {
     await selectPlugin([...gpus, 'gpu:7'], { registry: registryOf(ring, ncclDouble().plugin as never) });
-    expect(lines[0]).toBe(`warn some of the devices are not visible here: ${full('GPU:7')}`);
+    expect(lines[0]).toBe(`warn some of the devices are not visible to this process: ${full('GPU:7')}`);
     expect(lines[1]).toContain(`: there is no ${full('GPU:7')}`);
   });
 
@@ -128,7 +131,7 @@ describe('selectPlugin', () => {
     await expect(selectPlugin(devices as never)).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_DEVICE',
-      message: expect.stringContaining("devices is a list such as ['gpu:0', 'gpu:1'], not"),
+      message: expect.stringContaining("devices must be a list such as ['gpu:0', 'gpu:1'], got"),
     });
   });
 

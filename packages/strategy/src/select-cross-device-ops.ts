@@ -51,7 +51,7 @@ export async function selectPlugin(devices: readonly string[], given?: Selection
   requireRegistry(registry);
   const names = requireDevices(devices);
   const obstacle = await obstacleOf(names, options, registry);
-  if (obstacle) logFirst(1, obstacle.why, 'warn', `${obstacle.why}: taking ${reductionToOne.name} in place of nccl`);
+  if (obstacle) logFirst(1, obstacle.why, 'warn', `${obstacle.why}: using ${reductionToOne.name} instead of nccl`);
   const known = withFallback(registry);
   const taken = obstacle ? reductionToOne.name : nccl;
   const request = obstacle ? taken : { name: taken, options: { numPacks: 1 } };
@@ -122,11 +122,11 @@ async function obstacleOf(
   if (virtual) return { why: virtual };
   const invisible = await invisibleDevices(devices, inventory, registry);
   if (invisible.length > 0) {
-    const told = `some of the devices are not visible here: ${invisible.join(', ')}`;
+    const told = `some of the devices are not visible to this process: ${invisible.join(', ')}`;
     logFirst(1, told, 'warn', told);
   }
   const other = devices.find((device) => deviceType(device) !== 'GPU');
-  if (other !== undefined) return { why: `${other} is no GPU` };
+  if (other !== undefined) return { why: `${other} is not a GPU` };
   const refused = registry.has(nccl)
     ? (await registry.explain(nccl, { devices })).candidates[0]?.refused
     : `it is not registered: npm install @coll/${nccl}, then import '@coll/${nccl}/register'`;
@@ -137,16 +137,18 @@ function reasonFor(name: string, obstacle: Obstacle | undefined): Pick<Candidate
   const { why, refused } = obstacle ?? {};
   if (name === nccl) {
     if (refused !== undefined) return { refused, reason: `refused, because ${refused}` };
-    return { reason: why ? `not asked, because ${why}` : 'taken, because all devices are GPUs, which it serves' };
+    return { reason: why ? `not asked, because ${why}` : 'chosen, because all devices are GPUs, which it supports' };
   }
   if (name === reductionToOne.name)
-    return { reason: why ? `taken, because ${why}` : 'not asked, because nccl serves these devices' };
-  return { reason: `not asked, because this selection knows nccl and ${reductionToOne.name} only; 'auto' asks all` };
+    return { reason: why ? `chosen, because ${why}` : 'not asked, because nccl supports these devices' };
+  return {
+    reason: `not asked, because this selection considers only nccl and ${reductionToOne.name}; 'auto' considers all plug-ins`,
+  };
 }
 
 function requireDevices(devices: unknown): string[] {
   const isList = Array.isArray(devices) && devices.length > 0;
   if (isList && devices.every((device) => typeof device === 'string'))
     return devices.map((device) => canonicalize(device));
-  throw new ValueError('ERR_COLL_DEVICE', `devices is a list such as ['gpu:0', 'gpu:1'], not ${quote(devices)}`);
+  throw new ValueError('ERR_COLL_DEVICE', `devices must be a list such as ['gpu:0', 'gpu:1'], got ${quote(devices)}`);
 }

@@ -119,10 +119,10 @@ describe('reduce without an axis', () => {
   });
 
   it.each([
-    [{ options: new CommunicationOptions(), experimentalHints: new CommunicationOptions() }, /both given/],
-    [{ timeout: 3 }, /there is no option "timeout"; did you mean timeoutSeconds\?/],
-    [{ into: value }, /there is no option "into"/],
-    [[], /options must be CommunicationOptions or its fields/],
+    [{ options: new CommunicationOptions(), experimentalHints: new CommunicationOptions() }, /not both/],
+    [{ timeout: 3 }, /unknown option "timeout"; did you mean timeoutSeconds\?/],
+    [{ into: value }, /unknown option "into"/],
+    [[], /options must be CommunicationOptions or an object with its fields/],
     ['hints', /options must be/],
     [{ options: 5 }, /options must be/],
     [{ timeoutSeconds: 'soon' }, /timeoutSeconds/],

@@ -179,7 +179,7 @@ export abstract class Strategy {
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
     if (typeof make !== 'function') {
-      const told = `experimentalDistributeValuesFromFunction takes a function, not ${quote(make)}`;
+      const told = `experimentalDistributeValuesFromFunction takes a function, got ${quote(make)}`;
       throw new ValueError('ERR_COLL_VALUE', told);
     }
     const { numReplicasInSync } = this;

@@ -72,7 +72,7 @@ export function post(
 export function notCloneable(what: string, cause: unknown): RuntimeError {
   return new RuntimeError(
     'ERR_COLL_NOT_CLONEABLE',
-    `${what} cannot be posted between threads (${messageOf(cause)}); hand over plain data and tensors`,
+    `${what} cannot be sent to another thread (${messageOf(cause)}); use plain data and tensors`,
     { cause },
   );
 }

@@ -100,7 +100,7 @@ describe('a merge call of a thread', () => {
     const merged = runInReplica(context, () => context.mergeCall(() => 0));
     const failed = expect(merged).rejects.toMatchObject({
       ...{ name: 'InternalError', code: 'ERR_COLL_MISMATCH', operation: 'mergeCall' },
-      message: 'mergeCall: another replica makes another call',
+      message: 'mergeCall: another replica makes a different call',
     });
     await next();
     await failed;
@@ -111,7 +111,9 @@ describe('a merge call of a thread', () => {
     const merged = runInReplica(context, () => context.mergeCall(() => 0, [() => 1]));
     await expect(merged).rejects.toMatchObject({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.anything() },
-      message: expect.stringMatching(/^an argument of a merge call cannot be posted between threads \(.+\); hand over/),
+      message: expect.stringMatching(
+        /^an argument of a merge call cannot be sent to another thread \(.+\); use plain data/,
+      ),
     });
   });
 });
@@ -121,7 +123,7 @@ describe('a replica in a thread', () => {
     const { context, next } = replicaOf(undefined);
     context.report({ loss: 1 });
     expect(await next()).toEqual({ type: 'report', value: { loss: 1 } });
-    expect(() => context.report(() => 1)).toThrow(/^a report cannot be posted between threads/);
+    expect(() => context.report(() => 1)).toThrow(/^a report cannot be sent to another thread/);
   });
 
   it('can block, and names what ops without its world cannot do', async () => {
@@ -129,9 +131,9 @@ describe('a replica in a thread', () => {
     expect(context.canBlock).toBe(true);
     await expect(runInReplica(context, () => context.allReduce('SUM', 1))).rejects.toMatchObject({
       ...{ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED', operation: 'allReduce' },
-      message: 'lonely has no allReduce from inside a replica: it was made without its world',
+      message: 'lonely cannot allReduce inside a replica, because it was created without a world',
     });
-    expect(() => runInReplica(context, () => context.broadcastSync(1))).toThrow('lonely has no broadcastSync from');
+    expect(() => runInReplica(context, () => context.broadcastSync(1))).toThrow('lonely cannot broadcastSync inside');
   });
 
   it('merges the options of a call into those of its strategy', async () => {

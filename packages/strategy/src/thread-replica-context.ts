@@ -108,7 +108,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     const mark = Float32Array.of(this.#mergeCount, -this.#mergeCount);
     const { data } = (await group.run(group.reduceCall('SUM', mark, this.replicaIdInSyncGroup))) as Tensor;
     if (mark.every((number, index) => data[index] === number * this.numReplicasInSync)) return;
-    throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes another call', {
+    throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes a different call', {
       operation: 'mergeCall',
     });
   }
@@ -123,7 +123,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
 
   protected groupFor(method: string): ReplicaGroup {
     if (this.#ops.replicaGroup) return this.#ops.replicaGroup;
-    const told = `${this.#ops.name} has no ${method} from inside a replica: it was made without its world`;
+    const told = `${this.#ops.name} cannot ${method} inside a replica, because it was created without a world`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: method });
   }
 

@@ -36,7 +36,7 @@ describe('a value that is posted', () => {
     expect(() => encode({ deep: [variable(1, { name: 'w' })] })).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE' },
-        message: expect.stringContaining('variable "w" stays in its thread: hand over what read() gives'),
+        message: expect.stringContaining('variable "w" cannot be sent to another thread: send the result of read()'),
       }),
     );
   });

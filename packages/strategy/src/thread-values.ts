@@ -47,6 +47,6 @@ export function decode(value: unknown): unknown {
 }
 
 function variableStays({ name }: Variable): RuntimeError {
-  const cure = 'hand over what read() gives, and make a variable of it there';
-  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `variable "${name}" stays in its thread: ${cure}`);
+  const cure = 'send the result of read(), and create a variable from it in the other thread';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `variable "${name}" cannot be sent to another thread: ${cure}`);
 }

@@ -100,7 +100,7 @@ it.each<[owner: string, take: (options: never) => unknown, names: readonly strin
   ],
   ['selectPlugin', (options) => selectPlugin(['gpu:0'], options), ['visibleDevices', 'physicalGpus', 'registry']],
 ])('%s refuses an option it does not know, and lists those it knows', async (owner, take, names) => {
-  const message = `${owner}: there is no option "zzz"; known options: ${names.join(', ')}`;
+  const message = `${owner}: unknown option "zzz"; known options: ${names.join(', ')}`;
   const taking = (async () => take({ zzz: 1 } as never))();
   await expect(taking).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE', message });
 });
@@ -127,7 +127,7 @@ it.each<[example: string, take: (options: never) => unknown]>([
   ['{ registry }', (options) => selectPlugin(['gpu:0'], options)],
   ["{ communication: 'RING' }", (options) => new ExperimentalMultiWorkerMirroredStrategy(options)],
 ])('shows %s to a caller who passes a text for options', async (example, take) => {
-  const message = `options are an object, ${example}, not "text"`;
+  const message = `options must be an object, ${example}, got "text"`;
   const taking = (async () => take('text' as never))();
   await expect(taking).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE', message });
 });

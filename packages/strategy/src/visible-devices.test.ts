@@ -11,9 +11,9 @@ const sink = vi.fn();
 const warnings = () => sink.mock.calls.filter(([level]) => level === 'warn').map(([, line]) => line);
 const gpus = ['gpu:0', 'gpu:1'];
 const named = gpus.map((_, index) => `/job:localhost/replica:0/task:0/device:GPU:${index}`).join(', ');
-const told = `no plug-in finds ${named} here, so their values are combined on the CPU`;
-const cure = "to use the CPU, name CPU devices: devices: ['cpu:0', 'cpu:1']";
-const install = "for NVIDIA GPUs npm install @coll/nccl and import '@coll/nccl/register'";
+const told = `no registered plug-in supports ${named}, so their values are combined on the CPU`;
+const cure = "to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']";
+const install = "for NVIDIA GPUs run npm install @coll/nccl and import '@coll/nccl/register'";
 
 beforeEach(() => setLogSink(sink));
 afterEach(() => {
@@ -63,8 +63,8 @@ describe('virtualGpus', () => {
   it.each([
     [undefined, undefined],
     [2, undefined],
-    [1, 'some of 2 GPUs are virtual, as there are 1 in the machine'],
-    [0, 'some of 2 GPUs are virtual, as there are 0 in the machine'],
+    [1, 'some of the 2 GPUs are virtual, because the machine has 1'],
+    [0, 'some of the 2 GPUs are virtual, because the machine has 0'],
   ])('with %s physical ones tells %s', (physicalGpus, told) => {
     expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(told);
   });
@@ -75,7 +75,7 @@ describe('virtualGpus', () => {
 
   it.each([-1, 0.5, '2', null])('refuses %j for a number of GPUs', (physicalGpus) => {
     expect(() => virtualGpus(gpus, { physicalGpus: physicalGpus as number })).toThrow(
-      `physicalGpus is a number of GPUs, not ${JSON.stringify(physicalGpus)}`,
+      `physicalGpus must be a number of GPUs, got ${JSON.stringify(physicalGpus)}`,
     );
   });
 });

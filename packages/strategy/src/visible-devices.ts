@@ -23,10 +23,10 @@ export function virtualGpus(
 ): string | undefined {
   if (physicalGpus === undefined) return undefined;
   if (!(Number.isInteger(physicalGpus) && physicalGpus >= 0))
-    throw new ValueError('ERR_COLL_VALUE', `physicalGpus is a number of GPUs, not ${quote(physicalGpus)}`);
+    throw new ValueError('ERR_COLL_VALUE', `physicalGpus must be a number of GPUs, got ${quote(physicalGpus)}`);
   const visible = visibleDevices.filter((device) => deviceType(device) === 'GPU').length;
   if (visible <= physicalGpus) return undefined;
-  return `some of ${visible} GPUs are virtual, as there are ${physicalGpus} in the machine`;
+  return `some of the ${visible} GPUs are virtual, because the machine has ${physicalGpus}`;
 }
 
 /** The devices, by full name, that do not exist. */
@@ -55,9 +55,9 @@ export async function warnOfInvisible(devices: readonly string[], registry: Regi
     : undefined;
   const cure = refused
     ? `nccl refused: ${refused}`
-    : "for NVIDIA GPUs npm install @coll/nccl and import '@coll/nccl/register'";
-  const told = `no plug-in finds ${invisible.join(', ')} here, so their values are combined on the CPU`;
-  logFirst(1, told, 'warn', `${told}; ${cure}; to use the CPU, name CPU devices: devices: ['cpu:0', 'cpu:1']`);
+    : "for NVIDIA GPUs run npm install @coll/nccl and import '@coll/nccl/register'";
+  const told = `no registered plug-in supports ${invisible.join(', ')}, so their values are combined on the CPU`;
+  logFirst(1, told, 'warn', `${told}; ${cure}; to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']`);
 }
 
 // A plug-in without device types has not searched for any.

@@ -72,7 +72,7 @@ describe.each([
     [1, false],
   ])('ends on all replicas where a gradient of replica %i fails (the last one: %s)', async (culprit, isLast) => {
     const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
-    const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not come: no memory`;
+    const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
     const failed = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: expect.stringContaining(told) };
     expect(reports[culprit]?.[0]).toContainEqual(failed);
     if (error) expect(error).toMatchObject(failed);
@@ -117,7 +117,7 @@ describe.each([
       [2, 6],
     ]);
     const { error } = await play(isThreads, 'leaves', true);
-    expect(error).toMatchObject({ name: 'UnavailableError', message: expect.stringContaining('did not come: lost') });
+    expect(error).toMatchObject({ name: 'UnavailableError', message: expect.stringContaining('did not arrive: lost') });
   });
 });
 

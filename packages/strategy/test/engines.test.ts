@@ -68,7 +68,7 @@ describe('engine', () => {
     const { engine, threadEngine } = await new MirroredStrategy({ devices, crossDeviceOps: ops }).explain();
     expect([engine, threadEngine]).toEqual(['js', undefined]);
     expect(() => new MirroredStrategy({ devices, crossDeviceOps: ops, engine: 'js' })).toThrow(
-      /an ops object has an engine already/,
+      /crossDeviceOps is an ops object, which has its own engine/,
     );
   });
 

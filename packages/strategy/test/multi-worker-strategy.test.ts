@@ -65,23 +65,29 @@ describe('a MultiWorkerMirroredStrategy', () => {
   it('wants options and resolvers to be such', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
     for (const [options, told] of [
-      [{ communicationOptions: 'RING' }, /communicationOptions are CommunicationOptions or their fields, not "RING"/],
+      [
+        { communicationOptions: 'RING' },
+        /communicationOptions must be CommunicationOptions or an object with its fields, got "RING"/,
+      ],
       [
         { communicationOptions: { bytesPerPack: -1 } },
-        /bytesPerPack must be a whole number of bytes, 0 or more, not -1/,
+        /bytesPerPack must be a whole number of bytes, 0 or more, got -1/,
       ],
       [{ clusterResolver: cluster }, /clusterResolver must be a ClusterResolver/],
-      [resolverOf('chief'), /takes one object/],
-      ['chief', /takes one object, .*, not "chief"/],
-      [null, /takes one object, .*, not null/],
-      [[], /takes one object/],
-      [{ group: Promise.resolve() }, /group is a group of processes, as `await openProcessGroup/],
-      [{ startupTimeoutSeconds: -3 }, /startupTimeoutSeconds is a number from 0, or null, not -3/],
-      [{ startupTimeoutSeconds: '5' }, /startupTimeoutSeconds is a number from 0, or null, not "5"/],
-      [{ startupTimeoutSeconds: Number.NaN }, /startupTimeoutSeconds is a number from 0, or null, not NaN/],
-      [{ communicationOptions: null }, /communicationOptions are CommunicationOptions or their fields, not null/],
-      [{ job: 7 }, /job is a name, not 7/],
-      [{ job: null }, /job is a name, not null/],
+      [resolverOf('chief'), /the argument must be one object/],
+      ['chief', /the argument must be one object, .*, got "chief"/],
+      [null, /the argument must be one object, .*, got null/],
+      [[], /the argument must be one object/],
+      [{ group: Promise.resolve() }, /group must be a process group, the result of `await openProcessGroup/],
+      [{ startupTimeoutSeconds: -3 }, /startupTimeoutSeconds must be a number, 0 or more, or null, got -3/],
+      [{ startupTimeoutSeconds: '5' }, /startupTimeoutSeconds must be a number, 0 or more, or null, got "5"/],
+      [{ startupTimeoutSeconds: Number.NaN }, /startupTimeoutSeconds must be a number, 0 or more, or null, got NaN/],
+      [
+        { communicationOptions: null },
+        /communicationOptions must be CommunicationOptions or an object with its fields, got null/,
+      ],
+      [{ job: 7 }, /job must be a string, got 7/],
+      [{ job: null }, /job must be a string, got null/],
     ] as const) {
       expect(make(options)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
       expect(make(options)).toThrow(told);
@@ -204,10 +210,10 @@ describe('a MultiWorkerMirroredStrategy', () => {
     );
     expect(sums.flatMap((sum) => first?.experimentalLocalResults(sum).map(numbersOf))).toEqual([[6], [6], [6], [6]]);
     // One line a strategy.
-    expect(lines.filter((line) => /NCCL was asked for/.test(line))).toHaveLength(2);
+    expect(lines.filter((line) => /NCCL was requested/.test(line))).toHaveLength(2);
     const { notes } = (await first?.explain()) ?? {};
     expect(notes?.filter((note) => note.includes('NCCL'))).toEqual([
-      'NCCL was asked for, but this worker has no GPUs: a ring serves it',
+      'NCCL was requested, but this worker has no GPUs: a ring is used instead',
     ]);
   });
 
@@ -262,7 +268,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
       expect(reason).toBeInstanceOf(RuntimeError);
       expect(reason).toMatchObject({
         ...{ code: 'ERR_COLL_CLUSTER', rank: 2, operation: 'start' },
-        message: 'worker 0 has 1 device, worker 2 has 2 devices: all workers have as many',
+        message: 'worker 0 has 1 device, worker 2 has 2 devices: all workers must have the same number',
       });
     }
   });

@@ -85,7 +85,7 @@ describe.each([
       // Which leaves the group as it is.
       await expect(strategy.extended.reduceTo('sum', value, '/job:worker/task:9/cpu:0')).rejects.toMatchObject({
         code: 'ERR_COLL_DEVICE',
-        message: expect.stringContaining('belongs to another one'),
+        message: expect.stringContaining('belongs to another worker'),
       });
       return {
         sum: numbersOf(await strategy.reduce('sum', value, null)),

@@ -57,7 +57,7 @@ describe('a plug-in that a user has written', () => {
       ],
     ]);
     const many = await new MirroredStrategy({ devices: cpu(4), registry: known }).explain();
-    expect(many.candidates[0]).toMatchObject({ name: 'mine', refused: 'it serves up to 3 ranks, not 4' });
+    expect(many.candidates[0]).toMatchObject({ name: 'mine', refused: 'it supports up to 3 ranks, not 4' });
   });
 
   it('gets its options, also in threads', async () => {
@@ -148,7 +148,7 @@ describe('two versions of a plug-in', () => {
       expect.objectContaining({
         code: 'ERR_COLL_DUPLICATE_PLUGIN',
         message: expect.stringMatching(
-          /two plug-ins are called "mine": .*my-plugin.js is registered, .*my-plugin-too.js clashes/,
+          /two plug-ins are called "mine": .*my-plugin.js is already registered, .*my-plugin-too.js has the same name/,
         ),
       }),
     );
@@ -167,7 +167,7 @@ describe('a name that nothing is registered under', () => {
       expect.objectContaining({
         code: 'ERR_COLL_UNKNOWN_PLUGIN',
         message:
-          'no plug-in is called "nccl"; registered: mine, ring, reduction-to-one. Install it: npm install @coll/nccl, then import \'@coll/nccl/register\'',
+          'no plug-in called "nccl" is registered; registered: mine, ring, reduction-to-one. Install it: npm install @coll/nccl, then import \'@coll/nccl/register\'',
       }),
     );
     expect(() => strategyOf({ name: 'rnig' }, { registry: known })).toThrow(

@@ -32,7 +32,7 @@ const devicesOf = (devices: number | readonly string[] | undefined) =>
 
 describe('workers of one strategy', () => {
   it('have as many devices', async () => {
-    const told = 'worker 0 has 1 device, worker 2 has 2 devices: all workers have as many';
+    const told = 'worker 0 has 1 device, worker 2 has 2 devices: all workers must have the same number';
     for (const error of await meet([1, 1, 2])) expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told });
   });
 
@@ -41,7 +41,7 @@ describe('workers of one strategy', () => {
     [['gpu:0', 'gpu:1'], ['gpu:0', 'cpu:0'], '2 devices (2 GPUs)', '2 devices (1 GPU)'],
     [['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], '2 devices', '2 devices (2 GPUs)'],
   ])('have as many GPUs, not %j and %j', async (first, second, one, other) => {
-    const message = `worker 0 has ${one}, worker 1 has ${other}: all workers have as many`;
+    const message = `worker 0 has ${one}, worker 1 has ${other}: all workers must have the same number`;
     for (const error of await meet([first, second]))
       expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message, rank: 1, operation: 'start' });
   });
@@ -52,7 +52,7 @@ describe('workers of one strategy', () => {
     [{ checkCalls: true }, 'implementation: AUTO, bytesPerPack: 0, checkCalls: true'],
   ])('have the same communication options, not only one %j', async (options, odd) => {
     const usual = 'implementation: AUTO, bytesPerPack: 0, checkCalls: false';
-    const told = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers have the same`;
+    const told = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers must use the same`;
     for (const error of await meet([1, 1], [{}, options]))
       expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told, rank: 1 });
   });

@@ -115,7 +115,7 @@ describe('a thread that ends', () => {
       code: 'ERR_COLL_MERGE',
       rank: 1,
       message:
-        'replicas made a different number of collectives: replica 1 has ended while replica 0 waits in all-reduce sum; give all replicas equally many steps',
+        'replicas made different numbers of collectives: replica 1 has ended while replica 0 waits in all-reduce sum; all replicas must make the same number of steps',
       cause: expect.objectContaining({ code: 'ERR_COLL_CLOSED' }),
     });
   });
@@ -149,17 +149,12 @@ describe('replicas in threads that do not ask for the same', () => {
     ['structure', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /ranks disagree/],
     ['keys', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /another structure/],
     ['shapes in a pack', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', /Shape mismatch in the collective/],
-    [
-      'merge',
-      'InternalError',
-      'ERR_COLL_MISMATCH',
-      /^replicas do different things together: replica 0 calls mergeCall/,
-    ],
+    ['merge', 'InternalError', 'ERR_COLL_MISMATCH', /^replicas make different calls: {2}replica 0 calls mergeCall/],
     [
       'merge of others',
       'InternalError',
       'ERR_COLL_MISMATCH',
-      /^replicas do different things together: replica 1 calls mergeCall/,
+      /^replicas make different calls: {2}replica 1 calls mergeCall/,
     ],
   ])('are told the same: %s', async (what, name, code, message) => {
     const told: unknown[] = [];
@@ -167,9 +162,10 @@ describe('replicas in threads that do not ask for the same', () => {
     expect(error).toBeInstanceOf(CollError);
     expect(error).toMatchObject({ name, code, message: expect.stringMatching(message) });
     // What both of them are told says who asks for what.
-    const disagreement = /(Shape mismatch in the collective|ranks disagree|another replica makes another call).*$/.exec(
-      error.message,
-    )?.[0];
+    const disagreement =
+      /(Shape mismatch in the collective|ranks disagree|another replica makes a different call).*$/.exec(
+        error.message,
+      )?.[0];
     if (what !== 'merge') {
       expect(told.map((report) => (report as unknown[])[0]).sort()).toEqual([0, 1]);
       for (const [, text] of told as string[][]) expect(text).toContain(disagreement);

@@ -62,7 +62,7 @@ describe.each([1, 2, 3])('variables of %i replicas in threads of their own', (re
       expect(told['rows']).toEqual(Object.fromEntries(Object.entries(rows).map(([key, make]) => [key, make(id)])));
       expect(told['counts']).toEqual([11 * id + 1, 21 * id + 1, total, true, 11 * id + 1]);
       expect(told['merge']).toMatch(
-        /^RuntimeError ERR_COLL_CONTEXT: assign: variable "Variable" lives in the thread of replica 0/,
+        /^RuntimeError ERR_COLL_CONTEXT: assign: variable "Variable" exists separately in the thread of each replica, here of replica 0/,
       );
     }
   });
@@ -74,7 +74,7 @@ describe('a variable in a thread of its own', () => {
   it('does not leave it, nor does one come in', async () => {
     await expect(two.run(module, { exportName: 'returnsVariable' })).rejects.toMatchObject({
       code: 'ERR_COLL_NOT_CLONEABLE',
-      message: expect.stringContaining('variable "stays" stays in its thread: hand over what read() gives'),
+      message: expect.stringContaining('variable "stays" cannot be sent to another thread: send the result of read()'),
     });
     await expect(two.run(module, { args: [mirrored(two, [1])] })).rejects.toMatchObject({
       code: 'ERR_COLL_NOT_CLONEABLE',

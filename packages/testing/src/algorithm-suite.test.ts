@@ -32,7 +32,7 @@ describe('the algorithm suite', () => {
   it('fails an algorithm that refuses all-reduce', () => {
     const failures = failuresOf({ ...directAlgorithm(), refuses: () => 'it is Sunday' }, [2]);
     expect(failures).toEqual([
-      'carries out all-reduce among 2 ranks: direct refuses all-reduce among 2 ranks: it is Sunday',
+      'supports all-reduce among 2 ranks: direct refuses all-reduce among 2 ranks: it is Sunday',
     ]);
   });
 
@@ -43,7 +43,7 @@ describe('the algorithm suite', () => {
     const [first] = failuresOf({ name: 'lost', plan }, [3]);
     expect(first).toContain('lost: all-reduce sum among 3 ranks is neither planned nor refused: no idea');
     const [empty] = failuresOf({ name: 'mute', plan: () => undefined as never }, [3]);
-    expect(empty).toContain('is neither planned nor refused: what it plans has no rounds');
+    expect(empty).toContain('is neither planned nor refused: its plan has no rounds');
   });
 
   it('fails a schedule that is wrong, by proof and by arithmetic', () => {
@@ -55,7 +55,9 @@ describe('the algorithm suite', () => {
     expect(failures).toContain(
       'forgetful: all-reduce sum among 3 ranks is wrong: after the last round chunk 0 at rank 1',
     );
-    expect(failures).toContain('forgetful: all-reduce sum among 3 ranks on 1 elements gives rank 1 something else');
+    expect(failures).toContain(
+      'forgetful: all-reduce sum among 3 ranks on 1 elements returns a wrong result on rank 1',
+    );
   });
 
   it('fails a schedule with a transfer that nobody needs', () => {
@@ -65,7 +67,7 @@ describe('the algorithm suite', () => {
       return { ...schedule, rounds: [...schedule.rounds, last.filter(({ reduce }) => !reduce)] };
     };
     expect(failuresOf({ name: 'wordy', plan }, [2]).join('\n')).toMatch(
-      /wordy: all-reduce sum among 2 ranks is wrong: round 2: rank \d copies chunk \d to rank \d, which has it already: leave it out/,
+      /wordy: all-reduce sum among 2 ranks is wrong: round 2: rank \d copies chunk \d to rank \d, which already has the chunk: remove this transfer/,
     );
   });
 
@@ -76,7 +78,7 @@ describe('the algorithm suite', () => {
 
   it('fails an algorithm that moves something with one rank', () => {
     const plan: Algorithm['plan'] = () => ({ ranks: 1, chunks: 1, rounds: [[]] });
-    expect(failuresOf({ name: 'busy', plan }, [1]).join('\n')).toContain('has rounds, but there is nobody to talk to');
+    expect(failuresOf({ name: 'busy', plan }, [1]).join('\n')).toContain('has rounds, but a single rank needs none');
   });
 
   it('fails an algorithm that plans differently each time', () => {
@@ -94,6 +96,6 @@ describe('the algorithm suite', () => {
     const torn = { ...ringAlgorithm(), name: 'torn' };
     expect(failuresOf(torn, [2, 3])).toEqual([]);
     const failures = failuresOf({ ...torn, plan: directAlgorithm().plan }, [3]).join('\n');
-    expect(failures).toContain('torn: all-reduce sum among 3 ranks is streamed otherwise than planned');
+    expect(failures).toContain('torn: all-reduce sum among 3 ranks streams other transfers than it plans');
   });
 });

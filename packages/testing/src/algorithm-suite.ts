@@ -67,13 +67,13 @@ export function algorithmSuite(options: AlgorithmSuiteOptions): void {
 const usualRanks: readonly number[] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 33];
 
 const checks = {
-  'carries out all-reduce': carriesOutAllReduce,
-  'plans what it does not refuse': plansWhatItDoesNotRefuse,
-  'has schedules that are proven': hasProvenSchedules,
+  'supports all-reduce': carriesOutAllReduce,
+  'plans every collective that it does not refuse': plansWhatItDoesNotRefuse,
+  'plans schedules that symbolic execution proves correct': hasProvenSchedules,
   'plans the same for the same request': plansTheSame,
-  'streams what it plans, if it streams': streamsWhatItPlans,
-  'costs a finite time': costsFiniteTime,
-  'agrees with plain arithmetic': agreesWithArithmetic,
+  'streams the same transfers that it plans, if it can stream': streamsWhatItPlans,
+  'has a finite estimated cost': costsFiniteTime,
+  'returns the results of plain arithmetic': agreesWithArithmetic,
 };
 
 function carriesOutAllReduce(algorithm: Algorithm, ranks: number): void {
@@ -85,7 +85,7 @@ function plansWhatItDoesNotRefuse(algorithm: Algorithm, ranks: number): void {
   for (const { collective, schedule } of plansOf(algorithm, ranks)) {
     const title = titleOf(algorithm, collective, ranks);
     assert.ok(schedule.ranks === ranks, `${title} is a schedule for ${schedule.ranks} ranks`);
-    assert.ok(ranks > 1 || schedule.rounds.length === 0, `${title} has rounds, but there is nobody to talk to`);
+    assert.ok(ranks > 1 || schedule.rounds.length === 0, `${title} has rounds, but a single rank needs none`);
   }
 }
 
@@ -103,7 +103,7 @@ function plansTheSame(algorithm: Algorithm, ranks: number): void {
   for (const [index, { collective, schedule }] of before.entries()) {
     const title = titleOf(algorithm, collective, ranks);
     assert.deepEqual(again[index]?.schedule, schedule, `${title} differs when it is planned again`);
-    assert.deepEqual(plans[index]?.schedule, schedule, `${title} changes when others are planned`);
+    assert.deepEqual(plans[index]?.schedule, schedule, `${title} changes when other collectives are planned`);
   }
 }
 
@@ -112,7 +112,11 @@ function streamsWhatItPlans(algorithm: Algorithm, ranks: number): void {
     const stream = algorithm.stream?.(collective, ranks);
     if (!stream) continue;
     const [streamed, planned] = [stream, schedule].map((each) => scheduleOf(each.ranks, each.chunks, each.rounds));
-    assert.deepEqual(streamed, planned, `${titleOf(algorithm, collective, ranks)} is streamed otherwise than planned`);
+    assert.deepEqual(
+      streamed,
+      planned,
+      `${titleOf(algorithm, collective, ranks)} streams other transfers than it plans`,
+    );
   }
 }
 
@@ -120,7 +124,7 @@ function costsFiniteTime(algorithm: Algorithm, ranks: number): void {
   for (const { collective, schedule } of plansOf(algorithm, ranks)) {
     const machine = { kind: collective.kind, bytes: 1000 * ranks, alpha: 1e-6, beta: 1e-9, gamma: 1e-9 };
     const { seconds, bytesPerRank } = cost(schedule, machine);
-    const price = `${seconds} seconds for ${bytesPerRank} bytes a rank`;
+    const price = `${seconds} seconds for ${bytesPerRank} bytes per rank`;
     assert.ok(Number.isFinite(seconds + bytesPerRank), `${titleOf(algorithm, collective, ranks)} takes ${price}`);
   }
 }
@@ -132,7 +136,7 @@ function agreesWithArithmetic(algorithm: Algorithm, ranks: number): void {
       const title = `${titleOf(algorithm, collective, ranks)} on ${length} elements`;
       const outputs = play(schedule, collective, block);
       for (const [rank, elements] of expectedOutputs(collective, ranks, block).entries()) {
-        if (elements) assert.deepEqual(outputs[rank], elements, `${title} gives rank ${rank} something else`);
+        if (elements) assert.deepEqual(outputs[rank], elements, `${title} returns a wrong result on rank ${rank}`);
       }
     }
   }
@@ -151,7 +155,7 @@ function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
   return planned.map((collective) => {
     try {
       const schedule = algorithm.plan(collective, ranks);
-      assert.ok(Array.isArray(schedule?.rounds), 'what it plans has no rounds');
+      assert.ok(Array.isArray(schedule?.rounds), 'its plan has no rounds');
       return { collective, schedule };
     } catch (cause) {
       const message = `${titleOf(algorithm, collective, ranks)} is neither planned nor refused: ${messageOf(cause)}`;

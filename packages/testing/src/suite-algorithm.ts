@@ -39,7 +39,7 @@ async function algorithmOfPlugin(create: CreateOps, options: unknown, size: numb
   const devices = Array.from({ length: size }, (_, rank) => `cpu:${rank}`);
   await create(options, { devices, localRanks: [0], engine: 'none', communicator });
   if (asked) return asked;
-  throw new Error('the plug-in asks its world for no communicator, so that its algorithm cannot be told');
+  throw new Error('the plug-in requests no communicator of its world, so that its algorithm is unknown');
 }
 
 /** For the names of tests: the algorithm's, with the options that make it another one. */

@@ -65,7 +65,7 @@ export function threadRanks(options: ThreadRanksOptions = {}): ThreadRanks {
   return {
     open: async (algorithm, size) => {
       const source = algorithm?.source;
-      if (!source) throw new Error(`threads cannot load ${algorithm?.algorithm.name}: tell the module as its source`);
+      if (!source) throw new Error(`threads cannot load ${algorithm?.algorithm.name}: pass its module as source`);
       const group = engine.createGroup({ size, ...(spins === undefined ? {} : { spins }) });
       const ranks = Array.from({ length: size }, (_, rank) => rank);
       return new Group({

@@ -31,7 +31,7 @@ describe('the cross-device ops suite', () => {
 
   it('notices a plug-in that refuses what it is tested with', async () => {
     const [failure] = await ofPlugin({ capabilities: { maxRanks: 2 } }, /accepts the situations/);
-    expect(failure).toContain('it serves up to 2 ranks, not 3');
+    expect(failure).toContain('it supports up to 2 ranks, not 3');
   });
 
   it('notices a plug-in of another contract', async () => {

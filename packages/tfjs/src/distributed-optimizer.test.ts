@@ -170,7 +170,7 @@ describe('a distributed optimizer', () => {
   it('refuses a gradient for a name that is no variable', () => {
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), unisonContext().context);
     expect(() => distributed.applyGradients([{ name: 'nowhere', tensor: tf.scalar(1) }])).toThrow(
-      'there is a gradient for "nowhere", but tf has no variable of that name',
+      'the gradients contain "nowhere", but tf has no variable of that name',
     );
   });
 
@@ -178,7 +178,7 @@ describe('a distributed optimizer', () => {
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), unisonContext().context);
     const variable = tf.variable(tf.tensor1d(['text']), false);
     expect(() => distributed.computeGradients(() => tf.scalar(1), [variable])).toThrow(
-      /is string; replicas exchange float32, int32, bool/,
+      /must be float32, int32 or bool, got string/,
     );
   });
 });

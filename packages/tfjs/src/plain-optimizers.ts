@@ -24,7 +24,7 @@ export function watchPlainOptimizers(tf: TensorFlow, plain: TfOptimizer, ours: T
   const { minimize } = owner;
   owner.minimize = function (f, returnCost, variables) {
     if (!distributed.has(this) && (variables ?? trainableVariables(tf)).some((variable) => trained.has(variable))) {
-      const told = `replica ${replica}: an optimizer that is not distributed trains a model that distributedOptimizer has trained, so replicas diverge from now on`;
+      const told = `replica ${replica}: a plain optimizer now trains a model that distributedOptimizer trained before, so the replicas diverge from now on`;
       const cure = 'compile the model with distributedOptimizer(tf, optimizer, replica) again';
       logFirst(1, 'plain optimizer after a distributed one', 'warn', `${told}; ${cure}`);
     }

@@ -132,7 +132,7 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
   requireTensorFlow(tf, operation);
   requireContext(context, method, operation);
   if (typeof gradients !== 'object' || gradients === null) {
-    const told = `gradients must be those that tf.variableGrads returns, got ${quote(gradients)}`;
+    const told = `gradients must be the result of tf.variableGrads, got ${quote(gradients)}`;
     throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
   }
   const given = optionsOf(options, '{ timeoutSeconds: 60 }', reduceGradientsOptions);

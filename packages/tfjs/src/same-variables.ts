@@ -11,7 +11,7 @@ export function requireContext(context: unknown, method: keyof ReplicaContext, o
   const given = Object(context) as Partial<ReplicaContext>;
   const isPlace = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
   if (isPlace && typeof given[method] === 'function') return;
-  const told = `context must be the one that strategy.run gives to each replica, with ${method}, got ${quote(context)}`;
+  const told = `context must be the replica context that strategy.run passes to each replica, with the method ${method}, got ${quote(context)}`;
   throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
 }
 
@@ -32,7 +32,7 @@ export function* requireSameVariables(variables: readonly TfVariable[], place: P
   if (odd)
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `variable "${odd.name}" is ${odd.dtype}; replicas exchange float32, int32, bool`,
+      `the dtype of variable "${odd.name}" must be float32, int32 or bool, got ${odd.dtype}`,
     );
   const hash = hashOf(JSON.stringify(variables.map(({ dtype, shape }) => [dtype, shape])));
   const extremes = Float64Array.of(hash, -hash);

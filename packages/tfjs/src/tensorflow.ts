@@ -75,7 +75,7 @@ export function requireVariables(variables: unknown, operation: string): asserts
   for (const variable of variables) {
     const { dtype, shape, dataSync } = Object(variable) as Partial<TfVariable>;
     if (typeof dtype === 'string' && Array.isArray(shape) && typeof dataSync === 'function') continue;
-    throw new ValueError('ERR_COLL_VALUE', `${operation}: variables must be those of tf, got ${quote(variable)}`);
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: variables must be variables of tf, got ${quote(variable)}`);
   }
 }
 
@@ -101,5 +101,5 @@ export function trainableVariables(tf: TensorFlow): TfVariable[] {
 export function variableNamed(tf: TensorFlow, name: string): TfVariable {
   const variable = tf.engine().registeredVariables[name];
   if (variable) return variable;
-  throw new ValueError('ERR_COLL_VALUE', `there is a gradient for "${name}", but tf has no variable of that name`);
+  throw new ValueError('ERR_COLL_VALUE', `the gradients contain "${name}", but tf has no variable of that name`);
 }

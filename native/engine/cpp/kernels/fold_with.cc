@@ -92,7 +92,7 @@ void finish_with(const Kernels& kernels, DType dtype, Op op, int divisor, void* 
                  std::size_t count) {
   const Convert convert = (op == Op::kMean ? kernels.divide : kernels.narrow)[static_cast<int>(dtype)];
   if (convert != nullptr) convert(into, from, count, divisor);
-  else if (op == Op::kMean) throw Error("bool has no mean: convert to a number type first");
+  else if (op == Op::kMean) throw Error("the mean of bool is not defined: convert to a number type first");
   else copy(into, from, count * byte_size(dtype));
 }
 

@@ -75,7 +75,7 @@ async function expectBusy(threads, length) {
     return;
   }
   expectError(error, late, 'busy');
-  assert.match(error.message, /rank 1 came, but is busy$/, 'busy');
+  assert.match(error.message, /rank 1 arrived, but is busy$/, 'busy');
   expectError(await slept, late, 'busy');
 }
 

@@ -13,7 +13,7 @@ Napi::Value submit(Napi::Env env, const SharedOperation& operation) { return pro
 int device_of(const Napi::Value& value) {
   const int device = integer_of(value);
   const int count = the_runtime().device_count;
-  if (device < 0 || device >= count) throw invalid("there is no GPU " + std::to_string(device) + ": this process sees " + std::to_string(count));
+  if (device < 0 || device >= count) throw invalid("GPU " + std::to_string(device) + " does not exist: this process has " + std::to_string(count));
   return device;
 }
 

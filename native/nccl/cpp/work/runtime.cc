@@ -55,7 +55,7 @@ Runtime::Runtime(cuda::Driver opened, int devices) : driver(std::move(opened)), 
 
 Device& Runtime::device(int index) {
   if (index < 0 || index >= device_count) {
-    throw invalid("there is no GPU " + std::to_string(index) + ": this process sees " + std::to_string(device_count));
+    throw invalid("GPU " + std::to_string(index) + " does not exist: this process has " + std::to_string(device_count));
   }
   std::unique_ptr<Device>& device = devices_[index];
   if (device == nullptr) {

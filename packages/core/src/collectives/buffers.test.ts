@@ -73,11 +73,11 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
     const receiver = 1;
     expectRefused(
       () => check(collective, inputs.with(receiver, broken), outputs),
-      'a tensor of float32 is stored in Float32Array, not in ',
+      'the data of a float32 tensor must be a Float32Array, got ',
     );
     expectRefused(
       () => check(collective, inputs, outputs.with(0, broken)),
-      'a tensor of float32 is stored in Float32Array, not in ',
+      'the data of a float32 tensor must be a Float32Array, got ',
     );
   });
 
@@ -256,7 +256,7 @@ describe('refusedCollective', () => {
   it.each(['SUM', 'average'])('refuses the op %s, which there is not', (op) => {
     for (const kind of ['all-reduce', 'reduce-scatter'] as const) {
       expect(refusedCollective({ kind, op: op as never }, 'int8', 2)).toBe(
-        `no op is called "${op}"; there are sum, mean, min, max, product`,
+        `unknown op "${op}"; it must be one of sum, mean, min, max, product`,
       );
     }
   });

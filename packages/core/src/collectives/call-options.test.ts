@@ -40,7 +40,7 @@ describe('resolveCallOptions', () => {
     expect(resolveCallOptions({ [flag]: false })).toEqual(resolveCallOptions({}));
     expect(thrown(() => resolveCallOptions({ [flag]: 1 }))).toMatchObject({
       code: 'ERR_COLL_VALUE',
-      message: `${flag} must be true or false, not 1`,
+      message: `${flag} must be true or false, got 1`,
     });
   });
 
@@ -75,7 +75,7 @@ describe('resolveCallOptions', () => {
     expect(thrown(() => resolveCallOptions({ options, experimentalHints: options }))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringContaining('options and experimentalHints were both given'),
+      message: expect.stringContaining('pass either options or experimentalHints, not both'),
     });
   });
 
@@ -83,7 +83,7 @@ describe('resolveCallOptions', () => {
     expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringContaining('options must be CommunicationOptions or its fields, not'),
+      message: expect.stringContaining('options must be CommunicationOptions or an object with its fields, got'),
     });
   });
 
@@ -91,7 +91,7 @@ describe('resolveCallOptions', () => {
     expect(thrown(() => resolveCallOptions({ [name]: 5 } as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringContaining('options must be CommunicationOptions or its fields, not 5'),
+      message: expect.stringContaining('options must be CommunicationOptions or an object with its fields, got 5'),
     });
   });
 

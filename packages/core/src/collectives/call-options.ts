@@ -100,7 +100,7 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      'options and experimentalHints were both given; experimentalHints is the old name of options',
+      'pass either options or experimentalHints, not both; experimentalHints is the old name of options',
     );
   }
   if (experimentalHints !== undefined) logDeprecated('experimentalHints', 'options');
@@ -129,7 +129,7 @@ export function begunOptions(
 /** The error for a call that requests both `into` and `sharedResult`. */
 export function intoAndShared(): ValueError {
   const told =
-    'into and sharedResult were both given: results are in memory of your own, or in one that all replicas share';
+    'pass either into or sharedResult, not both: into writes to memory of your own, sharedResult gives all replicas one result';
   return new ValueError('ERR_COLL_VALUE', told);
 }
 
@@ -154,11 +154,14 @@ export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions)
 function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<ResolvedOptions, typeof name> {
   const { [name]: flag = false } = call;
   if (typeof flag !== 'boolean')
-    throw new ValueError('ERR_COLL_VALUE', `${name} must be true or false, not ${quote(flag)}`);
+    throw new ValueError('ERR_COLL_VALUE', `${name} must be true or false, got ${quote(flag)}`);
   return flag ? { [name]: true } : {};
 }
 
 function requireFields(call: object): void {
   if (typeof call === 'object' && !(Symbol.iterator in call)) return;
-  throw new ValueError('ERR_COLL_VALUE', `options must be CommunicationOptions or its fields, not ${quote(call)}`);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `options must be CommunicationOptions or an object with its fields, got ${quote(call)}`,
+  );
 }

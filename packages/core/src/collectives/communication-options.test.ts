@@ -34,7 +34,7 @@ describe('CommunicationImplementation', () => {
 });
 
 describe('CommunicationOptions', () => {
-  it('packs everything together, waits for ever and leaves the choice to the runtime by default', () => {
+  it('packs everything together, did not settle in time and leaves the choice to the runtime by default', () => {
     const defaults = { bytesPerPack: 0, timeoutSeconds: null, implementation: 'AUTO' };
     expect(fieldsOf(new CommunicationOptions())).toEqual(defaults);
     expect(fieldsOf(new CommunicationOptions({}))).toEqual(defaults);
@@ -57,7 +57,7 @@ describe('CommunicationOptions', () => {
     [-1, 'bytesPerPack must be'],
     ['8', 'bytesPerPack must be'],
     [null, 'bytesPerPack must be'],
-    [{ bytesPerPack: 8 }, 'an object of fields, or the fields in their order, not both'],
+    [{ bytesPerPack: 8 }, 'as one object or as positional arguments, not both'],
   ])('refuses %o before a timeout', (first, told) => {
     expect(thrown(() => new CommunicationOptions(first as never, 3))).toMatchObject({
       name: 'ValueError',
@@ -108,7 +108,7 @@ describe('CommunicationOptions', () => {
   it.each([Number.NaN, '3', {}, true])('waits for no %s', (timeoutSeconds) => {
     expect(thrown(() => new CommunicationOptions({ timeoutSeconds } as never))).toMatchObject({
       code: 'ERR_COLL_VALUE',
-      message: expect.stringMatching(/^timeoutSeconds is a number of seconds/),
+      message: expect.stringMatching(/^timeoutSeconds must be a number of seconds/),
     });
   });
 
@@ -224,7 +224,7 @@ describe('CollectiveHints', () => {
   it('takes no implementation', () => {
     expect(thrown(() => new CollectiveHints({ implementation: 'NCCL' } as never))).toMatchObject({
       name: 'ValueError',
-      message: expect.stringContaining('CollectiveHints: there is no option "implementation"'),
+      message: expect.stringContaining('CollectiveHints: unknown option "implementation"'),
     });
     const positional = CollectiveHints as unknown as new (...fields: unknown[]) => CollectiveHints;
     expect(new positional(5, 2, 'NCCL').implementation).toBe('AUTO');

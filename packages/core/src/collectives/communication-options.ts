@@ -109,7 +109,7 @@ export class CommunicationOptions {
     this.timeoutSeconds = timeoutSeconds;
     this.implementation = implementationFrom(implementation);
     if (typeof checkCalls !== 'boolean')
-      throw new ValueError('ERR_COLL_VALUE', `checkCalls must be true or false, not ${quote(checkCalls)}`);
+      throw new ValueError('ERR_COLL_VALUE', `checkCalls must be true or false, got ${quote(checkCalls)}`);
     this.checkCalls = checkCalls;
   }
 
@@ -173,7 +173,7 @@ function fieldsFrom(
     if (!(first instanceof CommunicationOptions)) requireKnownOptions(first, known);
     return first;
   }
-  throw new ValueError('ERR_COLL_VALUE', 'options are an object of fields, or the fields in their order, not both');
+  throw new ValueError('ERR_COLL_VALUE', 'pass the options as one object or as positional arguments, not both');
 }
 
 /** @throws ValueError unless it is a whole number of bytes from 0 */
@@ -181,7 +181,7 @@ export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack
   if (Number.isSafeInteger(bytesPerPack) && (bytesPerPack as number) >= 0) return;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `bytesPerPack must be a whole number of bytes, 0 or more, not ${quote(bytesPerPack)}`,
+    `bytesPerPack must be a whole number of bytes, 0 or more, got ${quote(bytesPerPack)}`,
   );
 }
 
@@ -189,5 +189,5 @@ function implementationFrom(value: unknown): CommunicationImplementation {
   const name = typeof value === 'string' ? value.toUpperCase() : '';
   if (Object.hasOwn(CommunicationImplementation, name)) return name as CommunicationImplementation;
   const known = Object.keys(CommunicationImplementation).join(', ');
-  throw new ValueError('ERR_COLL_VALUE', `implementation must be one of ${known}, not ${quote(value)}`);
+  throw new ValueError('ERR_COLL_VALUE', `implementation must be one of ${known}, got ${quote(value)}`);
 }

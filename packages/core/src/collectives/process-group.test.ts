@@ -21,6 +21,6 @@ it.each([
   expect(thrown(() => requireProcessGroup(wrong))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',
-    message: expect.stringMatching(/^group is a group of processes/),
+    message: expect.stringMatching(/^group must be a process group/),
   });
 });

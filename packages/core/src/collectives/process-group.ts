@@ -58,6 +58,6 @@ export function requireGivenGroup(group: unknown): asserts group is ProcessGroup
   const { communicator, fail, rank, size } = Object(group) as Partial<ProcessGroup>;
   const isGroup = typeof communicator === 'function' && typeof fail === 'function';
   if (isGroup && Number.isInteger(rank) && Number.isInteger(size)) return;
-  const wanted = 'a group of processes, as `await openProcessGroup()` of @coll/processes gives it';
-  throw new ValueError('ERR_COLL_VALUE', `group is ${wanted}, not ${quote(group)}`);
+  const wanted = 'a process group, the result of `await openProcessGroup()` of @coll/processes';
+  throw new ValueError('ERR_COLL_VALUE', `group must be ${wanted}, got ${quote(group)}`);
 }

@@ -22,7 +22,7 @@ describe('reduceOpFrom', () => {
       expect(thrown(() => reduceOpFrom(name))).toMatchObject({
         name: 'ValueError',
         code: 'ERR_COLL_VALUE',
-        message: expect.stringContaining('there are SUM, MEAN, MIN, MAX, PRODUCT'),
+        message: expect.stringContaining('must be one of SUM, MEAN, MIN, MAX, PRODUCT'),
       });
     },
   );

@@ -66,7 +66,7 @@ export function reduceOpFrom(name: unknown): ReduceOp {
   if (isReduceOp(upper)) return upper;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `no reduce op is called ${quote(name)}; there are ${Object.keys(members).join(', ')}`,
+    `unknown reduce op ${quote(name)}; it must be one of ${Object.keys(members).join(', ')}`,
   );
 }
 
@@ -85,6 +85,6 @@ function fromVariableAggregation(aggregation: unknown): ReduceOp {
   if (aggregation === ReduceOp.SUM || aggregation === ReduceOp.MEAN) return aggregation;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `no reduce op belongs to the aggregation ${quote(aggregation)}: only SUM and MEAN combine the values of replicas`,
+    `the aggregation ${quote(aggregation)} has no reduce op: only SUM and MEAN combine the values of replicas`,
   );
 }

@@ -17,7 +17,7 @@ const runOptions = knownOptions<RunOptions>('Communicator.run', {
 /** @throws ValueError unless it is a `RunOptions` with known names, a valid signal and a valid timeout */
 export function requireRunOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
-    throw new ValueError('ERR_COLL_VALUE', `the options of a collective are an object, not ${quote(options)}`);
+    throw new ValueError('ERR_COLL_VALUE', `the options of a collective must be an object, got ${quote(options)}`);
   requireKnownOptions(options, runOptions);
   const { signal, timeoutSeconds } = options as { readonly signal?: unknown; readonly timeoutSeconds?: unknown };
   if (signal !== undefined) requireSignal(signal);
@@ -29,6 +29,6 @@ export function requireTimeout(timeoutSeconds: unknown): void {
   if (timeoutSeconds === null || (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds))) return;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `timeoutSeconds is a number of seconds, or null for as long as it takes, not ${quote(timeoutSeconds)}`,
+    `timeoutSeconds must be a number of seconds, or null for no limit, got ${quote(timeoutSeconds)}`,
   );
 }

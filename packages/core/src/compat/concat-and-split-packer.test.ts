@@ -67,7 +67,7 @@ describe('ConcatAndSplitPacker', () => {
     expect(thrown(() => new ConcatAndSplitPacker(numPacks))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: `numPacks must be greater than zero, not ${numPacks}`,
+      message: `numPacks must be greater than zero, got ${numPacks}`,
     });
   });
 
@@ -77,7 +77,7 @@ describe('ConcatAndSplitPacker', () => {
     expect(thrown(() => packer.unpack([[tensor([1, 2])]]))).toMatchObject({
       name: 'AssertionError',
       code: 'ERR_COLL_INTERNAL',
-      message: '2 elements to unpack, 3 were packed',
+      message: 'got 2 elements to unpack, but 3 were packed',
     });
   });
 

@@ -32,9 +32,9 @@ export class ConcatAndSplitPacker implements Packer {
   /** @throws ValueError unless `numPacks` is a whole number from 1 to 65,536 */
   constructor(numPacks: number) {
     const isCount = Number.isInteger(numPacks) && numPacks > 0;
-    if (!isCount) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, not ${quote(numPacks)}`);
+    if (!isCount) throw new ValueError('ERR_COLL_VALUE', `numPacks must be greater than zero, got ${quote(numPacks)}`);
     if (numPacks > mostPacks)
-      throw new ValueError('ERR_COLL_VALUE', `numPacks must be at most ${mostPacks}, not ${numPacks}`);
+      throw new ValueError('ERR_COLL_VALUE', `numPacks must be at most ${mostPacks}, got ${numPacks}`);
     this.numPacks = numPacks;
   }
 
@@ -61,7 +61,10 @@ export class ConcatAndSplitPacker implements Packer {
     return packed.map((packs) => {
       const joined = packs.length === 1 ? (packs[0] as Tensor) : concatenate(packs);
       if (joined.data.length !== total)
-        throw new AssertionError('ERR_COLL_INTERNAL', `${joined.data.length} elements to unpack, ${total} were packed`);
+        throw new AssertionError(
+          'ERR_COLL_INTERNAL',
+          `got ${joined.data.length} elements to unpack, but ${total} were packed`,
+        );
       return splitLike(
         joined,
         this.#shapes.map((shape) => ({ shape })),

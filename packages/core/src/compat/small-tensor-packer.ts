@@ -67,5 +67,5 @@ export class AggregateSmallTensorPacker implements Packer {
 
 function requireLimit(name: string, limit: unknown): void {
   if (typeof limit === 'number' && limit > 0) return;
-  throw new ValueError('ERR_COLL_VALUE', `${name} must be greater than zero, not ${quote(limit)}`);
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be greater than zero, got ${quote(limit)}`);
 }

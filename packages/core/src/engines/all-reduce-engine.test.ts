@@ -34,7 +34,7 @@ describe('the engine of an all-reduce', () => {
     expect(thrown(() => new TestedAllReduce({ world, engine: 'wasm' }))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringMatching(/"wasm" was asked for, but in this world "js" plays/),
+      message: expect.stringMatching(/engine is "wasm", but the world of these ops uses "js"/),
     });
   });
 

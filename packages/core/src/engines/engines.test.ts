@@ -57,7 +57,7 @@ describe('resolveEngine', () => {
     expect(thrown(() => resolveEngine('native', [refused]))).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_NO_ENGINE',
-      message: `no engine for "native": native: its binary is for another system; 'auto' takes the fastest that works here`,
+      message: `no engine is available for "native": native: its binary is for another system; 'auto' takes the fastest that works here`,
     });
   });
 

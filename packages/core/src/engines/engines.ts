@@ -43,7 +43,7 @@ export function registerEngine(engine: Engine): void {
   if (other) {
     throw new CollError(
       'ERR_COLL_DUPLICATE_PLUGIN',
-      `there is another engine called "${engine.name}"; keep one version installed (npm ls shows who brings them)`,
+      `two engines are called "${engine.name}"; keep one version installed (npm ls shows which packages depend on each)`,
     );
   }
   registered().set(engine.name, engine);
@@ -88,7 +88,7 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
 /** @throws ValueError unless it names an engine */
 export function requireEngineRequest(request: unknown): asserts request is EngineRequest {
   if (request === 'auto' || names.includes(request as EngineName)) return;
-  throw new ValueError('ERR_COLL_VALUE', `engine must be 'auto', ${names.join(', ')}, not ${quote(request)}`);
+  throw new ValueError('ERR_COLL_VALUE', `engine must be one of 'auto', ${names.join(', ')}, got ${quote(request)}`);
 }
 
 function refusalOf(engine: Engine | undefined, name: EngineName): string | undefined {
@@ -106,7 +106,7 @@ function refusalOf(engine: Engine | undefined, name: EngineName): string | undef
 function noEngine(request: EngineRequest, candidates: readonly EngineCandidate[]): CollError {
   const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
   const cure = request === 'auto' ? '' : "; 'auto' takes the fastest that works here";
-  return new CollError('ERR_COLL_NO_ENGINE', `no engine for ${quote(request)}: ${told}${cure}`);
+  return new CollError('ERR_COLL_NO_ENGINE', `no engine is available for ${quote(request)}: ${told}${cure}`);
 }
 
 function requireEngine(engine: unknown): asserts engine is Engine {
@@ -115,6 +115,6 @@ function requireEngine(engine: unknown): asserts engine is Engine {
   if (isWhole && names.includes(name as EngineName)) return;
   throw new CollError(
     'ERR_COLL_PLUGIN',
-    `an engine is { name, probe, communicator, createGroup, join }, called ${names.join(' or ')}; got ${quote(engine)}`,
+    `an engine must be { name, probe, communicator, createGroup, join } with the name ${names.join(' or ')}, got ${quote(engine)}`,
   );
 }

@@ -85,7 +85,7 @@ export function processWorld(group: ProcessGroup, devices: readonly string[]): W
   requireGivenGroup(group);
   requireList(devices, 'devices');
   if (devices.length !== group.size) {
-    const told = `a group of ${group.size} processes has as many devices, not ${devices.length}: [${devices.join(', ')}]`;
+    const told = `a group of ${group.size} processes needs one device per process, got ${devices.length}: [${devices.join(', ')}]`;
     throw new ValueError('ERR_COLL_DEVICE', told);
   }
   return {

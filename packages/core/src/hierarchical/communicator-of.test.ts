@@ -50,12 +50,12 @@ describe('cross-device ops as a communicator', () => {
     const communicator = communicatorOf(ops, devices);
     const scatter = { kind: 'reduce-scatter', op: 'sum' } as const;
     expect(communicator.refuses(scatter, 'int32')).toMatch(
-      /reduction-to-one is only known as cross-device ops.*no reduce-scatter/,
+      /reduction-to-one is available as cross-device ops only.*not reduce-scatter/,
     );
-    expect(communicator.refuses({ kind: 'all-to-all' }, 'int32')).toMatch(/but no all-to-all/);
+    expect(communicator.refuses({ kind: 'all-to-all' }, 'int32')).toMatch(/but not all-to-all/);
     await expect(communicator.run(scatter, inputs, inputs)).rejects.toMatchObject({ code: 'ERR_COLL_REFUSED' });
-    expect(() => communicator.runSync(scatter, inputs, inputs)).toThrow(/block no thread: use run/);
-    expect(() => communicatorOf(ops, [])).toThrow('a group has 1 rank or more, not 0');
+    expect(() => communicator.runSync(scatter, inputs, inputs)).toThrow(/cannot block the thread: use run/);
+    expect(() => communicatorOf(ops, [])).toThrow('a group must have 1 rank or more, got 0');
   });
 
   it.each<[string, PossiblyMirrored, RegExp]>([

@@ -34,7 +34,7 @@ import { copyElements, reshape, type Tensor } from '../values/tensor.js';
  */
 export function communicatorOf(ops: CrossDeviceOps, devices: readonly string[]): Communicator {
   if (!(ops instanceof CrossDeviceOps))
-    throw new ValueError('ERR_COLL_VALUE', `communicatorOf takes cross-device ops, got ${quote(ops)}`);
+    throw new ValueError('ERR_COLL_VALUE', `communicatorOf: the argument must be cross-device ops, got ${quote(ops)}`);
   requireList(devices, 'devices');
   return new OpsCommunicator(ops, devices);
 }
@@ -60,7 +60,7 @@ class OpsCommunicator extends JoiningCommunicator {
     const { kind } = collective;
     const refused = refusedCollective(collective, dtype, this.size);
     if (refused !== undefined || kinds.includes(kind)) return refused;
-    return `${this.#ops.name} is only known as cross-device ops, which have ${kinds.join(', ')}, but no ${kind}`;
+    return `${this.#ops.name} is available as cross-device ops only, which support ${kinds.join(', ')}, but not ${kind}`;
   }
 
   protected async runWhole(
@@ -86,7 +86,7 @@ class OpsCommunicator extends JoiningCommunicator {
     const operation = nameOf(collective);
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
-      `${operation}: ${this.#ops.name} is only known as cross-device ops, which block no thread: use run`,
+      `${operation}: ${this.#ops.name} is available as cross-device ops only, which cannot block the thread: use run`,
       { operation },
     );
   }
@@ -96,7 +96,7 @@ class OpsCommunicator extends JoiningCommunicator {
   }
 
   #refuseAlgorithm(): never {
-    const told = `${this.#ops.name} is only known as cross-device ops, which choose their algorithm themselves`;
+    const told = `${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
   }
 

@@ -122,9 +122,9 @@ describe('a hierarchical communicator', () => {
       expect(even.refuses(move, 'int8')).toBe(
         `two levels have all-reduce, broadcast and all-gather, but no ${move.kind}`,
       );
-    expect(even.refuses(mean, 'bool')).toMatch(/bool has no mean/);
+    expect(even.refuses(mean, 'bool')).toMatch(/the mean of bool is not defined/);
     const uneven = hierarchical([portable(1), portable(2)], portable(2), { ranksPerWorker: [1, 2] });
-    expect(uneven.refuses(gather, 'int8')).toMatch(/only where all workers have as many ranks/);
+    expect(uneven.refuses(gather, 'int8')).toMatch(/needs the same number of ranks on every worker/);
     const none: Algorithm = {
       ...directAlgorithm(),
       refuses: ({ kind }) => (kind === 'broadcast' ? 'no way back' : undefined),
@@ -254,17 +254,21 @@ describe('a hierarchical communicator', () => {
   });
 
   it('refuses parts that do not fit together', () => {
-    expect(() => hierarchical([], portable(1))).toThrow('across has 1 leaders here, but there are 0 workers within');
+    expect(() => hierarchical([], portable(1))).toThrow(
+      'across has 1 leaders in this process, but within has 0 workers',
+    );
     expect(() => hierarchical([portable(2)], portable(2))).toThrow(
-      'across has 2 leaders here, but there are 1 workers',
+      'across has 2 leaders in this process, but within has 1 workers',
     );
     expect(() => hierarchical([portable(2), portable(1)], portable(2))).toThrow(
-      'worker 1 has 1 ranks, not 2: pass ranksPerWorker',
+      'worker 1 has 1 ranks, expected 2: pass ranksPerWorker',
     );
     expect(() => hierarchical([portable(2)], portable(1), { ranksPerWorker: [2, 2] })).toThrow(
-      'ranksPerWorker tells of 2 workers',
+      'ranksPerWorker has 2 workers',
     );
     const alone = new ThreadCommunicator(createThreadGroup({ size: 2 }), { rank: 0, algorithm: directAlgorithm() });
-    expect(() => hierarchical([alone], portable(1))).toThrow('only 1 of the 2 ranks of worker 0 are here');
+    expect(() => hierarchical([alone], portable(1))).toThrow(
+      'only 1 of the 2 ranks of worker 0 are in this process; all must be',
+    );
   });
 });

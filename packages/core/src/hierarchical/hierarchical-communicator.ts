@@ -110,7 +110,7 @@ class HierarchicalCommunicator extends TwoLevels {
       );
     }
     if (collective.kind === 'all-gather' && !this.#isEven)
-      return 'two levels have an all-gather only where all workers have as many ranks';
+      return 'a hierarchical all-gather needs the same number of ranks on every worker';
     const part = collective.kind === 'broadcast' ? handOut : collective;
     return across.refuses(part, dtype) ?? firstRefusal(within, handOut, dtype);
   }
@@ -147,16 +147,18 @@ function firstRefusal(parts: readonly WorkerPart[], collective: Collective, dtyp
 function requireFit(within: readonly Communicator[], across: Communicator, sizes: readonly number[]): void {
   const fail = (problem: string) => new ValueError('ERR_COLL_VALUE', `hierarchical: ${problem}`);
   if (within.length === 0 || within.length !== across.localRanks.length) {
-    throw fail(`across has ${across.localRanks.length} leaders here, but there are ${within.length} workers within`);
+    throw fail(
+      `across has ${across.localRanks.length} leaders in this process, but within has ${within.length} workers`,
+    );
   }
   if (sizes.length !== across.size) {
-    throw fail(`ranksPerWorker tells of ${sizes.length} workers, but across has ${across.size} leaders`);
+    throw fail(`ranksPerWorker has ${sizes.length} workers, but across has ${across.size} leaders`);
   }
   for (const [index, { size, localRanks }] of within.entries()) {
     const worker = across.localRanks[index] as number;
     if (localRanks.length !== size)
-      throw fail(`only ${localRanks.length} of the ${size} ranks of worker ${worker} are here`);
+      throw fail(`only ${localRanks.length} of the ${size} ranks of worker ${worker} are in this process; all must be`);
     if (size !== sizes[worker])
-      throw fail(`worker ${worker} has ${size} ranks, not ${sizes[worker]}: pass ranksPerWorker`);
+      throw fail(`worker ${worker} has ${size} ranks, expected ${sizes[worker]}: pass ranksPerWorker`);
   }
 }

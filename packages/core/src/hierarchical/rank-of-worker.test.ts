@@ -199,7 +199,7 @@ describe('a rank of a worker', () => {
   it('says what it has not, and when it was closed', async () => {
     const [first] = ranksOf(2, 2) as [Communicator];
     expect(first.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toMatch(/two levels have .* but no reduce/);
-    expect(first.refuses({ kind: 'all-reduce', op: 'mean' }, 'bool')).toMatch(/bool has no mean/);
+    expect(first.refuses({ kind: 'all-reduce', op: 'mean' }, 'bool')).toMatch(/the mean of bool is not defined/);
     await first.close();
     await first[Symbol.asyncDispose]();
     const buffer = [tensor([1])];
@@ -210,10 +210,12 @@ describe('a rank of a worker', () => {
 
   it('refuses parts that do not fit together', () => {
     const portable = (size: number) => new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
-    expect(() => rankOfWorker(portable(2), { workers: 2, worker: 0 })).toThrow('one rank is here, not 2');
-    expect(() => rankOfWorker(portable(1), { workers: 2, worker: 0 })).toThrow('the first rank of a worker');
+    expect(() => rankOfWorker(portable(2), { workers: 2, worker: 0 })).toThrow(
+      'within must have exactly one local rank, got 2',
+    );
+    expect(() => rankOfWorker(portable(1), { workers: 2, worker: 0 })).toThrow('exactly the first rank of each worker');
     expect(() => rankOfWorker(portable(1), { workers: 2, worker: 1, across: portable(1) })).toThrow(
-      'across has 1 ranks and is rank 0, not worker 1 of 2',
+      'across has 1 ranks and is rank 0, expected worker 1 of 2',
     );
   });
 });

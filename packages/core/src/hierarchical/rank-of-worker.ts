@@ -52,15 +52,14 @@ export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): 
     seatOptions,
   ) as WorkerSeatOptions;
   if (!(Number.isInteger(workers) && Number.isInteger(worker) && worker >= 0 && worker < workers))
-    throw misfit(`there is no worker ${quote(worker)} of ${quote(workers)}`);
+    throw misfit(`worker must be an index below the ${quote(workers)} workers, got ${quote(worker)}`);
   if (across !== undefined) requireCommunicator(across, 'rankOfWorker: across');
   const [place, ...others] = within.localRanks as readonly [number, ...number[]];
-  if (others.length > 0) throw misfit(`one rank is here, not ${within.localRanks.length}`);
-  if ((place === 0) !== (across !== undefined))
-    throw misfit('the first rank of a worker, and no other, goes beyond it');
+  if (others.length > 0) throw misfit(`within must have exactly one local rank, got ${within.localRanks.length}`);
+  if ((place === 0) !== (across !== undefined)) throw misfit('exactly the first rank of each worker must pass across');
   if (across && (across.size !== workers || across.localRanks[0] !== worker))
     throw misfit(
-      `across has ${across.size} ranks and is rank ${across.localRanks}, not worker ${worker} of ${workers}`,
+      `across has ${across.size} ranks and is rank ${across.localRanks}, expected worker ${worker} of ${workers}`,
     );
   const { size } = within;
   const firsts = allRanks(workers + 1).map((other) => other * size);

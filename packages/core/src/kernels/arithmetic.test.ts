@@ -17,7 +17,7 @@ function alikeTensors(dtype: DType): fc.Arbitrary<Tensor[]> {
 }
 
 describe.each(grid.filter(([op, dtype]) => !refusedArithmetic(op, dtype)))('the %s of %s tensors', (op, dtype) => {
-  it('agrees with plain arithmetic from left to right, and leaves the tensors alone', () => {
+  it('returns the results of plain arithmetic from left to right, and leaves the tensors alone', () => {
     fc.assert(
       fc.property(alikeTensors(dtype), (tensors) => {
         const before = structuredClone(tensors);
@@ -85,7 +85,7 @@ describe('combine', () => {
       code: 'ERR_COLL_SHAPE_MISMATCH',
       rank: 2,
       operation: 'reduce',
-      message: 'reduce: replica 0 has shape [2], replica 2 [2,1]; all need one shape',
+      message: 'reduce: replica 0 has shape [2], replica 2 has [2,1]; all must have the same shape',
     });
   });
 
@@ -95,7 +95,7 @@ describe('combine', () => {
       name: 'InternalError',
       code: 'ERR_COLL_DTYPE_MISMATCH',
       rank: 1,
-      message: 'reduce: replica 0 has float64, replica 1 float32; all need one dtype',
+      message: 'reduce: replica 0 has float64, replica 1 has float32; all must have the same dtype',
     });
   });
 

@@ -11,11 +11,13 @@ import { narrowKernel, widenKernel } from './convert.js';
 /** Why an op is undefined for a dtype; undefined if it is defined. */
 export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
   if (op !== undefined && !collectiveOps.includes(op)) return noOp(op);
-  return op === 'mean' && dtype === 'bool' ? 'bool has no mean: convert to a number type first' : undefined;
+  return op === 'mean' && dtype === 'bool'
+    ? 'the mean of bool is not defined: convert to a number type first'
+    : undefined;
 }
 
 function noOp(op: unknown): string {
-  return `no op is called ${quote(op)}; there are ${collectiveOps.join(', ')}`;
+  return `unknown op ${quote(op)}; it must be one of ${collectiveOps.join(', ')}`;
 }
 
 /**
@@ -151,7 +153,7 @@ function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, opera
   const isDType = first.dtype !== other.dtype;
   const [ours, theirs] = isDType ? [first.dtype, other.dtype] : [`shape [${first.shape}]`, `[${other.shape}]`];
   const words: RankWords = (name) =>
-    `${operation}: replica ${name(0)} has ${ours}, replica ${name(rank)} ${theirs}; all need one ${isDType ? 'dtype' : 'shape'}`;
+    `${operation}: replica ${name(0)} has ${ours}, replica ${name(rank)} has ${theirs}; all must have the same ${isDType ? 'dtype' : 'shape'}`;
   return isDType
     ? rankError(InternalError, 'ERR_COLL_DTYPE_MISMATCH', words, { operation, rank })
     : rankError(InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH', words, { operation, rank });

@@ -87,18 +87,18 @@ function requireLists(collective: Collective, values: readonly unknown[], into: 
   const details = { operation: nameOf(collective), rank };
   const { kind } = collective;
   if (kind !== 'all-reduce' && kind !== 'reduce' && kind !== 'broadcast') {
-    const told = `${kind} takes one array or tensor, not a list; all-reduce, reduce and broadcast take lists`;
+    const told = `${kind} takes one array or tensor, got a list; only all-reduce, reduce and broadcast take lists`;
     throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
   }
   if (values.length === 0) throw new ValueError('ERR_COLL_VALUE', `${details.operation}: the list is empty`, details);
   if (into === undefined || (Array.isArray(into) && into.length === values.length)) return;
-  const told = `into must be a list of ${values.length}, as the values are`;
+  const told = `into must be a list of ${values.length} results, one per value`;
   throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
 }
 
 function doesNotDivide(collective: Collective, length: number, size: number, rank: number): ValueError {
   const operation = nameOf(collective);
-  const told = `a value of ${length} elements does not divide among ${size} ranks`;
+  const told = `the number of elements must be divisible by the number of ranks, got ${length} elements for ${size} ranks`;
   return new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
 }
 

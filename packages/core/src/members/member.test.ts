@@ -102,24 +102,25 @@ describe('a collective of members', () => {
     const [first, second] = open(2) as [Member, Member];
     expect(await errorOf(first.broadcast(2, new Float32Array(1)))).toMatchObject({
       code: 'ERR_COLL_VALUE',
-      message: 'root must be a rank from 0 to 1, not 2',
+      message: 'root must be a rank from 0 to 1, got 2',
     });
     expect(await errorOf(first.allReduce('median' as 'sum', new Float32Array(1)))).toMatchObject({
-      message: expect.stringContaining('no reduce op is called "median"'),
+      message: expect.stringContaining('unknown reduce op "median"'),
     });
     expect(await errorOf(first.reduceScatter('sum', new Float32Array(3)))).toMatchObject({
       code: 'ERR_COLL_BUFFER',
-      message: 'reduce-scatter sum: rank 0: a value of 3 elements does not divide among 2 ranks',
+      message:
+        'reduce-scatter sum: rank 0: the number of elements must be divisible by the number of ranks, got 3 elements for 2 ranks',
     });
     expect(await errorOf(first.allGather([new Float32Array(1)] as never))).toMatchObject({
       message:
-        'all-gather: all-gather takes one array or tensor, not a list; all-reduce, reduce and broadcast take lists',
+        'all-gather: all-gather takes one array or tensor, got a list; only all-reduce, reduce and broadcast take lists',
     });
     expect(await errorOf(first.scatter(0, new Float32Array(1)))).toMatchObject({
-      message: 'scatter from rank 0: rank 0: the root needs a value to cut',
+      message: 'scatter from rank 0: rank 0: the root must pass the value to scatter',
     });
     expect(await errorOf(second.scatter(0, new Float32Array(1), new Float32Array(2)))).toMatchObject({
-      message: 'scatter from rank 0: rank 1: only the root has a value',
+      message: 'scatter from rank 0: rank 1: only the root may pass a value',
     });
     const sums = await Promise.all([first, second].map((member) => member.allReduce('sum', new Float32Array([1]))));
     expect(sums).toEqual([new Float32Array([2]), new Float32Array([2])]);
@@ -221,10 +222,10 @@ describe('messages', () => {
   it('need another member', async () => {
     const [first] = open(2) as [Member, Member];
     expect(await errorOf(first.send(0, new Float32Array(1)))).toMatchObject({
-      message: 'send: rank 0 has no messages for itself',
+      message: 'send: rank 0 cannot send messages to itself or receive its own',
     });
     expect(await errorOf(first.receive(5, new Float32Array(1)))).toMatchObject({
-      message: 'from must be a rank from 0 to 1, not 5',
+      message: 'from must be a rank from 0 to 1, got 5',
     });
   });
 });
@@ -279,10 +280,10 @@ describe('split', () => {
   it('wants whole numbers', async () => {
     const [first] = open(1) as [Member];
     expect(await errorOf(first.split(0.5))).toMatchObject({
-      message: 'split: color must be a whole number of 32 bits, not 0.5',
+      message: 'split: color must be a 32-bit integer, got 0.5',
     });
     expect(await errorOf(first.split(0, 2 ** 40))).toMatchObject({
-      message: 'split: key must be a whole number of 32 bits, not 1099511627776',
+      message: 'split: key must be a 32-bit integer, got 1099511627776',
     });
   });
 });

@@ -260,7 +260,7 @@ export class Member implements AsyncDisposable {
     const collective: Collective = { kind: 'scatter', root: this.#rankOf(root, 'root') };
     const operation = nameOf(collective);
     if ((this.rank === root) !== (value !== undefined)) {
-      const told = value === undefined ? 'the root needs a value to cut' : 'only the root has a value';
+      const told = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';
       throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${this.rank}: ${told}`, {
         operation,
         rank: this.rank,
@@ -458,16 +458,20 @@ export class Member implements AsyncDisposable {
 
   #rankOf(rank: unknown, what: string): number {
     if (Number.isInteger(rank) && Number(rank) >= 0 && Number(rank) < this.size) return Number(rank);
-    throw new ValueError('ERR_COLL_VALUE', `${what} must be a rank from 0 to ${this.size - 1}, not ${quote(rank)}`);
+    throw new ValueError('ERR_COLL_VALUE', `${what} must be a rank from 0 to ${this.size - 1}, got ${quote(rank)}`);
   }
 
   #otherOf(rank: unknown, operation: string): number {
     const other = this.#rankOf(rank, operation === 'send' ? 'to' : 'from');
     if (other !== this.rank) return other;
-    throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${this.rank} has no messages for itself`, {
-      operation,
-      rank: this.rank,
-    });
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `${operation}: rank ${this.rank} cannot send messages to itself or receive its own`,
+      {
+        operation,
+        rank: this.rank,
+      },
+    );
   }
 }
 

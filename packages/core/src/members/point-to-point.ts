@@ -221,7 +221,7 @@ export class PointToPoint {
     const { value } = receiving;
     const details = { operation: operationOf(post, this.#rank), rank: this.#rank };
     const differ = (sent: string, taken: string) =>
-      `${details.operation}: rank ${post.from} sends ${sent}, rank ${post.to} receives ${taken}`;
+      `${details.operation}: rank ${post.from} sends ${sent}, rank ${post.to} expects ${taken}`;
     if (value.data.length !== receiving.length) this.#fail(lostBufferError(details.operation, this.#rank));
     else if (post.dtype !== value.dtype)
       this.#fail(new InternalError('ERR_COLL_DTYPE_MISMATCH', differ(post.dtype, value.dtype), details));

@@ -27,7 +27,7 @@ export function groupOfRank(parts: readonly SplitPart[], rank: number): readonly
 export function requireSplitPart({ color, key }: SplitPart): void {
   for (const [name, value] of Object.entries({ color, key })) {
     if (Number.isInteger(value) && Math.abs(value) < 2 ** 31) continue;
-    throw new ValueError('ERR_COLL_VALUE', `split: ${name} must be a whole number of 32 bits, not ${quote(value)}`, {
+    throw new ValueError('ERR_COLL_VALUE', `split: ${name} must be a 32-bit integer, got ${quote(value)}`, {
       operation: 'split',
     });
   }

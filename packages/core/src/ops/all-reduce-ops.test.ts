@@ -49,7 +49,7 @@ describe('reduce', () => {
     expect((result as Tensor).data).toEqual(Int32Array.of(31, 42));
     expect(lengths).toEqual([]);
     expect(ops.explain().notes).toEqual([
-      'a reduce to other devices than the values are on is not an all-reduce; reduction-to-one serves it',
+      'the destinations are not the devices of the values, so that this reduce is not an all-reduce; reduction-to-one serves it',
     ]);
   });
 
@@ -151,7 +151,7 @@ describe('batchReduce', () => {
     const mixed = new PerReplica([slices('cpu:0', 3), on('cpu:1', ...ramp(9))]);
     const result = (await ops.reduce(ReduceOp.SUM, mixed, mixed)) as Mirrored<Tensor>;
     expect(result.primary).toEqual(on('cpu:0', ...ramp(9).with(3, 6)));
-    expect(ops.explain().notes).toEqual(['components are dense and sparse; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual(['some components are dense and others sparse; reduction-to-one serves it']);
   });
 });
 
@@ -225,7 +225,7 @@ describe('the log', () => {
     for (let time = 0; time < 12; time++) await ops.reduce(ReduceOp.SUM, sparse, sparse);
     const warned = sink.mock.calls.filter(([level]) => level === 'warn');
     expect(warned).toHaveLength(10);
-    expect(warned[0]?.[1]).toBe('tested: there is no efficient all-reduce of 1 indexed slices');
+    expect(warned[0]?.[1]).toBe('tested has no efficient all-reduce for its 1 values of indexed slices');
   });
 
   it('tells about a fallback once', async () => {

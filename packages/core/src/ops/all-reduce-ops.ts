@@ -179,7 +179,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     axis: number,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored<Tensor>> {
-    this.#fallBack(`there is no gather by ${this.name}`, 'warn');
+    this.#fallBack(`${this.name} does not implement gather`, 'warn');
     return this.#setup.fallback.gather(value, destinations, axis, partOf(call));
   }
 
@@ -193,7 +193,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     requireSameDevices(whole);
     const isMixed = whole.some((value) => value.values.some((item) => !('data' in item)));
     const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, byDevice(whole), call);
-    const refused = isMixed ? 'components are dense and sparse' : batch && refusalOf(batch);
+    const refused = isMixed ? 'some components are dense and others sparse' : batch && refusalOf(batch);
     const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
     const reduced = refused
       ? await this.#reduceElsewhere(op, whole, call, refused)
@@ -213,7 +213,12 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     const topic = `${this.name} sparse all-reduce`;
-    logFirst(10, topic, 'warn', `${this.name}: there is no efficient all-reduce of ${values.length} indexed slices`);
+    logFirst(
+      10,
+      topic,
+      'warn',
+      `${this.name} has no efficient all-reduce for its ${values.length} values of indexed slices`,
+    );
     return this.#reduceElsewhere(op, values, call, 'an all-reduce of indexed slices gathers them');
   }
 
@@ -347,7 +352,7 @@ function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBat
 
 function refusedAsMove(value: DistributedValues<Value>, destinations: Destinations): string | undefined {
   if (devicesMatch(value, destinations)) return undefined;
-  return 'a reduce to other devices than the values are on is not an all-reduce';
+  return 'the destinations are not the devices of the values, so that this reduce is not an all-reduce';
 }
 
 function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicator): Communicator {
@@ -358,8 +363,8 @@ function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicato
 function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
   requireEngineRequest(engine);
   if (!world || engine === 'auto' || engine === world.engine) return;
-  const told = `engine: ${quote(engine)} was asked for, but in this world ${quote(world.engine)} plays`;
-  const cure = `ask whoever makes the world, such as new MirroredStrategy({ engine: ${quote(engine)} })`;
+  const told = `engine is ${quote(engine)}, but the world of these ops uses ${quote(world.engine)}`;
+  const cure = `choose the engine where the world is created, for example new MirroredStrategy({ engine: ${quote(engine)} })`;
   throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
 }
 

@@ -160,6 +160,6 @@ it.each([-1, 1.5, Number.NaN, '2'])('refuses %o packs, naming the algorithm and 
   expect(thrown(() => new TestedAllReduce({ numPacks: numPacks as never }))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',
-    message: expect.stringMatching(/^TestedAllReduce: numPacks must be 0 or more, not /),
+    message: expect.stringMatching(/^TestedAllReduce: numPacks must be 0 or more, got /),
   });
 });

@@ -182,7 +182,7 @@ describe('ops without a world', () => {
     const error = {
       name: 'NotImplementedError',
       code: 'ERR_COLL_NOT_IMPLEMENTED',
-      message: expect.stringContaining('create it through a strategy, or pass a world'),
+      message: expect.stringContaining('let a strategy create it, or pass a world'),
     };
     expect(await rejection(ops.allReduce(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduce' });
     expect(thrown(() => ops.allReduceSync(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduceSync' });

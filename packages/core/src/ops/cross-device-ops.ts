@@ -402,7 +402,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #requireOpen(operation: string): void {
     if (!this.#isClosed) return;
-    throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ${this.name} ops were closed; create new ones`, {
+    throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ${this.name} ops were closed; create new ops`, {
       operation,
     });
   }
@@ -447,7 +447,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #replicas(operation: string): ReplicaGroup {
     if (this.replicaGroup) return this.replicaGroup;
-    const told = `${this.name} has no ${operation} from inside a replica: it was made without a world; create it through a strategy, or pass a world to its constructor`;
+    const told = `${this.name} cannot ${operation} inside a replica, because it was created without a world; let a strategy create it, or pass a world to its constructor`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
   }
 }

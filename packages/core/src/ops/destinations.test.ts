@@ -55,7 +55,7 @@ describe('validateDestinations', () => {
     expect(thrown(() => validateDestinations(destinations))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_DESTINATION',
-      message: expect.stringContaining('destinations must be one of'),
+      message: expect.stringContaining('destinations must be a device, a list of devices'),
     });
   });
 
@@ -73,7 +73,7 @@ describe('validateDestinations', () => {
     expect(thrown(() => validateDestinations(destinations))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_DESTINATION',
-      message: expect.stringContaining('can not be empty'),
+      message: expect.stringContaining('must not be empty'),
     });
   });
 
@@ -142,7 +142,7 @@ it('takes what carries a tensor for where that is', () => {
   expect(devicesMatch(variable, 'cpu:1')).toBe(true);
   expect(thrown(() => validateDestinations({ [tensorSymbol]: () => on('') }))).toMatchObject({
     code: 'ERR_COLL_DESTINATION',
-    message: expect.stringContaining('can not be empty'),
+    message: expect.stringContaining('must not be empty'),
   });
 });
 

@@ -34,13 +34,13 @@ export function validateDestinations(destinations: unknown): asserts destination
   if (devices === undefined) {
     throw new ValueError(
       'ERR_COLL_DESTINATION',
-      `destinations must be one of a device, a list of devices, a tensor, a variable, indexed slices or distributed values, not ${quote(destinations)}`,
+      `destinations must be a device, a list of devices, a tensor, a variable, indexed slices or distributed values, got ${quote(destinations)}`,
     );
   }
   if (devices.length === 0 || devices.includes('')) {
     throw new ValueError(
       'ERR_COLL_DESTINATION',
-      'destinations can not be empty: name a device, or a value whose tensors have devices',
+      'destinations must not be empty: pass a device, or a value whose tensors have devices',
     );
   }
   const canonical = devices.map((device) => canonicalize(device));
@@ -120,7 +120,10 @@ export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, De
 export function requireDistinct(devices: readonly string[]): void {
   const twice = devices.find((device, index) => devices.indexOf(device) !== index);
   if (twice !== undefined)
-    throw new AssertionError('ERR_COLL_DEVICE', `device ${twice} is listed twice: a list of devices names each once`);
+    throw new AssertionError(
+      'ERR_COLL_DEVICE',
+      `device ${twice} is listed twice; a list of devices must name each device once`,
+    );
 }
 
 function includesDevice(devices: readonly string[], device: string): boolean {
@@ -153,7 +156,7 @@ export function requireSameDevices(values: readonly DistributedValues[]): void {
   if (!first || !odd) return;
   throw new AssertionError(
     'ERR_COLL_DEVICE',
-    `a batch needs all values on the same devices in the same order: [${first.devices}] and [${odd.devices}]`,
+    `all values of a batch must be on the same devices in the same order, got [${first.devices}] and [${odd.devices}]`,
     { operation: 'batch-reduce' },
   );
 }

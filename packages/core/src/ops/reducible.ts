@@ -39,13 +39,13 @@ export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
   if (!isIterable) {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `batchReduce takes a list of [value, destinations] pairs, not ${quote(pairs)}`,
+      `batchReduce takes a list of [value, destinations] pairs, got ${quote(pairs)}`,
       { operation: 'batch-reduce' },
     );
   }
   return Array.from(pairs, (pair: unknown) => {
     if (Array.isArray(pair) && pair.length === 2) return [asPerReplica(pair[0]), pair[1] as Destinations];
-    throw new ValueError('ERR_COLL_VALUE', `a pair is an array [value, destinations], not ${quote(pair)}`, {
+    throw new ValueError('ERR_COLL_VALUE', `a pair must be an array [value, destinations], got ${quote(pair)}`, {
       operation: 'batch-reduce',
     });
   });
@@ -60,14 +60,14 @@ function hasIndexedSlices(value: unknown): boolean {
 /** @throws NotImplementedError for indexed slices */
 export function requireNoSlices(value: unknown, operation: string): void {
   if (!hasIndexedSlices(value)) return;
-  const told = `${operation} has no meaning for indexed slices: make them dense first`;
+  const told = `${operation} does not support indexed slices: make them dense first`;
   throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
 }
 
 /** @throws ValueError for a value without components; what `requireLikeValues` throws for components that cannot be combined */
 export function requireReducible(value: DistributedValues<Value>): void {
   if (value.values.length === 0)
-    throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty: it has no component', {
+    throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty, but it has no components', {
       operation: 'reduce',
     });
   requireLikeValues(value.values);

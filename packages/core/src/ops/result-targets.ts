@@ -45,15 +45,18 @@ export function resultTargets(
   const into = options && 'into' in options ? options.into : undefined;
   if (into === undefined) return undefined;
   if (resolveCallOptions(options).sharedResult) throw intoAndShared();
-  if (!Array.isArray(into)) throw badTarget(`a list of values, one a pair, is needed, not ${quote(into)}`);
-  if (into.length !== pairs.length) throw badTarget(`${into.length} results were given for ${pairs.length} values`);
+  if (!Array.isArray(into)) throw badTarget(`must be a list of values, one per pair, got ${quote(into)}`);
+  if (into.length !== pairs.length)
+    throw badTarget(`must have one result per value, got ${into.length} results for ${pairs.length} values`);
   const sources: Tensor[] = [];
   const targets = pairs.map(([value, destinations], index) => {
     const isSparse = isIndexedSlices(value);
     const memory = into[index] === undefined ? undefined : asPerReplica(into[index]);
     if (isSparse !== (memory === undefined)) {
       throw badTarget(
-        isSparse ? `value ${index} is sparse, and its result is new memory` : `there is none for value ${index}`,
+        isSparse
+          ? `value ${index} is sparse, so its result needs new memory and cannot be written into an existing one`
+          : `the result for value ${index} is missing`,
       );
     }
     if (!memory || isIndexedSlices(memory)) return undefined;

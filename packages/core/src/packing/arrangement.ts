@@ -22,10 +22,10 @@ export interface PackingOptions {
 export function requirePacking(options: PackingOptions, owner: string): void {
   const { numPacks = 0, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 0 } = options;
   if (!(Number.isInteger(numPacks) && numPacks >= 0))
-    throw new ValueError('ERR_COLL_VALUE', `${owner}: numPacks must be 0 or more, not ${quote(numPacks)}`);
+    throw new ValueError('ERR_COLL_VALUE', `${owner}: numPacks must be 0 or more, got ${quote(numPacks)}`);
   for (const [name, value] of Object.entries({ aggSmallGradsMaxBytes, aggSmallGradsMaxGroup })) {
     if (!Number.isSafeInteger(value))
-      throw new ValueError('ERR_COLL_VALUE', `${owner}: ${name} must be a whole number, not ${quote(value)}`);
+      throw new ValueError('ERR_COLL_VALUE', `${owner}: ${name} must be a whole number, got ${quote(value)}`);
   }
 }
 

@@ -9,7 +9,9 @@ export function concatenate(tensors: readonly Tensor[]): Tensor {
   if (!first || odd) {
     throw new AssertionError(
       'ERR_COLL_INTERNAL',
-      first ? `${first.dtype} and ${odd?.dtype} tensors cannot share a pack` : 'a pack needs a tensor',
+      first
+        ? `${first.dtype} and ${odd?.dtype} tensors cannot share a pack`
+        : 'a pack must contain at least one tensor',
     );
   }
   const length = tensors.reduce((sum, tensor) => sum + tensor.data.length, 0);

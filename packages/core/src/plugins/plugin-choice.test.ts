@@ -6,7 +6,7 @@ import { createRegistry, type Registry } from './registry.js';
 
 const ops = { name: 'made' } as CrossDeviceOps;
 const cpus: Situation = { devices: ['cpu:0', 'cpu:1'] };
-const taken = 'taken, because it has the highest priority of those that serve these devices';
+const taken = 'chosen, because it has the highest priority of the plug-ins that support these devices';
 
 function plugin(name: string, fields: Partial<Plugin> = {}): Plugin {
   return { name, apiVersion: 1, module: `file:///${name}.js`, priority: 0, create: () => ops, ...fields } as Plugin;
@@ -33,7 +33,7 @@ describe("resolve('auto')", () => {
         {
           name: 'last',
           priority: 1,
-          reason: 'not asked, because good, of a higher priority, serves these devices',
+          reason: 'not asked, because good, of a higher priority, supports these devices',
         },
       ],
     });
@@ -44,7 +44,7 @@ describe("resolve('auto')", () => {
     const { candidates } = await registryOf(plugin('b'), plugin('a')).resolve('auto', cpus);
     expect(candidates.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
       `a: ${taken}`,
-      'b: not asked, because a, of the same priority and first by name, serves these devices',
+      'b: not asked, because a, of the same priority and first by name, supports these devices',
     ]);
   });
 
@@ -65,10 +65,10 @@ describe("resolve('auto')", () => {
   });
 
   it.each<readonly [Partial<Plugin>, Situation, string]>([
-    [{ capabilities: { devices: ['GPU'] } }, cpus, 'it serves GPU devices, not cpu:0'],
-    [{ capabilities: { dtypes: ['float32'] } }, { ...cpus, dtypes: ['float32', 'int8'] }, 'it has no int8'],
-    [{ capabilities: { ops: ['SUM'] } }, { ...cpus, ops: ['SUM', 'MAX'] }, 'it has no MAX'],
-    [{ capabilities: { maxRanks: 1 } }, cpus, 'it serves up to 1 ranks, not 2'],
+    [{ capabilities: { devices: ['GPU'] } }, cpus, 'it supports GPU devices, not cpu:0'],
+    [{ capabilities: { dtypes: ['float32'] } }, { ...cpus, dtypes: ['float32', 'int8'] }, 'it does not support int8'],
+    [{ capabilities: { ops: ['SUM'] } }, { ...cpus, ops: ['SUM', 'MAX'] }, 'it does not support MAX'],
+    [{ capabilities: { maxRanks: 1 } }, cpus, 'it supports up to 1 ranks, not 2'],
   ])('asks for what %j can do at all', async (fields, situation, refused) => {
     const probe = vi.fn();
     const known = registryOf(refusing('', { ...fields, probe }), plugin('good'));
@@ -96,7 +96,7 @@ describe("resolve('auto')", () => {
     expect(await rejection(known.resolve('auto', cpus))).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_NO_PLUGIN',
-      message: 'no plug-in serves cpu:0, cpu:1: refusing: no driver; gpu: it serves GPU devices, not cpu:0',
+      message: 'no plug-in supports cpu:0, cpu:1: refusing: no driver; gpu: it supports GPU devices, not cpu:0',
     });
   });
 
@@ -110,7 +110,7 @@ describe("resolve('auto')", () => {
 
 describe('explain', () => {
   const known = registryOf(plugin('good'), plugin('gpu', { priority: 9, capabilities: { devices: ['GPU'] } }));
-  const refused = 'it serves GPU devices, not cpu:0';
+  const refused = 'it supports GPU devices, not cpu:0';
   const gpu = { name: 'gpu', priority: 9, refused, reason: `refused, because ${refused}` };
 
   it("tells what 'auto' takes, and why not the others", async () => {
@@ -124,7 +124,7 @@ describe('explain', () => {
   });
 
   it('tells that a plug-in that was named is taken, or refuses', async () => {
-    const good = { name: 'good', priority: 0, reason: 'taken, because it was asked for' };
+    const good = { name: 'good', priority: 0, reason: 'chosen, because it was requested' };
     expect(await known.explain('good')).toEqual({ chosen: 'good', candidates: [good] });
     expect(await known.explain('gpu', cpus)).toEqual({ candidates: [gpu] });
   });

@@ -29,12 +29,12 @@ export async function chooseFirst(plugins: readonly Plugin<never>[], situation: 
   let taken: Plugin<never> | undefined;
   for (const plugin of plugins) {
     if (taken) {
-      candidates.push(candidate(plugin, `not asked, because ${precedence(taken, plugin)}, serves these devices`));
+      candidates.push(candidate(plugin, `not asked, because ${precedence(taken, plugin)}, supports these devices`));
       continue;
     }
     const refused = await refusalOf(plugin, situation);
     if (refused === undefined) taken = plugin;
-    const reason = 'taken, because it has the highest priority of those that serve these devices';
+    const reason = 'chosen, because it has the highest priority of the plug-ins that support these devices';
     candidates.push(candidate(plugin, reason, refused));
   }
   return { taken, candidates };
@@ -44,7 +44,7 @@ export async function chooseFirst(plugins: readonly Plugin<never>[], situation: 
 export async function chooseNamed(plugin: Plugin<never>, situation: Situation): Promise<PluginChoice> {
   const refused = await refusalOf(plugin, situation);
   const taken = refused === undefined ? plugin : undefined;
-  return { taken, candidates: [candidate(plugin, 'taken, because it was asked for', refused)] };
+  return { taken, candidates: [candidate(plugin, 'chosen, because it was requested', refused)] };
 }
 
 function candidate({ name, priority }: Plugin<never>, reason: string, refused?: string): Candidate {
@@ -62,12 +62,13 @@ function precedence(taken: Plugin<never>, other: Plugin<never>): string {
 async function refusalOf({ capabilities, probe }: Plugin<never>, situation: Situation): Promise<string | undefined> {
   const { devices, dtypes, ops, maxRanks = Number.POSITIVE_INFINITY } = capabilities ?? {};
   const device = situation.devices.find((name) => devices && !devices.includes(deviceType(name)));
-  if (device !== undefined) return `it serves ${devices?.join(', ')} devices, not ${device}`;
+  if (device !== undefined) return `it supports ${devices?.join(', ')} devices, not ${device}`;
   const dtype = situation.dtypes?.find((name) => dtypes && !dtypes.includes(name));
-  if (dtype) return `it has no ${dtype}`;
+  if (dtype) return `it does not support ${dtype}`;
   const op = situation.ops?.find((name) => ops && !ops.includes(name));
-  if (op) return `it has no ${op}`;
-  if (situation.devices.length > maxRanks) return `it serves up to ${maxRanks} ranks, not ${situation.devices.length}`;
+  if (op) return `it does not support ${op}`;
+  if (situation.devices.length > maxRanks)
+    return `it supports up to ${maxRanks} ranks, not ${situation.devices.length}`;
   try {
     const result = await probe?.(situation);
     return result && !result.available ? result.reason : undefined;

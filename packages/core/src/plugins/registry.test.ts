@@ -40,7 +40,7 @@ describe('register', () => {
     expect(thrown(() => known.register(second))).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_DUPLICATE_PLUGIN',
-      message: expect.stringMatching(/"one": file:\/\/\/one\.js is registered, file:\/\/\/other\/one\.js clashes/),
+      message: expect.stringMatching(/"one": file:\/\/\/one\.js is already registered, file:\/\/\/other\/one\.js has/),
     });
     expect(known.get('one').module).toBe('file:///one.js');
   });
@@ -51,7 +51,7 @@ describe('register', () => {
       name: 'CollError',
       code: 'ERR_COLL_API_VERSION',
       message: expect.stringMatching(
-        /^plug-in "one" \(file:\/\/\/one\.js\) speaks version .* this @coll\/core version 1/,
+        /^plug-in "one" \(file:\/\/\/one\.js\) uses version .* this @coll\/core uses version 1/,
       ),
     });
     expect(known.has('one')).toBe(false);
@@ -72,7 +72,7 @@ describe('register', () => {
     expect(thrown(() => createRegistry().register(odd as Plugin))).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_PLUGIN',
-      message: expect.stringContaining('a plug-in is { name, apiVersion, module, priority, create }'),
+      message: expect.stringContaining('a plug-in must be { name, apiVersion, module, priority, create }'),
     });
   });
 });
@@ -84,7 +84,7 @@ describe('get', () => {
       name: 'CollError',
       code: 'ERR_COLL_UNKNOWN_PLUGIN',
       message:
-        'no plug-in is called "other"; registered: high, low. Import the module that registers it, or pass the plug-in object itself',
+        'no plug-in called "other" is registered; registered: high, low. Import the module that registers it, or pass the plug-in object itself',
     });
   });
 
@@ -121,7 +121,7 @@ describe('resolve', () => {
     const resolution = await known.resolve(request);
     expect(resolution.plugin.name).toBe(found.name);
     expect(resolution.options).toBe(foundOptions);
-    const reason = 'taken, because it was asked for';
+    const reason = 'chosen, because it was requested';
     expect(resolution.candidates).toEqual([{ name: found.name, priority: 0, reason }]);
   });
 
@@ -134,7 +134,7 @@ describe('resolve', () => {
     expect(await rejection(known.resolve(request as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringContaining("name a plug-in, pass its object, { name, options } or 'auto', not"),
+      message: expect.stringContaining("a plug-in must be a name, a plug-in object, { name, options } or 'auto', got"),
     });
   });
 

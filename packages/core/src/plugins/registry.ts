@@ -31,7 +31,7 @@ export interface Resolution {
 export function requireRegistry(registry: unknown): void {
   const { has, get, list, create } = Object(registry) as Partial<Registry>;
   if ([has, get, list, create].every((method) => typeof method === 'function')) return;
-  throw new ValueError('ERR_COLL_VALUE', `registry must be one of createRegistry(), got ${quote(registry)}`);
+  throw new ValueError('ERR_COLL_VALUE', `registry must be the result of createRegistry(), got ${quote(registry)}`);
 }
 
 const requestFields = knownOptions<{ readonly name: unknown; readonly options: unknown }>('plug-in by name', {
@@ -78,7 +78,7 @@ export class Registry {
     if (other && other.module !== plugin.module) {
       throw new CollError(
         'ERR_COLL_DUPLICATE_PLUGIN',
-        `two plug-ins are called "${plugin.name}": ${other.module} is registered, ${plugin.module} clashes with it; keep one version installed (npm ls shows who brings them)`,
+        `two plug-ins are called "${plugin.name}": ${other.module} is already registered, ${plugin.module} has the same name; keep one version installed (npm ls shows which packages depend on each)`,
       );
     }
     if (!other) this.#plugins.set(plugin.name, plugin as unknown as Plugin<never>);
@@ -99,7 +99,7 @@ export class Registry {
         .join(', ') || 'none';
     throw new CollError(
       'ERR_COLL_UNKNOWN_PLUGIN',
-      `no plug-in is called ${quote(name)}; registered: ${known}. ${installHint(name)}`,
+      `no plug-in called ${quote(name)} is registered; registered: ${known}. ${installHint(name)}`,
     );
   }
 
@@ -209,7 +209,7 @@ function partsOf(request: PluginRequest): { name: PluginName | Plugin<never>; op
   }
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `name a plug-in, pass its object, { name, options } or 'auto', not ${quote(request)}`,
+    `a plug-in must be a name, a plug-in object, { name, options } or 'auto', got ${quote(request)}`,
   );
 }
 
@@ -225,13 +225,13 @@ function requirePlugin(plugin: unknown): void {
   ) {
     throw new CollError(
       'ERR_COLL_PLUGIN',
-      `a plug-in is { name, apiVersion, module, priority, create }, as definePlugin makes it; got ${quote(plugin)}`,
+      `a plug-in must be { name, apiVersion, module, priority, create }, the result of definePlugin, got ${quote(plugin)}`,
     );
   }
   if (apiVersion !== pluginApiVersion) {
     throw new CollError(
       'ERR_COLL_API_VERSION',
-      `plug-in "${name}" (${module}) speaks version ${quote(apiVersion)} of the plug-in contract, this @coll/core version ${pluginApiVersion}: install releases that belong together`,
+      `plug-in "${name}" (${module}) uses version ${quote(apiVersion)} of the plug-in API, but this @coll/core uses version ${pluginApiVersion}: install matching releases of both`,
     );
   }
 }
@@ -248,7 +248,7 @@ function refusedPlugin(candidates: readonly Candidate[]): CollError {
 function noPlugin({ devices }: Situation, candidates: readonly Candidate[]): CollError {
   const told = candidates.map(({ name, refused }) => `${name}: ${refused}`).join('; ');
   const why = told === '' ? "none is registered; import one, for example '@coll/ring/register'" : told;
-  return new CollError('ERR_COLL_NO_PLUGIN', `no plug-in serves ${devices.join(', ') || 'these devices'}: ${why}`);
+  return new CollError('ERR_COLL_NO_PLUGIN', `no plug-in supports ${devices.join(', ') || 'these devices'}: ${why}`);
 }
 
 const ours: readonly string[] = [

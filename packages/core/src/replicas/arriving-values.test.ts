@@ -79,12 +79,12 @@ describe('reduceArriving', () => {
       code: 'ERR_COLL_PEER_FAILED',
       rank: 3,
       operation: 'all-reduce',
-      message: 'all-reduce: value 1 of replica 3 did not come: burst',
+      message: 'all-reduce: value 1 of replica 3 did not arrive: burst',
     });
     const reduce = () => Promise.reject(new Error('broke'));
     expect(await outcome(reduceArriving([1], watched({ reduce }).arrival).ended)).toMatchObject({
       code: 'ERR_COLL_PEER_FAILED',
-      message: 'all-reduce: a value of replica 3 did not come: broke',
+      message: 'all-reduce: a value of replica 3 did not arrive: broke',
     });
   });
 

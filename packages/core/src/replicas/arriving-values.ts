@@ -174,7 +174,8 @@ function isPromise(leaf: unknown): leaf is PromiseLike<unknown> {
 
 function rejected(rank: number, index: number | undefined, cause: unknown): UnavailableError {
   const what = index === undefined ? 'a value' : `value ${index}`;
-  const words: RankWords = (name) => `${operation}: ${what} of replica ${name(rank)} did not come: ${messageOf(cause)}`;
+  const words: RankWords = (name) =>
+    `${operation}: ${what} of replica ${name(rank)} did not arrive: ${messageOf(cause)}`;
   return rankError(UnavailableError, 'ERR_COLL_PEER_FAILED', words, { rank, operation, cause });
 }
 

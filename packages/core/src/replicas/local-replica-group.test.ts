@@ -119,8 +119,8 @@ describe('allReduce of replicas in one thread', () => {
       ops.allReduce(ReduceOp.SUM, [1, 2], 1),
     ]);
     expect(lists.map((list) => list.status === 'rejected' && list.reason.message)).toEqual([
-      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 all-reduce SUM of [2]'),
-      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 all-reduce SUM of [2]'),
+      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 calls all-reduce SUM of [2]'),
+      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 calls all-reduce SUM of [2]'),
     ]);
   });
 
@@ -128,7 +128,7 @@ describe('allReduce of replicas in one thread', () => {
     const { ops } = twoReplicas();
     const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
     const [first, second] = await Promise.all(calls.map(rejection));
-    const told = 'replica 0 calls all-reduce SUM, replica 1 all-reduce SUM with deduplicate';
+    const told = 'replica 0 calls all-reduce SUM, replica 1 calls all-reduce SUM with deduplicate';
     expect(first).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1, message: expect.stringContaining(told) });
     expect(second).toBe(first);
   });

@@ -200,10 +200,10 @@ export class Rendezvous {
     if (odd < 0) return;
     const [first, rank] = [this.#ids[0], this.#ids[odd] as number];
     const what = this.#what;
-    const told = `${what} ${first} calls ${calls[0]}, ${what} ${rank} ${calls[odd]}`;
+    const told = `${what} ${first} calls ${calls[0]}, ${what} ${rank} calls ${calls[odd]}`;
     throw new InternalError(
       'ERR_COLL_MISMATCH',
-      `${what}s do different things together: ${told}; all ${what}s make the same calls in the same order`,
+      `${what}s make different calls: ${told}; all ${what}s must make the same calls in the same order`,
       { rank, operation: waiters[0]?.joining.name ?? '' },
     );
   }

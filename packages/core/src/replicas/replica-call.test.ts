@@ -33,7 +33,7 @@ describe('reduceCall', () => {
     [
       'that results do not go to two places',
       ['SUM', 1, { into: Float64Array.of(0), sharedResult: true }, ''],
-      'both given',
+      'not both',
     ],
     ['the memory for results', ['SUM', 1, { into: 'x' }, ''], 'into must be a tensor'],
   ])('checks %s', (_, args, message) => {
@@ -92,6 +92,6 @@ it('knows the replicas that a caller holds', () => {
   expect(error).toMatchObject({
     code: 'ERR_COLL_RANGE',
     operation: 'all-reduce',
-    message: 'all-reduce: replica 2 does not live here, where replica 0, 1 does',
+    message: 'all-reduce: replica 2 is not in this process, which has replica 0, 1',
   });
 });

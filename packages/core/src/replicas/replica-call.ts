@@ -115,7 +115,7 @@ export function requireDense(values: readonly unknown[], operation: string): ass
   if (!values.some((value) => value instanceof IndexedSlices)) return;
   throw new NotImplementedError(
     'ERR_COLL_NOT_IMPLEMENTED',
-    `${operation} has no meaning for indexed slices: reduce them, or make them dense first`,
+    `${operation} does not support indexed slices: reduce them, or make them dense first`,
     { operation },
   );
 }
@@ -225,9 +225,9 @@ function resolve(options: ReplicaCallOptions | CallOptions | undefined) {
 function requireReducible(op: ReduceOp, values: readonly Value[]): void {
   const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
   if (!isSum && values.some(isIndexedSlices))
-    throw refused(`indexed slices have a sum and a mean, but no ${op}: make them dense first`);
+    throw refused(`indexed slices support sum and mean, but not ${op}: make them dense first`);
   if (op === ReduceOp.MEAN && values.some(({ dtype }) => dtype === 'bool'))
-    throw refused('bool has no mean: convert to a number type first');
+    throw refused('the mean of bool is not defined: convert to a number type first');
 }
 
 function refused(told: string): ValueError {
@@ -237,7 +237,7 @@ function refused(told: string): ValueError {
 /** @throws ValueError for a root that is not a replica */
 function requireRoot(root: number, size: number): void {
   if (Number.isInteger(root) && root >= 0 && root < size) return;
-  const told = `broadcast: root ${quote(root)} is not one of the ${size} replicas`;
+  const told = `broadcast: root must be one of the ${size} replicas, got ${quote(root)}`;
   throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
 }
 
@@ -245,7 +245,7 @@ function requireRoot(root: number, size: number): void {
 export function requireLocal(replicaId: number, here: readonly number[]): void {
   if (here.includes(replicaId)) return;
   throw new OutOfRangeError(
-    `all-reduce: replica ${quote(replicaId)} does not live here, where replica ${here.join(', ')} does`,
+    `all-reduce: replica ${quote(replicaId)} is not in this process, which has replica ${here.join(', ')}`,
     { operation: 'all-reduce' },
   );
 }

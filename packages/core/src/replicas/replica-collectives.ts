@@ -151,7 +151,7 @@ export class ReplicaCollectives {
     const collective: Collective = { kind: 'all-reduce', op };
     const refused =
       sparse.length > 0 && op !== 'sum' && op !== 'mean'
-        ? `indexed slices have a sum and a mean, but no ${op}: make them dense first`
+        ? `indexed slices support sum and mean, but not ${op}: make them dense first`
         : [...new Set(dense.map(({ dtype }) => dtype))]
             .map((dtype) => this.#communicator.refuses(collective, dtype))
             .find((reason) => reason !== undefined);
@@ -190,7 +190,7 @@ function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   if (!sharedResult) return;
   throw new NotImplementedError(
     'ERR_COLL_NOT_IMPLEMENTED',
-    'sharedResult is for replicas of one thread, or ops that hold the values of all devices: in worker threads each replica has its own result; leave it out, or name memory by into',
+    'sharedResult needs replicas of one thread, or ops that hold the values of all devices: in worker threads each replica has its own result; omit sharedResult, or pass the memory for the result as into',
   );
 }
 

@@ -156,7 +156,7 @@ function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: num
   if (own.every(({ data }, index) => data.length === told[index]?.data.length)) return;
   throw new ValueError(
     'ERR_COLL_BUFFER',
-    `the buffer of a value of rank ${rank} was detached (transferred or resized) while the others were told of it; keep it until the call has ended`,
+    `the buffer of a value of rank ${rank} was detached (transferred or resized) during the call; keep it until the call has ended`,
     { rank },
   );
 }

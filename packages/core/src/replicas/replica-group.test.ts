@@ -109,7 +109,7 @@ describe('a replica whose others live elsewhere', () => {
 
   it('refuses to speak for another replica', async () => {
     const [, second] = replicas(2) as [unknown, ReplicaVerbs];
-    const error = { code: 'ERR_COLL_RANGE', message: expect.stringContaining('replica 0 does not live here') };
+    const error = { code: 'ERR_COLL_RANGE', message: expect.stringContaining('replica 0 is not in this process') };
     expect(await rejection(second.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject(error);
     expect(thrown(() => second.allReduceSync(ReduceOp.SUM, 1, 0))).toMatchObject(error);
   });
@@ -117,7 +117,10 @@ describe('a replica whose others live elsewhere', () => {
   it('refuses to share its results with them, which are in other threads', async () => {
     const [group] = replicas(2) as [ReplicaVerbs];
     const options = { sharedResult: true };
-    const error = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: expect.stringContaining('name memory by into') };
+    const error = {
+      code: 'ERR_COLL_NOT_IMPLEMENTED',
+      message: expect.stringContaining('pass the memory for the result as into'),
+    };
     expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
     expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
     expect(await rejection(group.allGather(ints(1), 0, 0, options))).toMatchObject(error);

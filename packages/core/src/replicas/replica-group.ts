@@ -191,7 +191,10 @@ export class ReplicaGroup {
   /** Ends the communication of these replicas; later calls are refused. */
   async close(): Promise<void> {
     this.#arrivals.close(
-      (operation) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ops were closed`, { operation }),
+      (operation) =>
+        new RuntimeError('ERR_COLL_CLOSED', `${operation}: these cross-device ops were closed; create new ops`, {
+          operation,
+        }),
     );
     await this.#options.communicator?.close();
   }

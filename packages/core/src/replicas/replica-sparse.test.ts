@@ -247,7 +247,7 @@ describe('an error on all replicas, before any result is written,', () => {
         name: 'InternalError',
         code: 'ERR_COLL_MISMATCH',
         rank: 1,
-        message: expect.stringContaining('replica 1 by mean'),
+        message: expect.stringContaining('replica 1 calls mean'),
       });
     }
   });

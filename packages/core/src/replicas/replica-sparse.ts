@@ -135,7 +135,7 @@ function requireSameCall(told: readonly (readonly number[])[]): void {
     InternalError,
     'ERR_COLL_MISMATCH',
     (name) =>
-      `all-reduce: replica ${name(0)} reduces by ${callOf(first)}, replica ${name(odd)} by ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
+      `all-reduce: replica ${name(0)} calls ${callOf(first)}, replica ${name(odd)} calls ${callOf(told[odd] as readonly number[])}; all replicas must make the same call`,
     { operation: 'all-reduce', rank: odd },
   );
 }

@@ -62,7 +62,7 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
     const operation = operationOf(call);
     if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
     if (deadline !== undefined && Date.now() >= deadline) {
-      const told = `${operation}: timed out while it was under way`;
+      const told = `${operation}: timed out during the call`;
       throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
     }
     const rank = lostRank(call, this.size);

@@ -38,7 +38,7 @@ describe('sequence', () => {
   it('rejects schedules of different sizes, and none', () => {
     const sizes = 'cannot compose a schedule of 2 ranks and 1 chunks with one of 2 ranks and 3 chunks';
     expect(() => sequence(pair, pair, { ...pair, chunks: 3 })).toThrow(sizes);
-    expect(() => sequence()).toThrow('there is no schedule to compose');
+    expect(() => sequence()).toThrow('the list of schedules to compose must not be empty');
   });
 });
 
@@ -68,8 +68,8 @@ describe('onRanks', () => {
   });
 
   it('rejects a sub-group of the wrong size, and one with a rank twice', () => {
-    expect(() => onRanks(pair, [1], 4)).toThrow('a schedule for 2 ranks cannot be played by (1)');
-    expect(() => onRanks(pair, [1, 1], 4)).toThrow('cannot be played by (1, 1)');
+    expect(() => onRanks(pair, [1], 4)).toThrow('a schedule for 2 ranks cannot be executed by the ranks (1)');
+    expect(() => onRanks(pair, [1, 1], 4)).toThrow('cannot be executed by the ranks (1, 1)');
   });
 });
 

@@ -34,7 +34,10 @@ export function sideBySide(schedules: readonly Schedule[], place: (which: number
 export function onRanks(schedule: Schedule, ranks: readonly number[], total: number): Schedule {
   if (ranks.length !== schedule.ranks || new Set(ranks).size !== ranks.length) {
     const group = ranks.join(', ');
-    throw new CollError('ERR_COLL_SCHEDULE', `a schedule for ${schedule.ranks} ranks cannot be played by (${group})`);
+    throw new CollError(
+      'ERR_COLL_SCHEDULE',
+      `a schedule for ${schedule.ranks} ranks cannot be executed by the ranks (${group})`,
+    );
   }
   const move = (transfer: Transfer): Transfer => ({
     ...transfer,
@@ -63,7 +66,7 @@ export function refine(schedule: Schedule, pieces: number): Schedule {
 
 function shapeOf(schedules: readonly Schedule[]): Schedule {
   const [first, ...others] = schedules;
-  if (!first) throw new CollError('ERR_COLL_SCHEDULE', 'there is no schedule to compose');
+  if (!first) throw new CollError('ERR_COLL_SCHEDULE', 'the list of schedules to compose must not be empty');
   const odd = others.find((other) => other.ranks !== first.ranks || other.chunks !== first.chunks);
   if (!odd) return first;
   const sizes = [first, odd].map(({ ranks, chunks }) => `${ranks} ranks and ${chunks} chunks`).join(' with one of ');

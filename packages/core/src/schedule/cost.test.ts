@@ -94,7 +94,7 @@ describe('cost', () => {
         expect.objectContaining({
           name: 'ValueError',
           code: 'ERR_COLL_VALUE',
-          message: `4 ranks cannot be shared out to workers of ${ranksPerWorker}; ranksPerWorker must divide the number of ranks`,
+          message: `4 ranks cannot be split into workers of ${ranksPerWorker} ranks; ranksPerWorker must divide the number of ranks`,
         }),
       );
     }

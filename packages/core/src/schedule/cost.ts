@@ -138,7 +138,7 @@ class Meter {
 
 function validate(ranks: number, ranksPerWorker: number): void {
   if (Number.isInteger(ranksPerWorker) && ranksPerWorker >= 1 && ranks % ranksPerWorker === 0) return;
-  const problem = `${ranks} ranks cannot be shared out to workers of ${ranksPerWorker}`;
+  const problem = `${ranks} ranks cannot be split into workers of ${ranksPerWorker} ranks`;
   throw new ValueError('ERR_COLL_VALUE', `${problem}; ranksPerWorker must divide the number of ranks`);
 }
 

@@ -14,10 +14,10 @@ function planned(plan: Algorithm['plan'], size = 2): unknown {
 
 describe('a planner', () => {
   it.each<[string, Algorithm['plan']]>([
-    ['a schedule is { ranks, chunks, rounds }, not undefined', () => undefined as unknown as Schedule],
-    ['it is for 3 ranks', () => ({ ranks: 3, chunks: 1, rounds: [] })],
+    ['a schedule must be { ranks, chunks, rounds }, got undefined', () => undefined as unknown as Schedule],
+    ['its schedule is for 3 ranks', () => ({ ranks: 3, chunks: 1, rounds: [] })],
     [
-      'planning it failed: mine',
+      'its plan threw: mine',
       () => {
         throw mine;
       },
@@ -26,7 +26,7 @@ describe('a planner', () => {
     expect(planned(plan)).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_SCHEDULE',
-      message: `algorithm "odd" has no right schedule for all-reduce sum among 2 ranks: ${problem}`,
+      message: `algorithm "odd" has no correct schedule for all-reduce sum of 2 ranks: ${problem}`,
       operation: 'all-reduce sum',
     });
   });
@@ -46,7 +46,7 @@ describe('a planner', () => {
       throw mine;
     };
     const planner = new Planner({ name: 'odd', plan: () => ({ ranks: 2, chunks: 1, rounds: [] }), refuses }, 2);
-    expect(planner.refuses(sum, 'float32')).toBe('algorithm "odd" failed to say whether it has a schedule: mine');
+    expect(planner.refuses(sum, 'float32')).toBe('the refuses method of algorithm "odd" threw: mine');
   });
 
   it('refuses an all-to-all of more ranks than engines have places for', () => {
@@ -65,7 +65,7 @@ describe('a planner', () => {
       expect(thrown(() => new Planner(algorithm as never, 2))).toMatchObject({
         name: 'ValueError',
         code: 'ERR_COLL_VALUE',
-        message: expect.stringMatching(/^an algorithm is an object with a name and a plan/),
+        message: expect.stringMatching(/^an algorithm must be an object with a name and a plan/),
       });
     },
   );

@@ -33,7 +33,7 @@ export class Planner {
   /** @throws ValueError unless it is an algorithm; the name of one is not */
   constructor(algorithm: Algorithm, size: number) {
     if (typeof Object(algorithm).plan !== 'function') {
-      const told = `an algorithm is an object with a name and a plan, such as directAlgorithm(), not ${quote(algorithm)}`;
+      const told = `an algorithm must be an object with a name and a plan, such as directAlgorithm(), got ${quote(algorithm)}`;
       throw new ValueError('ERR_COLL_VALUE', told);
     }
     this.algorithm = algorithm;
@@ -63,16 +63,14 @@ export class Planner {
 
   #misfit(schedule: Schedule): string | undefined {
     const { ranks } = Object(schedule) as Partial<Schedule>;
-    return Number.isInteger(ranks) && ranks !== this.size ? `it is for ${ranks} ranks` : undefined;
+    return Number.isInteger(ranks) && ranks !== this.size ? `its schedule is for ${ranks} ranks` : undefined;
   }
 
   #scheduleFor(collective: Collective): Schedule {
     try {
       return this.algorithm.plan(collective, this.size);
     } catch (cause) {
-      throw cause instanceof CollError
-        ? cause
-        : this.#wrong(collective, `planning it failed: ${messageOf(cause)}`, cause);
+      throw cause instanceof CollError ? cause : this.#wrong(collective, `its plan threw: ${messageOf(cause)}`, cause);
     }
   }
 
@@ -80,13 +78,13 @@ export class Planner {
     try {
       return this.algorithm.refuses?.(collective, this.size);
     } catch (error) {
-      return `algorithm "${this.algorithm.name}" failed to say whether it has a schedule: ${messageOf(error)}`;
+      return `the refuses method of algorithm "${this.algorithm.name}" threw: ${messageOf(error)}`;
     }
   }
 
   #wrong(collective: Collective, problem: string, cause?: unknown): CollError {
     const operation = nameOf(collective);
-    const told = `algorithm "${this.algorithm.name}" has no right schedule for ${operation} among ${this.size} ranks`;
+    const told = `algorithm "${this.algorithm.name}" has no correct schedule for ${operation} of ${this.size} ranks`;
     return new CollError('ERR_COLL_SCHEDULE', `${told}: ${problem}`, { operation, cause });
   }
 }

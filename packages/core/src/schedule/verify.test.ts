@@ -41,66 +41,70 @@ describe('problemOf finds nothing wrong with', () => {
 
 describe('problemOf names the first problem:', () => {
   it.each<[string, Schedule, Collective]>([
-    ['a schedule is { ranks, chunks, rounds }, not undefined', undefined as unknown as Schedule, allReduce],
+    ['a schedule must be { ranks, chunks, rounds }, got undefined', undefined as unknown as Schedule, allReduce],
     [
-      'a schedule is { ranks, chunks, rounds }, not an object (Promise)',
+      'a schedule must be { ranks, chunks, rounds }, got an object (Promise)',
       Promise.resolve() as unknown as Schedule,
       allReduce,
     ],
-    ['there cannot be 0 ranks', schedule(0, 1), allReduce],
+    ['ranks must be a whole number, 1 or more, got 0', schedule(0, 1), allReduce],
     ['4294967296 chunks are too many for 2 ranks', schedule(2, 2 ** 32), allReduce],
-    ['round 0: it is a list of transfers, not null', schedule(2, 1, null as unknown as Round), allReduce],
+    ['round 0: a round must be a list of transfers, got null', schedule(2, 1, null as unknown as Round), allReduce],
     [
-      'round 1: a transfer is { from, to, chunk, reduce }, not null',
+      'round 1: a transfer must be { from, to, chunk, reduce }, got null',
       schedule(2, 1, [], [null as unknown as Transfer]),
       allReduce,
     ],
-    ['there cannot be 1.5 chunks', schedule(2, 1.5), allReduce],
-    ['3 chunks do not make a block for each of 2 ranks', schedule(2, 3), allGather],
-    ['6 chunks do not make a block for each pair of 2 ranks', schedule(2, 6), allToAll],
+    ['chunks must be a whole number, 1 or more, got 1.5', schedule(2, 1.5), allReduce],
+    ['3 chunks cannot be divided into one block for each of 2 ranks', schedule(2, 3), allGather],
+    ['6 chunks cannot be divided into one block for each pair of 2 ranks', schedule(2, 6), allToAll],
     ['after the last round rank 2 has no chunk 1', schedule(3, 3, [copy(0, 2, 0)]), gatherTo(2)],
     ['after the last round rank 0 has no chunk 0', schedule(2, 2, []), scatterFrom(1)],
     ['after the last round rank 1 has no chunk 1', schedule(2, 4, [copy(1, 0, 2)]), allToAll],
     [
-      'round 0: rank 0 copies chunk 2 to rank 1, but rank 0 does not have it',
+      'round 0: rank 0 copies chunk 2 to rank 1, but rank 0 does not have that chunk',
       schedule(2, 4, [copy(0, 1, 2)]),
       allToAll,
     ],
     [
-      'round 0: rank 0 copies chunk 0 to rank 1, which does not use it: leave it out',
+      'round 0: rank 0 copies chunk 0 to rank 1, which does not use the chunk: remove this transfer',
       schedule(2, 4, [copy(0, 1, 1), copy(1, 0, 2), copy(0, 1, 0)]),
       allToAll,
     ],
     [
-      'round 0: rank 0 adds chunk 0 to that of rank 1, but this collective combines nothing',
+      'round 0: rank 0 adds chunk 0 to the chunk of rank 1, but this collective does not reduce',
       schedule(2, 2, [add(0, 1)]),
       gatherTo(1),
     ],
-    ['the root, rank 2, is not one of the 2 ranks', schedule(2, 1), broadcastFrom(2)],
-    ['nobody knows the op "xor"', schedule(1, 1), { kind: 'all-reduce', op: 'xor' as 'sum' }],
+    ['root must be one of the 2 ranks, got rank 2', schedule(2, 1), broadcastFrom(2)],
+    ['unknown op "xor"', schedule(1, 1), { kind: 'all-reduce', op: 'xor' as 'sum' }],
     [
       'round 1: rank 2 copies chunk 0 to rank 1, but the ranks are 0 to 1, not 2',
       schedule(2, 1, [copy(0, 1)], [copy(2, 1)]),
       broadcastFrom(0),
     ],
     [
-      'round 0: rank 0 adds chunk 0 to that of rank -1, but the ranks are 0 to 1, not -1',
+      'round 0: rank 0 adds chunk 0 to the chunk of rank -1, but the ranks are 0 to 1, not -1',
       schedule(2, 1, [add(0, -1)]),
       allReduce,
     ],
     [
-      'round 0: rank 0 adds chunk 1 to that of rank 1, but the chunks are 0 to 0',
+      'round 0: rank 0 adds chunk 1 to the chunk of rank 1, but the chunks are 0 to 0',
       schedule(2, 1, [add(0, 1, 1)]),
       allReduce,
     ],
-    ['round 0: rank 1 copies chunk 0 to rank 1: that is itself', schedule(2, 1, [copy(1, 1)]), allReduce],
     [
-      'round 0: rank 0 adds chunk 0 to that of rank 1, but this collective combines nothing',
+      'round 0: rank 1 copies chunk 0 to rank 1, but a rank cannot send to itself',
+      schedule(2, 1, [copy(1, 1)]),
+      allReduce,
+    ],
+    [
+      'round 0: rank 0 adds chunk 0 to the chunk of rank 1, but this collective does not reduce',
       schedule(2, 1, [add(0, 1)]),
       broadcastFrom(0),
     ],
     [
-      'round 0: rank 1 copies chunk 0 to rank 0, but rank 1 does not have it',
+      'round 0: rank 1 copies chunk 0 to rank 0, but rank 1 does not have that chunk',
       schedule(2, 1, [copy(1, 0)]),
       broadcastFrom(0),
     ],
@@ -115,22 +119,22 @@ describe('problemOf names the first problem:', () => {
       allReduce,
     ],
     [
-      'round 0: rank 2 adds chunk 0 to that of rank 0 while rank 0 sends that chunk',
+      'round 0: rank 2 adds chunk 0 to the chunk of rank 0 while rank 0 sends its chunk',
       schedule(3, 1, [add(0, 1), add(2, 0)]),
       allReduce,
     ],
     [
-      'round 0: rank 1 copies chunk 0 to rank 2 while another rank writes it there too',
+      'round 0: rank 1 copies chunk 0 to rank 2 while another rank writes the same chunk there',
       schedule(3, 1, [copy(0, 2), copy(1, 2)]),
       allReduce,
     ],
     [
-      'round 0: rank 1 copies chunk 0 to rank 2 while another rank writes it there too',
+      'round 0: rank 1 copies chunk 0 to rank 2 while another rank writes the same chunk there',
       schedule(3, 1, [add(0, 2), copy(1, 2)]),
       allReduce,
     ],
     [
-      'round 0: rank 1 adds chunk 0 to that of rank 2 while another rank writes it there too',
+      'round 0: rank 1 adds chunk 0 to the chunk of rank 2 while another rank writes the same chunk there',
       schedule(3, 1, [copy(0, 2), add(1, 2)]),
       allReduce,
     ],
@@ -141,33 +145,33 @@ describe('problemOf names the first problem:', () => {
       reduceTo(0),
     ],
     [
-      'round 1: rank 1 copies chunk 0 to rank 0, which has it already: leave it out',
+      'round 1: rank 1 copies chunk 0 to rank 0, which already has the chunk: remove this transfer',
       schedule(2, 1, [copy(0, 1)], [copy(1, 0)]),
       broadcastFrom(0),
     ],
     [
-      'round 1: rank 2 copies chunk 0 to rank 1, which has it already: leave it out',
+      'round 1: rank 2 copies chunk 0 to rank 1, which already has the chunk: remove this transfer',
       schedule(3, 1, [copy(0, 1), copy(0, 2)], [copy(2, 1)]),
       broadcastFrom(0),
     ],
     [
-      'round 1: rank 0 adds chunk 0 to that of rank 1, which does not use it: leave it out',
+      'round 1: rank 0 adds chunk 0 to the chunk of rank 1, which does not use the chunk: remove this transfer',
       schedule(2, 1, [add(1, 0)], [add(0, 1)]),
       reduceTo(0),
     ],
     [
       // A contribution that is counted twice, and written over.
-      'round 1: rank 0 adds chunk 0 to that of rank 1, which does not use it: leave it out',
+      'round 1: rank 0 adds chunk 0 to the chunk of rank 1, which does not use the chunk: remove this transfer',
       schedule(2, 1, [add(1, 0)], [add(0, 1)], [copy(0, 1)]),
       allReduce,
     ],
     [
-      'round 1: rank 0 copies chunk 0 to rank 1, which does not use it: leave it out',
+      'round 1: rank 0 copies chunk 0 to rank 1, which does not use the chunk: remove this transfer',
       schedule(2, 1, [add(1, 0)], [copy(0, 1)]),
       reduceTo(0),
     ],
     [
-      'round 1: rank 1 copies chunk 0 to rank 2, which does not use it: leave it out',
+      'round 1: rank 1 copies chunk 0 to rank 2, which does not use the chunk: remove this transfer',
       schedule(3, 3, [add(1, 0), add(2, 0), add(0, 1, 1), add(2, 1, 1), add(0, 2, 2), add(1, 2, 2)], [copy(1, 2)]),
       reduceScatter,
     ],
@@ -181,14 +185,14 @@ describe('problemOf', () => {
     const rounds = [[add(0, 1)], [add(0, 1)], [add(2, 1)], [add(1, 3)]];
     expect(problemOf(schedule(4, 1, ...rounds), reduceTo(3))).toBe(
       'after the last round chunk 0 at rank 3 has the contribution of rank 0 more than once, ' +
-        'first in round 1, where rank 1 takes it from rank 0',
+        'first in round 1, when rank 1 gets it from rank 0',
     );
   });
 
   it('names a transfer of which only others make use that nobody needs', () => {
     const rounds = [[add(1, 0), add(2, 0)], [copy(0, 1)], [copy(1, 2)]];
     expect(problemOf(schedule(3, 1, ...rounds), reduceTo(0))).toBe(
-      'round 2: rank 1 copies chunk 0 to rank 2, which does not use it: leave it out',
+      'round 2: rank 1 copies chunk 0 to rank 2, which does not use the chunk: remove this transfer',
     );
   });
 
@@ -220,7 +224,7 @@ describe('verify', () => {
   it('throws a typed error that names the collective and the problem', () => {
     const error = new CollError(
       'ERR_COLL_SCHEDULE',
-      'the schedule is not right for reduce max to rank 0: after the last round chunk 0 at rank 0 lacks the contribution of rank 1',
+      'the schedule is not correct for reduce max to rank 0: after the last round chunk 0 at rank 0 lacks the contribution of rank 1',
       { operation: 'reduce max to rank 0' },
     );
     expect(() => verify(schedule(2, 1), reduceTo(0))).toThrow(error);

@@ -15,7 +15,7 @@ export function verify(schedule: Schedule, collective: Collective): void {
   const problem = problemOf(schedule, collective);
   if (problem === undefined) return;
   const operation = nameOf(collective);
-  throw new CollError('ERR_COLL_SCHEDULE', `the schedule is not right for ${operation}: ${problem}`, { operation });
+  throw new CollError('ERR_COLL_SCHEDULE', `the schedule is not correct for ${operation}: ${problem}`, { operation });
 }
 
 /** The first problem of a schedule for this collective, as text; undefined if it is correct. */
@@ -36,18 +36,18 @@ const mostPlaces = 2 ** 26;
 function shapeProblem(schedule: Schedule, collective: Collective): string | undefined {
   const { ranks, chunks, rounds } = Object(schedule) as Partial<Schedule>;
   if (ranks === undefined || chunks === undefined || !Array.isArray(rounds))
-    return `a schedule is { ranks, chunks, rounds }, not ${quote(schedule)}`;
-  if (!(Number.isInteger(ranks) && ranks >= 1)) return `there cannot be ${ranks} ranks`;
-  if (!(Number.isInteger(chunks) && chunks >= 1)) return `there cannot be ${chunks} chunks`;
+    return `a schedule must be { ranks, chunks, rounds }, got ${quote(schedule)}`;
+  if (!(Number.isInteger(ranks) && ranks >= 1)) return `ranks must be a whole number, 1 or more, got ${ranks}`;
+  if (!(Number.isInteger(chunks) && chunks >= 1)) return `chunks must be a whole number, 1 or more, got ${chunks}`;
   if (ranks * chunks > mostPlaces) return `${chunks} chunks are too many for ${ranks} ranks`;
   if (chunks % blockCount(collective.kind, ranks) !== 0) {
     const each = collective.kind === 'all-to-all' ? 'each pair' : 'each';
-    return `${chunks} chunks do not make a block for ${each} of ${ranks} ranks`;
+    return `${chunks} chunks cannot be divided into one block for ${each} of ${ranks} ranks`;
   }
   const root = rootOf(collective);
-  if (root !== undefined && !isBelow(ranks, root)) return `the root, rank ${root}, is not one of the ${ranks} ranks`;
+  if (root !== undefined && !isBelow(ranks, root)) return `root must be one of the ${ranks} ranks, got rank ${root}`;
   const op = opOf(collective);
-  return op === undefined || isReduceOp(op.toUpperCase()) ? undefined : `nobody knows the op "${op}"`;
+  return op === undefined || isReduceOp(op.toUpperCase()) ? undefined : `unknown op "${op}"`;
 }
 
 function isBelow(limit: number, value: number): boolean {
@@ -97,7 +97,7 @@ class SymbolicRun {
 
   /** Executes a round. Returns the problem of its first invalid transfer. */
   play(index: number, round: Round): string | undefined {
-    if (!Array.isArray(round)) return `it is a list of transfers, not ${quote(round)}`;
+    if (!Array.isArray(round)) return `a round must be a list of transfers, got ${quote(round)}`;
     for (const transfer of round) {
       const problem = this.#malformed(transfer) ?? this.#race(index + 1, transfer) ?? this.#absence(transfer);
       if (problem !== undefined) return problem;
@@ -138,7 +138,8 @@ class SymbolicRun {
       for (const transfer of rounds[index] as Round) {
         const { from, to, chunk, reduce } = transfer;
         const target = to * chunks + chunk;
-        if (!isUsed[target]) return `round ${index}: ${wordsOf(transfer)}, which does not use it: leave it out`;
+        if (!isUsed[target])
+          return `round ${index}: ${wordsOf(transfer)}, which does not use the chunk: remove this transfer`;
         if (!reduce) isUsed[target] = false;
         isUsed[from * chunks + chunk] = true;
       }
@@ -154,19 +155,19 @@ class SymbolicRun {
     const spoil = this.#spoils[place];
     if (!spoil) return undefined;
     const { twice, round, transfer } = spoil;
-    const where = `first in round ${round}, where rank ${transfer.to} takes it from rank ${transfer.from}`;
+    const where = `first in round ${round}, when rank ${transfer.to} gets it from rank ${transfer.from}`;
     return `chunk ${chunk} at rank ${rank} has the contribution of ${ranksIn(twice)} more than once, ${where}`;
   }
 
   #malformed(transfer: Transfer): string | undefined {
     const { ranks, chunks } = this.#schedule;
     const { from, to, chunk, reduce } = Object(transfer) as Transfer;
-    if (typeof reduce !== 'boolean') return `a transfer is { from, to, chunk, reduce }, not ${quote(transfer)}`;
+    if (typeof reduce !== 'boolean') return `a transfer must be { from, to, chunk, reduce }, got ${quote(transfer)}`;
     if (!isBelow(ranks, from)) return `${wordsOf(transfer)}, but the ranks are 0 to ${ranks - 1}, not ${from}`;
     if (!isBelow(ranks, to)) return `${wordsOf(transfer)}, but the ranks are 0 to ${ranks - 1}, not ${to}`;
     if (!isBelow(chunks, chunk)) return `${wordsOf(transfer)}, but the chunks are 0 to ${chunks - 1}`;
-    if (from === to) return `${wordsOf(transfer)}: that is itself`;
-    if (reduce && !this.#combines) return `${wordsOf(transfer)}, but this collective combines nothing`;
+    if (from === to) return `${wordsOf(transfer)}, but a rank cannot send to itself`;
+    if (reduce && !this.#combines) return `${wordsOf(transfer)}, but this collective does not reduce`;
     return undefined;
   }
 
@@ -177,9 +178,9 @@ class SymbolicRun {
     if (this.#copied[source] === stamp || this.#reduced[source] === stamp) {
       return `${wordsOf(transfer)} while chunk ${chunk} at rank ${from} is being written`;
     }
-    if (this.#read[target] === stamp) return `${wordsOf(transfer)} while rank ${to} sends that chunk`;
+    if (this.#read[target] === stamp) return `${wordsOf(transfer)} while rank ${to} sends its chunk`;
     if (this.#copied[target] === stamp || (this.#reduced[target] === stamp && !reduce)) {
-      return `${wordsOf(transfer)} while another rank writes it there too`;
+      return `${wordsOf(transfer)} while another rank writes the same chunk there`;
     }
     return undefined;
   }
@@ -188,7 +189,7 @@ class SymbolicRun {
   #absence(transfer: Transfer): string | undefined {
     const { from, chunk } = transfer;
     const isThere = this.#held[from * this.#schedule.chunks + chunk] !== 0n;
-    return isThere ? undefined : `${wordsOf(transfer)}, but rank ${from} does not have it`;
+    return isThere ? undefined : `${wordsOf(transfer)}, but rank ${from} does not have that chunk`;
   }
 
   #move(round: number, transfer: Transfer): void {
@@ -199,7 +200,7 @@ class SymbolicRun {
     const own = reduce ? (this.#held[target] as bigint) : 0n;
     const twice = own & moved;
     if (!reduce && moved === this.#held[target] && !this.#spoils[target])
-      this.#repeated ??= `round ${round}: ${wordsOf(transfer)}, which has it already: leave it out`;
+      this.#repeated ??= `round ${round}: ${wordsOf(transfer)}, which already has the chunk: remove this transfer`;
     const inherited = earlier(this.#spoils[source], reduce ? this.#spoils[target] : undefined);
     this.#spoils[target] = inherited ?? (twice === 0n ? undefined : { twice, round, transfer });
     this.#held[target] = own | moved;
@@ -215,7 +216,7 @@ function earlier(one: Spoil | undefined, other: Spoil | undefined): Spoil | unde
 
 function wordsOf({ from, to, chunk, reduce }: Transfer): string {
   return reduce
-    ? `rank ${from} adds chunk ${chunk} to that of rank ${to}`
+    ? `rank ${from} adds chunk ${chunk} to the chunk of rank ${to}`
     : `rank ${from} copies chunk ${chunk} to rank ${to}`;
 }
 

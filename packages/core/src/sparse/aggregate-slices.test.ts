@@ -136,7 +136,7 @@ describe('combineMixed', () => {
     expect(thrown(() => combineMixed('sum', [dense, fits, far]))).toMatchObject({
       name: 'ValueError',
       rank: 2,
-      message: 'index 7 of replica 2 is outside of denseShape [4,2]',
+      message: 'index 7 of replica 2 is outside denseShape [4,2]',
     });
     const open = new IndexedSlices(tensor([1, 2], { shape: [1, 2] }), new Int32Array(1));
     expect(thrown(() => combineMixed('sum', [dense, open]))).toMatchObject({

@@ -53,7 +53,7 @@ describe('densify', () => {
 
   it('tells indices beyond 2^53 exactly', () => {
     const far = new IndexedSlices(tensor([1]), BigInt64Array.of(2n ** 53n + 1n), [4]);
-    expect(() => densify(far)).toThrow('index 9007199254740993 is outside of denseShape [4]');
+    expect(() => densify(far)).toThrow('index 9007199254740993 is outside denseShape [4]');
     const unsigned = new IndexedSlices(tensor([1]), BigUint64Array.of(2n ** 64n - 1n), [4]);
     expect(() => densify(unsigned)).toThrow('index 18446744073709551615 is outside');
   });
@@ -86,7 +86,7 @@ describe('densify', () => {
   it.each([-1, 4])('refuses the index %i of four rows', (index) => {
     expect(thrown(() => densify(slices([1, 2], [index])))).toMatchObject({
       name: 'ValueError',
-      message: `index ${index} is outside of denseShape [4,2]`,
+      message: `index ${index} is outside denseShape [4,2]`,
     });
   });
 });

@@ -34,7 +34,7 @@ export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
   const numbers = asNumbers(indices);
   const outside = firstOutside(numbers, rows);
   if (outside >= 0)
-    throw refused((whose) => `index ${indices.data[outside]}${whose(' of')} is outside of denseShape [${shape}]`, rank);
+    throw refused((whose) => `index ${indices.data[outside]}${whose(' of')} is outside denseShape [${shape}]`, rank);
   const places = new Int32Array(numbers.length);
   for (let position = 0; position < places.length; position++) {
     places[position] = (numbers[position] as number) * rowLength;

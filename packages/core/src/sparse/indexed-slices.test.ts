@@ -35,14 +35,20 @@ describe('IndexedSlices', () => {
   });
 
   it.each<readonly [string, TensorLike, TensorLike, number[] | undefined, string]>([
-    ['floating indices', values, new Float32Array(2), undefined, 'indices must be a list of integers, not float32'],
+    ['floating indices', values, new Float32Array(2), undefined, 'indices must be a list of integers, got float32'],
     ['indices of two dimensions', values, tensor(indices, { shape: [2, 1] }), undefined, 'of shape [2,1]'],
-    ['a row too few', values, new Int32Array(3), undefined, 'one row for each of the 3 indices'],
-    ['values without rows', 5, new Int32Array(1), undefined, 'values of shape [] need one row'],
+    ['a row too few', values, new Int32Array(3), undefined, 'got shape [2,3] for 3 indices'],
+    ['values without rows', 5, new Int32Array(1), undefined, 'values must have one row per index, got shape []'],
     ['rows of another shape', values, indices, [5, 4], 'rows of shape [3] do not fit into denseShape [5,4]'],
     ['a dense shape of another rank', values, indices, [5], 'do not fit into denseShape [5]'],
-    ['a dense shape that is none', values, indices, 5 as never, 'denseShape is a list of whole numbers from 0, not 5'],
-    ['a negative dense shape', values, indices, [-1, 3], 'denseShape is a list of whole numbers from 0'],
+    [
+      'a dense shape that is none',
+      values,
+      indices,
+      5 as never,
+      'denseShape must be a list of whole numbers, 0 or more, got 5',
+    ],
+    ['a negative dense shape', values, indices, [-1, 3], 'denseShape must be a list of whole numbers'],
   ])('refuses %s', (_, rows, at, denseShape, message) => {
     expect(thrown(() => new IndexedSlices(rows, at, denseShape))).toMatchObject({
       name: 'ValueError',
@@ -76,7 +82,7 @@ describe('IndexedSlices', () => {
     it('refuses indices that cannot be looked up', () => {
       expect(() => new IndexedSlices(inner, Int32Array.of(1, 2))).toThrow('one row for each of the 2 indices');
       const open = new IndexedSlices(values, indices);
-      expect(() => new IndexedSlices(open, Int32Array.of(1, 2, 3, 4))).toThrow('values are slices with the index 4');
+      expect(() => new IndexedSlices(open, Int32Array.of(1, 2, 3, 4))).toThrow('values are slices that contain row 4');
     });
   });
 

@@ -49,7 +49,7 @@ export class IndexedSlices {
     if (rows.shape[0] !== this.indices.shape[0]) {
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `values of shape [${rows.shape}] need one row for each of the ${this.indices.shape[0]} indices`,
+        `values must have one row per index, got shape [${rows.shape}] for ${this.indices.shape[0]} indices`,
       );
     }
     if (denseShape === undefined || denseShape === null) return;
@@ -79,17 +79,20 @@ Object.defineProperty(IndexedSlices.prototype, brand, { value: true });
 /** @throws WrongTypeError unless it is sparse */
 export function requireSlices(value: unknown): void {
   if (value instanceof IndexedSlices) return;
-  throw new WrongTypeError(`indexed slices are needed here, not ${quote(value)}`);
+  throw new WrongTypeError(`the value must be indexed slices, got ${quote(value)}`);
 }
 
 function requireIndices({ dtype, shape }: Tensor): void {
   if (!isFloating(dtype) && dtype !== 'bool' && shape.length === 1) return;
-  throw new ValueError('ERR_COLL_VALUE', `indices must be a list of integers, not ${dtype} of shape [${shape}]`);
+  throw new ValueError('ERR_COLL_VALUE', `indices must be a list of integers, got ${dtype} of shape [${shape}]`);
 }
 
 function requireDenseShape(denseShape: readonly number[], shape: readonly number[]): void {
   if (!Array.isArray(denseShape) || !denseShape.every((dimension) => Number.isSafeInteger(dimension) && dimension >= 0))
-    throw new ValueError('ERR_COLL_VALUE', `denseShape is a list of whole numbers from 0, not ${quote(denseShape)}`);
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `denseShape must be a list of whole numbers, 0 or more, got ${quote(denseShape)}`,
+    );
   const isRow = denseShape.every((dimension, axis) => axis === 0 || dimension === shape[axis]);
   if (denseShape.length === shape.length && isRow) return;
   throw new ValueError(
@@ -104,14 +107,14 @@ function lookedUp({ indices, denseShape }: IndexedSlices, outer: Tensor): Tensor
   if (denseShape && denseShape[0] !== count) {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `values are slices of denseShape [${denseShape}]: they need one row for each of the ${count} indices`,
+      `values are slices of denseShape [${denseShape}] and must have one row for each of the ${count} indices`,
     );
   }
   const outside = firstOutside(asNumbers(indices), count);
   if (outside >= 0) {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `values are slices with the index ${indices.data[outside]}, but there are ${count} indices to look it up in`,
+      `values are slices that contain row ${indices.data[outside]}, but there are only ${count} indices`,
     );
   }
   return pick(outer, indices);

@@ -43,7 +43,7 @@ export function requireLikeRows(kinds: readonly RowKind[], operation = 'reduce')
       InvalidArgumentError,
       'ERR_COLL_SHAPE_MISMATCH',
       (name) =>
-        `${operation}: replica ${name(0)} has rows of shape [${first.shape}], replica ${name(odd)} [${kinds[odd]?.shape}]; all need one shape`,
+        `${operation}: replica ${name(0)} has rows of shape [${first.shape}], replica ${name(odd)} has [${kinds[odd]?.shape}]; all must have the same shape`,
       { operation, rank: odd },
     );
   }

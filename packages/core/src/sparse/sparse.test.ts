@@ -110,7 +110,7 @@ describe('splitBySparsity and stitchValues', () => {
   it('refuse a position beyond the number of values', () => {
     expect(thrown(() => stitchValues([[['a'], [1]]]))).toMatchObject({
       name: 'AssertionError',
-      message: 'position 1 is not one of 1',
+      message: 'internal error: position 1 is not one of 1',
     });
   });
 
@@ -120,6 +120,6 @@ describe('splitBySparsity and stitchValues', () => {
         [[undefined], [0]],
         [['b'], [0]],
       ]),
-    ).toThrow('position 0 is filled twice');
+    ).toThrow('internal error: position 0 is filled twice');
   });
 });

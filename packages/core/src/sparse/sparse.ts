@@ -155,8 +155,12 @@ export function stitchValues<T>(parts: readonly (readonly [values: readonly T[],
     values.forEach((value, position) => {
       const index = indices[position] as number;
       if (!(Number.isInteger(index) && index >= 0 && index < count))
-        throw new AssertionError('ERR_COLL_INTERNAL', `position ${quote(index)} is not one of ${count}`);
-      if (index in whole) throw new AssertionError('ERR_COLL_INTERNAL', `position ${index} is filled twice`);
+        throw new AssertionError(
+          'ERR_COLL_INTERNAL',
+          `internal error: position ${quote(index)} is not one of ${count}`,
+        );
+      if (index in whole)
+        throw new AssertionError('ERR_COLL_INTERNAL', `internal error: position ${index} is filled twice`);
       whole[index] = value;
     });
   }

@@ -48,17 +48,17 @@ describe('requireKnownOptions', () => {
     ['signals', 'signal'],
     ['inot', 'into'],
   ])('asks about %s whether %s was meant', (name, meant) => {
-    expect(messageFor(name)).toBe(`reduce: there is no option "${name}"; did you mean ${meant}?`);
+    expect(messageFor(name)).toBe(`reduce: unknown option "${name}"; did you mean ${meant}?`);
   });
 
   it.each(['x', 'io', 'device', 'constructor', 'toString', ''])('lists all names if none is near %j', (name) => {
-    const told = `reduce: there is no option "${name}"; known options: timeoutSeconds, bytesPerPack, signal, into`;
+    const told = `reduce: unknown option "${name}"; known options: timeoutSeconds, bytesPerPack, signal, into`;
     expect(messageFor(name)).toBe(told);
   });
 
   it('keeps the message on one line for names of any length', () => {
     expect(messageFor(`\n${'x'.repeat(1000)}`)).toMatch(
-      /^reduce: there is no option "\\nx{56}\.\.\."; known options: [^\n]*$/,
+      /^reduce: unknown option "\\nx{56}\.\.\."; known options: [^\n]*$/,
     );
   });
 

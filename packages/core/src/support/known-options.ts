@@ -29,7 +29,7 @@ export function requireKnownOptions(options: object, known: KnownOptions): void 
 function unknownOption(name: string, { owner, names }: KnownOptions): ValueError {
   const nearest = nearestName(name, names);
   const cure = nearest === undefined ? `known options: ${[...names].join(', ') || 'none'}` : `did you mean ${nearest}?`;
-  return new ValueError('ERR_COLL_VALUE', `${owner}: there is no option ${quoteName(name)}; ${cure}`);
+  return new ValueError('ERR_COLL_VALUE', `${owner}: unknown option ${quoteName(name)}; ${cure}`);
 }
 
 function quoteName(name: string): string {

@@ -16,12 +16,12 @@ it.each([2, null, 'ring', [2], [], new Map([['numPacks', 2]]), new Float32Array(
   'refuses %j',
   (options) => {
     expect(() => optionsOf(options as never, example, known)).toThrow(ValueError);
-    expect(() => optionsOf(options as never, example, known)).toThrow(`options are an object, ${example}, not `);
+    expect(() => optionsOf(options as never, example, known)).toThrow(`options must be an object, ${example}, got `);
   },
 );
 
 it('refuses an unknown option by the name of what takes it', () => {
   expect(() => optionsOf({ num_packs: 2 } as never, example, known)).toThrow(
-    'RingAllReduce: there is no option "num_packs"; did you mean numPacks?',
+    'RingAllReduce: unknown option "num_packs"; did you mean numPacks?',
   );
 });

@@ -14,7 +14,7 @@ export function optionsOf<Options extends object>(
 ): Partial<Options> {
   if (options === undefined) return {};
   if (typeof options !== 'object' || options === null || Symbol.iterator in options)
-    throw new ValueError('ERR_COLL_VALUE', `options are an object, ${example}, not ${quote(options)}`);
+    throw new ValueError('ERR_COLL_VALUE', `options must be an object, ${example}, got ${quote(options)}`);
   requireKnownOptions(options, known);
   return options;
 }

@@ -8,7 +8,7 @@ const mostRanks = 2 ** 16;
 export function requireSize(size: unknown): asserts size is number {
   if (typeof size === 'number' && Number.isInteger(size) && size >= 1 && size <= mostRanks) return;
   const bound = typeof size === 'number' && size > mostRanks ? `${mostRanks} ranks or fewer` : '1 rank or more';
-  throw new ValueError('ERR_COLL_VALUE', `a group has ${bound}, not ${quote(size)}`);
+  throw new ValueError('ERR_COLL_VALUE', `a group must have ${bound}, got ${quote(size)}`);
 }
 
 /** Every rank of a group. @throws ValueError for a size below 1, or beyond 65 536 */
@@ -20,5 +20,8 @@ export function allRanks(size: number): readonly number[] {
 /** A single rank of a group. @throws ValueError for a rank outside it */
 export function oneRank(rank: number, size: number): readonly [number] {
   if (Number.isInteger(rank) && rank >= 0 && rank < size) return [rank];
-  throw new ValueError('ERR_COLL_VALUE', `rank ${quote(rank)} is not one of ${size}`);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `rank must be a whole number from 0 to below the group size ${size}, got ${quote(rank)}`,
+  );
 }

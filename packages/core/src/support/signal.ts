@@ -7,5 +7,5 @@ export function requireSignal(signal: unknown): void {
   // Signals of another realm or library are accepted.
   const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
   if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return;
-  throw new ValueError('ERR_COLL_VALUE', `signal is an AbortSignal, not ${quote(signal)}`);
+  throw new ValueError('ERR_COLL_VALUE', `signal must be an AbortSignal, got ${quote(signal)}`);
 }

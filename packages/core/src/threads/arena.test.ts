@@ -170,7 +170,7 @@ describe('where a process may have few addresses', () => {
     expect(create(2 ** 28).maxBytes).toBe(2 ** 28);
     expect(thrown(() => create())).toMatchObject({
       code: 'ERR_COLL_BUFFER',
-      message: expect.stringMatching(/arena of 2147483648 bytes: .* ask for fewer with maxBytes/),
+      message: expect.stringMatching(/arena of 2147483648 bytes in this process: .* lower maxBytes/),
       cause: expect.any(RangeError),
     });
   });

@@ -46,21 +46,21 @@ function reserved(maxBytes: number, make: (first: number) => Pick<ArenaMemory, '
   try {
     return { ...make(Math.min(initialBytes, maxBytes)), maxBytes, used: new SharedArrayBuffer(4) };
   } catch (cause) {
-    const told = `this process cannot have a shared arena of ${maxBytes} bytes`;
+    const told = `cannot reserve a shared arena of ${maxBytes} bytes in this process`;
     const cure =
-      'close groups that are not needed, ask for fewer with maxBytes, or raise the limit of its addresses (ulimit -v)';
+      'close groups that are no longer needed, lower maxBytes, or raise the limit of the address space (ulimit -v)';
     throw new CollError('ERR_COLL_BUFFER', `${told}: ${cure}`, { cause });
   }
 }
 
 function requireBytes(maxBytes: number): void {
   if (Number.isInteger(maxBytes) && maxBytes > 0 && maxBytes <= mostBytes) return;
-  throw new ValueError('ERR_COLL_VALUE', `an arena has up to ${mostBytes} bytes, not ${maxBytes}`);
+  throw new ValueError('ERR_COLL_VALUE', `an arena must have at most ${mostBytes} bytes, got ${maxBytes}`);
 }
 
 function cureOf(maxBytes: number): string {
   if (maxBytes < mostBytes) return 'open the group with a larger maxBytes';
-  return 'that is the most there is: take ordinary arrays for the rest, or the native engine';
+  return 'an arena cannot be larger: use ordinary arrays for the rest, or the native engine';
 }
 
 /** One thread's view of an arena. */
@@ -83,7 +83,7 @@ export class Arena {
    */
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {
-      const told = `allocate takes a dtype and a whole number of elements, not ${quote(dtype)} and ${quote(length)}`;
+      const told = `allocate takes a dtype and a whole number of elements, got ${quote(dtype)} and ${quote(length)}`;
       throw new ValueError('ERR_COLL_VALUE', told);
     }
     const at = this.reserve(length * byteSize(dtype));

@@ -37,7 +37,7 @@ describe('mismatch', () => {
   it('names who hands in other shapes where nothing else differs', () => {
     expect(descriptorsOf({ layout: 1 }, { layout: 2 }, { layout: 1 }).mismatch()).toMatchObject({
       name: 'InvalidArgumentError',
-      message: expect.stringContaining('rank 1 hands in other shapes'),
+      message: expect.stringContaining('rank 1 passes values of other shapes'),
       rank: 1,
     });
   });
@@ -49,7 +49,7 @@ describe('mismatch', () => {
       message: expect.stringMatching(/elements on rank 0, 1, but all-reduce sum of 9 float32 elements on rank 2, 3$/),
     });
     expect(descriptorsOf({ layout: 1 }, {}, { layout: 1 }).mismatch(names)?.message).toMatch(
-      /rank 2, 3 hands in other shapes, or another structure or order of them, than rank 0, 1/,
+      /rank 2, 3 passes values of other shapes, or in another structure or order, than rank 0, 1/,
     );
   });
 
@@ -57,7 +57,7 @@ describe('mismatch', () => {
     const other = { layout: 5, schedule: 6 };
     expect(descriptorsOf({}, { ...other, length: 9 }).mismatch()?.code).toBe('ERR_COLL_SHAPE_MISMATCH');
     expect(descriptorsOf({}, { ...other, dtype: 'int8' }).mismatch()?.code).toBe('ERR_COLL_DTYPE_MISMATCH');
-    expect(descriptorsOf({}, other).mismatch()?.message).toMatch(/rank 1 hands in other shapes/);
+    expect(descriptorsOf({}, other).mismatch()?.message).toMatch(/rank 1 passes values of other shapes/);
   });
 
   it.each<[string, Partial<Descriptor>, string]>([
@@ -115,7 +115,7 @@ describe('mismatch', () => {
       name: 'InternalError',
       code: 'ERR_COLL_MISMATCH',
       rank: 2,
-      message: expect.stringContaining('rank 2 plays another algorithm than rank 0 in all-reduce sum of 8 float32'),
+      message: expect.stringContaining('rank 2 uses another algorithm than rank 0 for all-reduce sum of 8 float32'),
     });
   });
 

@@ -201,12 +201,12 @@ export class Descriptors {
     const onlyIn = (...allowed: number[]) =>
       odd.every((rank) => this.#differsOnlyIn([...allowed, layoutField, scheduleField], usual, rank));
     if (onlyIn() && odd.some((rank) => this.#differsIn(layoutField, usual, rank))) {
-      const shapes = `${named(...odd)} hands in other shapes, or another structure or order of them, than ${named(usual)}`;
+      const shapes = `${named(...odd)} passes values of other shapes, or in another structure or order, than ${named(usual)}`;
       return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${shapeMismatch}: ${shapes}`, details);
     }
     if (onlyIn() && odd.every((rank) => this.#tell(rank) === this.#tell(usual))) {
-      const algorithms = `${named(...odd)} plays another algorithm than ${named(usual)} in ${this.#tell(usual)}`;
-      const cure = 'all ranks must name the same one, or the same implementation';
+      const algorithms = `${named(...odd)} uses another algorithm than ${named(usual)} for ${this.#tell(usual)}`;
+      const cure = 'all ranks must choose the same algorithm, or the same implementation';
       return new InternalError('ERR_COLL_MISMATCH', `ranks disagree: ${algorithms}; ${cure}`, details);
     }
     if (!onlyIn() && onlyIn(lengthField)) {

@@ -182,7 +182,7 @@ describe('calls', () => {
     ['no lists', [sum, buffer[0], buffer[0]], 'a list of inputs'],
     ['empty lists', [sum, [], []], '0 inputs and 0 outputs for 1 local ranks'],
     ['typed arrays', [sum, [new Float32Array(3)], [new Float32Array(3)]], 'a buffer is a tensor, not Float32Array'],
-    ['what is no signal', [sum, buffer, buffer, { signal: 7 }], 'signal is an AbortSignal, not 7'],
+    ['what is no signal', [sum, buffer, buffer, { signal: 7 }], 'signal must be an AbortSignal, got 7'],
   ])('are refused for %s', async (_, call, message) => {
     const communicator = new Noting();
     const refused = expect.objectContaining({ name: 'ValueError', message: expect.stringContaining(message) });

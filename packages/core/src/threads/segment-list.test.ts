@@ -54,7 +54,7 @@ describe('checkedCall', () => {
     expect(thrown(() => check(allReduce, floats(1), floats(1), { layout }))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringMatching(/^layout is a whole number/),
+      message: expect.stringMatching(/^layout must be a whole number/),
     });
   });
 
@@ -77,7 +77,8 @@ describe('checkedCall', () => {
   });
 
   it('refuses segments for collectives whose buffers have a block per rank', () => {
-    const message = 'its buffers have a block per rank and take one segment each; join them first';
+    const message =
+      'this collective has one block per rank, so each of its buffers must be a single segment; join the segments first';
     expectRefused(() => check(allGather, floats(1, 1), floats(2, 2)), message);
     expectRefused(() => check({ kind: 'reduce-scatter', op: 'sum' }, floats(2, 2), floats(1, 1)), message);
     expect(() => check(allGather, floats(1), floats(2))).not.toThrow();

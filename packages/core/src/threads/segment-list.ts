@@ -75,7 +75,7 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
   const { collective, size, localRanks, inputs, outputs } = buffers;
   const isShared = hasOneResult(collective) && sharedResult;
   if (!Number.isSafeInteger(layout))
-    throw new ValueError('ERR_COLL_VALUE', `layout is a whole number, not ${quote(layout)}`);
+    throw new ValueError('ERR_COLL_VALUE', `layout must be a whole number, got ${quote(layout)}`);
   validateSegments(buffers, isShared);
   const { dtype } = sourceOf(collective, localRanks, inputs, outputs)[0] as Tensor;
   const begins = beginsOf(buffers);
@@ -105,7 +105,9 @@ function validateSegments(buffers: Buffers, isShared: boolean): void {
     throw fail('every input and output must have the same number of segments, at least one');
   }
   if (count > 1 && hasBlocks(collective.kind)) {
-    throw fail('its buffers have a block per rank and take one segment each; join them first');
+    throw fail(
+      'this collective has one block per rank, so each of its buffers must be a single segment; join the segments first',
+    );
   }
   for (let piece = 0; piece < count; piece++) {
     const at = (lists: readonly SegmentList[]) => lists.map((pieces) => pieces[piece] as Tensor);

@@ -22,7 +22,7 @@ describe('createThreadGroup', () => {
     expect(thrown(() => createThreadGroup({ size }))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: `a group has 1 rank or more, not ${size}`,
+      message: `a group must have 1 rank or more, got ${size}`,
     });
   });
 

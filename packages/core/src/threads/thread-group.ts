@@ -34,12 +34,12 @@ const joinRequest = knownOptions<JoinRequest & { readonly kernels: unknown; read
  */
 export function createThreadGroup(options: ThreadGroupOptions, engine: EngineName = 'js'): ThreadGroup {
   if (typeof options !== 'object' || options === null)
-    throw new ValueError('ERR_COLL_VALUE', `a group is made of { size }, not of ${quote(options)}`);
+    throw new ValueError('ERR_COLL_VALUE', `createGroup takes an object { size }, got ${quote(options)}`);
   requireKnownOptions(options, groupOptions);
   const { size, maxBytes, spins = 20_000 } = options;
   requireSize(size);
   if (!(Number.isSafeInteger(spins) && spins >= 0))
-    throw new ValueError('ERR_COLL_VALUE', `spins is a number of looks, 0 or more, not ${quote(spins)}`);
+    throw new ValueError('ERR_COLL_VALUE', `spins must be a number of polls, 0 or more, got ${quote(spins)}`);
   requireSharedMemory();
   return {
     engine,
@@ -66,7 +66,7 @@ function requireSharedMemory(): void {
 export function requireJoin(group: unknown, request: unknown): void {
   requireGroup(group);
   if (typeof request !== 'object' || request === null)
-    throw new ValueError('ERR_COLL_VALUE', `a rank joins with { rank, algorithm }, not with ${quote(request)}`);
+    throw new ValueError('ERR_COLL_VALUE', `a rank must join with { rank, algorithm }, got ${quote(request)}`);
   requireKnownOptions(request, joinRequest);
 }
 
@@ -76,7 +76,7 @@ export function requireGroup(group: unknown): asserts group is ThreadGroup {
   if (control?.byteLength && descriptors?.byteLength && arena) return;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `a group of threads comes from engine.createGroup({ size }), not ${quote(group)}`,
+    `the group must be the result of engine.createGroup({ size }), got ${quote(group)}`,
   );
 }
 

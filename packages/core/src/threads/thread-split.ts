@@ -80,6 +80,6 @@ function request({ name, rank, ranks, group, options }: SharedGroupOptions): Pro
 }
 
 function tooLate(rank: number, first: number): CollError {
-  const text = 'did not make the memory of the new group';
+  const text = 'did not create the memory of the new group';
   return failureError({ reason: 'deadline', rank, ranks: [first], text }, { operation: 'split' });
 }

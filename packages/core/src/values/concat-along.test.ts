@@ -89,7 +89,7 @@ describe('concatAlong', () => {
       code: 'ERR_COLL_SHAPE_MISMATCH',
       rank: 1,
       operation: 'gather',
-      message: `gather along axis ${axis}: replica 0 has shape [${first}], replica 1 [${second}]; only that axis may differ`,
+      message: `gather along axis ${axis}: replica 0 has shape [${first}], replica 1 has [${second}]; only that axis may differ`,
     });
   });
 

@@ -64,7 +64,7 @@ export function requireJoinable(
     InvalidArgumentError,
     'ERR_COLL_SHAPE_MISMATCH',
     (name) =>
-      `${operation} along axis ${axis}: replica ${name(0)} has shape [${first}], replica ${name(odd)} [${shapes[odd]}]; only that axis may differ`,
+      `${operation} along axis ${axis}: replica ${name(0)} has shape [${first}], replica ${name(odd)} has [${shapes[odd]}]; only that axis may differ`,
     { rank: odd, operation },
   );
 }
@@ -75,8 +75,8 @@ export function requireJoinable(
  */
 export function requireAxis(axis: number, shape: readonly number[]): void {
   if (shape.length === 0)
-    throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to be joined along; give them shape [1]');
+    throw new ValueError('ERR_COLL_VALUE', 'gather: scalars have no axis to concatenate along; give them shape [1]');
   if (Number.isInteger(axis) && axis >= 0 && axis < shape.length) return;
-  const told = `gather: there is no axis ${quote(axis)} in shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
+  const told = `gather: axis ${quote(axis)} is out of range for shape [${shape}]: its axes are numbered 0 to ${shape.length - 1}`;
   throw new OutOfRangeError(told, { operation: 'gather' });
 }

@@ -50,7 +50,7 @@ export class DeviceSpec {
   /** Reads `cpu:0`, `/gpu:1`, `/job:worker/task:2/device:GPU:0` and the like. @throws ValueError */
   static fromString(name: string): DeviceSpec {
     if (typeof name !== 'string')
-      throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(name)}`);
+      throw new ValueError('ERR_COLL_DEVICE', `a device must be a string such as "cpu:0", got ${quote(name)}`);
     let fields: DeviceFields = {};
     for (const piece of name.split('/').filter((part) => part !== '')) {
       const read = readPiece(piece, name);
@@ -65,7 +65,7 @@ export class DeviceSpec {
   /** A copy in which the fields of `other` override those of this one. */
   overlaid(other: DeviceSpec): DeviceSpec {
     if (!(other instanceof DeviceSpec))
-      throw new ValueError('ERR_COLL_DEVICE', `overlaid takes a DeviceSpec, got ${quote(other)}`);
+      throw new ValueError('ERR_COLL_DEVICE', `overlaid: the argument must be a DeviceSpec, got ${quote(other)}`);
     return new DeviceSpec({ ...this.fields, ...other.fields });
   }
 
@@ -132,7 +132,7 @@ export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): st
  */
 export function hostForDevice(device: string, deviceIndex = 0): string {
   if (!(Number.isInteger(deviceIndex) && deviceIndex >= 0))
-    throw new ValueError('ERR_COLL_DEVICE', `deviceIndex must be a whole number from 0, got ${quote(deviceIndex)}`);
+    throw new ValueError('ERR_COLL_DEVICE', `deviceIndex must be a whole number, 0 or more, got ${quote(deviceIndex)}`);
   const { job, replica, task } = DeviceSpec.fromString(device).fields;
   const owner = new DeviceSpec({
     ...(job === undefined ? {} : { job }),
@@ -227,5 +227,5 @@ function indexField(text: string | undefined, name: string): { readonly index?: 
 
 function indexFrom(text: string, name: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
-  throw new ValueError('ERR_COLL_DEVICE', `"${text}" in device "${name}" must be a whole number from 0`);
+  throw new ValueError('ERR_COLL_DEVICE', `"${text}" in device "${name}" must be a whole number, 0 or more`);
 }

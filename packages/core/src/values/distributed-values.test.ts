@@ -48,7 +48,7 @@ describe.each([
     expect(thrown(() => new Class(a as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: `${name} takes a list of components, not float64 tensor of shape [1] on cpu:0`,
+      message: `${name} takes a list of components, got float64 tensor of shape [1] on cpu:0`,
     });
   });
 
@@ -87,7 +87,7 @@ it('is no tensor while values differ', () => {
     code: 'ERR_COLL_CONTEXT',
     message: expect.stringContaining('strategy.run'),
   });
-  expect(() => asTensor(new PerReplica([a]))).toThrow('a PerReplica is not one tensor');
+  expect(() => asTensor(new PerReplica([a]))).toThrow('a PerReplica cannot be used as one tensor');
 });
 
 it('is its first component as a tensor when mirrored', () => {

@@ -29,7 +29,7 @@ export abstract class DistributedValues<T = unknown> {
 
   constructor(values: readonly T[]) {
     if (!Array.isArray(values))
-      throw new ValueError('ERR_COLL_VALUE', `${new.target.name} takes a list of components, not ${quote(values)}`);
+      throw new ValueError('ERR_COLL_VALUE', `${new.target.name} takes a list of components, got ${quote(values)}`);
     this.values = Object.freeze([...values]);
   }
 
@@ -92,7 +92,7 @@ export abstract class DistributedValues<T = unknown> {
 
   /** The component that stands for all. @throws NotImplementedError if there is none */
   getCrossReplica(): T {
-    const told = `a ${this.kind} has no component that stands for all; hand it to strategy.run, or reduce it first`;
+    const told = `a ${this.kind} has one component per replica and cannot be used as one value; pass it to strategy.run, or reduce it first`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told);
   }
 
@@ -132,7 +132,7 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
     if (currentReplica() !== undefined) return asTensor(this.get());
     throw new ValueError(
       'ERR_COLL_CONTEXT',
-      'a PerReplica is not one tensor: hand it to strategy.run, which gives each replica its component, or reduce it first',
+      'a PerReplica cannot be used as one tensor outside a replica: pass it to strategy.run, which gives each replica its component, or reduce it first',
     );
   }
 }
@@ -180,7 +180,7 @@ export function containerOf(value: unknown): DistributedValues | undefined {
 export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: number): T {
   const isWhole = Number.isInteger(replica);
   if (isWhole && replica in values) return values[replica] as T;
-  const told = `replica ${quote(replica)} has no component in a ${kind} of ${values.length}`;
+  const told = `replica ${quote(replica)} has no component in this ${kind}, which has ${values.length}`;
   throw new OutOfRangeError(told, isWhole ? { rank: replica } : {});
 }
 

@@ -100,7 +100,7 @@ it('finds no dtype for a DataView', () => {
   expect(thrown(() => naturalDType(new DataView(new ArrayBuffer(4))))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_BUFFER',
-    message: 'a DataView is not a tensor: hand in a typed array',
+    message: 'a DataView cannot be used as a tensor: pass a typed array',
   });
 });
 

@@ -209,7 +209,7 @@ export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer N
 export function naturalDType(data: ArrayBufferView): DType {
   const dtype = plainDType(data) ?? (naturalDTypes as Readonly<Record<string, DType>>)[arrayName(data)];
   if (dtype === undefined)
-    throw new ValueError('ERR_COLL_BUFFER', `a ${arrayName(data)} is not a tensor: hand in a typed array`);
+    throw new ValueError('ERR_COLL_BUFFER', `a ${arrayName(data)} cannot be used as a tensor: pass a typed array`);
   return dtype;
 }
 

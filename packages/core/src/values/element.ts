@@ -36,6 +36,6 @@ export function decodeNumber(data: TypedArray, index: number, dtype: DType): num
 export function toNumbers(tensor: { readonly data: TypedArray; readonly dtype: DType }): number[] {
   const { data, dtype } = Object(tensor) as Partial<typeof tensor>;
   if (!ArrayBuffer.isView(data) || !isDType(dtype))
-    throw new ValueError('ERR_COLL_VALUE', `toNumbers takes a tensor, got ${quote(tensor)}`);
+    throw new ValueError('ERR_COLL_VALUE', `toNumbers: the argument must be a tensor, got ${quote(tensor)}`);
   return Array.from({ length: (data as TypedArray).length }, (_, index) => decodeNumber(data, index, dtype));
 }

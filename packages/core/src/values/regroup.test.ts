@@ -83,7 +83,7 @@ describe('regroup', () => {
     });
     const missing = thrown(() => selectReplica(Object.create(null), new PerReplica([a, b])));
     expect(missing).toMatchObject({
-      message: 'replica an object (no prototype) has no component in a PerReplica of 2',
+      message: 'replica an object (no prototype) has no component in this PerReplica, which has 2',
     });
   });
 
@@ -154,7 +154,10 @@ describe('selectReplica', () => {
 
 it('selects no component that is not there', () => {
   const error = thrown(() => selectReplica(2, { x: new PerReplica([a, b]) }));
-  expect(error).toMatchObject({ name: 'RangeError', message: 'replica 2 has no component in a PerReplica of 2' });
+  expect(error).toMatchObject({
+    name: 'RangeError',
+    message: 'replica 2 has no component in this PerReplica, which has 2',
+  });
 });
 
 describe('selectReplicaMirrored', () => {
@@ -165,7 +168,7 @@ describe('selectReplicaMirrored', () => {
   it('refuses values that are not mirrored, wherever they are', () => {
     const error = thrown(() => selectReplicaMirrored(0, { x: [new Mirrored([1, 2]), new PerReplica([1, 2])] }));
     expect(error).toBeInstanceOf(TypeError);
-    expect(error).toMatchObject({ code: 'ERR_COLL_TYPE', message: expect.stringContaining('this is PerReplica:{') });
+    expect(error).toMatchObject({ code: 'ERR_COLL_TYPE', message: expect.stringContaining('got PerReplica:{') });
   });
 });
 

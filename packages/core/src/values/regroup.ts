@@ -92,7 +92,7 @@ export function selectReplica(replica: number, structure: Structure<unknown>): S
 export function selectReplicaMirrored(replica: number, structure: Structure<unknown>): Structure<unknown> {
   mapStructure(structure, (leaf) => {
     if (leaf instanceof DistributedValues && !(leaf instanceof Mirrored)) {
-      throw new WrongTypeError(`a mirrored value is needed here, but this is ${leaf}`);
+      throw new WrongTypeError(`the value must be a mirrored value, got ${leaf}`);
     }
   });
   return selectReplica(replica, structure);
@@ -109,7 +109,7 @@ function isVariable(value: unknown): boolean {
 function requireSameVariable(container: DistributedValues, leaves: readonly unknown[]): void {
   const odd = leaves.findIndex((leaf) => containerOf(leaf) !== container);
   if (odd < 0) return;
-  const told = `replica 0 returned a component of a ${container.kind}, replica ${odd} something else`;
+  const told = `replica 0 returned a component of a ${container.kind}, replica ${odd} returned something else`;
   throw new AssertionError('ERR_COLL_VALUE', `${told}: return the same variable from all replicas`, { rank: odd });
 }
 

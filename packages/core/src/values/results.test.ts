@@ -21,7 +21,7 @@ describe('resultsFor', () => {
     expect(thrown(() => resultsFor('sum', [first, second], [second, first]))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_BUFFER',
-      message: expect.stringContaining('a value other than its own'),
+      message: expect.stringContaining('the memory of another value'),
     });
     expect(resultsFor('sum', [first, second], [first, second])).toEqual([first, second]);
   });
@@ -48,10 +48,10 @@ describe('resultsFor', () => {
 
   it('refuses memory of another number, dtype or shape', () => {
     const [ints, floats] = [zeros('int32', [2]), zeros('float32', [1, 1])];
-    expectRefused([ints], '1 results were given for 2 values');
-    expectRefused([ints, floats, floats], '3 results were given for 2 values');
-    expectRefused([floats, ints], 'result 0 must be int32 of shape [2], not float32 of shape [1,1]');
-    expectRefused([ints, reshape(floats, [1])], 'result 1 must be float32 of shape [1,1], not float32 of shape [1]');
+    expectRefused([ints], 'must have one result per value, got 1 results for 2 values');
+    expectRefused([ints, floats, floats], 'must have one result per value, got 3 results for 2 values');
+    expectRefused([floats, ints], 'result 0 must be int32 of shape [2], got float32 of shape [1,1]');
+    expectRefused([ints, reshape(floats, [1])], 'result 1 must be float32 of shape [1,1], got float32 of shape [1]');
     expect(thrown(() => resultsFor('mean', values, [ints, floats]))).toMatchObject({
       message: expect.stringContaining('result 0 must be float64'),
     });
@@ -73,7 +73,7 @@ describe('resultsFor', () => {
     const memory = zeros('int8', [16]);
     const rows = [zeros('int8', [4]), zeros('int8', [4])];
     const shared = [slice(memory, 0, 4), slice(memory, 3, 7)];
-    const message = 'into: one buffer was given twice; every result needs memory of its own';
+    const message = 'into: the same buffer is passed twice; every result needs memory of its own';
     expect(() => resultsFor('sum', rows, shared)).toThrow(message);
     expect(() => resultsFor('sum', rows, shared.toReversed())).toThrow(message);
     expect(() => resultsFor('sum', rows, [slice(memory, 0, 4), slice(memory, 4, 8)])).not.toThrow();
@@ -84,7 +84,7 @@ describe('resultsFor', () => {
     const rows = [zeros('int8', [8]), zeros('int8', [0]), zeros('int8', [2])];
     const empty = slice(memory, 4, 4);
     expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 8, 10)])).not.toThrow();
-    expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 6, 8)])).toThrow('given twice');
+    expect(() => resultsFor('sum', rows, [slice(memory, 0, 8), empty, slice(memory, 6, 8)])).toThrow('passed twice');
   });
 });
 
@@ -111,9 +111,13 @@ describe('requireOneEach', () => {
   });
 
   it.each([
-    ['too few', [slice(memory, 0, 4)], 'into: 1 results were given for 2 values'],
-    ['too many', [0, 1, 2].map((at) => slice(memory, at, at + 1)), 'into: 3 results were given for 2 values'],
-    ['overlapping', [slice(memory, 3, 7), slice(memory, 0, 4)], 'into: one buffer was given twice'],
+    ['too few', [slice(memory, 0, 4)], 'into: must have one result per value, got 1 results for 2 values'],
+    [
+      'too many',
+      [0, 1, 2].map((at) => slice(memory, at, at + 1)),
+      'into: must have one result per value, got 3 results for 2 values',
+    ],
+    ['overlapping', [slice(memory, 3, 7), slice(memory, 0, 4)], 'into: the same buffer is passed twice'],
   ])('refuses %s results', (_, into, message) => {
     expect(thrown(() => requireOneEach(into, 2))).toMatchObject({
       name: 'ValueError',

@@ -21,13 +21,16 @@ export function resultsFor(
   const dtypeOf = ({ dtype }: Tensor) => (collective ? outputDType(collective, dtype) : dtype);
   if (!into) return values.map((value) => zeros(dtypeOf(value), value.shape, value.device));
   if (into.length !== values.length) {
-    throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${values.length} values`);
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      `into: must have one result per value, got ${into.length} results for ${values.length} values`,
+    );
   }
   values.forEach((value, index) => {
     const target = into[index] as Tensor;
     const dtype = dtypeOf(value);
     if (target.dtype === dtype && sameShape(target.shape, value.shape)) return;
-    const told = `must be ${dtype} of shape [${value.shape}], not ${target.dtype} of shape [${target.shape}]`;
+    const told = `must be ${dtype} of shape [${value.shape}], got ${target.dtype} of shape [${target.shape}]`;
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
   });
   const places = placesOf(into);
@@ -39,7 +42,10 @@ export function resultsFor(
 /** @throws ValueError unless `into` holds `count` results that do not overlap */
 export function requireOneEach(into: readonly Tensor[], count: number): void {
   if (into.length !== count) {
-    throw new ValueError('ERR_COLL_BUFFER', `into: ${into.length} results were given for ${count} values`);
+    throw new ValueError(
+      'ERR_COLL_BUFFER',
+      `into: must have one result per value, got ${into.length} results for ${count} values`,
+    );
   }
   for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
 }
@@ -110,7 +116,10 @@ function placesOf(results: readonly Tensor[]): Places {
 function refuseOverlaps(sorted: readonly TypedArray[]): void {
   const clash = sorted.some((data, index) => index > 0 && overlaps(data, sorted[index - 1] as TypedArray));
   if (!clash) return;
-  throw new ValueError('ERR_COLL_BUFFER', 'into: one buffer was given twice; every result needs memory of its own');
+  throw new ValueError(
+    'ERR_COLL_BUFFER',
+    'into: the same buffer is passed twice; every result needs memory of its own',
+  );
 }
 
 // Results of one pack are written while values of the next are still to be read.
@@ -127,7 +136,7 @@ function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[]
     if (!overlaps(data, nearest)) return;
     throw new ValueError(
       'ERR_COLL_BUFFER',
-      'into: a result overlaps a value other than its own; give it memory of its own',
+      'into: a result overlaps the memory of another value; give it memory of its own',
     );
   });
 }

@@ -76,7 +76,7 @@ describe('tensor', () => {
       new Float32Array(2),
       { dtype: 'int32' },
       'ERR_COLL_BUFFER',
-      'a tensor of int32 is stored in Int32Array, not in',
+      'the data of a int32 tensor must be a Int32Array, got',
     ],
     ['half types outside of a Uint16Array', new Float32Array(2), { dtype: 'float16' }, 'ERR_COLL_BUFFER', 'float16'],
     [
@@ -84,17 +84,17 @@ describe('tensor', () => {
       new DataView(new ArrayBuffer(4)),
       { dtype: 'float16' },
       'ERR_COLL_BUFFER',
-      'a tensor of float16 is stored in Uint16Array, not in',
+      'the data of a float16 tensor must be a Uint16Array, got',
     ],
-    ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView is not a tensor'],
-    ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'asks for 6 elements'],
-    ['a negative dimension', new Float32Array(1), { shape: [-1] }, 'ERR_COLL_VALUE', 'a shape is a list of'],
-    ['a broken dimension', new Float32Array(1), { shape: [0.5, 2] }, 'ERR_COLL_VALUE', 'a shape is a list of'],
-    ['a shape that is no list', new Float32Array(1), { shape: 1 }, 'ERR_COLL_VALUE', 'a shape is a list of'],
-    ['an unknown dtype', new Float32Array(1), { dtype: 'float' }, 'ERR_COLL_VALUE', 'no dtype is called "float"'],
-    ['an unknown dtype for numbers', [1], { dtype: 'float' }, 'ERR_COLL_VALUE', 'no dtype is called "float"'],
-    ['a device that is no string', [1], { device: 0 }, 'ERR_COLL_DEVICE', 'a device is a string'],
-    ['text', 'abc', {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers, not "abc"'],
+    ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView cannot be used as a tensor'],
+    ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'needs 6 elements'],
+    ['a negative dimension', new Float32Array(1), { shape: [-1] }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
+    ['a broken dimension', new Float32Array(1), { shape: [0.5, 2] }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
+    ['a shape that is no list', new Float32Array(1), { shape: 1 }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
+    ['an unknown dtype', new Float32Array(1), { dtype: 'float' }, 'ERR_COLL_VALUE', 'unknown dtype "float"'],
+    ['an unknown dtype for numbers', [1], { dtype: 'float' }, 'ERR_COLL_VALUE', 'unknown dtype "float"'],
+    ['a device that is no string', [1], { device: 0 }, 'ERR_COLL_DEVICE', 'a device must be a string'],
+    ['text', 'abc', {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers, got "abc"'],
     ['a list of lists', [[1], [2]], {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
     ['null', null, {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
   ])('refuses %s', (_, data, options, code, message) => {
@@ -109,7 +109,7 @@ describe('tensor', () => {
     expect(thrown(() => tensor(new Uint8Array(2 ** 31)))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_BUFFER',
-      message: 'a tensor has up to 2147483647 elements, not 2147483648: split it',
+      message: 'a tensor must have at most 2147483647 elements, got 2147483648: split it',
     });
   });
 
@@ -173,7 +173,7 @@ describe('asTensor', () => {
       expect(thrown(() => asTensor(value))).toMatchObject({
         name: 'ValueError',
         code: 'ERR_COLL_VALUE',
-        message: expect.stringContaining('must return a tensor or a typed array, not one object'),
+        message: expect.stringContaining('must return a tensor or a typed array, but it returned another object'),
       });
     }
     expect(asTensor(carrier(made))).toBe(made);
@@ -200,17 +200,17 @@ describe('asTensor', () => {
     expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
-      message: expect.stringContaining('the gradient must be a tensor, a typed array or a number, not'),
+      message: expect.stringContaining('the gradient must be a tensor, a typed array or a number, got'),
     });
   });
 
   it.each([
     [
       { data: new Float32Array(1), device: 'cpu:0' },
-      'has data but no dtype and no shape: make a tensor of it with tensor(data,',
+      'has data but no dtype and no shape: create a tensor with tensor(data,',
     ],
-    [{ data: new Float32Array(1), shape: [1] }, 'has data but no dtype: make'],
-    [{ data: new Float32Array(1), dtype: 'float', shape: [1] }, 'has no known dtype: "float"'],
+    [{ data: new Float32Array(1), shape: [1] }, 'has data but no dtype: create'],
+    [{ data: new Float32Array(1), dtype: 'float', shape: [1] }, 'has an unknown dtype: "float"'],
   ])('names what an object with elements lacks: %o', (value, message) => {
     expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
       name: 'ValueError',
@@ -293,7 +293,7 @@ describe('overlaps', () => {
 it('validates what is put together by hand', () => {
   const made = tensor([1, 2]);
   expect(() => validateTensor(made)).not.toThrow();
-  expect(() => validateTensor({ ...made, shape: [] })).toThrow('shape [] asks for 1 elements, the array has 2');
+  expect(() => validateTensor({ ...made, shape: [] })).toThrow('shape [] needs 1 elements, but the array has 2');
 });
 
 describe('a tensor in the memory of a device', () => {
@@ -322,7 +322,9 @@ describe('a tensor in the memory of a device', () => {
 
   it('must have a shape of as many elements', () => {
     expect(() => validateTensor(onDevice)).not.toThrow();
-    expect(() => validateTensor({ ...onDevice, shape: [5] })).toThrow('shape [5] asks for 5 elements, the array has 6');
-    expect(() => validateTensor({ ...onDevice, shape: [-2, -3] })).toThrow('a shape is a list of whole numbers');
+    expect(() => validateTensor({ ...onDevice, shape: [5] })).toThrow(
+      'shape [5] needs 5 elements, but the array has 6',
+    );
+    expect(() => validateTensor({ ...onDevice, shape: [-2, -3] })).toThrow('a shape must be a list of whole numbers');
   });
 });

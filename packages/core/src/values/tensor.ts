@@ -215,7 +215,7 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   }
   if (typeof value === 'number') return tensor(value);
   const name = typeof what === 'string' ? what : 'value';
-  const told = oddField(value, name) ?? `${name} must be a tensor, a typed array or a number, not ${quote(value)}`;
+  const told = oddField(value, name) ?? `${name} must be a tensor, a typed array or a number, got ${quote(value)}`;
   throw new ValueError('ERR_COLL_VALUE', told);
 }
 
@@ -234,7 +234,7 @@ function carriedBy(carrier: TensorCarrier, what: string): Tensor {
   } finally {
     carriers--;
   }
-  const got = isEndless ? ', not one object with such a method after another' : '';
+  const got = isEndless ? ', but it returned another object with such a method, again and again' : '';
   throw new ValueError(
     'ERR_COLL_VALUE',
     `the tensor method of ${quote(carrier)} must return a tensor or a typed array${got}`,
@@ -247,8 +247,8 @@ function oddField(value: unknown, what: string): string | undefined {
     return undefined;
   const missing = ['dtype', 'shape'].filter((field) => !(field in value));
   if (missing.length > 0)
-    return `${what} has data but no ${missing.join(' and no ')}: make a tensor of it with tensor(data, { dtype, shape, device })`;
-  return `${what} has no known dtype: ${quote((value as Partial<Tensor>).dtype)}`;
+    return `${what} has data but no ${missing.join(' and no ')}: create a tensor with tensor(data, { dtype, shape, device })`;
+  return `${what} has an unknown dtype: ${quote((value as Partial<Tensor>).dtype)}`;
 }
 
 // The fast path: most values are of this kind.
@@ -320,7 +320,7 @@ export function validateTensor(value: Tensor): void {
   if (!ArrayBuffer.isView(data) || !stores(dtype, data)) {
     throw new ValueError(
       'ERR_COLL_BUFFER',
-      `a tensor of ${dtype} is stored in ${arrayName(allocate(dtype, 0))}, not in ${quote(data)}`,
+      `the data of a ${dtype} tensor must be a ${arrayName(allocate(dtype, 0))}, got ${quote(data)}`,
     );
   }
   requireShape(shape);
@@ -332,24 +332,27 @@ export function validateTensor(value: Tensor): void {
 function requireSize(shape: readonly number[], length: number): void {
   const asked = elementCount(shape);
   if (asked === length) return;
-  throw new ValueError('ERR_COLL_VALUE', `shape [${shape}] asks for ${asked} elements, the array has ${length}`);
+  throw new ValueError('ERR_COLL_VALUE', `shape [${shape}] needs ${asked} elements, but the array has ${length}`);
 }
 
 /** @throws ValueError for more elements than a tensor can have */
 export function requireElements(count: number): void {
   if (count <= mostElements) return;
-  throw new ValueError('ERR_COLL_BUFFER', `a tensor has up to ${mostElements} elements, not ${count}: split it`);
+  throw new ValueError(
+    'ERR_COLL_BUFFER',
+    `a tensor must have at most ${mostElements} elements, got ${count}: split it`,
+  );
 }
 
 /** @throws ValueError unless it is the name of a dtype */
 function requireDType(dtype: unknown): asserts dtype is DType {
-  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `no dtype is called ${quote(dtype)}`);
+  if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `unknown dtype ${quote(dtype)}`);
 }
 
 /** @throws ValueError unless it is a valid shape */
 export function requireShape(shape: readonly number[]): void {
   if (Array.isArray(shape) && shape.every(isDimension)) return;
-  throw new ValueError('ERR_COLL_VALUE', `a shape is a list of whole numbers from 0, not ${quote(shape)}`);
+  throw new ValueError('ERR_COLL_VALUE', `a shape must be a list of whole numbers, 0 or more, got ${quote(shape)}`);
 }
 
 function isDimension(dimension: unknown): boolean {
@@ -358,7 +361,7 @@ function isDimension(dimension: unknown): boolean {
 
 function requirePlace({ device }: Tensor): void {
   if (typeof device === 'string') return;
-  throw new ValueError('ERR_COLL_DEVICE', `a device is a string such as "cpu:0", not ${quote(device)}`);
+  throw new ValueError('ERR_COLL_DEVICE', `a device must be a string such as "cpu:0", got ${quote(device)}`);
 }
 
 // A detached array resembles an empty one; only creating a view over its buffer distinguishes them.
@@ -368,7 +371,7 @@ function refuseDetached(data: ArrayBufferView): void {
   } catch (cause) {
     throw new ValueError(
       'ERR_COLL_BUFFER',
-      'the buffer of a tensor was detached (transferred or resized); hand in live memory',
+      'the buffer of a tensor was detached (transferred or resized); pass memory that is still attached',
       { cause },
     );
   }
@@ -393,7 +396,7 @@ function fromNumbers(numbers: number | readonly number[], dtype: DType): TypedAr
   if (!isNumbers(list))
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `a tensor is made from a typed array or from numbers, not ${quote(numbers)}`,
+      `a tensor must be made from a typed array or from numbers, got ${quote(numbers)}`,
     );
   return encodeNumbers(list, dtype);
 }

@@ -21,9 +21,9 @@ it('works here', () => {
 });
 
 it.each([
-  ['WebAssembly', undefined, /no WebAssembly/],
-  ['SharedArrayBuffer', undefined, /no SharedArrayBuffer.*cross-origin isolated/],
-  ['WebAssembly', { validate: () => false }, /no SIMD or no shared memory/],
+  ['WebAssembly', undefined, /WebAssembly is not available/],
+  ['SharedArrayBuffer', undefined, /SharedArrayBuffer is not available.*cross-origin isolated/],
+  ['WebAssembly', { validate: () => false }, /lacks SIMD or shared memory/],
 ])('says what is missing without %s', async (name, value, reason) => {
   const engine = await anew();
   vi.stubGlobal(name, value);
@@ -52,6 +52,6 @@ it('joins no group of another engine', () => {
   expect(thrown(() => wasmEngine.join(group, { rank: 0, algorithm: directAlgorithm() }))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',
-    message: expect.stringMatching(/made by the js engine/),
+    message: expect.stringMatching(/created by the js engine/),
   });
 });

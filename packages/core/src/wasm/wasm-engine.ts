@@ -39,7 +39,7 @@ export const wasmEngine: Engine = {
     if (!wasm)
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `this group was made by the ${group.engine} engine; join it with that one`,
+        `this group was created by the ${group.engine} engine; join it with the same engine`,
       );
     return new ThreadCommunicator(group, { ...request, kernels: wasmKernels(wasm), engine: wasmEngine });
   },
@@ -50,9 +50,9 @@ let refusal: { readonly reason: string | undefined } | undefined;
 
 function reasonAgainst(): string | undefined {
   const platform = webAssembly();
-  if (!platform) return 'there is no WebAssembly here';
+  if (!platform) return 'WebAssembly is not available';
   if (typeof SharedArrayBuffer === 'undefined')
-    return 'there is no SharedArrayBuffer here; browsers have it on pages that are cross-origin isolated';
-  if (!platform.validate(kernelBytes())) return 'WebAssembly has no SIMD or no shared memory here';
+    return 'SharedArrayBuffer is not available; browsers provide it only on pages that are cross-origin isolated';
+  if (!platform.validate(kernelBytes())) return 'WebAssembly lacks SIMD or shared memory in this environment';
   return undefined;
 }

@@ -26,7 +26,7 @@ export function webAssembly(): WebAssemblyGlobal | undefined {
 export function requireWebAssembly(): WebAssemblyGlobal {
   const platform = webAssembly();
   if (platform) return platform;
-  throw new CollError('ERR_COLL_NO_ENGINE', 'there is no WebAssembly here; take the js engine');
+  throw new CollError('ERR_COLL_NO_ENGINE', 'WebAssembly is not available; use the js engine');
 }
 
 /** Shared memory of whole pages; only used pages are committed. @throws if such memory is not available */

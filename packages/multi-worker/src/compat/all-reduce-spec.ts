@@ -64,7 +64,7 @@ function listOf(spec: unknown): readonly unknown[] {
   if (typeof spec === 'string') return entriesOfText(spec);
   if (isFields(spec)) return [spec];
   if (!Array.isArray(spec))
-    throw wrong('allReduceSpec', `must be an entry, a list of entries or a text, not ${quote(spec)}`);
+    throw wrong('allReduceSpec', `must be an entry, a list of entries or a string, got ${quote(spec)}`);
   if (spec.length === 0)
     throw wrong('allReduceSpec', "the list is empty: name an algorithm, such as ['pscpu/pscpu', 2, -1]");
   // An entry begins with a name; a list begins with an entry.
@@ -72,19 +72,23 @@ function listOf(spec: unknown): readonly unknown[] {
 }
 
 function readEntry(entry: unknown, title: string): AllReduceSpec {
-  if (typeof entry === 'string') throw wrong(title, `a bare text in a list: write [${quote(entry)}]`);
+  if (typeof entry === 'string')
+    throw wrong(title, `a list must contain entries, not strings: write [${quote(entry)}]`);
   const { alg, shards = 1, limit = -1 } = fieldsOf(entry, title);
   if (!allReduceAlgs.includes(alg as AllReduceAlg)) {
-    throw wrong(title, `there is no algorithm ${quote(alg)}; there are ${allReduceAlgs.join(', ')}`);
+    throw wrong(title, `unknown algorithm ${quote(alg)}; it must be one of ${allReduceAlgs.join(', ')}`);
   }
   if (allReduceAlgs.includes(shards as AllReduceAlg)) {
-    throw wrong(title, `bare texts in a list: write [[${quote(alg)}, 1, limit], [${quote(shards)}]]`);
+    throw wrong(
+      title,
+      `a list must contain entries, not strings: write [[${quote(alg)}, 1, limit], [${quote(shards)}]]`,
+    );
   }
   if (!(Number.isSafeInteger(shards) && (shards as number) >= 1)) {
-    throw wrong(title, `shards must be a whole number from 1, not ${quote(shards)}`);
+    throw wrong(title, `shards must be a whole number, 1 or more, got ${quote(shards)}`);
   }
   if (!Number.isSafeInteger(limit)) {
-    throw wrong(title, `the limit must be a whole number, or -1 for none, not ${quote(limit)}`);
+    throw wrong(title, `the limit must be a whole number, or -1 for no limit, got ${quote(limit)}`);
   }
   return { alg: alg as AllReduceAlg, shards: shards as number, limit: Math.max(-1, limit as number) };
 }
@@ -92,12 +96,14 @@ function readEntry(entry: unknown, title: string): AllReduceSpec {
 function fieldsOf(entry: unknown, title: string): { readonly [Field in keyof AllReduceSpec]?: unknown } {
   if (isFields(entry)) {
     const unknown = Object.keys(entry).find((key) => !['alg', 'shards', 'limit'].includes(key));
-    if (unknown !== undefined) throw wrong(title, `an entry has alg, shards and limit, but no ${quote(unknown)}`);
+    if (unknown !== undefined)
+      throw wrong(title, `an entry has the fields alg, shards and limit, but not ${quote(unknown)}`);
     return entry;
   }
-  if (!Array.isArray(entry)) throw wrong(title, 'an entry is [alg, shards, limit] or { alg, shards, limit }');
-  if (entry.length === 0) throw wrong(title, 'an entry begins with the name of an algorithm');
-  if (entry.length > 3) throw wrong(title, `an entry has an algorithm, shards and a limit, not ${entry.length} parts`);
+  if (!Array.isArray(entry)) throw wrong(title, 'an entry must be [alg, shards, limit] or { alg, shards, limit }');
+  if (entry.length === 0) throw wrong(title, 'an entry must begin with the name of an algorithm');
+  if (entry.length > 3)
+    throw wrong(title, `an entry must have an algorithm, shards and a limit, got ${entry.length} parts`);
   const [alg, shards, limit] = entry as readonly unknown[];
   return { alg, shards, limit };
 }
@@ -108,15 +114,21 @@ function requireRisingLimits(entries: readonly AllReduceSpec[]): void {
     if (!before) return;
     const title = `allReduceSpec entry ${index} (${alg})`;
     if (before.limit < 0)
-      throw wrong(title, `gets nothing: entry ${index - 1} has no limit and takes all that is left`);
+      throw wrong(title, `is never used: entry ${index - 1} has no limit and takes all remaining values`);
     if (limit >= 0 && limit <= before.limit) {
-      throw wrong(title, `gets nothing: its limit ${limit} is not above ${before.limit}, that of entry ${index - 1}`);
+      throw wrong(
+        title,
+        `is never used: its limit ${limit} is not above ${before.limit}, the limit of entry ${index - 1}`,
+      );
     }
   });
   const last = entries.at(-1) as AllReduceSpec;
   if (last.limit < 0) return;
   const title = `allReduceSpec entry ${entries.length - 1} (${last.alg})`;
-  throw wrong(title, `is the last, but nothing takes what is larger than ${last.limit}: let the last limit be -1`);
+  throw wrong(
+    title,
+    `is the last entry, but no entry takes values larger than ${last.limit}: set the last limit to -1`,
+  );
 }
 
 function isFields(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -49,7 +49,7 @@ export async function buildRingAllReduce(
   unOp?: UnaryOp,
 ): Promise<Tensor[]> {
   requireTensors(tensors, 'tensors');
-  if (tensors.length < 2) throw new ValueError('ERR_COLL_VALUE', 'a ring needs 2 tensors or more');
+  if (tensors.length < 2) throw new ValueError('ERR_COLL_VALUE', 'a ring needs at least 2 tensors');
   const algorithm = ringAlgorithm({ workers: numWorkers, subChunks: numSubchunks, order: gpuPerm });
   return reduced(tensors, playing(tensors, algorithm), redOp, unOp);
 }
@@ -293,7 +293,7 @@ async function shuffleThen(
   const { workers, order } = tasksOf(tensors);
   requireList(gatherDevices, 'gatherDevices');
   if (gatherDevices.length !== workers) {
-    const told = `${workers} tasks need one gather device each, not ${gatherDevices.length}`;
+    const told = `gatherDevices must have one device for each of the ${workers} tasks, got ${gatherDevices.length}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   const algorithm = hierarchicalAlgorithm({ workers, within: reductionToOneAlgorithm(), across });
@@ -370,14 +370,17 @@ async function reduced(
 function requireAlike(tensors: readonly Tensor[]): void {
   requireTensors(tensors, 'tensors');
   const [first, ...others] = tensors;
-  if (!first) throw new ValueError('ERR_COLL_VALUE', 'there are no tensors to reduce');
+  if (!first) throw new ValueError('ERR_COLL_VALUE', 'the list of tensors to reduce must not be empty');
   const kindOf = ({ dtype, shape }: Tensor) => `${dtype} of shape [${shape}]`;
   const odd = others.find((other) => kindOf(other) !== kindOf(first));
   if (!odd) return;
-  throw new ValueError('ERR_COLL_VALUE', `tensors must be alike, but are ${kindOf(first)} and ${kindOf(odd)}`);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `all tensors must have the same dtype and shape, got ${kindOf(first)} and ${kindOf(odd)}`,
+  );
 }
 
 function requireSum(redOp: ReduceOpLike): void {
   if (reduceOpFrom(redOp) === 'SUM') return;
-  throw new ValueError('ERR_COLL_VALUE', `NCCL all-reduce is a sum here, not ${quote(redOp)}`);
+  throw new ValueError('ERR_COLL_VALUE', `the reduce op of an NCCL all-reduce must be sum, got ${quote(redOp)}`);
 }

@@ -24,7 +24,7 @@ it('refuses groups and devices that it does not know', () => {
   expect(() => keys.getInstanceKey(key + 1, 'a')).toThrow(ValueError);
   expect(() => keys.getInstanceKey(key, 'b')).toThrow(/device "b" is not in group 1/);
   expect(() => new CollectiveKeys(0.5)).toThrow(ValueError);
-  expect(() => keys.getGroupKey('cpu:0' as never)).toThrow(/a group is a list of devices, not "cpu:0"/);
+  expect(() => keys.getGroupKey('cpu:0' as never)).toThrow(/a group must be a list of devices, got "cpu:0"/);
 });
 
 it('goes on from where it was copied, apart from its copy', () => {

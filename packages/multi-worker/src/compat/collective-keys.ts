@@ -27,7 +27,7 @@ export class CollectiveKeys {
   /** @throws ValueError for a start that is not a whole number */
   constructor(groupKeyStart = 1) {
     if (!Number.isSafeInteger(groupKeyStart)) {
-      throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, not ${quote(groupKeyStart)}`);
+      throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, got ${quote(groupKeyStart)}`);
     }
     this.#nextGroupKey = groupKeyStart;
     this.#groupKeys = new Map();
@@ -40,7 +40,7 @@ export class CollectiveKeys {
    */
   getGroupKey(devices: readonly string[]): number {
     if (!Array.isArray(devices) || !Array.from(devices, (device) => typeof device).every((type) => type === 'string'))
-      throw new ValueError('ERR_COLL_VALUE', `a group is a list of devices, not ${quote(devices)}`);
+      throw new ValueError('ERR_COLL_VALUE', `a group must be a list of devices, got ${quote(devices)}`);
     const name = devices.join(',');
     const known = this.#groupKeys.get(name);
     if (known !== undefined) return known;
@@ -60,8 +60,8 @@ export class CollectiveKeys {
     }
     const problem = instances
       ? `device ${quote(device)} is not in group ${groupKey}`
-      : `there is no group ${quote(groupKey)}`;
-    throw new ValueError('ERR_COLL_VALUE', `${problem}: getGroupKey makes groups`);
+      : `unknown group key ${quote(groupKey)}`;
+    throw new ValueError('ERR_COLL_VALUE', `${problem}; getGroupKey returns the key of a group`);
   }
 
   /** A copy that continues counting independently. */

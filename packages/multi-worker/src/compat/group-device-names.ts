@@ -17,7 +17,7 @@ import { quote, requireList } from '@coll/core/internal';
 export function groupDeviceNames<Device>(devices: readonly Device[], groupSize: number): Device[][] {
   requireList(devices, 'devices');
   if (!(Number.isInteger(groupSize) && groupSize >= 1)) {
-    throw new ValueError('ERR_COLL_VALUE', `group_size must be a whole number from 1, not ${quote(groupSize)}`);
+    throw new ValueError('ERR_COLL_VALUE', `group_size must be a whole number, 1 or more, got ${quote(groupSize)}`);
   }
   if (groupSize > devices.length) {
     throw new ValueError('ERR_COLL_VALUE', `only ${devices.length} devices, but group_size=${groupSize}`);

@@ -40,7 +40,7 @@ export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): 
   requireChoice(choice);
   requireWorkers(workers);
   if (!Number.isInteger(group) || group < 0)
-    throw new ValueError('ERR_COLL_VALUE', `group must be a whole number from 0, got ${quote(group)}`);
+    throw new ValueError('ERR_COLL_VALUE', `group must be a whole number, 0 or more, got ${quote(group)}`);
   requireFit(choice, workers);
   const refuses = (collective: Collective, ranks: number): string | undefined => {
     if (usesNccl(choice)) return noSchedule(choice.alg);
@@ -58,7 +58,7 @@ export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): 
 }
 
 function noSchedule(alg: string): string {
-  return `${alg} is no schedule: NCCL needs the values of all replicas in one thread; in threads of their own they use xring, pscpu, psgpu or pscpu/pscpu`;
+  return `${alg} needs the values of all replicas in one thread, because NCCL executes it; for replicas in separate threads use xring, pscpu, psgpu or pscpu/pscpu`;
 }
 
 /**

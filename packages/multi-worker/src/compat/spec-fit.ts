@@ -15,7 +15,10 @@ export function usesNccl({ alg }: SpecChoice): boolean {
 export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   const { alg, shards } = Object(choice) as Partial<SpecChoice>;
   if (typeof alg === 'string' && isCount(shards) && shards > 0) return;
-  throw new ValueError('ERR_COLL_VALUE', `an entry must be such as { alg: 'pscpu', shards: 1 }, got ${quote(choice)}`);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `an entry must be an object such as { alg: 'pscpu', shards: 1 }, got ${quote(choice)}`,
+  );
 }
 
 /** @throws ValueError unless it has numbers of workers and of devices in each */
@@ -24,7 +27,7 @@ export function requireWorkers(workers: unknown): asserts workers is Workers {
   if (isCount(count) && count > 0 && isCount(gpusPerWorker)) return;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `workers must be such as { workers: 2, gpusPerWorker: 4 }, got ${quote(workers)}`,
+    `workers must be an object such as { workers: 2, gpusPerWorker: 4 }, got ${quote(workers)}`,
   );
 }
 
@@ -48,30 +51,30 @@ export function misfitOfRanks(
   const among = `${workers} ${workers === 1 ? 'worker' : 'workers'}`;
   if (alg === 'xring') {
     if (ranks === workers * gpusPerWorker) return undefined;
-    return `xring goes around ${gpusPerWorker} devices in each of ${among}, but there are ${ranks} components: a value has one on each of these devices`;
+    return `xring connects ${gpusPerWorker} devices in each of ${among}, but the value has ${ranks} components: it must have one on each of these devices`;
   }
   if (ranks % workers === 0) return undefined;
-  return `${ranks} components cannot be shared out evenly among ${among}: ${alg} needs as many from each`;
+  return `${ranks} components cannot be divided evenly across ${among}: ${alg} needs the same number on each worker`;
 }
 
 function misfit({ alg, shards }: SpecChoice, { workers, gpusPerWorker }: Workers): string | undefined {
   const among = workers === 1 ? '1 worker' : `${workers} workers`;
   if (alg === 'xring' && shards > gpusPerWorker) {
-    return `${shards} sub-chunks need as many GPUs in each worker, and there are ${gpusPerWorker}: lower the shards, or raise numGpusPerWorker`;
+    return `${shards} sub-chunks need at least ${shards} GPUs in each worker, got ${gpusPerWorker}: lower the shards, or raise numGpusPerWorker`;
   }
   if (alg === 'nccl/xring' && workers > 1 && shards > 1) {
-    return `one value a worker goes around the ring, which cannot be cut into ${shards} sub-chunks: use 1 shard`;
+    return `this ring has one rank per worker, so that it cannot be divided into ${shards} sub-chunks: use 1 shard`;
   }
   if (alg === 'nccl/rechd' && !Number.isInteger(Math.log2(workers))) {
-    return `recursive halving-doubling needs a power of two workers, and there are ${workers}: use nccl/xring or nccl/pscpu`;
+    return `for recursive halving-doubling the number of workers must be a power of two, got ${workers}: use nccl/xring or nccl/pscpu`;
   }
   if (!/ps[cg]pu/.test(alg)) return undefined;
   const gpus = alg === 'psgpu';
   const devices = gpus ? workers * gpusPerWorker : workers;
   if (shards <= devices) return undefined;
   const gathering = gpus
-    ? `the GPUs of all workers gather: ${among} with ${gpusPerWorker} each`
-    : `one CPU a worker gathers, and there ${workers === 1 ? 'is' : 'are'} ${among}`;
+    ? `the GPUs of all workers gather, ${among} with ${gpusPerWorker} each`
+    : `one CPU per worker gathers, and there ${workers === 1 ? 'is' : 'are'} ${among}`;
   const cure =
     devices === 0
       ? 'raise numGpusPerWorker'

@@ -57,15 +57,17 @@ describe('a plan', () => {
     const scheduleOf = (variant: number) => algorithm.plan({ kind: 'all-reduce', op: 'sum', variant }, 4);
     expect([0, 1].map((variant) => scheduleOf(variant).rounds[0]?.[0]?.to)).toEqual([0, 2]);
     expect(scheduleOf(2).rounds).toHaveLength(6);
-    expect(algorithm.refuses?.({ kind: 'all-reduce', op: 'sum', variant: 3 }, 4)).toBe('there is no variant 3');
-    expect(() => scheduleOf(3)).toThrow('there is no variant 3');
+    expect(algorithm.refuses?.({ kind: 'all-reduce', op: 'sum', variant: 3 }, 4)).toBe(
+      'unknown variant 3 of the collective',
+    );
+    expect(() => scheduleOf(3)).toThrow('unknown variant 3 of the collective');
     expect(algorithm.refuses?.({ kind: 'all-gather' }, 4)).toBeUndefined();
     expect(algorithm.plan({ kind: 'all-gather' }, 4).rounds).toHaveLength(3);
   });
 
   it('leaves NCCL without a schedule', () => {
     const { algorithm } = planOf('nccl/xring', 2);
-    const refused = /nccl\/xring is no schedule: NCCL needs the values of all replicas in one thread/;
+    const refused = /nccl\/xring needs the values of all replicas in one thread/;
     expect(algorithm.refuses?.({ kind: 'all-reduce', op: 'sum' }, 4)).toMatch(refused);
     expect(() => algorithm.plan({ kind: 'all-reduce', op: 'sum' }, 4)).toThrow(refused);
   });

@@ -74,7 +74,7 @@ export class SpecPlan {
     const { entries } = this.#options;
     const index = entries.findIndex(({ alg }) => alg === 'nccl');
     if (index < 0) return;
-    const told = 'NCCL reaches the devices of this process only: use nccl/xring, nccl/rechd or nccl/pscpu';
+    const told = 'NCCL alone only connects the devices of this process: use nccl/xring, nccl/rechd or nccl/pscpu';
     throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${told}`);
   }
 
@@ -133,7 +133,9 @@ export class SpecPlan {
     };
     const refuses = (collective: Collective, ranks: number): string | undefined => {
       const algorithm = algorithmOf(collective, ranks);
-      return algorithm ? algorithm.refuses?.(collective, ranks) : `there is no variant ${variantOf(collective)}`;
+      return algorithm
+        ? algorithm.refuses?.(collective, ranks)
+        : `unknown variant ${variantOf(collective)} of the collective`;
     };
     return {
       name: 'multi-worker',
@@ -141,7 +143,7 @@ export class SpecPlan {
       plan(collective, ranks) {
         const algorithm = algorithmOf(collective, ranks);
         if (algorithm) return algorithm.plan(collective, ranks);
-        throw new ValueError('ERR_COLL_REFUSED', `there is no variant ${variantOf(collective)}`);
+        throw new ValueError('ERR_COLL_REFUSED', `unknown variant ${variantOf(collective)} of the collective`);
       },
     };
   }
@@ -162,8 +164,8 @@ export class SpecPlan {
   #noteStandIns({ alg }: AllReduceSpec, { device }: Tensor): void {
     const [, gatherer] = /ps([cg]pu)$/.exec(alg) ?? [];
     if (gatherer === undefined || device === '' || deviceType(device) === gatherer.toUpperCase()) return;
-    const cpu = 'the CPU of each worker, which holds no component: the first of its devices plays it';
-    const gpus = 'the GPUs of all workers, which hold no component: other devices of the same workers play them';
+    const cpu = 'the CPU of each worker, which holds no component, so that the first of its devices does it instead';
+    const gpus = 'the GPUs of all workers, which hold no component, so other devices of the same workers do it instead';
     const note = `${alg} gathers on ${gatherer === 'cpu' ? cpu : gpus}`;
     if (!this.#notes.has(note) && gatherer === 'gpu') logFirst(1, note, 'info', `multi-worker: ${note}`);
     this.#notes.add(note);

@@ -14,17 +14,17 @@ export function entriesOfText(text: string): readonly (readonly [alg: string, sh
   const names = parts.filter((_, index) => index % 2 === 0);
   const limits = parts.filter((_, index) => index % 2 === 1).map((part) => limitOf(part, text));
   if (parts.length % 2 === 0) {
-    throw wrong(text, `ends with a limit: name the algorithm for what is larger than ${parts.at(-1)}`);
+    throw wrong(text, `ends with a limit: add the algorithm for values larger than ${parts.at(-1)}`);
   }
   return names.map((name, index) => [...algorithmOf(name, index, text), limits[index] ?? -1] as const);
 }
 
 function algorithmOf(part: string, index: number, text: string): readonly [alg: string, shards: number] {
   const [alg = '', shards, ...rest] = part.split('#');
-  if (alg === '') throw wrong(text, `entry ${index} names no algorithm`);
+  if (alg === '') throw wrong(text, `entry ${index} does not name an algorithm`);
   if (shards === undefined) return [alg, 1];
   if (rest.length > 0 || !/^\d+$/.test(shards)) {
-    throw wrong(text, `entry ${index} (${part}): a whole number of shards stands after #`);
+    throw wrong(text, `entry ${index} (${part}): # must be followed by a whole number of shards`);
   }
   return [alg, Number(shards)];
 }
@@ -34,7 +34,7 @@ function limitOf(part: string, text: string): number {
   const power = suffixes.toLowerCase().indexOf(suffix.toLowerCase()) + 1;
   const limit = Number(digits) * 1024 ** (suffix === '' ? 0 : power);
   if (digits !== undefined && Number.isSafeInteger(limit)) return limit;
-  throw wrong(text, `the limit "${part}" is no whole number, nor one with a suffix k, M, G or T`);
+  throw wrong(text, `the limit "${part}" must be a whole number, optionally with a suffix k, M, G or T`);
 }
 
 function wrong(text: string, problem: string): ValueError {

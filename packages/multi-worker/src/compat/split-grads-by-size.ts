@@ -28,7 +28,7 @@ export function splitGradsBySize(thresholdSize: number, deviceGrads: readonly (r
   requireTensorLists(deviceGrads, 'deviceGrads');
   const [first = []] = deviceGrads;
   if (deviceGrads.some((tensors) => tensors.length !== first.length)) {
-    throw new ValueError('ERR_COLL_VALUE', 'all devices must have as many tensors');
+    throw new ValueError('ERR_COLL_VALUE', 'every device must have the same number of tensors');
   }
   const isSmall = (index: number) => (first[index] as Tensor).data.length <= thresholdSize;
   return {

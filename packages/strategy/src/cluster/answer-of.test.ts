@@ -27,7 +27,7 @@ describe('the answer of a server', () => {
   });
 
   it.each<readonly [string, RequestListener, RegExp]>([
-    ['of another status', (_, answer) => answer.writeHead(403).end('no'), /^status 403; may the account/],
+    ['of another status', (_, answer) => answer.writeHead(403).end('no'), /^status 403; is the service account/],
     ['without JSON', (_, answer) => answer.end('<html>'), /JSON/],
     ['that ends in its midst', breaksOff, /aborted|terminated|premature/i],
     ['that never begins', (asking) => asking.socket.destroy(), /socket hang up/],

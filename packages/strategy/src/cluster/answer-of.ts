@@ -13,6 +13,7 @@ export async function answerOf(request: ClientRequest): Promise<unknown> {
   // Errors after the answer has begun are reported by the answer.
   request.on('error', () => {});
   const body = await text(answer);
-  if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}; may the account of this pod list pods?`);
+  if (answer.statusCode !== 200)
+    throw new Error(`status ${answer.statusCode}; is the service account of this pod allowed to list pods?`);
   return JSON.parse(body) as unknown;
 }

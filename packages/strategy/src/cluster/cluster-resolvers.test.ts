@@ -63,9 +63,9 @@ describe('TFConfigClusterResolver', () => {
     expect(() => of({ cluster }).master()).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
-    expect(() => of({ cluster }).master()).toThrow('which task is meant? TF_CONFIG names no task of this process');
-    expect(() => of({ cluster, task: { type: 'worker' } }).master()).toThrow('which task is meant?');
-    expect(() => of({ cluster, task: { index: 0 } }).master()).toThrow('which task is meant?');
+    expect(() => of({ cluster }).master()).toThrow('TF_CONFIG does not name the task of this process');
+    expect(() => of({ cluster, task: { type: 'worker' } }).master()).toThrow('pass taskType and taskId');
+    expect(() => of({ cluster, task: { index: 0 } }).master()).toThrow('pass taskType and taskId');
     expect(of({ cluster: { worker: ['a:1'], chief: ['c:1'] }, task: { type: 'chief', index: 0 } }).master()).toBe(
       'c:1',
     );
@@ -96,7 +96,7 @@ describe('TFConfigClusterResolver', () => {
     'refuses the task number %j',
     (index) => {
       const resolver = of({ task: { type: 'worker', index } });
-      expect(() => resolver.taskId).toThrow('TF_CONFIG: task.index is a whole number from 0 on, not ');
+      expect(() => resolver.taskId).toThrow('TF_CONFIG: task.index must be a whole number, 0 or more, got ');
       expect(() => resolver.taskId).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
     },
   );
@@ -115,11 +115,11 @@ describe('TFConfigClusterResolver', () => {
   it('says what is wrong with a cluster, as the cause says it', () => {
     const resolver = of({ cluster: { worker: 'a:1' } });
     const cause = expect.objectContaining({
-      message: expect.stringContaining("described by the addresses of each job's"),
+      message: expect.stringContaining("with the addresses of each job's"),
     });
     const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', cause };
     expect(() => resolver.clusterSpec()).toThrow(expect.objectContaining(refused));
-    expect(() => resolver.clusterSpec()).toThrow(/^TF_CONFIG: a cluster is described by/);
+    expect(() => resolver.clusterSpec()).toThrow(/^TF_CONFIG: a cluster must be an object/);
     const noJson = () => new TFConfigClusterResolver({ variables: { TF_CONFIG: '{' } }).clusterSpec();
     expect(noJson).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER', cause: expect.any(SyntaxError) }));
   });
@@ -136,11 +136,11 @@ describe('TFConfigClusterResolver', () => {
   });
 
   it.each([true, [], { toString: '' }])('refuses the task type %j', (type) => {
-    expect(() => of({ task: { type, index: 0 } }).taskType).toThrow(/TF_CONFIG: task.type is a text/);
+    expect(() => of({ task: { type, index: 0 } }).taskType).toThrow(/TF_CONFIG: task.type must be a string/);
   });
 
   it('refuses other values that are no texts, and takes null for none', () => {
-    expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer is a text, not 5/);
+    expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer must be a string, got 5/);
     expect(() => of({ session_master: {} }).master()).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
@@ -200,7 +200,7 @@ describe('SimpleClusterResolver', () => {
     expect(() => new SimpleClusterResolver({ worker: ['a:1'] } as never)).toThrow(TypeError);
     for (const master of [1, null])
       expect(() => new SimpleClusterResolver(two, { master: master as never })).toThrow(
-        expect.objectContaining({ name: 'TypeError', message: `the master is an address, not ${master}` }),
+        expect.objectContaining({ name: 'TypeError', message: `the master must be an address, got ${master}` }),
       );
   });
 });
@@ -235,7 +235,7 @@ describe('UnionResolver', () => {
     expect(() => new UnionResolver([...maps, simple({ worker: { 3: 'c:1' } })]).clusterSpec()).toThrow(
       expect.objectContaining({
         code: 'ERR_COLL_KEY',
-        message: expect.stringContaining('task 3 of job "worker" is there twice'),
+        message: expect.stringContaining('task 3 of job "worker" has two addresses'),
       }),
     );
     expect(() => new UnionResolver([...maps, simple({ worker: ['x:1', 'y:1'] })]).clusterSpec()).toThrow('a:1 and y:1');
@@ -252,13 +252,13 @@ describe('UnionResolver', () => {
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
     expect(() => new UnionResolver([simple({}), {} as never])).toThrow(TypeError);
-    expect(() => new UnionResolver([simple({}), {} as never])).toThrow(/^resolver 1 is no ClusterResolver/);
-    expect(() => new UnionResolver([{} as never])).toThrow(/^resolver 0 is no ClusterResolver, but an object/);
-    expect(() => new UnionResolver({} as never)).toThrow(/^resolvers are a list, not/);
+    expect(() => new UnionResolver([simple({}), {} as never])).toThrow(/^resolver 1 must be a ClusterResolver/);
+    expect(() => new UnionResolver([{} as never])).toThrow(/^resolver 0 must be a ClusterResolver, got an object/);
+    expect(() => new UnionResolver({} as never)).toThrow(/^resolvers must be a list, got/);
     expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_VALUE' }),
     );
-    expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow('there is no option "taskIds"');
+    expect(() => new UnionResolver([simple({})], { taskIds: 1 } as never)).toThrow('unknown option "taskIds"');
   });
 });
 
@@ -270,5 +270,5 @@ it.each<[string, () => unknown]>([
   ['EnvironmentClusterResolver', () => new EnvironmentClusterResolver('statefulSetService' as never)],
   ['KubernetesClusterResolver', () => KubernetesClusterResolver.create([] as never)],
 ])('%s takes options as an object', async (_, make) => {
-  await expect((async () => make())()).rejects.toThrow('options are an object');
+  await expect((async () => make())()).rejects.toThrow('options must be an object');
 });

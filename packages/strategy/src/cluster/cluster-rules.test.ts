@@ -38,32 +38,47 @@ describe('rules of a cluster', () => {
     expect(collectiveLeader(workersOnly, task('worker', 1))).toBe('/job:worker/replica:0/task:0');
     expect(collectiveLeader(withChief, task('evaluator', 0))).toBe('');
     expect(collectiveLeader(new ClusterSpec(), task('worker', 0))).toBe('');
-    expect(() => collectiveLeader(undefined as never, task('worker', 0))).toThrow('a cluster is a ClusterSpec');
-    expect(() => collectiveLeader(workersOnly, task('worker', 2))).toThrow('task 2 is not one of the 2');
+    expect(() => collectiveLeader(undefined as never, task('worker', 0))).toThrow('the cluster must be a ClusterSpec');
+    expect(() => collectiveLeader(workersOnly, task('worker', 2))).toThrow('job worker has no task 2: its 2 tasks');
   });
 
   it.each<readonly [string, ClusterSpec, Task, string]>([
-    ['another job', new ClusterSpec({ master: ['a:1'] }), task('worker', 0), 'job "master" is none of'],
-    ['another type', workersOnly, task('boss', 0), 'task type "boss" is none of'],
+    ['another job', new ClusterSpec({ master: ['a:1'] }), task('worker', 0), 'job "master" is not one of'],
+    ['another type', workersOnly, task('boss', 0), 'task type "boss" is not one of'],
     ['a missing job', workersOnly, task('chief', 0), 'task type "chief" is not in the cluster'],
-    ['two chiefs', new ClusterSpec({ chief: ['a:1', 'b:1'] }), task('chief', 0), 'one chief at most, not 2'],
+    ['two chiefs', new ClusterSpec({ chief: ['a:1', 'b:1'] }), task('chief', 0), 'at most one chief, got 2'],
     [
       'two evaluators',
       new ClusterSpec({ evaluator: ['a:1', 'b:1'], worker: ['c:1'] }),
       task('worker', 0),
       'one evaluator',
     ],
-    ['a number too high', workersOnly, task('worker', 2), 'task 2 is not one of the 2 of job worker'],
-    ['a number below 0', workersOnly, task('worker', -1), 'the number of a task is a whole number from 0 on, not -1'],
-    ['a number as a text', workersOnly, task('worker', '1' as never), 'a whole number from 0 on, not "1"'],
-    ['half a number', workersOnly, task('worker', 0.5), 'a whole number from 0 on, not 0.5'],
+    ['a number too high', workersOnly, task('worker', 2), 'job worker has no task 2: its 2 tasks'],
+    ['a number below 0', workersOnly, task('worker', -1), 'taskId must be a whole number, 0 or more, got -1'],
+    ['a number as a text', workersOnly, task('worker', '1' as never), 'a whole number, 0 or more, got "1"'],
+    ['half a number', workersOnly, task('worker', 0.5), 'a whole number, 0 or more, got 0.5'],
     ['any task of a cluster without jobs', new ClusterSpec(), task('worker', 0), 'which has no jobs'],
-    ['a second evaluator that is not there', workersOnly, task('evaluator', 1), 'task 1 is not one of the 1 of job'],
-    ['what is no task', workersOnly, null as never, "a task is an object such as { taskType: 'worker', taskId: 0 }"],
-    ['a text for a task', workersOnly, 'worker' as never, 'a task is an object'],
-    ['what is no cluster', { jobs: ['worker'] } as never, task('worker', 0), 'a cluster is a ClusterSpec, not'],
-    ['jobs that are no list', { jobs: 'worker', numTasks: () => 1 } as never, task('worker', 0), 'is a ClusterSpec'],
-    ['no cluster', undefined as never, task('worker', 0), 'a cluster is a ClusterSpec, not undefined'],
+    [
+      'a second evaluator that is not there',
+      workersOnly,
+      task('evaluator', 1),
+      'job evaluator has no task 1: its 1 tasks',
+    ],
+    [
+      'what is no task',
+      workersOnly,
+      null as never,
+      "a task must be an object such as { taskType: 'worker', taskId: 0 }",
+    ],
+    ['a text for a task', workersOnly, 'worker' as never, 'a task must be an object'],
+    ['what is no cluster', { jobs: ['worker'] } as never, task('worker', 0), 'the cluster must be a ClusterSpec, got '],
+    [
+      'jobs that are no list',
+      { jobs: 'worker', numTasks: () => 1 } as never,
+      task('worker', 0),
+      'must be a ClusterSpec',
+    ],
+    ['no cluster', undefined as never, task('worker', 0), 'the cluster must be a ClusterSpec, got undefined'],
   ])('refuse %s', (_, cluster, who, told) => {
     expect(() => validateCluster(cluster, who)).toThrow(told);
     for (const ask of [workerCount, idInCluster]) expect(() => ask(cluster, who)).toThrow(told);

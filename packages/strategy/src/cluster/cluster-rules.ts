@@ -28,24 +28,24 @@ export interface Task {
 export function validateCluster(cluster: ClusterSpec, task: Task): void {
   requireCluster(cluster);
   if (typeof task !== 'object' || task === null)
-    throw wrongValue("a task is an object such as { taskType: 'worker', taskId: 0 }", task);
+    throw wrongValue("a task must be an object such as { taskType: 'worker', taskId: 0 }", task);
   const { taskType, taskId } = task;
   const odd = cluster.jobs.find((job) => !allowedJobs.includes(job));
-  if (odd !== undefined) throw broken(`job ${quote(odd)} is none of ${allowedJobs.join(', ')}`);
+  if (odd !== undefined) throw broken(`job ${quote(odd)} is not one of ${allowedJobs.join(', ')}`);
   if (!allowedJobs.includes(taskType))
-    throw broken(`task type ${quote(taskType)} is none of ${allowedJobs.join(', ')}`);
+    throw broken(`task type ${quote(taskType)} is not one of ${allowedJobs.join(', ')}`);
   if (taskType !== 'evaluator' && !cluster.jobs.includes(taskType))
     throw broken(
       `task type ${quote(taskType)} is not in the cluster, which has ${cluster.jobs.join(', ') || 'no jobs'}`,
     );
   for (const single of ['chief', 'evaluator']) {
     const count = countOf(cluster, single);
-    if (count > 1) throw broken(`there is one ${single} at most, not ${count}`);
+    if (count > 1) throw broken(`a cluster must have at most one ${single}, got ${count}`);
   }
   if (!(Number.isInteger(taskId) && taskId >= 0))
-    throw broken(`the number of a task is a whole number from 0 on, not ${quote(taskId)}`);
+    throw broken(`taskId must be a whole number, 0 or more, got ${quote(taskId)}`);
   const count = cluster.jobs.includes(taskType) ? cluster.numTasks(taskType) : 1;
-  if (taskId >= count) throw broken(`task ${taskId} is not one of the ${count} of job ${taskType}, which count from 0`);
+  if (taskId >= count) throw broken(`job ${taskType} has no task ${taskId}: its ${count} tasks are numbered from 0`);
 }
 
 /**
@@ -82,7 +82,7 @@ export function isChief(cluster: ClusterSpec, task: Task): boolean {
  */
 export function workerCount(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
-  if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number of workers');
+  if (task.taskType === 'ps') throw broken('a ps task is not a worker and has no worker count');
   if (task.taskType === 'evaluator') return 1;
   return countOf(cluster, 'chief') + countOf(cluster, 'worker');
 }
@@ -101,7 +101,7 @@ export function workerCount(cluster: ClusterSpec, task: Task): number {
  */
 export function idInCluster(cluster: ClusterSpec, task: Task): number {
   validateCluster(cluster, task);
-  if (task.taskType === 'ps') throw broken('a ps is not a worker, and has no number among them');
+  if (task.taskType === 'ps') throw broken('a ps task is not a worker and has no worker index');
   return task.taskType === 'worker' ? task.taskId + countOf(cluster, 'chief') : 0;
 }
 
@@ -129,7 +129,8 @@ export function collectiveLeader(cluster: ClusterSpec, task: Task): string {
 
 function requireCluster(cluster: unknown): void {
   const { jobs, numTasks } = Object(cluster) as Partial<ClusterSpec>;
-  if (!Array.isArray(jobs) || typeof numTasks !== 'function') throw wrongValue('a cluster is a ClusterSpec', cluster);
+  if (!Array.isArray(jobs) || typeof numTasks !== 'function')
+    throw wrongValue('the cluster must be a ClusterSpec', cluster);
 }
 
 function countOf(cluster: ClusterSpec, job: string): number {
@@ -137,5 +138,5 @@ function countOf(cluster: ClusterSpec, job: string): number {
 }
 
 function broken(rule: string): ValueError {
-  return new ValueError('ERR_COLL_CLUSTER', `the cluster does not fit together: ${rule}`);
+  return new ValueError('ERR_COLL_CLUSTER', `the cluster is not valid: ${rule}`);
 }

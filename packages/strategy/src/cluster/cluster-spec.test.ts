@@ -42,16 +42,16 @@ describe('ClusterSpec', () => {
   );
 
   it.each([
-    [{ worker: 'a:1' }, 'not job "worker": "a:1"'],
-    [{ chief: ['b:1'], worker: ['a:1', 1] }, 'not job "worker": ["a:1", 1]'],
-    [['a:1'], 'not ["a:1"]'],
+    [{ worker: 'a:1' }, 'got job "worker": "a:1"'],
+    [{ chief: ['b:1'], worker: ['a:1', 1] }, 'got job "worker": ["a:1", 1]'],
+    [['a:1'], 'got ["a:1"]'],
   ])('says what is odd in %j', (description, told) => {
     const expected = "each job's tasks, { worker: ['host-a:2222', 'host-b:2222'] }, ";
     expect(() => new ClusterSpec(description as never)).toThrow(expected + told);
   });
 
   it.each(['-1', '01', '1.5', 'first'])('refuses a task with the number %s', (index) => {
-    const message = `job "worker": a task has a number from 0 on, not "${index}"`;
+    const message = `job "worker": the number of a task must be a whole number, 0 or more, got "${index}"`;
     expect(() => new ClusterSpec({ worker: { [index]: 'a:1' } })).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message }),
     );

@@ -96,7 +96,10 @@ function tasksOf(job: string, tasks: unknown): ReadonlyMap<number, string> {
     Object.entries(tasks).map(([key, address]) => {
       const index = Number(key);
       if (!(Number.isInteger(index) && index >= 0 && String(index) === key)) {
-        throw new ValueError('ERR_COLL_CLUSTER', `job ${quote(job)}: a task has a number from 0 on, not ${quote(key)}`);
+        throw new ValueError(
+          'ERR_COLL_CLUSTER',
+          `job ${quote(job)}: the number of a task must be a whole number, 0 or more, got ${quote(key)}`,
+        );
       }
       if (typeof address !== 'string') throw notACluster(tasks, job);
       return [index, address];
@@ -111,5 +114,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 function notACluster(given: unknown, job?: string): WrongTypeError {
   const example = "{ worker: ['host-a:2222', 'host-b:2222'] }";
   const odd = job === undefined ? quote(given) : `job ${quote(job)}: ${quote(given)}`;
-  return new WrongTypeError(`a cluster is described by the addresses of each job's tasks, ${example}, not ${odd}`);
+  return new WrongTypeError(
+    `a cluster must be an object with the addresses of each job's tasks, ${example}, got ${odd}`,
+  );
 }

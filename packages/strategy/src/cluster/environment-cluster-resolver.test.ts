@@ -245,13 +245,13 @@ describe('membershipFrom', () => {
   });
 
   it.each<[string, Environment]>([
-    ['RANK is a whole number from 0 on, not "one"', { RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' }],
-    ['hosts are listed as in', { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' }],
-    ['this would be rank 2 of 2', { COLL_RANK: '2', COLL_SIZE: '2' }],
+    ['RANK must be a whole number, 0 or more, got "one"', { RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' }],
+    ['a host list must be written like', { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' }],
+    ['got rank 2 of 2', { COLL_RANK: '2', COLL_SIZE: '2' }],
     ['must be at most 65536, got 65537', { COLL_RANK: '0', COLL_SIZE: '65537' }],
-    ['it has a cluster, and no task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
-    ['SM_CURRENT_HOST, algo-2, is one of them', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
-    ['COLL_STORE is a text, not 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
+    ['it has a cluster but no task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
+    ['contains SM_CURRENT_HOST, algo-2', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
+    ['COLL_STORE must be a string, got 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
   ])('keeps the error that %s as the cause', (told, environment) => {
     const cause = expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
     expect(() => membershipFrom(environment)).toThrow(expect.objectContaining({ cause }));
@@ -269,12 +269,14 @@ it('refuses a size at once that would need addresses for millions of members', (
 
 it('names the launcher whose variables make no sense', () => {
   expect(() => membershipFrom({ RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' })).toThrow(
-    'this process seems to belong to torchrun, but RANK is a whole number from 0 on, not "one"',
+    'this process seems to be started by torchrun, but RANK must be a whole number, 0 or more, got "one"',
   );
   const slurm = { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' };
-  expect(() => membershipFrom(slurm)).toThrow('to Slurm, but hosts are listed as in gpu[001-003,7],login; in "gpu["');
+  expect(() => membershipFrom(slurm)).toThrow(
+    'by Slurm, but a host list must be written like gpu[001-003,7],login; in "gpu["',
+  );
   expect(() => membershipFrom({ ...openMpi, OMPI_COMM_WORLD_RANK: '4' })).toThrow(
-    'to Open MPI, but this would be rank 4 of 4, and ranks count from 0',
+    'by Open MPI, but the rank must be from 0 to below the group size, got rank 4 of 4',
   );
 });
 
@@ -282,15 +284,15 @@ describe('a TF_CONFIG with a cluster', () => {
   const of = (task: object) => ({ TF_CONFIG: JSON.stringify({ cluster: { worker: ['a:1'], ps: ['b:1'] }, ...task }) });
 
   it.each([
-    [{}, 'it has a cluster, and no task: add which task of it this process is, "task": {"type":'],
-    [{ task: { type: 'worker' } }, 'it has a cluster, and no task'],
-    [{ task: { index: 0 } }, 'it has a cluster, and no task'],
-    [{ task: { type: 'worker', index: 1 } }, 'task 1 is not one of the 1 of job worker'],
+    [{}, 'it has a cluster but no task: add the task of this process, "task": {"type":'],
+    [{ task: { type: 'worker' } }, 'it has a cluster but no task'],
+    [{ task: { index: 0 } }, 'it has a cluster but no task'],
+    [{ task: { type: 'worker', index: 1 } }, 'job worker has no task 1: its 1 tasks'],
     [{ task: { type: 'chief', index: 0 } }, 'task type "chief" is not in the cluster'],
     [{ task: { type: 'worker', index: 0 }, cluster: { worker: { 1: 'a:1' } } }, 'job "worker" has no task 0; it has 1'],
   ])('has to name a task that is in it, not %j', (task, told) => {
     const asked = () => new EnvironmentClusterResolver({ variables: { ...of(task), ...openMpi } });
-    expect(asked).toThrow('this process seems to belong to TF_CONFIG, but ');
+    expect(asked).toThrow('this process seems to be started by TF_CONFIG, but ');
     const cause = expect.objectContaining({ message: expect.stringContaining(told) });
     expect(asked).toThrow(expect.objectContaining({ message: expect.stringContaining(told), cause }));
   });
@@ -299,7 +301,7 @@ describe('a TF_CONFIG with a cluster', () => {
     const variables = { ...of({ task: { type, index: 0 } }), ...slurmStep };
     expect(membershipFrom(variables)).toBeUndefined();
     expect(() => new EnvironmentClusterResolver({ variables })).toThrow(
-      `TF_CONFIG says that this is ${type} 0, which is no member of the group`,
+      `TF_CONFIG describes this task as ${type} 0, which is not a member of the group`,
     );
   });
 });
@@ -358,13 +360,13 @@ describe('EnvironmentClusterResolver', () => {
         expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
       );
     expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
-      'this process seems to belong to StatefulSet, but the variable HOSTNAME is not set',
+      'this process seems to be started by StatefulSet, but the environment variable HOSTNAME is not set',
     );
     expect(() => membershipFrom({ COLL_SIZE: '3' }, 'workers')).toThrow(
       expect.objectContaining({ cause: expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }) }),
     );
     for (const HOSTNAME of ['-0', 'a-0b', 'train-', 'two\nlines-1'])
-      expect(() => membershipFrom({ HOSTNAME }, 'workers')).toThrow('HOSTNAME is the name of a pod, which ends in -0');
+      expect(() => membershipFrom({ HOSTNAME }, 'workers')).toThrow('HOSTNAME must be the name of a pod');
     expect(membershipFrom({ HOSTNAME: 'a-12', COLL_SIZE: '13' }, 'workers')).toMatchObject({
       ...{ rank: 12, localRank: 0, localSize: 1, coordinator: 'a-0.workers' },
     });
@@ -374,9 +376,11 @@ describe('EnvironmentClusterResolver', () => {
     expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(
       expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
     );
-    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('start it with one, such as coll run -n 2');
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(
+      'start the program with a launcher, such as coll run -n 2',
+    );
     expect(() => new EnvironmentClusterResolver({ variables: { SLURM_PROCID: '0' } })).toThrow('with srun');
-    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('asked for: coll run, TF_CONFIG, torchrun');
+    expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow('checked: coll run, TF_CONFIG, torchrun');
     expect(() => new EnvironmentClusterResolver({ variables: { JOB_COMPLETION_INDEX: '0' } })).toThrow('COLL_SIZE');
     expect(() => new EnvironmentClusterResolver({ variables: { PMI_RANK: '0' } })).toThrow(
       'MPICH does not say how many members there are: set COLL_SIZE to their number',

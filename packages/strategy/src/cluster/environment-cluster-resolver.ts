@@ -92,10 +92,11 @@ export class EnvironmentClusterResolver extends ClusterResolver {
 function reasonForNone(variables: Environment): string {
   const tfConfig = new TFConfigClusterResolver({ variables });
   if (!tfConfig.clusterSpec().isEmpty) {
-    const told = `TF_CONFIG says that this is ${tfConfig.taskType} ${tfConfig.taskId}, which is no member of the group`;
-    return `${told}: only the chief and workers are. For its cluster, take a TFConfigClusterResolver`;
+    const told = `TF_CONFIG describes this task as ${tfConfig.taskType} ${tfConfig.taskId}, which is not a member of the group`;
+    return `${told}: only the chief and the workers are. To read its cluster, use a TFConfigClusterResolver`;
   }
-  const told = `no launcher left its variables here; asked for: ${launchers.map(({ name }) => name).join(', ')}`;
-  if (variables['SLURM_PROCID'] === undefined) return `${told}; start it with one, such as coll run -n 2`;
-  return `${told}. A batch script of Slurm is one process: start its steps with srun`;
+  const told = `no environment variables of a launcher are set; checked: ${launchers.map(({ name }) => name).join(', ')}`;
+  if (variables['SLURM_PROCID'] === undefined)
+    return `${told}; start the program with a launcher, such as coll run -n 2`;
+  return `${told}. A Slurm batch script is a single process: start its steps with srun`;
 }

@@ -5,7 +5,7 @@ it.each([undefined, null, 'RANK=0', 5])('takes an environment as an object, not 
   expect(() => membershipFrom(environment as never)).toThrow(
     expect.objectContaining({
       ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
-      message: expect.stringMatching(/^the environment is an object such as process\.env, not /),
+      message: expect.stringMatching(/^the environment must be an object such as process\.env, got /),
     }),
   );
 });

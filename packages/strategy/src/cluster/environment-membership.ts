@@ -39,11 +39,14 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
     if ((size ?? 0) > mostMembers)
       throw new ValueError('ERR_COLL_CLUSTER', `the number of members must be at most ${mostMembers}, got ${size}`);
     if (rank >= (size ?? Infinity))
-      throw new ValueError('ERR_COLL_CLUSTER', `this would be rank ${rank} of ${size}, and ranks count from 0`);
+      throw new ValueError(
+        'ERR_COLL_CLUSTER',
+        `the rank must be from 0 to below the group size, got rank ${rank} of ${size}`,
+      );
     return { ...nothingElse, ...found, size, launcher: name };
   } catch (cause) {
     if (!(cause instanceof ValueError)) throw cause;
-    const told = `this process seems to belong to ${name}, but ${cause.message}`;
+    const told = `this process seems to be started by ${name}, but ${cause.message}`;
     throw new ValueError('ERR_COLL_CLUSTER', told, { cause });
   }
 }

@@ -16,7 +16,7 @@ export class Variables {
 
   constructor(environment: Environment) {
     if (typeof environment !== 'object' || environment === null)
-      throw wrongValue('the environment is an object such as process.env', environment);
+      throw wrongValue('the environment must be an object such as process.env', environment);
     this.environment = environment;
   }
 
@@ -27,7 +27,7 @@ export class Variables {
   text(name: string): string | undefined {
     const text: unknown = this.environment[name];
     if (text === undefined || text === '') return undefined;
-    if (typeof text !== 'string') throw wrongValue(`${name} is a text`, text);
+    if (typeof text !== 'string') throw wrongValue(`${name} must be a string`, text);
     return text;
   }
 
@@ -43,7 +43,7 @@ export class Variables {
   requireText(name: string): string {
     const text = this.text(name);
     if (text !== undefined) return text;
-    throw new ValueError('ERR_COLL_CLUSTER', `the variable ${name} is not set`);
+    throw new ValueError('ERR_COLL_CLUSTER', `the environment variable ${name} is not set`);
   }
 
   address(host: string, port: string | undefined): string | undefined {

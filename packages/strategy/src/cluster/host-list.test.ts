@@ -51,12 +51,12 @@ describe('expandHostList', () => {
     ['a[[1]]', 'its brackets do not match'],
     ['a[1]]', 'its brackets do not match'],
     ['a[0-999999999999999]', 'it has more than 100000 hosts'],
-    ['a[]', '"" is no number and no range'],
+    ['a[]', '"" is not a number or a range'],
     ['a[3-1]', 'the range 3-1 runs backwards'],
-    ['a[x]', '"x" is no number and no range'],
-    ['a[1000000000000000]', '"1000000000000000" is no number and no range'],
-    ['a[1-1000000000000000]', '"1-1000000000000000" is no number and no range'],
-    ['a[1x]', '"1x" is no number and no range'],
+    ['a[x]', '"x" is not a number or a range'],
+    ['a[1000000000000000]', '"1000000000000000" is not a number or a range'],
+    ['a[1-1000000000000000]', '"1-1000000000000000" is not a number or a range'],
+    ['a[1x]', '"1x" is not a number or a range'],
     ['a,,b', 'a host has no name'],
   ])('says what is wrong with %j', (list, told) => {
     expect(() => expandHostList(list)).toThrow(told);
@@ -96,7 +96,7 @@ describe('expandHostList', () => {
 
 describe('expandTaskCounts', () => {
   it('quotes a list that is none', () => {
-    expect(() => expandTaskCounts('1,two')).toThrow('tasks a node are counts such as 2(x3),1, not "1,two"');
+    expect(() => expandTaskCounts('1,two')).toThrow('the tasks per node must be counts such as 2(x3),1, got "1,two"');
   });
 
   it.each<readonly [string, number[]]>([

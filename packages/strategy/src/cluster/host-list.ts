@@ -26,7 +26,7 @@ export function expandTaskCounts(list: string): number[] {
   return list.split(',').flatMap((part) => {
     const { count, times = '1' } = /^(?<count>\d+)(?:\(x(?<times>\d+)\))?$/.exec(part.trim())?.groups ?? {};
     if (count === undefined || Number(times) > mostHosts) {
-      const told = `tasks a node are counts such as 2(x3),1, not ${quote(list)}`;
+      const told = `the tasks per node must be counts such as 2(x3),1, got ${quote(list)}`;
       throw new ValueError('ERR_COLL_CLUSTER', told);
     }
     return Array.from({ length: Number(times) }, () => Number(count));
@@ -65,7 +65,7 @@ function expand(part: string, list: string): string[] {
 function numbersOf(range: string, list: string): string[] {
   // A number with more digits is not exact.
   const { first = '', last = first } = /^(?<first>\d{1,15})(?:-(?<last>\d{1,15}))?$/.exec(range)?.groups ?? {};
-  if (first === '') throw badList(list, `${quote(range)} is no number and no range`);
+  if (first === '') throw badList(list, `${quote(range)} is not a number or a range`);
   const count = Number(last) - Number(first) + 1;
   if (count < 1) throw badList(list, `the range ${range} runs backwards`);
   if (count > mostHosts) throw badList(list, `it has more than ${mostHosts} hosts`);
@@ -73,5 +73,8 @@ function numbersOf(range: string, list: string): string[] {
 }
 
 function badList(list: string, why: string): ValueError {
-  return new ValueError('ERR_COLL_CLUSTER', `hosts are listed as in gpu[001-003,7],login; in ${quote(list)} ${why}`);
+  return new ValueError(
+    'ERR_COLL_CLUSTER',
+    `a host list must be written like gpu[001-003,7],login; in ${quote(list)} ${why}`,
+  );
 }

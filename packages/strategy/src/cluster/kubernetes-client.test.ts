@@ -13,7 +13,7 @@ it('reports that the process runs in no cluster', () => {
     expect.objectContaining({
       name: 'RuntimeError',
       code: 'ERR_COLL_CLUSTER',
-      message: expect.stringContaining('this process runs in no Kubernetes cluster; pass a client of your own'),
+      message: expect.stringContaining('this process does not run in a Kubernetes cluster; pass your own client'),
     }),
   );
 });
@@ -23,7 +23,7 @@ it('reports why the pods cannot be listed, such as a pod without an account', as
   await expect(client.listPods('app=train')).rejects.toMatchObject({
     name: 'RuntimeError',
     code: 'ERR_COLL_CLUSTER',
-    message: expect.stringMatching(/^the Kubernetes API server gives no list of pods: ENOENT.*serviceaccount/),
+    message: expect.stringMatching(/^the Kubernetes API server returned no list of pods: ENOENT.*serviceaccount/),
     cause: { code: 'ENOENT' },
   });
 });

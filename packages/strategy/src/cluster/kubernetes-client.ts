@@ -44,8 +44,8 @@ export function kubernetesClient(
   const host = variables['KUBERNETES_SERVICE_HOST'];
   const port = variables['KUBERNETES_SERVICE_PORT'] ?? '443';
   if (host === undefined) {
-    const cure = 'pass a client of your own: { client: { listPods(labelSelector) { … } } }';
-    throw new RuntimeError('ERR_COLL_CLUSTER', `this process runs in no Kubernetes cluster; ${cure}`);
+    const cure = 'pass your own client: { client: { listPods(labelSelector) { … } } }';
+    throw new RuntimeError('ERR_COLL_CLUSTER', `this process does not run in a Kubernetes cluster; ${cure}`);
   }
   return {
     async listPods(labelSelector) {
@@ -57,7 +57,7 @@ export function kubernetesClient(
         const list = (await answerOf(request({ host, port, path, ca, headers, signal }))) as PodList;
         return list.items?.map(podOf) ?? [];
       } catch (cause) {
-        const told = `the Kubernetes API server gives no list of pods: ${(cause as Error).message}`;
+        const told = `the Kubernetes API server returned no list of pods: ${(cause as Error).message}`;
         throw new RuntimeError('ERR_COLL_CLUSTER', told, { cause });
       }
     },

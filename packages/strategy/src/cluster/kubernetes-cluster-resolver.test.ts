@@ -54,7 +54,9 @@ describe('KubernetesClusterResolver', () => {
     expect(await addresses({ address: 'hostIP' })).toEqual({ worker: ['10.0.0.1:8470', '10.0.0.2:8470'] });
     const own = clientOf({ 'job-name=tensorflow': [{ name: 'a', phase: 'Running', podIP: '172.16.0.7' } as never] });
     expect(await addresses({ client: own })).toEqual({ worker: ['172.16.0.7:8470'] });
-    await expect(addresses({ address: 'pod' as never })).rejects.toThrow(/address is 'podIP' or 'hostIP', not "pod"/);
+    await expect(addresses({ address: 'pod' as never })).rejects.toThrow(
+      /address must be 'podIP' or 'hostIP', got "pod"/,
+    );
   });
 
   it('takes several labels and jobs', async () => {
@@ -73,47 +75,47 @@ describe('KubernetesClusterResolver', () => {
   it('refuses labels that are no list', async () => {
     const jobToLabelMapping = { worker: 'app=train' } as never;
     await expect(KubernetesClusterResolver.create({ client: clientOf({}), jobToLabelMapping })).rejects.toThrow(
-      'jobToLabelMapping has a list of label selectors for each job, { worker: [\'app=train\'] }, not "app=train"',
+      'jobToLabelMapping must have a list of label selectors for each job, { worker: [\'app=train\'] }, got "app=train"',
     );
   });
 
   it.each<[string, KubernetesOptions]>([
-    ['jobToLabelMapping has a list', { jobToLabelMapping: null as never }],
-    ['jobToLabelMapping has a list', { jobToLabelMapping: ['a'] as never }],
-    ["{ worker: ['app=train'] }, not 5", { jobToLabelMapping: 5 as never }],
-    ['{ worker: [\'app=train\'] }, not "app"', { jobToLabelMapping: 'app' as never }],
-    ['{ worker: [\'app=train\'] }, not ["a"]', { jobToLabelMapping: ['a'] as never }],
-    ['jobToLabelMapping has a list', { jobToLabelMapping: { worker: undefined } as never }],
-    ['not "app=ps"', { jobToLabelMapping: { worker: ['app=train'], ps: 'app=ps' } as never }],
-    ['serverPort is a port, from 1 to 65535, not 0', { serverPort: 0 }],
-    ['serverPort is a port, from 1 to 65535, not "http"', { serverPort: 'http' as never }],
-    ['serverPort is a port, from 1 to 65535, not "80"', { serverPort: '80' as never }],
-    ['serverPort is a port, from 1 to 65535, not 65536', { serverPort: 65_536 }],
-    ['serverPort is a port, from 1 to 65535, not 1.5', { serverPort: 1.5 }],
-    ["address is 'podIP' or 'hostIP', not \"\"", { address: '' as never }],
+    ['jobToLabelMapping must have a list', { jobToLabelMapping: null as never }],
+    ['jobToLabelMapping must have a list', { jobToLabelMapping: ['a'] as never }],
+    ["{ worker: ['app=train'] }, got 5", { jobToLabelMapping: 5 as never }],
+    ['{ worker: [\'app=train\'] }, got "app"', { jobToLabelMapping: 'app' as never }],
+    ['{ worker: [\'app=train\'] }, got ["a"]', { jobToLabelMapping: ['a'] as never }],
+    ['jobToLabelMapping must have a list', { jobToLabelMapping: { worker: undefined } as never }],
+    ['got "app=ps"', { jobToLabelMapping: { worker: ['app=train'], ps: 'app=ps' } as never }],
+    ['serverPort must be a port from 1 to 65535, got 0', { serverPort: 0 }],
+    ['serverPort must be a port from 1 to 65535, got "http"', { serverPort: 'http' as never }],
+    ['serverPort must be a port from 1 to 65535, got "80"', { serverPort: '80' as never }],
+    ['serverPort must be a port from 1 to 65535, got 65536', { serverPort: 65_536 }],
+    ['serverPort must be a port from 1 to 65535, got 1.5', { serverPort: 1.5 }],
+    ["address must be 'podIP' or 'hostIP', got \"\"", { address: '' as never }],
     [
-      'pod w-1 of job worker is not running, but Pending: wait until all pods run',
+      'pod w-1 of job worker is not running, its phase is Pending: wait until all pods run',
       {
         client: clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1'), pod('w-1', '', 'Pending')] }),
       },
     ],
     [
-      'hostIP }], not an object',
+      'hostIP }], got an object',
       {
         client: clientOf({ 'job-name=tensorflow': [{ ...pod('w-0', '10.0.0.1'), podIP: 5 as never }] }),
       },
     ],
     [
-      'hostIP }], not an object',
+      'hostIP }], got an object',
       { client: clientOf({ 'job-name=tensorflow': [{ ...pod('w-0', '10.0.0.1'), hostIP: 5 as never }] }) },
     ],
-    ['client lists pods', { client: {} as never }],
+    ['client must be { listPods', { client: {} as never }],
     [
-      'listPods of the client returns a list of pods, [{ name, phase, hostIP }], not undefined',
+      'listPods of the client must return a list of pods, [{ name, phase, hostIP }], got undefined',
       { client: { listPods: async () => {} } as never },
     ],
-    ['hostIP }], not null', { client: clientOf({ 'job-name=tensorflow': [null as never] }) }],
-    ['hostIP }], not an object', { client: clientOf({ 'job-name=tensorflow': [{ phase: 'Running' } as never] }) }],
+    ['hostIP }], got null', { client: clientOf({ 'job-name=tensorflow': [null as never] }) }],
+    ['hostIP }], got an object', { client: clientOf({ 'job-name=tensorflow': [{ phase: 'Running' } as never] }) }],
     ['pod w-0 of job worker has no address', { client: clientOf({ 'job-name=tensorflow': [pod('w-0', '')] }) }],
   ])('says what makes no sense: %s', async (told, options) => {
     const create = KubernetesClusterResolver.create({ client: clientOf({}), ...options });
@@ -123,7 +125,7 @@ describe('KubernetesClusterResolver', () => {
   it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
     await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
-      'w-0 of job worker is not running, but Pending',
+      'w-0 of job worker is not running, its phase is Pending',
     );
     await expect(KubernetesClusterResolver.create()).rejects.toMatchObject({
       name: 'RuntimeError',

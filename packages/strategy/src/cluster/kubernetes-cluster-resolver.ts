@@ -73,7 +73,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
     const client = options.client ?? kubernetesClient();
     requireClient(client);
     requirePort(serverPort);
-    if (address !== 'podIP' && address !== 'hostIP') throw wrongValue("address is 'podIP' or 'hostIP'", address);
+    if (address !== 'podIP' && address !== 'hostIP') throw wrongValue("address must be 'podIP' or 'hostIP'", address);
     const addressOf = ({ podIP, hostIP }: Pod) => (address === 'podIP' && podIP ? podIP : hostIP);
     requireSelectors(jobToLabelMapping);
     const jobs: Record<string, string[]> = {};
@@ -82,7 +82,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
       const pods = lists.flatMap((list) => list.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))));
       const odd = pods.find((pod) => pod.phase !== 'Running' || !addressOf(pod));
       if (odd) {
-        const state = odd.phase === 'Running' ? 'has no address' : `is not running, but ${odd.phase}`;
+        const state = odd.phase === 'Running' ? 'has no address' : `is not running, its phase is ${odd.phase}`;
         const told = `pod ${odd.name} of job ${job} ${state}`;
         throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: wait until all pods run, then create the resolver`);
       }
@@ -108,26 +108,29 @@ export class KubernetesClusterResolver extends ClusterResolver {
 
 function requireClient(client: unknown): void {
   if (typeof (Object(client) as Partial<KubernetesClient>).listPods === 'function') return;
-  throw wrongValue('client lists pods, { listPods: async (labelSelector) => [{ name, phase, hostIP }] }', client);
+  throw wrongValue('client must be { listPods: async (labelSelector) => [{ name, phase, hostIP }] }', client);
 }
 
 function requirePort(port: unknown): void {
   if (Number.isInteger(port) && Number(port) >= 1 && Number(port) < 2 ** 16) return;
-  throw wrongValue('serverPort is a port, from 1 to 65535', port);
+  throw wrongValue('serverPort must be a port from 1 to 65535', port);
 }
 
 function requireSelectors(mapping: unknown): void {
   const isMapping = typeof mapping === 'object' && mapping !== null && !Array.isArray(mapping);
   if (isMapping && Object.values(mapping).every(Array.isArray)) return;
   const odd: unknown = isMapping ? Object.values(mapping).find((selectors) => !Array.isArray(selectors)) : mapping;
-  throw wrongValue("jobToLabelMapping has a list of label selectors for each job, { worker: ['app=train'] }", odd);
+  throw wrongValue(
+    "jobToLabelMapping must have a list of label selectors for each job, { worker: ['app=train'] }",
+    odd,
+  );
 }
 
 function podsOf(listed: readonly Pod[]): readonly Pod[] {
   const isList = Array.isArray(listed);
   if (isList && listed.every(isPod)) return listed;
   const odd: unknown = isList ? listed.find((pod) => !isPod(pod)) : listed;
-  throw wrongValue('listPods of the client returns a list of pods, [{ name, phase, hostIP }]', odd);
+  throw wrongValue('listPods of the client must return a list of pods, [{ name, phase, hostIP }]', odd);
 }
 
 function isPod(pod: unknown): boolean {

@@ -147,7 +147,8 @@ export function statefulSet(service: string): Launcher {
     read(v) {
       const host = v.requireText('HOSTNAME');
       const { name, rank } = /^(?<name>.+)-(?<rank>\d+)$/.exec(host)?.groups ?? {};
-      if (name === undefined) throw wrongValue('HOSTNAME is the name of a pod, which ends in -0, -1, …', host);
+      if (name === undefined)
+        throw wrongValue('HOSTNAME must be the name of a pod of a StatefulSet, which ends in -0, -1, …', host);
       const coordinator = `${name}-0.${service}`;
       return { rank: Number(rank), localRank: 0, localSize: 1, coordinator };
     },
@@ -162,8 +163,8 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   const { taskType, taskId } = resolver;
   if (cluster.isEmpty) return undefined;
   if (taskType === undefined || taskId === undefined) {
-    const cure = 'add which task of it this process is, "task": {"type": "worker", "index": 0}';
-    throw new ValueError('ERR_COLL_CLUSTER', `it has a cluster, and no task: ${cure}`);
+    const cure = 'add the task of this process, "task": {"type": "worker", "index": 0}';
+    throw new ValueError('ERR_COLL_CLUSTER', `it has a cluster but no task: ${cure}`);
   }
   validateCluster(cluster, { taskType, taskId });
   if (!memberJobs.includes(taskType)) return 'no member';
@@ -212,7 +213,7 @@ function readSageMaker(v: Variables): Found {
   const hosts = listFrom(text);
   if (hosts?.includes(own))
     return { rank: hosts.indexOf(own), size: hosts.length, localRank: 0, localSize: 1, coordinator: hosts[0] };
-  throw wrongValue(`SM_HOSTS is a JSON list of hosts, and SM_CURRENT_HOST, ${own}, is one of them`, text);
+  throw wrongValue(`SM_HOSTS must be a JSON list of hosts that contains SM_CURRENT_HOST, ${own}`, text);
 }
 
 function listFrom(text: string): readonly string[] | undefined {

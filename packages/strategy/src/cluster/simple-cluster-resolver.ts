@@ -47,9 +47,9 @@ export class SimpleClusterResolver extends ClusterResolver {
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", simpleClusterOptions);
     const { master, taskType, taskId, rpcLayer } = options;
     if (!(cluster instanceof ClusterSpec))
-      throw new WrongTypeError(`the cluster is a ClusterSpec, new ClusterSpec({ … }), not ${quote(cluster)}`);
+      throw new WrongTypeError(`the cluster must be a ClusterSpec, new ClusterSpec({ … }), got ${quote(cluster)}`);
     if (master !== undefined && typeof master !== 'string')
-      throw new WrongTypeError(`the master is an address, not ${quote(master)}`);
+      throw new WrongTypeError(`the master must be an address, got ${quote(master)}`);
     this.#cluster = cluster;
     this.#options = options;
     this.taskType = taskType;

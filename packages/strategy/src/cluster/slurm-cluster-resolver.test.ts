@@ -95,8 +95,12 @@ describe('SlurmClusterResolver', () => {
     expect(() => new SlurmClusterResolver({ variables: step(), gpusPerNode: 2, gpusPerTask: 2 })).toThrow('do not fit');
     expect(() => new SlurmClusterResolver({ variables: step({ SLURM_PROCID: '5' }) })).toThrow('SLURM_PROCID is 5');
     for (const [message, options, more] of [
-      ['the variable SLURM_STEP_NODELIST is not set; start the program with srun', {}, { SLURM_STEP_NODELIST: '' }],
-      ['the jobs ps, worker have 6 tasks, but Slurm started 5: name all', { jobs: { ps: 1, worker: 5 } }, {}],
+      [
+        'the environment variable SLURM_STEP_NODELIST is not set; start the program with srun',
+        {},
+        { SLURM_STEP_NODELIST: '' },
+      ],
+      ['the jobs ps, worker have 6 tasks, but Slurm started 5: list all', { jobs: { ps: 1, worker: 5 } }, {}],
       ['2 tasks of 2 GPUs do not fit on a node of 3: lower', { gpusPerNode: 3, gpusPerTask: 2 }, {}],
       ['SLURM_PROCID is 5, but the step has 5 tasks', {}, { SLURM_PROCID: '5' }],
     ] as const)
@@ -116,19 +120,35 @@ describe('SlurmClusterResolver', () => {
   });
 
   it.each<[string, SlurmOptions, Environment?]>([
-    ['SLURM_GPUS_ON_NODE is a whole number from 0 on, not "gpu:2"', {}, { SLURM_GPUS_ON_NODE: 'gpu:2' }],
-    ['gpusPerNode is a whole number from 0 on, not -1', { gpusPerNode: -1 }],
-    ['gpusPerTask is a whole number from 0 on, not 0.5', { gpusPerTask: 0.5, gpusPerNode: 4 }],
-    ['tasksPerNode is a whole number from 1 on, not 1.5', { tasksPerNode: 1.5 }],
-    ['tasksPerNode is a whole number from 1 on, not null', { tasksPerNode: null as never }],
-    ['tasksPerNode: b is a whole number from 1 on, not 0', { tasksPerNode: { a: 5, b: 0 } }],
-    ['jobs: worker is a whole number from 0 on, not -1', { jobs: { worker: -1, ps: 6 } }],
-    ['portBase is a port that leaves room for 2 tasks, not 65535', { portBase: 65_535 }],
-    ['portBase is a port that leaves room for 2 tasks, not "8888"', { portBase: '8888' as never }],
-    ['portBase is a port that leaves room for 2 tasks, not 0', { portBase: 0 }],
-    ['portBase is a port that leaves room for 2 tasks, not 1.5', { portBase: 1.5 }],
-    ['tasksPerNode is a whole number from 1 on, not 0', { tasksPerNode: 0 }],
-    ['SLURM_STEP_NODELIST has 3 hosts, but SLURM_STEP_TASKS_PER_NODE 1 counts', {}, { SLURM_STEP_TASKS_PER_NODE: '2' }],
+    ['SLURM_GPUS_ON_NODE must be a whole number, 0 or more, got "gpu:2"', {}, { SLURM_GPUS_ON_NODE: 'gpu:2' }],
+    ['gpusPerNode must be a whole number, 0 or more, got -1', { gpusPerNode: -1 }],
+    ['gpusPerTask must be a whole number, 0 or more, got 0.5', { gpusPerTask: 0.5, gpusPerNode: 4 }],
+    ['tasksPerNode must be a whole number, 1 or more, got 1.5', { tasksPerNode: 1.5 }],
+    ['tasksPerNode must be a whole number, 1 or more, got null', { tasksPerNode: null as never }],
+    ['tasksPerNode: b must be a whole number, 1 or more, got 0', { tasksPerNode: { a: 5, b: 0 } }],
+    ['jobs: worker must be a whole number, 0 or more, got -1', { jobs: { worker: -1, ps: 6 } }],
+    [
+      'portBase must be at least 1 and leave a port below 65536 for each of the 2 tasks of a node, got 65535',
+      { portBase: 65_535 },
+    ],
+    [
+      'portBase must be at least 1 and leave a port below 65536 for each of the 2 tasks of a node, got "8888"',
+      { portBase: '8888' as never },
+    ],
+    [
+      'portBase must be at least 1 and leave a port below 65536 for each of the 2 tasks of a node, got 0',
+      { portBase: 0 },
+    ],
+    [
+      'portBase must be at least 1 and leave a port below 65536 for each of the 2 tasks of a node, got 1.5',
+      { portBase: 1.5 },
+    ],
+    ['tasksPerNode must be a whole number, 1 or more, got 0', { tasksPerNode: 0 }],
+    [
+      'SLURM_STEP_NODELIST has 3 hosts, but SLURM_STEP_TASKS_PER_NODE has 1 counts',
+      {},
+      { SLURM_STEP_TASKS_PER_NODE: '2' },
+    ],
   ])('says what makes no sense: %s', (told, options, more) => {
     const create = () => new SlurmClusterResolver({ ...options, variables: step(more) });
     expect(create).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));

@@ -132,7 +132,7 @@ function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environmen
   if (given !== undefined) return byName(hosts.map((host) => [host, given] as const));
   const counts = expandTaskCounts(textOf('SLURM_STEP_TASKS_PER_NODE', variables));
   if (counts.length !== hosts.length) {
-    const told = `SLURM_STEP_NODELIST has ${hosts.length} hosts, but SLURM_STEP_TASKS_PER_NODE ${counts.length} counts`;
+    const told = `SLURM_STEP_NODELIST has ${hosts.length} hosts, but SLURM_STEP_TASKS_PER_NODE has ${counts.length} counts`;
     throw new ValueError('ERR_COLL_CLUSTER', told);
   }
   return byName(hosts.map((host, index) => [host, counts[index] as number] as const));
@@ -154,18 +154,21 @@ function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: 
   requireWhole('gpusPerTask', gpusPerTask, 0);
   if (most * gpusPerTask <= gpusPerNode) return gpusPerTask;
   const told = `${most} tasks of ${gpusPerTask} GPUs do not fit on a node of ${gpusPerNode}`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: lower gpusPerTask, or say gpusPerNode`);
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: lower gpusPerTask, or set gpusPerNode`);
 }
 
 function requirePorts(portBase: unknown, tasksByHost: TasksByHost): void {
   const most = Math.max(1, ...tasksByHost.map(([, count]) => count));
   if (Number.isInteger(portBase) && (portBase as number) >= 1 && (portBase as number) + most - 1 <= 65_535) return;
-  throw wrongValue(`portBase is a port that leaves room for ${most} tasks`, portBase);
+  throw wrongValue(
+    `portBase must be at least 1 and leave a port below 65536 for each of the ${most} tasks of a node`,
+    portBase,
+  );
 }
 
 function requireWhole(name: string, value: unknown, least: number): void {
   if (Number.isInteger(value) && (value as number) >= least) return;
-  throw wrongValue(`${name} is a whole number from ${least} on`, value);
+  throw wrongValue(`${name} must be a whole number, ${least} or more`, value);
 }
 
 function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number): void {
@@ -173,7 +176,7 @@ function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number)
   const wanted = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   if (wanted === tasks) return;
   const told = `the jobs ${Object.keys(jobs).join(', ')} have ${wanted} tasks, but Slurm started ${tasks}`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: name all of them in jobs`);
+  throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: list all tasks in jobs`);
 }
 
 /** The first task of each job, by name. */
@@ -190,7 +193,7 @@ function startsOf(jobs: Readonly<Record<string, number>>) {
 function textOf(name: string, variables: Environment): string {
   const value = variables[name];
   if (typeof value === 'string' && value !== '') return value;
-  throw missing(`the variable ${name} is not set`);
+  throw missing(`the environment variable ${name} is not set`);
 }
 
 function numberOf(name: string, variables: Environment): number {

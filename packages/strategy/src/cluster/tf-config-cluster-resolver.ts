@@ -69,7 +69,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     const type = this.#options.taskType ?? this.#config().task?.type ?? undefined;
     if (type === undefined || typeof type === 'string') return type;
     if (typeof type === 'number') return String(type);
-    throw wrongValue('TF_CONFIG: task.type is a text', type);
+    throw wrongValue('TF_CONFIG: task.type must be a string', type);
   }
 
   get taskId(): number | undefined {
@@ -77,7 +77,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     if (index === undefined || index === null) return undefined;
     const number = (typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index) ? Number(index) : index) as number;
     if (Number.isSafeInteger(number) && number >= 0) return number;
-    throw wrongValue('TF_CONFIG: task.index is a whole number from 0 on', index);
+    throw wrongValue('TF_CONFIG: task.index must be a whole number, 0 or more', index);
   }
 
   /** The protocol of addresses: the one given, or that of the variable. */
@@ -107,7 +107,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     const [job, ...others] = cluster.jobs;
     if (job === undefined || (others.length === 0 && cluster.numTasks(job) === 1)) return '';
     if (taskType === undefined || taskId === undefined) {
-      const told = 'which task is meant? TF_CONFIG names no task of this process; give taskType and taskId';
+      const told = 'TF_CONFIG does not name the task of this process; pass taskType and taskId';
       throw new ValueError('ERR_COLL_CLUSTER', told);
     }
     return masterUrl(cluster.taskAddress(taskType, taskId), rpcLayer);
@@ -130,7 +130,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
   #text(name: 'rpc_layer' | 'session_master' | 'environment'): string | undefined {
     const text = this.#config()[name] ?? undefined;
     if (text === undefined || typeof text === 'string') return text;
-    throw wrongValue(`TF_CONFIG: ${name} is a text`, text);
+    throw wrongValue(`TF_CONFIG: ${name} must be a string`, text);
   }
 
   #config(): TFConfig {
@@ -141,9 +141,9 @@ export class TFConfigClusterResolver extends ClusterResolver {
       config = JSON.parse(text);
     } catch (cause) {
       const form = '{"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}';
-      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG is no JSON, such as ${form}: ${quote(text)}`, { cause });
+      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG must be JSON such as ${form}, got ${quote(text)}`, { cause });
     }
     if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config;
-    throw wrongValue('TF_CONFIG is an object of cluster and task', config);
+    throw wrongValue('TF_CONFIG must be an object with the fields cluster and task', config);
   }
 }

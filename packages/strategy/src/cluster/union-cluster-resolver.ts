@@ -31,11 +31,11 @@ export class UnionResolver extends ClusterResolver {
   constructor(resolvers: readonly ClusterResolver[], given?: UnionOptions) {
     super();
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", unionOptions);
-    if (!Array.isArray(resolvers)) throw new WrongTypeError(`resolvers are a list, not ${quote(resolvers)}`);
+    if (!Array.isArray(resolvers)) throw new WrongTypeError(`resolvers must be a list, got ${quote(resolvers)}`);
     const odd = resolvers.findIndex((resolver) => !(resolver instanceof ClusterResolver));
-    if (odd >= 0) throw new WrongTypeError(`resolver ${odd} is no ClusterResolver, but ${quote(resolvers[odd])}`);
+    if (odd >= 0) throw new WrongTypeError(`resolver ${odd} must be a ClusterResolver, got ${quote(resolvers[odd])}`);
     const [first, ...others] = resolvers;
-    if (!first) throw new ValueError('ERR_COLL_VALUE', 'a union needs a resolver, or more');
+    if (!first) throw new ValueError('ERR_COLL_VALUE', 'a union needs at least one resolver');
     this.#resolvers = [first, ...others];
     this.#options = options;
   }
@@ -83,7 +83,10 @@ function joined(job: string, parts: readonly JobTasks[]): JobTasks {
   for (const [index, address] of parts.flatMap((part) => Object.entries(part))) {
     const other = tasks.get(index);
     if (other !== undefined)
-      throw new KeyError('ERR_COLL_KEY', `task ${index} of job ${quote(job)} is there twice: ${other} and ${address}`);
+      throw new KeyError(
+        'ERR_COLL_KEY',
+        `task ${index} of job ${quote(job)} has two addresses: ${other} and ${address}`,
+      );
     tasks.set(index, address);
   }
   return Object.fromEntries(tasks);

@@ -3,11 +3,11 @@ import { quote } from '@coll/core/internal';
 
 /** The error for a value in a cluster description: what was expected, and what was given. */
 export function wrongValue(expected: string, given: unknown): ValueError {
-  return new ValueError('ERR_COLL_CLUSTER', `${expected}, not ${quote(given)}`);
+  return new ValueError('ERR_COLL_CLUSTER', `${expected}, got ${quote(given)}`);
 }
 
 /** The number of a text in decimal digits. @throws ValueError for any other text */
 export function wholeNumber(name: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw wrongValue(`${name} is a whole number from 0 on`, text);
+  throw wrongValue(`${name} must be a whole number, 0 or more`, text);
 }

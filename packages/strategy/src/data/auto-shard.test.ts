@@ -30,7 +30,7 @@ describe('how workers share a dataset', () => {
     setLogSink((level, message) => lines.push(`${level}: ${message}`));
     expect(shardingOf('AUTO', 2, 3)).toBe('DATA');
     expect(shardingOf('AUTO', 2, 3)).toBe('DATA');
-    expect(lines).toEqual([expect.stringMatching(/^warn: a dataset of 2 files has none for some of 3 workers/)]);
+    expect(lines).toEqual([expect.stringMatching(/^warn: a dataset of 2 files has too few files for 3 workers/)]);
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('how workers share a dataset', () => {
     [0, 'a dataset of 0 files'],
     [2, 'a dataset of 2 files'],
   ])('is refused by file with %s files for three workers', (files, what) => {
-    const told = `${what} cannot be shared by file among 3 workers: hand in { files, read }`;
+    const told = `${what} cannot be sharded by file across 3 workers: pass { files, read }`;
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => shardingOf('FILE', files, 3)).toThrow(expect.objectContaining(refused));
   });

@@ -34,11 +34,11 @@ export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefine
   if (policy === 'FILE') {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `${what} cannot be shared by file among ${numWorkers} workers: hand in { files, read } with a file for each, or share it by data`,
+      `${what} cannot be sharded by file across ${numWorkers} workers: pass { files, read } with at least one file per worker, or shard by data`,
     );
   }
   if (fileCount !== undefined) {
-    const told = `${what} has none for some of ${numWorkers} workers, so each of them reads all files and keeps its part of the data`;
+    const told = `${what} has too few files for ${numWorkers} workers, so every worker reads all files and keeps its part of the data`;
     logFirst(1, 'auto-shard', 'warn', told);
   }
   return 'DATA';

@@ -82,7 +82,7 @@ it.each([
   ['a tensor without dimensions', tensor(5)],
   ['a tensor without dimensions', new TfTensor([])],
 ])('an element that holds %s is refused by that name', (held, element) => {
-  const told = `an element of the dataset holds ${held}, which has no first axis to be split along: batch the dataset`;
+  const told = `an element of the dataset contains ${held}, which cannot be split along the first axis: batch the dataset`;
   expect(() => batchSizeOf(batchesOf(element))).toThrow(told);
   expect(() => only(element).part(0, 1)).toThrow(told);
 });

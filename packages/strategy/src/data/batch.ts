@@ -76,14 +76,14 @@ export function batchesOf(element: unknown): Structure<Batch> {
 export function batchSizeOf(batches: Structure<Batch>): number {
   const leaves = flatten(batches);
   const [first] = leaves;
-  if (!first) throw new ValueError('ERR_COLL_VALUE', 'an element of the dataset holds no tensor');
+  if (!first) throw new ValueError('ERR_COLL_VALUE', 'an element of the dataset contains no tensor');
   const scalar = leaves.find(({ size }) => size === undefined);
   if (scalar) throw notBatched(scalar.value);
   const odd = leaves.find(({ size }) => size !== first.size);
   if (!odd) return first.size as number;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `the leaves of an element have first axes of ${first.size} and ${odd.size} items; a batch has as many in all of them`,
+    `the tensors of an element have first axes of ${first.size} and ${odd.size} items; in a batch they must be equal`,
   );
 }
 
@@ -152,6 +152,6 @@ function notBatched(value: unknown): ValueError {
   const told = isCarried(value) || isTfTensor(value) ? 'a tensor without dimensions' : quote(value);
   return new ValueError(
     'ERR_COLL_VALUE',
-    `an element of the dataset holds ${told}, which has no first axis to be split along: batch the dataset by the global batch size`,
+    `an element of the dataset contains ${told}, which cannot be split along the first axis: batch the dataset by the global batch size`,
   );
 }

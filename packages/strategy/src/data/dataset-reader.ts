@@ -77,6 +77,6 @@ async function openOnce(dataset: unknown): Promise<OpenDataset> {
   }
   throw new RuntimeError(
     'ERR_COLL_CONTEXT',
-    'this dataset can be read only once, like every generator: to read it again, or for several replicas, hand in a function that makes it',
+    'this dataset is a generator, which can be read only once: to read it again, or for several replicas, pass a function that creates it',
   );
 }

@@ -90,6 +90,6 @@ function isFileDataset(value: unknown): value is FileDataset<unknown> {
 function notDataset(value: unknown): ValueError {
   return new ValueError(
     'ERR_COLL_VALUE',
-    `a dataset is an iterable, an async iterable, a tf.data.Dataset, { files, read }, or a function that makes one, not ${quote(value)}`,
+    `a dataset must be an iterable, an async iterable, a tf.data.Dataset, { files, read }, or a function that returns one of these, got ${quote(value)}`,
   );
 }

@@ -111,7 +111,7 @@ describe('datasets from a function', () => {
     expect(() => three.distributeDatasetsFromFunction([[1]] as never)).toThrow(
       expect.objectContaining({
         code: 'ERR_COLL_VALUE',
-        message: expect.stringContaining('takes a function that makes a dataset'),
+        message: expect.stringContaining('takes a function that returns a dataset'),
       }),
     );
     await expect(collect(async () => 3 as never)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
@@ -138,7 +138,7 @@ describe('datasets from a function', () => {
     const differing = make((id) => (id === 1 ? { y: [2] } : { x: [2] }));
     await expect(collect(differing, options)).rejects.toMatchObject({
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', cause: expect.any(Error) },
-      message: 'the elements of one step differ in structure; all replicas get alike ones',
+      message: 'the elements of one step differ in structure; all replicas must get elements of the same structure',
     });
     expect(closed).toBe(6);
     for await (const _ of three.distributeDatasetsFromFunction(

@@ -26,7 +26,7 @@ export function distributeDatasetsFromFunction<Element>(
 ): DistributedDataset<Distributed<Element>> {
   const options = new InputOptions(init);
   if (typeof make !== 'function') {
-    const told = `distributeDatasetsFromFunction takes a function that makes a dataset, not ${quote(make)}; a dataset goes to experimentalDistributeDataset`;
+    const told = `distributeDatasetsFromFunction takes a function that returns a dataset, got ${quote(make)}; pass a dataset to experimentalDistributeDataset`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   const isPerReplica = options.experimentalReplicationMode === 'PER_REPLICA';

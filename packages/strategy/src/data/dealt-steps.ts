@@ -64,7 +64,7 @@ function emptyLike(batch: Batch): Batch {
   if (batch.size !== undefined) return new Batch(batch.part(0, 0));
   throw new ValueError(
     'ERR_COLL_VALUE',
-    'the last step has too few elements for all replicas, and a scalar cannot be left empty: batch the dataset, or give it as many elements for each replica',
+    'the last step has too few elements for all replicas, and a scalar cannot be empty: batch the dataset, or make its length divisible by the number of replicas',
   );
 }
 
@@ -78,7 +78,7 @@ function zipped(
   } catch (cause) {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      'the elements of one step differ in structure; all replicas get alike ones',
+      'the elements of one step differ in structure; all replicas must get elements of the same structure',
       {
         cause,
       },

@@ -40,7 +40,7 @@ export function rebatched<Element, Step>(
   if (options.experimentalReplicationMode === 'PER_REPLICA') {
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
-      'a dataset that is split has one copy a worker: PER_REPLICA is for distributeDatasetsFromFunction',
+      'experimentalDistributeDataset reads one copy of the dataset per worker: use PER_REPLICA only with distributeDatasetsFromFunction',
     );
   }
   requireDataset(dataset);

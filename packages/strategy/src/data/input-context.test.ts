@@ -33,13 +33,17 @@ describe('an input context', () => {
 
 it.each([-1, 2, 0.5, '0', null])('refuses the pipeline %j of two', (inputPipelineId) => {
   const make = () => new InputContext({ numInputPipelines: 2, inputPipelineId: inputPipelineId as number });
-  const message = `inputPipelineId ${JSON.stringify(inputPipelineId)} is not one of the 2 pipelines`;
+  const message = `inputPipelineId must be below the number of pipelines 2, got ${JSON.stringify(inputPipelineId)}`;
   expect(make).toThrow(expect.objectContaining({ name: 'RangeError', message: expect.stringContaining(message) }));
 });
 
 it('names the count that is wrong', () => {
-  expect(() => new InputContext({ numInputPipelines: 0 })).toThrow('numInputPipelines must be a whole number from 1');
-  expect(() => new InputContext({ numReplicasInSync: 0 })).toThrow('numReplicasInSync must be a whole number from 1');
-  const told = 'globalBatchSize must be a whole number from 0, not -1';
+  expect(() => new InputContext({ numInputPipelines: 0 })).toThrow(
+    'numInputPipelines must be a whole number, 1 or more',
+  );
+  expect(() => new InputContext({ numReplicasInSync: 0 })).toThrow(
+    'numReplicasInSync must be a whole number, 1 or more',
+  );
+  const told = 'globalBatchSize must be a whole number, 0 or more, got -1';
   expect(() => new InputContext().getPerReplicaBatchSize(-1)).toThrow(told);
 });

@@ -47,7 +47,7 @@ export class InputContext {
     requireWhole('numInputPipelines', numInputPipelines, 1);
     requireWhole('numReplicasInSync', numReplicasInSync, 1);
     if (!(Number.isInteger(inputPipelineId) && inputPipelineId >= 0 && inputPipelineId < numInputPipelines)) {
-      const told = `inputPipelineId ${quote(inputPipelineId)} is not one of the ${numInputPipelines} pipelines`;
+      const told = `inputPipelineId must be below the number of pipelines ${numInputPipelines}, got ${quote(inputPipelineId)}`;
       throw new OutOfRangeError(told);
     }
     this.numInputPipelines = numInputPipelines;
@@ -62,7 +62,7 @@ export class InputContext {
   getPerReplicaBatchSize(globalBatchSize: number): number {
     requireWhole('globalBatchSize', globalBatchSize, 0);
     if (globalBatchSize % this.numReplicasInSync === 0) return globalBatchSize / this.numReplicasInSync;
-    const told = `a global batch of ${globalBatchSize} cannot be split evenly among ${this.numReplicasInSync} replicas`;
+    const told = `a global batch of ${globalBatchSize} cannot be divided evenly across ${this.numReplicasInSync} replicas`;
     throw new ValueError('ERR_COLL_VALUE', `${told}: choose a multiple of ${this.numReplicasInSync}`);
   }
 

@@ -109,5 +109,5 @@ export function requireInputOptions(options: InputOptionsInit | undefined): void
 function requireMember(name: string, value: unknown, members: Readonly<Record<string, string>>): void {
   if (typeof value === 'string' && Object.hasOwn(members, value)) return;
   const known = Object.keys(members).join(', ');
-  throw new ValueError('ERR_COLL_VALUE', `${name} must be one of ${known}, not ${quote(value)}`);
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be one of ${known}, got ${quote(value)}`);
 }

@@ -25,8 +25,8 @@ export async function requireSameInput(
   if (Number(highest) === -Number(lowest)) return;
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `${readers} read different first batches of one dataset, so samples are lost or seen twice. Is it shuffled without a seed? ` +
-      'Give the shuffle a seed, shuffle(1000, seed), which may change with the epoch, or share the samples first and shuffle then',
+    `${readers} read different first batches of one dataset, so samples are lost or read twice. Is the dataset shuffled without a seed? ` +
+      'Pass a seed to the shuffle, shuffle(1000, seed), which may change with the epoch, or shard the samples before you shuffle',
     { operation: 'input' },
   );
 }

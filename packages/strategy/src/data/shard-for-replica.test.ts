@@ -43,7 +43,7 @@ describe('the shard of a replica', () => {
     const run = three.run(async (replica) => {
       for await (const _ of shardForReplica(generator, replica));
     });
-    await expect(run).rejects.toThrow(/hand in a function/);
+    await expect(run).rejects.toThrow(/pass a function/);
   });
 
   it('is refused in every epoch in which replicas read different first batches, as after a shuffle without a seed', async () => {

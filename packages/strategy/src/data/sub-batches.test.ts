@@ -144,7 +144,7 @@ describe('the replicas of all workers', () => {
   it('are at most as many as a group can have ranks', () => {
     expect(of(65_536, 1)).toHaveLength(65_536);
     expect(of(2, 32_768)).toHaveLength(65_536);
-    expect(() => of(65_537, 1)).toThrow('numWorkers times replicasPerWorker must be at most 65536, not 65537');
-    expect(() => of(40_000, 2)).toThrow('numWorkers times replicasPerWorker must be at most 65536, not 80000');
+    expect(() => of(65_537, 1)).toThrow('numWorkers times replicasPerWorker must be at most 65536, got 65537');
+    expect(() => of(40_000, 2)).toThrow('numWorkers times replicasPerWorker must be at most 65536, got 80000');
   });
 });

@@ -95,11 +95,11 @@ function requirePlace({ numWorkers, workerIndex, replicasPerWorker }: WorkerPlac
   requireWhole('numWorkers', numWorkers, 1);
   requireWhole('replicasPerWorker', replicasPerWorker, 1);
   if (numWorkers * replicasPerWorker > mostReplicas) {
-    const told = `numWorkers times replicasPerWorker must be at most ${mostReplicas}, not ${numWorkers * replicasPerWorker}`;
+    const told = `numWorkers times replicasPerWorker must be at most ${mostReplicas}, got ${numWorkers * replicasPerWorker}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
   if (Number.isInteger(workerIndex) && workerIndex >= 0 && workerIndex < numWorkers) return;
-  throw new OutOfRangeError(`workerIndex ${quote(workerIndex)} is not one of the ${numWorkers} workers`);
+  throw new OutOfRangeError(`workerIndex must be below numWorkers ${numWorkers}, got ${quote(workerIndex)}`);
 }
 
 // The maximum number of ranks in a group.
@@ -108,5 +108,5 @@ const mostReplicas = 2 ** 16;
 /** @throws ValueError unless it is a whole number from `least` */
 export function requireWhole(name: string, value: unknown, least: number): void {
   if (Number.isInteger(value) && (value as number) >= least) return;
-  throw new ValueError('ERR_COLL_VALUE', `${name} must be a whole number from ${least}, not ${quote(value)}`);
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be a whole number, ${least} or more, got ${quote(value)}`);
 }

@@ -34,7 +34,7 @@ it('takes what a launcher left, that of coll run also beside TF_CONFIG', () => {
 });
 
 it('refuses a TF_CONFIG that makes no sense, by its name', () => {
-  expect(() => defaultResolver({ TF_CONFIG: '{' })).toThrow('this process seems to belong to TF_CONFIG, but');
+  expect(() => defaultResolver({ TF_CONFIG: '{' })).toThrow('this process seems to be started by TF_CONFIG, but');
 });
 
 it('has no cluster where there is neither', () => {

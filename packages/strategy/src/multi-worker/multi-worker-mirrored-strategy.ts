@@ -33,7 +33,7 @@ import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
 import { taskName, workerDevices } from './worker-devices.js';
 import { placeOf, type WorkerPlace } from './worker-place.js';
 
-const noGpus = 'NCCL was asked for, but this worker has no GPUs: a ring serves it';
+const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used instead';
 
 /** Options of a `MultiWorkerMirroredStrategy`, all optional. */
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
@@ -225,8 +225,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   #requireThreads(module: unknown): void {
     requireModule(module);
     if (!this.#options.group || this.#place.workers === 1) return;
-    const told = 'a group that was handed in cannot be sent to other threads';
-    const cure = 'let the strategy open it, or run a function';
+    const told = 'a group that you passed cannot be sent to other threads';
+    const cure = 'let the strategy open the group, or run a function';
     throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${told}: ${cure}`, { operation: 'run' });
   }
 
@@ -302,18 +302,20 @@ const defaultStartupSeconds = 600;
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);
   if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
-    throw fail(`takes one object, { clusterResolver, communicationOptions }, not ${quote(options)}`);
+    throw fail(`the argument must be one object, { clusterResolver, communicationOptions }, got ${quote(options)}`);
   const { clusterResolver, communicationOptions, group, job, startupTimeoutSeconds = null } = options;
   requireKnownOptions(options, strategyOptions);
   requireProcessGroup(group);
   if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
-    throw fail(`clusterResolver must be a ClusterResolver, not ${quote(clusterResolver)}`);
+    throw fail(`clusterResolver must be a ClusterResolver, got ${quote(clusterResolver)}`);
   if (communicationOptions !== undefined && (typeof communicationOptions !== 'object' || communicationOptions === null))
-    throw fail(`communicationOptions are CommunicationOptions or their fields, not ${quote(communicationOptions)}`);
-  if (job !== undefined && typeof job !== 'string') throw fail(`job is a name, not ${quote(job)}`);
+    throw fail(
+      `communicationOptions must be CommunicationOptions or an object with its fields, got ${quote(communicationOptions)}`,
+    );
+  if (job !== undefined && typeof job !== 'string') throw fail(`job must be a string, got ${quote(job)}`);
   const isTime = typeof startupTimeoutSeconds === 'number' && startupTimeoutSeconds >= 0;
   if (!isTime && startupTimeoutSeconds !== null)
-    throw fail(`startupTimeoutSeconds is a number from 0, or null, not ${quote(startupTimeoutSeconds)}`);
+    throw fail(`startupTimeoutSeconds must be a number, 0 or more, or null, got ${quote(startupTimeoutSeconds)}`);
 }
 
 /** The place of this worker in the cluster, or in an open group if no cluster is described. */
@@ -324,8 +326,8 @@ function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): Wo
     const task = { taskType: 'worker', taskId: group.rank };
     return { workers: group.size, idInCluster: group.rank, isChief: group.rank === 0, task };
   }
-  const told = `worker ${place.idInCluster} of ${place.workers}, but the group that was handed in says rank ${group.rank} of ${group.size}`;
-  throw new ValueError('ERR_COLL_CLUSTER', `the cluster says that this is ${told}`);
+  const told = `worker ${place.idInCluster} of ${place.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
+  throw new ValueError('ERR_COLL_CLUSTER', `the cluster describes this process as ${told}`);
 }
 
 function tell(

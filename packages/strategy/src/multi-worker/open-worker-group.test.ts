@@ -34,7 +34,7 @@ it('does not try again where workers of a newer generation have come', async () 
   await expect(openWorkerGroup(seatAt(address, 2))).rejects.toMatchObject({
     name: 'UnavailableError',
     code: 'ERR_COLL_STORE',
-    message: expect.stringMatching(/^generation 0 is over: rank 0 has come for generation 1/),
+    message: expect.stringMatching(/^generation 0 has ended, because rank 0 joined generation 1/),
   });
   over.abort();
   await newer;
@@ -65,7 +65,7 @@ it('rejects naming worker 0 when it ends while the workers meet, even without a 
     name: 'UnavailableError',
     code: 'ERR_COLL_PEER_FAILED',
     ...{ rank: 0, operation: 'start' },
-    message: expect.stringMatching(/^worker 0 at 127\.0\.0\.1:\d+ was lost before all workers had met: /),
+    message: expect.stringMatching(/^worker 0 at 127\.0\.0\.1:\d+ was lost before all workers had joined: /),
   });
   await cardOf(store, 1);
   await server.close();

@@ -103,9 +103,9 @@ function isStoreLost(error: unknown): error is UnavailableError {
 }
 
 function keeperLost(meeting: StoreAddress, cause: UnavailableError): UnavailableError {
-  const told = `${storeIn(meeting)} was lost before all workers had met: ${cause.message}`;
+  const told = `${storeIn(meeting)} was lost before all workers had joined: ${cause.message}`;
   const details = { rank: 0, operation: 'start', cause };
-  return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; look at its own error`, details);
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; see the error that it printed`, details);
 }
 
 /** The key with which worker 0 marks its store as that of a generation. */

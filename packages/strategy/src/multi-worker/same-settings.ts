@@ -27,8 +27,8 @@ export async function requireSameSettings(group: ProcessGroup, settings: Setting
   const rows = Array.from({ length: group.size }, (_, worker) =>
     Array.from(all.data.subarray(width * worker, width * (worker + 1)), Number),
   );
-  requireAlike(rows, devicesText, 'all workers have as many');
-  requireAlike(rows, optionsText, 'all workers have the same');
+  requireAlike(rows, devicesText, 'all workers must have the same number');
+  requireAlike(rows, optionsText, 'all workers must use the same');
 }
 
 function rowOf({ devices, communication }: Settings): Float64Array {

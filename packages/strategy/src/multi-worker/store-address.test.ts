@@ -38,7 +38,7 @@ it('needs an address and a key', () => {
   expect(() => storeAddress(resolver, place, {}, {})).toThrow(
     expect.objectContaining({
       ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
-      message: expect.stringContaining('workers prove that they belong together by a job key: give all workers'),
+      message: expect.stringContaining('the workers have no job key: set the same secret on all workers'),
     }),
   );
   const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'a secret of many bytes', COLL_GENERATION: '3' };
@@ -60,7 +60,7 @@ it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('lets workers meet at %s', (addr
 });
 
 it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])('says that workers cannot meet at %j', (address) => {
-  const told = `workers meet at the address of worker 0, which is "${address}": describe the`;
+  const told = `all workers connect to the address of worker 0, which is "${address}": describe the`;
   const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) };
   expect(() => meetingPlaceAt(address)).toThrow(expect.objectContaining(refused));
 });

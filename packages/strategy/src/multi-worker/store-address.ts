@@ -40,8 +40,8 @@ export function storeAddress(
   const generation = options.generation ?? generationFromEnvironment(environment);
   if (!jobKey) {
     const cure =
-      'give all workers the same secret, as COLL_JOB_KEY or jobKey; TcpStoreServer.newKey() of @coll/rendezvous makes one';
-    throw new ValueError('ERR_COLL_CLUSTER', `workers prove that they belong together by a job key: ${cure}`);
+      'set the same secret on all workers, as COLL_JOB_KEY or jobKey; TcpStoreServer.newKey() of @coll/rendezvous generates one';
+    throw new ValueError('ERR_COLL_CLUSTER', `the workers have no job key: ${cure}`);
   }
   const store = environment['COLL_STORE'];
   if (store) return { job, jobKey, generation, address: store, isOfWorker: false, isHere: false };
@@ -60,7 +60,7 @@ function addressOfFirst(resolver: ClusterResolver): string {
   const job = ['chief', 'worker', 'evaluator'].find((name) => cluster.jobs.includes(name)) as string;
   const address = cluster.taskAddress(job, 0);
   if (/:\d+$/.test(address) && URL.canParse(`tcp://${address}`)) return `tcp://${address}`;
-  const cure = 'describe the cluster by addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
-  const told = `workers meet at the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
+  const cure = 'describe the cluster with addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
+  const told = `all workers connect to the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;
   throw new ValueError('ERR_COLL_CLUSTER', `${told}: ${cure}`);
 }

@@ -151,8 +151,8 @@ export class WorkerCollectives implements WorkerGroup {
 
   #requireOpen(operation: string): Opened {
     if (this.#opened) return this.#opened;
-    const told = 'the workers have not met yet, and this call cannot wait for them';
-    const cure = 'await strategy.ready() before variables are created or read outside of replicas';
+    const told = 'the workers have not joined yet, and this call cannot wait for them';
+    const cure = 'await strategy.ready() before you create or read variables outside replicas';
     throw new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`, { operation });
   }
 

@@ -23,7 +23,7 @@ it('asks the resolver for the GPUs of the task of this worker', () => {
 
 it.each([-1, 0.5, '2', null])('refuses a resolver that counts %j GPUs', (GPU) => {
   const odd = new SimpleClusterResolver(cluster, { numAccelerators: { GPU: GPU as number } });
-  const message = `numAccelerators of the resolver counts GPUs, { GPU: 2 }, not { GPU: ${JSON.stringify(GPU)} }`;
+  const message = `numAccelerators of the resolver must return a number of GPUs, { GPU: 2 }, got { GPU: ${JSON.stringify(GPU)} }`;
   expect(() => workerDevices(undefined, place, odd)).toThrow(
     expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER', message }),
   );
@@ -42,10 +42,10 @@ it('takes devices of this worker, and no others', () => {
     '/job:worker/replica:0/task:1/device:GPU:0',
   ]);
   const told =
-    'devices are those of this worker, /job:worker/replica:0/task:1: /job:worker/replica:0/task:0/device:CPU:3 belongs';
+    'devices must belong to this worker, /job:worker/replica:0/task:1, but /job:worker/replica:0/task:0/device:CPU:3 belongs';
   expect(() => ownDevices(['cpu:0', '/job:worker/task:0/cpu:3'], place)).toThrow(
     expect.objectContaining({ code: 'ERR_COLL_DEVICE', message: expect.stringContaining(told) }),
   );
   expect(ownDevices(['cpu:3'], alone)).toEqual(['/job:localhost/replica:0/task:0/device:CPU:3']);
-  expect(() => ownDevices(['/job:worker/task:0/cpu:3'], alone)).toThrow('belongs to another one');
+  expect(() => ownDevices(['/job:worker/task:0/cpu:3'], alone)).toThrow('belongs to another worker');
 });

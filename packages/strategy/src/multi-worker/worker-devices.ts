@@ -20,7 +20,7 @@ export function workerDevices(devices: unknown, place: WorkerPlace, resolver: Cl
   if (devices === undefined) {
     const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
     if (!(Number.isInteger(gpus) && gpus >= 0)) {
-      const told = `numAccelerators of the resolver counts GPUs, { GPU: 2 }, not { GPU: ${quote(gpus)} }`;
+      const told = `numAccelerators of the resolver must return a number of GPUs, { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
       throw new ValueError('ERR_COLL_CLUSTER', told);
     }
     return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));
@@ -35,7 +35,7 @@ export function ownDevices(devices: readonly string[], place: WorkerPlace): read
   const owner = ownerOf(canonicalize('', task));
   const odd = names.find((name) => ownerOf(name) !== owner);
   if (odd === undefined) return names;
-  const told = `devices are those of this worker, ${owner}: ${odd} belongs to another one`;
+  const told = `devices must belong to this worker, ${owner}, but ${odd} belongs to another worker`;
   throw new ValueError('ERR_COLL_DEVICE', told);
 }
 

@@ -28,13 +28,13 @@ describe('the place of a worker', () => {
   });
 
   it.each([
-    [resolverOf(), /nobody says which task/],
-    [resolverOf('worker'), /nobody says which task/],
-    [resolverOf(undefined, 0), /nobody says which task/],
-    [resolverOf('ps', 0, { ps: ['a:1'] }), /a ps is not a worker/],
-    [resolverOf('worker', 2), /task 2 is not one of the 2/],
-    [resolverOf('worker', '1' as never), /a task is a whole number from 0 on, not "1"/],
-    [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /one chief at most/],
+    [resolverOf(), /not which of its tasks this process is/],
+    [resolverOf('worker'), /not which of its tasks this process is/],
+    [resolverOf(undefined, 0), /not which of its tasks this process is/],
+    [resolverOf('ps', 0, { ps: ['a:1'] }), /a ps task is not a worker/],
+    [resolverOf('worker', 2), /job worker has no task 2/],
+    [resolverOf('worker', '1' as never), /taskId must be a whole number, 0 or more, got "1"/],
+    [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /at most one chief/],
   ])('is refused by a ValueError: %#', (resolver, told) => {
     expect(() => placeOf(resolver)).toThrow(told);
     expect(() => placeOf(resolver)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
@@ -76,7 +76,7 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
 
 it('names TF_CONFIG where its task is not in its cluster', () => {
   const TF_CONFIG = tfConfig.replace('"index":1', '"index":2');
-  expect(() => defaultResolver({ TF_CONFIG })).toThrow(/belong to TF_CONFIG, but .* task 2 is not one of the 2/);
+  expect(() => defaultResolver({ TF_CONFIG })).toThrow(/started by TF_CONFIG, but .*job worker has no task 2/);
 });
 
 it('says where TF_CONFIG comes before the variables of a launcher', () => {
@@ -102,17 +102,19 @@ describe('the devices of a worker', () => {
   });
 
   it.each([
-    ['cpu:0', /devices is a list/],
-    [[], /can not be empty/],
+    ['cpu:0', /devices must be a list/],
+    [[], /must not be empty/],
     [['cpu:0', 'CPU:0'], /listed twice/],
-    [['/job:worker/task:0/cpu:0'], /belongs to another one/],
+    [['/job:worker/task:0/cpu:0'], /belongs to another worker/],
   ])('cannot be %j', (devices, told) => {
     expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(told);
   });
 
   it.each([-2, 0.5, '2', Number.NaN])('are not counted by %j', (GPU) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators: { GPU } as never });
-    expect(() => workerDevices(undefined, place, resolver)).toThrow(/numAccelerators of the resolver counts GPUs/);
+    expect(() => workerDevices(undefined, place, resolver)).toThrow(
+      /numAccelerators of the resolver must return a number of GPUs/,
+    );
   });
 });
 

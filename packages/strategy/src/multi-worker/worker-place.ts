@@ -23,8 +23,11 @@ export function placeOf(resolver: ClusterResolver): WorkerPlace {
   if (cluster.isEmpty) return alone;
   const { taskType, taskId } = resolver;
   if (taskType === undefined || taskId === undefined) {
-    const cure = 'give the resolver taskType and taskId, or TF_CONFIG a task';
-    throw new ValueError('ERR_COLL_CLUSTER', `there is a cluster, but nobody says which task of it this is: ${cure}`);
+    const cure = 'pass taskType and taskId to the resolver, or add a task to TF_CONFIG';
+    throw new ValueError(
+      'ERR_COLL_CLUSTER',
+      `the cluster is known, but not which of its tasks this process is: ${cure}`,
+    );
   }
   const task = { taskType, taskId };
   return {

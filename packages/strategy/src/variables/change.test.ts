@@ -20,18 +20,33 @@ describe('a value that a variable cannot be changed with', () => {
   const rowOf = (size: number, index: number) => slices('float32', new Array(size).fill(1), [1, size], [index]);
 
   const refusals: readonly [VariableTraits, Change, unknown, string][] = [
-    [matrix, 'assign', Float64Array.of(1), 'assign of variable "w": values are float32, not float64'],
-    [matrix, 'assign', [1], 'assign of variable "w": values have shape [2,3], not [1]: tensor(data, { shape: … })'],
-    [matrix, 'assign', tensor([1, 1, 1, 1, 1, 1], { dtype: 'float32', shape: [3, 2] }), 'shape [2,3], not [3,2]'],
-    [matrix, 'assign', tensor([1, 1], { dtype: 'float32', shape: [2] }), 'values have shape [2,3], not [2]'],
-    [matrix, 'assignAdd', rowOf(3, 0), 'assignAdd of variable "w": slices are for its scatter methods'],
-    [traits('bool', [1]), 'assignAdd', tensor([1], { dtype: 'bool' }), 'bool has no arithmetic'],
-    [matrix, 'scatterAdd', rowOf(2, 0), 'scatterAdd of variable "w": rows have shape [3], not [2]'],
+    [matrix, 'assign', Float64Array.of(1), 'assign of variable "w": values must be float32, got float64'],
+    [
+      matrix,
+      'assign',
+      [1],
+      'assign of variable "w": values must have shape [2,3], got [1]: tensor(data, { shape: … })',
+    ],
+    [matrix, 'assign', tensor([1, 1, 1, 1, 1, 1], { dtype: 'float32', shape: [3, 2] }), 'shape [2,3], got [3,2]'],
+    [matrix, 'assign', tensor([1, 1], { dtype: 'float32', shape: [2] }), 'values must have shape [2,3], got [2]'],
+    [
+      matrix,
+      'assignAdd',
+      rowOf(3, 0),
+      'assignAdd of variable "w": the value must be dense; pass indexed slices to its scatter methods',
+    ],
+    [
+      traits('bool', [1]),
+      'assignAdd',
+      tensor([1], { dtype: 'bool' }),
+      'bool variables cannot be added to or subtracted from',
+    ],
+    [matrix, 'scatterAdd', rowOf(2, 0), 'scatterAdd of variable "w": rows must have shape [3], got [2]'],
     // As many sizes as agree, and one too few.
-    [matrix, 'scatterAdd', slices('float32', [1], [1], [0]), 'rows have shape [3], not []'],
-    [matrix, 'scatterUpdate', rowOf(3, 2), 'scatterUpdate of variable "w": there are 2 rows, and no row 2'],
-    [matrix, 'scatterUpdate', rowOf(3, -1), 'there are 2 rows, and no row -1'],
-    [traits('float32', []), 'scatterAdd', slices('float32', [1], [1], [0]), 'a scalar has no rows'],
+    [matrix, 'scatterAdd', slices('float32', [1], [1], [0]), 'rows must have shape [3], got []'],
+    [matrix, 'scatterUpdate', rowOf(3, 2), 'scatterUpdate of variable "w": the variable has 2 rows and no row 2'],
+    [matrix, 'scatterUpdate', rowOf(3, -1), 'the variable has 2 rows and no row -1'],
+    [traits('float32', []), 'scatterAdd', slices('float32', [1], [1], [0]), 'a scalar has no rows to scatter to'],
     [traits('int32', [2]), 'scatterDiv', slices('int32', [1, 0], [2], [0, 1]), 'integers cannot be divided by zero'],
   ];
   it.each(refusals.map(([of, change, value, message]) => [change, message, of, value] as const))(
@@ -50,8 +65,8 @@ describe('a value that a variable cannot be changed with', () => {
   );
 
   it.each<[unknown, string]>([
-    [Float32Array.of(1), 'scatterAdd of variable "w" takes IndexedSlices, not '],
-    [undefined, 'scatterAdd of variable "w" takes IndexedSlices, not undefined'],
+    [Float32Array.of(1), 'scatterAdd of variable "w" takes IndexedSlices, got '],
+    [undefined, 'scatterAdd of variable "w" takes IndexedSlices, got undefined'],
   ])('has the wrong type for a scatter method: %o', (value, message) => {
     const refused = () => changeValue(matrix, 'scatterAdd', value);
     expect(refused).toThrow(WrongTypeError);

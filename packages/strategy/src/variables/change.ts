@@ -50,8 +50,9 @@ export function isScatter(change: Change): boolean {
  */
 export function changeValue(traits: VariableTraits, change: Change, value: unknown): Value {
   const ready = isScatter(change) ? slicesOf(value, traits, change) : tensorOf(value, traits, change);
-  if (ready.dtype !== traits.dtype) throw unfit(traits, change, `values are ${traits.dtype}, not ${ready.dtype}`);
-  if (arithmeticOf[change] && traits.dtype === 'bool') throw unfit(traits, change, 'bool has no arithmetic');
+  if (ready.dtype !== traits.dtype) throw unfit(traits, change, `values must be ${traits.dtype}, got ${ready.dtype}`);
+  if (arithmeticOf[change] && traits.dtype === 'bool')
+    throw unfit(traits, change, 'bool variables cannot be added to or subtracted from');
   if (change === 'scatterDiv' && !isFloating(traits.dtype)) requireNoZero(ready, traits);
   if (ready instanceof IndexedSlices) requireRows(ready, traits, change);
   else requireShape(ready, traits, change);
@@ -81,14 +82,15 @@ export function applyChange(memory: Tensor, change: Change, value: Value): void 
 
 function tensorOf(value: unknown, traits: VariableTraits, change: Change): Tensor {
   if (typeof value === 'number' || Array.isArray(value)) return tensor(value, { dtype: traits.dtype });
-  if (value instanceof IndexedSlices) throw unfit(traits, change, 'slices are for its scatter methods');
+  if (value instanceof IndexedSlices)
+    throw unfit(traits, change, 'the value must be dense; pass indexed slices to its scatter methods');
   return asTensor(value, `${change} of variable "${traits.name}": the value`);
 }
 
 function slicesOf(value: unknown, traits: VariableTraits, change: Change): IndexedSlices {
   if (value instanceof IndexedSlices) return value;
   const given = value instanceof DistributedValues ? value.kind : quote(value);
-  throw new WrongTypeError(`${change} of variable "${traits.name}" takes IndexedSlices, not ${given}`, {
+  throw new WrongTypeError(`${change} of variable "${traits.name}" takes IndexedSlices, got ${given}`, {
     operation: change,
   });
 }
@@ -98,18 +100,18 @@ function requireShape({ shape }: Tensor, traits: VariableTraits, change: Change)
   throw unfit(
     traits,
     change,
-    `values have shape [${traits.shape}], not [${shape}]: tensor(data, { shape: … }) gives it one`,
+    `values must have shape [${traits.shape}], got [${shape}]: tensor(data, { shape: … }) sets the shape`,
   );
 }
 
 function requireRows({ values, indices }: IndexedSlices, traits: VariableTraits, change: Change): void {
   const [rows, ...rowShape] = traits.shape;
-  if (rows === undefined) throw unfit(traits, change, 'a scalar has no rows');
+  if (rows === undefined) throw unfit(traits, change, 'a scalar has no rows to scatter to');
   const given = values.shape.slice(1);
   if (given.length !== rowShape.length || given.some((size, axis) => size !== rowShape[axis]))
-    throw unfit(traits, change, `rows have shape [${rowShape}], not [${given}]`);
+    throw unfit(traits, change, `rows must have shape [${rowShape}], got [${given}]`);
   const odd = indices.data.findIndex((index: number | bigint) => index < 0 || index >= rows);
-  if (odd >= 0) throw unfit(traits, change, `there are ${rows} rows, and no row ${indices.data[odd]}`);
+  if (odd >= 0) throw unfit(traits, change, `the variable has ${rows} rows and no row ${indices.data[odd]}`);
 }
 
 function requireNoZero(value: Value, traits: VariableTraits): void {

@@ -34,23 +34,31 @@ describe('a variable in a scope', () => {
   });
 
   it.each([
-    ['synchronization NONE', { synchronization: 'NONE' }, /replicas cannot keep it with synchronization NONE/],
+    [
+      'synchronization NONE',
+      { synchronization: 'NONE' },
+      /a variable of several replicas cannot have synchronization NONE/,
+    ],
     [
       'an unknown synchronization',
       { synchronization: 'LATER' },
-      /synchronization is one of AUTO, NONE, ON_WRITE, ON_READ/,
+      /synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ/,
     ],
     [
       'an unknown aggregation',
       { aggregation: 'MAX' },
-      /aggregation is one of NONE, SUM, MEAN, ONLY_FIRST_REPLICA, not "MAX"/,
+      /aggregation must be one of NONE, SUM, MEAN, ONLY_FIRST_REPLICA, got "MAX"/,
     ],
-    ['an aggregation that is no text', { aggregation: 1 }, /aggregation is one of/],
-    ['an inherited name', { aggregation: 'toString' }, /aggregation is one of/],
-    ['the mean of integers', { aggregation: 'MEAN', dtype: 'int32' }, /the MEAN of int32 is no int32/],
-    ['the mean of integers on read', { aggregation: 'MEAN', dtype: 'int64', synchronization: 'ON_READ' }, /no int64/],
-    ['a name that is no text', { name: 5 }, /the name of a variable is a text/],
-    ['a dtype that there is not', { dtype: 'float' }, /no dtype is called/],
+    ['an aggregation that is no text', { aggregation: 1 }, /aggregation must be one of/],
+    ['an inherited name', { aggregation: 'toString' }, /aggregation must be one of/],
+    ['the mean of integers', { aggregation: 'MEAN', dtype: 'int32' }, /aggregation MEAN is not defined for int32/],
+    [
+      'the mean of integers on read',
+      { aggregation: 'MEAN', dtype: 'int64', synchronization: 'ON_READ' },
+      /not defined for int64/,
+    ],
+    ['a name that is no text', { name: 5 }, /the name of a variable must be a string/],
+    ['a dtype that there is not', { dtype: 'float' }, /unknown dtype/],
   ])('refuses %s', (_, options, message) => {
     const create = () => two.scope(() => variable([1], options as never));
     expect(create).toThrow(message);
@@ -152,7 +160,7 @@ describe('a variable of no strategy', () => {
 
   it('stays where its value was', () => {
     expect(variable(tensor([1], { device: 'cpu:3' }))).toMatchObject({ device: 'cpu:3' });
-    expect(() => variable([1], { aggregation: 'most' as never })).toThrow(/aggregation is one of/);
+    expect(() => variable([1], { aggregation: 'most' as never })).toThrow(/aggregation must be one of/);
   });
 
   it('is a value and a destination for strategies', async () => {

@@ -10,10 +10,10 @@ describe('a mirrored variable', () => {
   it('refuses what does not fit before anything changes', async () => {
     const made = mirrored(two, [1, 2], { aggregation: 'mean' });
     const bad: readonly [unknown, RegExp][] = [
-      [5, /assign of variable "w": values have shape \[2\], not \[\]/],
-      [[1], /not \[1\]/],
-      [Float64Array.of(1, 2), /values are float32, not float64/],
-      [rows([1], [0]), /slices are for its scatter methods/],
+      [5, /assign of variable "w": values must have shape \[2\], got \[\]/],
+      [[1], /got \[1\]/],
+      [Float64Array.of(1, 2), /values must be float32, got float64/],
+      [rows([1], [0]), /the value must be dense; pass indexed slices to its scatter methods/],
       ['text', /the value must be a tensor/],
       [undefined, /the value must be a tensor/],
     ];
@@ -29,14 +29,14 @@ describe('a mirrored variable', () => {
   });
 
   it.each([
-    ['a row that is not there', rows([1], [2]), 'there are 2 rows, and no row 2'],
+    ['a row that is not there', rows([1], [2]), 'the variable has 2 rows and no row 2'],
     ['a negative row', rows([1], [-1]), 'no row -1'],
     [
       'rows of another shape',
       new IndexedSlices(tensor([1, 2], { dtype: 'float32', shape: [1, 2] }), Int32Array.of(0)),
-      'rows have shape []',
+      'rows must have shape []',
     ],
-    ['another dtype', new IndexedSlices(Float64Array.of(1), Int32Array.of(0)), 'not float64'],
+    ['another dtype', new IndexedSlices(Float64Array.of(1), Int32Array.of(0)), 'got float64'],
   ])('refuses to scatter %s', async (_, slices, message) => {
     const made = mirrored(two, [1, 2]);
     await expect(made.scatterAdd(slices)).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('a mirrored variable', () => {
 
   it('scatters slices only, and only into rows', async () => {
     await expect(mirrored(two, [1]).scatterAdd(Float32Array.of(1) as never)).rejects.toBeInstanceOf(TypeError);
-    await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows');
+    await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows to scatter to');
   });
 
   it('scatters its own rows as they were before', async () => {
@@ -92,7 +92,7 @@ describe('a mirrored variable', () => {
     );
     await expect(differently).rejects.toMatchObject({ code: 'ERR_COLL_MISMATCH' });
     const oneOnly = two.run(({ replicaIdInSyncGroup: id }) => (id === 0 ? one.assign(Float32Array.of(1)) : undefined));
-    await expect(oneOnly).rejects.toThrow(/different number of merge_call/);
+    await expect(oneOnly).rejects.toThrow(/different numbers of merge calls/);
   });
 
   it('refuses to be used while another strategy is in charge', async () => {

@@ -90,7 +90,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
     if (index !== undefined) return this.primary;
     throw new RuntimeError(
       'ERR_COLL_CONTEXT',
-      `${method}: variable "${this.name}" lives in the thread of replica ${this.#thread.replicaIdInSyncGroup}, as one of its own in each other thread; use it in the replica function, not in a merge call`,
+      `${method}: variable "${this.name}" exists separately in the thread of each replica, here of replica ${this.#thread.replicaIdInSyncGroup}; use it in the replica function, not in a merge call`,
       { operation: method },
     );
   }
@@ -112,9 +112,9 @@ export abstract class DistributedVariable extends Variable implements Distribute
     }
     if (value.isMirrored)
       return this.values.map((_, index) => this.#apart(changeValue(this, change, componentOf(value, index))));
-    const cure = 'reduce it first, or change the variable in the replicas';
+    const cure = 'reduce the value first, or change the variable inside the replicas';
     throw new WrongTypeError(
-      `${change} of variable "${this.name}" takes one value for all replicas, not a ${value.kind}: ${cure}`,
+      `${change} of variable "${this.name}" takes one value for all replicas, got a ${value.kind}: ${cure}`,
       { operation: change },
     );
   }

@@ -50,7 +50,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     await expect(made.assign(value)).rejects.toMatchObject({
       code: 'ERR_COLL_TYPE',
       operation: 'assign',
-      message: expect.stringContaining('takes one value for all replicas, not a PerReplica'),
+      message: expect.stringContaining('takes one value for all replicas, got a PerReplica'),
     });
     expect(() => made.assignAddSync(value)).toThrow(TypeError);
     await expect(made.assign(new Mirrored([Float32Array.of(1)]))).rejects.toMatchObject({ code: 'ERR_COLL_RANGE' });

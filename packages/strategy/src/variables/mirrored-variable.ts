@@ -111,7 +111,7 @@ export class MirroredVariable extends DistributedVariable {
   /** The change that all replicas of one thread have requested. */
   async #merge([variable, change, value]: readonly unknown[]): Promise<void> {
     if (variable !== this || typeof change !== 'string') {
-      const told = `replicas change different variables, or by different methods: replica 0 "${this.name}"`;
+      const told = `replicas change different variables, or by different methods: replica 0 changes "${this.name}"`;
       throw new InternalError('ERR_COLL_MISMATCH', told, { operation: 'mergeCall' });
     }
     this.changeAll(change as Change, await this.#aggregate(change as Change, value));
@@ -155,7 +155,7 @@ export class MirroredVariable extends DistributedVariable {
     if (isOfOne || !['scatterMin', 'scatterMax', 'scatterUpdate'].includes(change)) return;
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
-      `${change} of variable "${this.name}" has no meaning with aggregation ${this.aggregation}, only with NONE and ONLY_FIRST_REPLICA`,
+      `${change} of variable "${this.name}" is not defined for aggregation ${this.aggregation}, only for NONE and ONLY_FIRST_REPLICA`,
       { operation: change },
     );
   }

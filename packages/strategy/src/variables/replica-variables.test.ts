@@ -35,14 +35,17 @@ it('names the replica that creates what the first one has not', () => {
   expect(() => nextVariable(second, traits, () => variable)).toThrow(
     expect.objectContaining({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT', rank: 5 },
-      message: 'replica 5 creates a variable that replica 4 has not created: all create the same ones',
+      message:
+        'replica 5 creates a variable that replica 4 has not created: all replicas must create the same variables',
     }),
   );
   nextVariable(first, traits, () => variable);
   expect(() => nextVariable(second, { ...traits, shape: [3] }, () => variable)).toThrow(
     expect.objectContaining({
       ...{ name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 5 },
-      message: expect.stringMatching(/^replica 4 creates .*, replica 5 .*; all create the same ones$/),
+      message: expect.stringMatching(
+        /^replica 4 creates .*, replica 5 creates .*; all replicas must create the same variables$/,
+      ),
     }),
   );
 });

@@ -39,12 +39,12 @@ export function nextVariable(replica: ReplicaContext, traits: VariableTraits, ma
   if (localIdOf(replica) === 0) made.push(make());
   const variable = made[count];
   if (!variable) {
-    const told = `replica ${id} creates a variable that replica ${id - localIdOf(replica)} has not created: all create the same ones`;
+    const told = `replica ${id} creates a variable that replica ${id - localIdOf(replica)} has not created: all replicas must create the same variables`;
     throw new RuntimeError('ERR_COLL_CONTEXT', told, { rank: id });
   }
   const [first, mine] = [variable, traits].map(textOf);
   if (first !== mine) {
-    const told = `replica ${id - localIdOf(replica)} creates ${first}, replica ${id} ${mine}; all create the same ones`;
+    const told = `replica ${id - localIdOf(replica)} creates ${first}, replica ${id} creates ${mine}; all replicas must create the same variables`;
     throw new InternalError('ERR_COLL_MISMATCH', told, { rank: id });
   }
   counts.set(replica, count + 1);

@@ -72,7 +72,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'read' };
     expect(() => made.read()).toThrow(expect.objectContaining(refused));
     expect(() => asTensor(made)).toThrow(
-      /^variable "w" has no value across replicas: no reduce op belongs to the aggregation "NONE"/,
+      /^variable "w" has no value across replicas: the aggregation "NONE" has no reduce op/,
     );
     await expect(strategy.extended.readVar(made)).rejects.toMatchObject({ name: 'ValueError' });
   });
@@ -117,7 +117,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     const made = onRead(strategy, [2], { aggregation: 'sum' });
     const error = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: method },
-      message: expect.stringContaining('across replicas with aggregation SUM'),
+      message: expect.stringContaining('across replicas for aggregation SUM'),
     };
     await expect(made[method]([5])).rejects.toMatchObject(error);
     expect(() => made[`${method}Sync`]([5])).toThrow(expect.objectContaining(error));

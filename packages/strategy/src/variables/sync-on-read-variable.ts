@@ -41,7 +41,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     if (this.aggregation === 'ONLY_FIRST_REPLICA') return this.primary;
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
-      `no component of variable "${this.name}" stands for all: read() gives the value that they have together`,
+      `variable "${this.name}" has one component per replica and no single one for all: read() returns the combined value`,
     );
   }
 
@@ -77,10 +77,10 @@ export class SyncOnReadVariable extends DistributedVariable {
     const { workers } = extended;
     if (this.aggregation === 'ONLY_FIRST_REPLICA') return workers.broadcastSync(this.primary.read(), 0);
     if (this.aggregation === 'NONE') {
-      const told = `variable "${this.name}" has no value across replicas: no reduce op belongs to the aggregation "NONE"`;
+      const told = `variable "${this.name}" has no value across replicas: the aggregation "NONE" has no reduce op`;
       throw new ValueError(
         'ERR_COLL_VALUE',
-        `${told}; read it in the replicas, or create it with another aggregation`,
+        `${told}; read the variable inside the replicas, or create it with another aggregation`,
         {
           operation: 'read',
         },
@@ -96,8 +96,8 @@ export class SyncOnReadVariable extends DistributedVariable {
   /** Splits a value that is the sum of the components. @throws ValueError for changes other than assignment */
   #share(change: Change, value: unknown): unknown {
     if (change !== 'assign') {
-      const cure = 'call it in the replicas, or assign';
-      const told = `${change} of variable "${this.name}" has no meaning across replicas with aggregation SUM: ${cure}`;
+      const cure = 'call the method inside the replicas, or use assign';
+      const told = `${change} of variable "${this.name}" is not defined across replicas for aggregation SUM: ${cure}`;
       throw new ValueError('ERR_COLL_VALUE', told, { operation: change });
     }
     const share = (whole: unknown) => {
@@ -118,6 +118,6 @@ function castTo(value: Tensor, dtype: DType): Tensor {
 }
 
 function noScatter(name: string, change: Change): NotImplementedError {
-  const told = `${change}: variable "${name}" is synchronized on read, and has no scatter methods`;
+  const told = `${change}: variable "${name}" has synchronization ON_READ, which does not support scatter methods`;
   return new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: change });
 }

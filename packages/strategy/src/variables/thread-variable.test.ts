@@ -109,7 +109,7 @@ describe('a variable of a replica in a thread of its own', () => {
   it('cannot be used across the replicas', () => {
     const { made } = replicaOf(1, plusTen);
     const variable = made([1], { aggregation: 'SUM' });
-    const told = /^get: variable "w" lives in the thread of replica 1, as one of its own in each other thread/;
+    const told = /^get: variable "w" exists separately in the thread of each replica, here of replica 1/;
     expect(() => runAcross(two, () => variable.read())).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT', operation: 'get' },

@@ -246,7 +246,7 @@ describe('requireUpdate', () => {
   ])('quotes all that it was given: %j, %j', (given, options, told) => {
     const refused = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'update' },
-      message: `update takes a function, a list of args and an object of kwargs, not ${told}`,
+      message: `update takes a function, a list of args and an object of kwargs, got ${told}`,
     };
     expect(() => requireUpdate(given, options)).toThrow(expect.objectContaining(refused));
   });
@@ -277,7 +277,9 @@ describe('an update', () => {
     );
     await expect(updating).rejects.toMatchObject({
       ...{ name: 'InternalError', code: 'ERR_COLL_MISMATCH', operation: 'update' },
-      message: expect.stringContaining('replicas update different variables: replica 0 "w"; all update the same one'),
+      message: expect.stringContaining(
+        'replicas update different variables: replica 0 updates "w"; all replicas must update the same variable',
+      ),
     });
   });
 
@@ -285,7 +287,7 @@ describe('an update', () => {
     expect(() => updateRegroup(odd as never, [1], true)).toThrow(
       expect.objectContaining({
         ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },
-        message: expect.stringMatching(/^updateRegroup takes a strategy, got /),
+        message: expect.stringMatching(/^updateRegroup: the first argument must be a strategy, got /),
       }),
     );
   });

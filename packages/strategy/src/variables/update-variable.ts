@@ -36,7 +36,7 @@ export function requireUpdate(fn: unknown, options: UpdateOptions): void {
   const given = [fn, args, ...(kwargs === undefined ? [] : [kwargs])].map(quote).join(', ');
   throw new ValueError(
     'ERR_COLL_VALUE',
-    `update takes a function, a list of args and an object of kwargs, not ${given}`,
+    `update takes a function, a list of args and an object of kwargs, got ${given}`,
     { operation: 'update' },
   );
 }
@@ -68,7 +68,7 @@ export function updateFromReplica(
   if (variable.isOfThread) return updateComponents(variable, fn, { args, kwargs, group });
   const merge = (_: Strategy, what: unknown, merged: readonly unknown[], named: typeof kwargs) => {
     if (what === variable) return updateComponents(variable, fn, { args: merged, kwargs: named, group });
-    const told = `replicas update different variables: replica 0 "${variable.name}"; all update the same one`;
+    const told = `replicas update different variables: replica 0 updates "${variable.name}"; all replicas must update the same variable`;
     throw new InternalError('ERR_COLL_MISMATCH', told, { operation: 'update' });
   };
   return replica.mergeCall(merge, [variable, args, kwargs] as const);
@@ -89,7 +89,10 @@ export function updateFromReplica(
  */
 export function updateRegroup(strategy: Strategy, updates: readonly Structure<unknown>[], group: boolean): unknown {
   if (typeof Object(strategy).experimentalLocalResults !== 'function')
-    throw new ValueError('ERR_COLL_VALUE', `updateRegroup takes a strategy, got ${quote(strategy)}`);
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `updateRegroup: the first argument must be a strategy, got ${quote(strategy)}`,
+    );
   const regrouped = regroup(updates, { wrapClass: Mirrored });
   if (!group) return mapStructure(regrouped, (leaf) => strategy.experimentalLocalResults(leaf));
   return mapStructure(regrouped, (leaf) => (isJoined(leaf) ? leaf : undefined));
@@ -101,8 +104,8 @@ export function requireVariable(variable: unknown, strategy: Strategy, method: s
   const told =
     variable instanceof DistributedVariable
       ? `variable "${variable.name}" belongs to another strategy`
-      : `a distributed variable of this strategy is needed, not ${variable instanceof DistributedValues ? variable.kind : quote(variable)}`;
-  throw new ValueError('ERR_COLL_VALUE', `${method}: ${told}; create it in the scope of the strategy`, {
+      : `the argument must be a distributed variable of this strategy, got ${variable instanceof DistributedValues ? variable.kind : quote(variable)}`;
+  throw new ValueError('ERR_COLL_VALUE', `${method}: ${told}; create the variable in the scope of the strategy`, {
     operation: method,
   });
 }

@@ -21,11 +21,17 @@ describe('traitsOf', () => {
   });
 
   it.each([
-    [{ name: 5 }, 'the name of a variable is a text, not 5'],
-    [{ name: 'w', aggregation: ['SUM'] }, 'variable "w": aggregation is one of NONE, SUM, MEAN, ONLY_FIRST_REPLICA'],
-    [{ aggregation: 'toString' }, 'variable "Variable": aggregation is one of NONE, SUM, MEAN'],
-    [{ synchronization: 5 }, 'variable "Variable": synchronization is one of AUTO, NONE, ON_WRITE, ON_READ, not 5'],
-    [{ synchronization: 'never' }, 'synchronization is one of AUTO, NONE, ON_WRITE, ON_READ, not "never"'],
+    [{ name: 5 }, 'the name of a variable must be a string, got 5'],
+    [
+      { name: 'w', aggregation: ['SUM'] },
+      'variable "w": aggregation must be one of NONE, SUM, MEAN, ONLY_FIRST_REPLICA',
+    ],
+    [{ aggregation: 'toString' }, 'variable "Variable": aggregation must be one of NONE, SUM, MEAN'],
+    [
+      { synchronization: 5 },
+      'variable "Variable": synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ, got 5',
+    ],
+    [{ synchronization: 'never' }, 'synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ, got "never"'],
   ])('refuses %j', (options, told) => {
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => traitsOf(floats, options as never)).toThrow(expect.objectContaining(refused));
@@ -41,8 +47,16 @@ describe('distributedTraits', () => {
   });
 
   it.each([
-    [floats, { name: 'w', synchronization: 'NONE' }, 'variable "w": replicas cannot keep it with synchronization NONE'],
-    [tensor(Int8Array.of(1)), { name: 'w', aggregation: 'MEAN' }, 'variable "w": the MEAN of int8 is no int8: give it'],
+    [
+      floats,
+      { name: 'w', synchronization: 'NONE' },
+      'variable "w": a variable of several replicas cannot have synchronization NONE',
+    ],
+    [
+      tensor(Int8Array.of(1)),
+      { name: 'w', aggregation: 'MEAN' },
+      'variable "w": aggregation MEAN is not defined for int8: choose',
+    ],
   ] as const)('refuses what replicas cannot keep: %j, %j', (initial, options, told) => {
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => distributedTraits(initial, options)).toThrow(expect.objectContaining(refused));
@@ -59,8 +73,8 @@ describe('initialTensor', () => {
   });
 
   it.each([
-    [[1], { name: 'w', dtype: 'float99' }, 'variable "w": no dtype is called "float99"'],
-    [[1], { dtype: null }, 'variable "Variable": no dtype is called null'],
+    [[1], { name: 'w', dtype: 'float99' }, 'variable "w": unknown dtype "float99"'],
+    [[1], { dtype: null }, 'variable "Variable": unknown dtype null'],
     [floats, { name: 'w', dtype: 'int8' }, 'variable "w" of int8 cannot start with a tensor of float32'],
     ['text', { name: 'w' }, 'the initial value of variable "w"'],
   ])('refuses %j with %j', (value, options, told) => {

@@ -106,15 +106,15 @@ export function distributedTraits(initial: Tensor, options: VariableOptions): Va
   const traits = traitsOf(initial, options);
   const { name, dtype, synchronization, aggregation } = traits;
   if (synchronization === 'NONE') {
-    const cure = 'choose ON_WRITE or ON_READ, or create it outside of the scope';
+    const cure = 'choose ON_WRITE or ON_READ, or create the variable outside the scope';
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `variable "${name}": replicas cannot keep it with synchronization NONE: ${cure}`,
+      `variable "${name}": a variable of several replicas cannot have synchronization NONE: ${cure}`,
     );
   }
   if (aggregation === 'MEAN' && !isFloating(dtype)) {
-    const cure = 'give it a float dtype, or another aggregation';
-    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": the MEAN of ${dtype} is no ${dtype}: ${cure}`);
+    const cure = 'choose a float dtype, or another aggregation';
+    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": aggregation MEAN is not defined for ${dtype}: ${cure}`);
   }
   return synchronization === 'AUTO' ? { ...traits, synchronization: 'ON_WRITE' } : traits;
 }
@@ -124,7 +124,7 @@ export function initialTensor(value: VariableValue, options: VariableOptions): T
   const name = nameIn(options);
   const { dtype } = options;
   if (dtype !== undefined && !isDType(dtype))
-    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": no dtype is called ${quote(dtype)}`);
+    throw new ValueError('ERR_COLL_VALUE', `variable "${name}": unknown dtype ${quote(dtype)}`);
   const isPlain = typeof value === 'number' || ArrayBuffer.isView(value) || Array.isArray(value);
   if (isPlain) return tensor(value, dtype === undefined ? {} : { dtype });
   const given = asTensor(value, `the initial value of variable "${name}"`);
@@ -134,7 +134,7 @@ export function initialTensor(value: VariableValue, options: VariableOptions): T
 
 function nameIn({ name = 'Variable' }: VariableOptions): string {
   if (typeof name === 'string') return name;
-  throw new ValueError('ERR_COLL_VALUE', `the name of a variable is a text, not ${quote(name)}`);
+  throw new ValueError('ERR_COLL_VALUE', `the name of a variable must be a string, got ${quote(name)}`);
 }
 
 function memberOf<Member extends string>(
@@ -146,5 +146,5 @@ function memberOf<Member extends string>(
   const upper = typeof value === 'string' ? value.toUpperCase() : value;
   if (typeof upper === 'string' && Object.hasOwn(members, upper)) return upper as Member;
   const known = Object.keys(members).join(', ');
-  throw new ValueError('ERR_COLL_VALUE', `variable "${name}": ${trait} is one of ${known}, not ${quote(value)}`);
+  throw new ValueError('ERR_COLL_VALUE', `variable "${name}": ${trait} must be one of ${known}, got ${quote(value)}`);
 }

@@ -30,7 +30,10 @@ const patienceMillis = 8000;
 async function assertEnds<Result>(title: string, promise: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new assert.AssertionError({ message: `${title} waits for ever` })), patienceMillis);
+    timer = setTimeout(
+      () => reject(new assert.AssertionError({ message: `${title} did not settle in time` })),
+      patienceMillis,
+    );
   });
   try {
     return await Promise.race([promise, late]);
