@@ -30,7 +30,7 @@ function expectRefused(action: () => void, message: string, rank?: number): void
   });
 }
 
-describe('the buffers of collectives that gather and scatter', () => {
+describe('buffers of collectives that gather and scatter', () => {
   const gather: Collective = { kind: 'gather', root: 1 };
   const scatter: Collective = { kind: 'scatter', root: 1 };
   const allToAll: Collective = { kind: 'all-to-all' };
@@ -42,7 +42,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     [gather, gathering],
     [scatter, scattering],
     [allToAll, exchanging],
-  ])('of $kind are fine where they fit, on all ranks and on each', (collective, { inputs, outputs }) => {
+  ])('of $kind are accepted if their lengths fit, on all ranks and on each rank', (collective, { inputs, outputs }) => {
     expect(() => check(collective, inputs, outputs)).not.toThrow();
     for (const rank of both) {
       const [input, output] = [inputs[rank] as Tensor, outputs[rank] as Tensor];
@@ -50,7 +50,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     }
   });
 
-  it('are empty on ranks that neither read nor write them', () => {
+  it('must be empty on ranks that neither read nor write them', () => {
     const { inputs, outputs } = gathering;
     const toldOutput = 'output must be empty, because only the root gets one; it has 8 elements';
     expectRefused(() => check(gather, inputs, outputs.with(0, floats(8))), toldOutput, 0);
@@ -59,7 +59,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     expect(() => check(gather, inputs, outputs.with(0, floats(0, 'int8')))).not.toThrow();
   });
 
-  it('have a block for each rank at the root', () => {
+  it('have one block per rank at the root', () => {
     const { inputs, outputs } = gathering;
     expectRefused(() => check(gather, inputs, outputs.with(1, floats(4))), 'output has 4 elements, must have 8', 1);
     expectRefused(() => check(gather, inputs.with(0, floats(3)), outputs), 'input has 3 elements, others 4', 0);
@@ -68,7 +68,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     expectRefused(() => check(scatter, [floats(6)], [floats(4)], [1]), 'output has 4 elements, must have 3', 1);
   });
 
-  it('divide among the ranks of an all-to-all', () => {
+  it('must be divisible by the number of ranks in an all-to-all', () => {
     const odd = both.map(() => floats(7));
     expectRefused(() => check(allToAll, odd, odd), 'input of 7 elements does not divide among 2 ranks', 0);
     const { inputs, outputs } = exchanging;
@@ -76,7 +76,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     expectRefused(() => check(allToAll, inputs, outputs.with(0, floats(4))), 'output has 4 elements, must have 8', 0);
   });
 
-  it('may be in place at the root, the own block where it stands', () => {
+  it('may be in place at the root, if its own block overlaps itself', () => {
     const whole = floats(8);
     const own = slice(whole, 4, 8);
     expect(() => check(gather, [floats(4), own], [floats(0), whole])).not.toThrow();
@@ -86,7 +86,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     expectRefused(() => check(scatter, [floats(0), whole], [floats(4), slice(whole, 0, 4)]), told, 1);
   });
 
-  it('are not in place for an all-to-all of several ranks', () => {
+  it('must not be in place for an all-to-all of several ranks', () => {
     const { inputs, outputs } = exchanging;
     const told = 'output overlaps its own input: all-to-all does not run in place';
     expectRefused(() => check(allToAll, inputs, outputs.with(1, inputs[1] as Tensor)), told, 1);
@@ -94,7 +94,7 @@ describe('the buffers of collectives that gather and scatter', () => {
     expect(() => validateBuffers({ collective: allToAll, size: 1, localRanks: [0] }, alone, alone)).not.toThrow();
   });
 
-  it('are not memory of another rank', () => {
+  it('must not overlap memory of another rank', () => {
     const memory = floats(8);
     const one = 'the output of rank 1 overlaps memory of rank 0';
     expectRefused(() => check(gather, [slice(memory, 0, 4), floats(4)], [floats(0), memory]), one, 1);

@@ -50,15 +50,15 @@ function expectRefused(action: () => void, message: string, rank?: number): void
   });
 }
 
-describe.each(collectives)('the buffers of $kind', (collective) => {
+describe.each(collectives)('buffers of $kind', (collective) => {
   const { inputs, outputs } = fitting(collective);
 
-  it('are fine where they fit', () => {
+  it('are accepted if they fit', () => {
     expect(() => check(collective, inputs, outputs)).not.toThrow();
     expect(() => check(collective, inputs.slice(1), outputs.slice(1), [1])).not.toThrow();
   });
 
-  it('come as one of each a local rank', () => {
+  it('must be one input and one output per local rank', () => {
     expect(thrown(() => check(collective, inputs.slice(1), outputs))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -68,7 +68,7 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
     expect(() => check(collective, inputs, outputs, [0])).toThrow('2 inputs and 2 outputs for 1 local ranks');
   });
 
-  it('are tensors', () => {
+  it('must be tensors', () => {
     const broken = { ...floats(4), data: new Int8Array(4) };
     const receiver = 1;
     expectRefused(
@@ -81,7 +81,7 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
     );
   });
 
-  it('are not outputs of another length or dtype', () => {
+  it('must not be outputs of another length or dtype', () => {
     const [{ data }] = outputs as [Tensor];
     const longer = floats(data.length + 1);
     expectRefused(() => check(collective, inputs, outputs.with(1, longer)), `must have ${data.length}`, 1);
@@ -89,7 +89,7 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
     expectRefused(() => check(collective, inputs, outputs.with(1, wider)), 'output is float64, must be float32', 1);
   });
 
-  it('are not one memory for the outputs of two ranks, or an output and the input of another rank', () => {
+  it('must not share memory between outputs of two ranks, or with the input of another rank', () => {
     const [output] = outputs as [Tensor];
     if (collective !== reduce) {
       expectRefused(() => check(collective, inputs, [output, output]), 'one buffer was given twice');
@@ -104,7 +104,7 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
     );
   });
 
-  it('may be in place, each element where it stands', () => {
+  it('may be in place, if each element overlaps itself', () => {
     const whole = both.map(() => floats(collective === allGather ? 8 : 4));
     const block = collective === allGather ? 4 : 2;
     const own = whole.map((tensor, rank) => slice(tensor, rank * block, (rank + 1) * block));
@@ -112,7 +112,7 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
     expect(() => check(collective, places, collective === reduceScatter ? own : whole)).not.toThrow();
   });
 
-  it('are not in place with elements at other places', () => {
+  it('must not be in place at an offset', () => {
     const memory = floats(16);
     const shifted = slice(memory, 1, 1 + outputLength(collective, 4, 2));
     expectRefused(
@@ -125,7 +125,7 @@ describe.each(collectives)('the buffers of $kind', (collective) => {
 
 describe('validateBuffers', () => {
   it.each([allReduce, allGather, reduceScatter, reduce])(
-    'refuses inputs that differ among ranks, for $kind',
+    'refuses inputs that differ between ranks, for $kind',
     (collective) => {
       const { inputs, outputs } = fitting(collective);
       // What does not fit is the odd one, which is not the root where there is one.
@@ -136,19 +136,19 @@ describe('validateBuffers', () => {
     },
   );
 
-  it('refuses to scatter what does not divide among the ranks', () => {
+  it('refuses a scatter whose input is not divisible by the number of ranks', () => {
     const inputs = both.map(() => floats(5));
     expectRefused(() => check(reduceScatter, inputs, inputs), 'input of 5 elements does not divide among 2 ranks', 0);
   });
 
-  it('looks at the output of the root of a reduce only', () => {
+  it("checks only the root's output of a reduce", () => {
     const { inputs, outputs } = fitting(reduce);
     const untouched = outputs.with(0, floats(0, 'int8'));
     expect(() => check(reduce, inputs, untouched)).not.toThrow();
     expect(() => check(reduce, inputs, outputs.with(0, inputs[1] as Tensor))).not.toThrow();
   });
 
-  it('looks at the input of the root of a broadcast only', () => {
+  it("checks only the root's input of a broadcast", () => {
     const { inputs, outputs } = fitting(broadcast);
     expect(() => check(broadcast, inputs.with(0, floats(0, 'int8')), outputs)).not.toThrow();
     expect(() => check(broadcast, inputs.with(0, outputs[1] as Tensor), outputs)).not.toThrow();
@@ -156,11 +156,11 @@ describe('validateBuffers', () => {
     expectRefused(() => check(broadcast, inputs.with(1, floats(4, 'int32')), outputs), 'must be int32', 0);
   });
 
-  it('takes the output for the input of a broadcast whose root is elsewhere', () => {
+  it('uses the output as input of a broadcast with a remote root', () => {
     expect(() => check(broadcast, [floats(9)], [floats(4, 'int8')], [0])).not.toThrow();
   });
 
-  it('asks for the dtype of a mean', () => {
+  it('requires outputs of the dtype that the mean has', () => {
     const inputs = both.map(() => floats(4, 'int32'));
     const mean: Collective = { kind: 'all-reduce', op: 'mean' };
     expectRefused(
@@ -182,7 +182,7 @@ describe('validateBuffers', () => {
     ).not.toThrow();
   });
 
-  it('refuses the mean of integers in the memory of the integers', () => {
+  it('refuses to write the mean of integers over the integers', () => {
     const memory = new ArrayBuffer(32);
     const input: Tensor = { data: new Int32Array(memory, 0, 4), dtype: 'int32', shape: [4], device: '' };
     const output: Tensor = { data: new Float64Array(memory), dtype: 'float64', shape: [4], device: '' };
@@ -190,7 +190,7 @@ describe('validateBuffers', () => {
     expectRefused(() => check(mean, [input], [output], [0]), 'overlaps its own input', 0);
   });
 
-  it('accepts buffers without elements, in one memory or not', () => {
+  it('accepts empty buffers, in shared memory or not', () => {
     for (const collective of collectives) {
       expect(() => check(collective, [floats(0), floats(0)], [floats(0), floats(0)])).not.toThrow();
     }
@@ -206,14 +206,17 @@ describe('a shared result', () => {
   };
   const inputs = both.map(() => floats(4));
 
-  it.each([allReduce, broadcast, allGather])('of $kind may be one output for all, and need not', (collective) => {
-    const one = floats(outputLength(collective, 4, 2));
-    expect(() => shared(collective, inputs, [one, { ...one, device: 'cpu:1' }])).not.toThrow();
-    expect(() => shared(collective, inputs, fitting(collective).outputs)).not.toThrow();
-    expectRefused(() => check(collective, inputs, [one, one]), 'one buffer was given twice');
-  });
+  it.each([allReduce, broadcast, allGather])(
+    'of $kind may be one output for all ranks, but does not need to be',
+    (collective) => {
+      const one = floats(outputLength(collective, 4, 2));
+      expect(() => shared(collective, inputs, [one, { ...one, device: 'cpu:1' }])).not.toThrow();
+      expect(() => shared(collective, inputs, fitting(collective).outputs)).not.toThrow();
+      expectRefused(() => check(collective, inputs, [one, one]), 'one buffer was given twice');
+    },
+  );
 
-  it.each([allReduce, broadcast, allGather])('of $kind may not lie on an input', (collective) => {
+  it.each([allReduce, broadcast, allGather])('of $kind must not overlap an input', (collective) => {
     const memory = floats(8);
     const one = slice(memory, 0, outputLength(collective, 4, 2));
     const over = inputs.with(1, slice(memory, 3, 7));
@@ -222,13 +225,13 @@ describe('a shared result', () => {
     expectRefused(() => shared(collective, inPlace, [one, one]), 'overlaps');
   });
 
-  it('is the same for all, not in part', () => {
+  it('must be the same memory for all ranks, not partly overlapping', () => {
     const memory = floats(6);
     const apart = [slice(memory, 0, 4), slice(memory, 2, 6)];
     expectRefused(() => shared(allReduce, inputs, apart), 'one buffer was given twice');
   });
 
-  it('is none where each gets another', () => {
+  it('is refused for collectives with a different result per rank', () => {
     const one = floats(2);
     expectRefused(() => shared(reduceScatter, inputs, [one, one]), 'one buffer was given twice');
     const root = floats(4);
@@ -237,7 +240,7 @@ describe('a shared result', () => {
 });
 
 describe('refusedCollective', () => {
-  it('refuses no collective of any kind and dtype but the mean of bool', () => {
+  it('refuses only the mean of bool, of all kinds and dtypes', () => {
     for (const collective of collectives) {
       expect(dtypes.filter((dtype) => refusedCollective(collective, dtype, 2) !== undefined)).toEqual([]);
     }
@@ -245,7 +248,7 @@ describe('refusedCollective', () => {
     expect(dtypes.filter((dtype) => refusedCollective(mean, dtype, 2) !== undefined)).toEqual(['bool']);
   });
 
-  it.each([-1, 2, 0.5, Number.NaN, undefined])('refuses %s as a root among two ranks', (root) => {
+  it.each([-1, 2, 0.5, Number.NaN, undefined])('refuses %s as a root of two ranks', (root) => {
     const told = `root ${root} is not one of the 2 ranks`;
     expect(refusedCollective({ kind: 'broadcast', root: root as never }, 'int8', 2)).toBe(told);
     expect(refusedCollective({ kind: 'reduce', op: 'sum', root: root as never }, 'int8', 2)).toBe(told);
@@ -253,7 +256,7 @@ describe('refusedCollective', () => {
     expect(refusedCollective({ kind: 'scatter', root: root as never }, 'int8', 2)).toBe(told);
   });
 
-  it.each(['SUM', 'average'])('refuses the op %s, which there is not', (op) => {
+  it.each(['SUM', 'average'])('refuses the unknown op %s', (op) => {
     for (const kind of ['all-reduce', 'reduce-scatter'] as const) {
       expect(refusedCollective({ kind, op: op as never }, 'int8', 2)).toBe(
         `unknown op "${op}"; it must be one of sum, mean, min, max, product`,
@@ -271,11 +274,11 @@ describe('refusedCollective', () => {
     expect(refusedCollective(allReduce, dtype as never, 2)).toMatch(/^no dtype is called/);
   });
 
-  it.each([undefined, null, 7])('refuses %s in place of a collective', (collective) => {
+  it.each([undefined, null, 7])('refuses %s as a collective', (collective) => {
     expect(refusedCollective(collective as never, 'int8', 2)).toMatch(/^no collective is called undefined/);
   });
 
-  it('refuses a kind that there is not', () => {
+  it('refuses an unknown kind', () => {
     expect(refusedCollective({ kind: 'shuffle' } as never, 'int8', 2)).toBe(
       `no collective is called "shuffle"; there are ${collectiveKinds.join(', ')}`,
     );
@@ -302,7 +305,7 @@ describe('requireCall', () => {
 });
 
 describe('requireCollective', () => {
-  it.each(collectives)('accepts the parts of $kind', (collective) => {
+  it.each(collectives)('accepts the fields of $kind', (collective) => {
     expect(() => requireCollective(collective)).not.toThrow();
   });
 
@@ -320,7 +323,7 @@ describe('requireCollective', () => {
   });
 });
 
-it('requireCounts wants one input and one output for each local rank, and names the operation', () => {
+it('requireCounts requires one input and one output per local rank, and names the operation', () => {
   const counts = (inputs: number, outputs: number) =>
     requireCounts({ collective: allReduce, size: 2, localRanks: both }, Array(inputs), Array(outputs));
   expect(() => counts(2, 2)).not.toThrow();
@@ -337,7 +340,7 @@ it('requireCounts wants one input and one output for each local rank, and names 
     });
 });
 
-it('names rank and operation of memory that was given away', () => {
+it('an error about detached memory names the rank and the operation', () => {
   const [one, other] = [floats(4), floats(4)];
   const { buffer } = other.data;
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });

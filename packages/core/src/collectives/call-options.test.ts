@@ -11,27 +11,27 @@ beforeEach(() => setLogSink(() => {}));
 afterEach(() => setLogSink());
 
 describe('resolveCallOptions', () => {
-  it.each([undefined, null, {}])('takes %o for the defaults', (call) => {
+  it.each([undefined, null, {}])('returns the defaults for %o', (call) => {
     expect(resolveCallOptions(call)).toEqual({ options: new CommunicationOptions(), signal: undefined });
   });
 
-  it('takes options, and copies them', () => {
+  it('accepts options and copies them', () => {
     const resolved = resolveCallOptions(options);
     expect(resolved).toEqual({ options, signal: undefined });
     expect(resolved.options).not.toBe(options);
   });
 
-  it('takes the fields of options, with a signal beside them', () => {
+  it('accepts the fields of options together with a signal', () => {
     const resolved = resolveCallOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'nccl', signal });
     expect(resolved).toEqual({ options, signal });
     expect(resolved.signal).toBe(signal);
   });
 
-  it.each(['options', 'experimentalHints'])('takes an object of options as %s', (name) => {
+  it.each(['options', 'experimentalHints'])('accepts an options object as %s', (name) => {
     expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
   });
 
-  it.each(['sharedResult', 'deduplicate'])('tells %s where it is set', (flag) => {
+  it.each(['sharedResult', 'deduplicate'])('keeps %s if it is set', (flag) => {
     expect(resolveCallOptions({ [flag]: true })).toEqual({
       options: new CommunicationOptions(),
       signal: undefined,
@@ -44,7 +44,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  it('takes hints, the deprecated class under the deprecated name', () => {
+  it('accepts experimentalHints, with the deprecated class', () => {
     const lines: string[] = [];
     setLogSink((_level, line) => lines.push(line));
     const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });
@@ -56,7 +56,7 @@ describe('resolveCallOptions', () => {
     ]);
   });
 
-  it('lets an object of options win over fields beside it, where it says something', () => {
+  it('prefers the fields of an options object that are set over fields beside it', () => {
     expect(resolveCallOptions({ bytesPerPack: 1, timeoutSeconds: 1, options }).options).toEqual(options);
     const silent = new CommunicationOptions();
     expect(resolveCallOptions({ bytesPerPack: 1, implementation: 'RING', options: silent }).options).toEqual(
@@ -64,14 +64,14 @@ describe('resolveCallOptions', () => {
     );
   });
 
-  it('takes plain fields for an object of options', () => {
+  it('accepts plain fields as an options object', () => {
     const call = { implementation: 'RING', options: { bytesPerPack: 5 } } as unknown as CallOptions;
     expect(resolveCallOptions(call).options).toEqual(
       new CommunicationOptions({ bytesPerPack: 5, implementation: 'RING' }),
     );
   });
 
-  it('refuses options under both names', () => {
+  it('refuses options under both names at once', () => {
     expect(thrown(() => resolveCallOptions({ options, experimentalHints: options }))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -87,7 +87,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  it.each(['options', 'experimentalHints'])('refuses what is no object as %s', (name) => {
+  it.each(['options', 'experimentalHints'])('refuses a value that is not an object as %s', (name) => {
     expect(thrown(() => resolveCallOptions({ [name]: 5 } as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -102,7 +102,7 @@ describe('resolveCallOptions', () => {
     },
   );
 
-  it('refuses options that were made invalid later', () => {
+  it('refuses options that were modified to be invalid', () => {
     const changed = new CommunicationOptions();
     changed.bytesPerPack = -1;
     expect(thrown(() => resolveCallOptions(changed))).toMatchObject({ name: 'ValueError' });

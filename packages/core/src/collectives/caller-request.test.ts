@@ -4,21 +4,21 @@ import { type CallerRequest, isSameRequest, operationOf } from './caller-request
 const collective = { kind: 'all-reduce', op: 'sum' } as const;
 const request: CallerRequest = { collective: { kind: 'reduce', op: 'max', root: 1 }, dtype: 'float32', length: 4 };
 
-describe('operationOf names', () => {
-  it('the collective itself without a request', () => {
+describe('operationOf', () => {
+  it('names the collective if there is no caller request', () => {
     expect(operationOf({ collective })).toBe('all-reduce sum');
   });
 
-  it('what the caller asked for', () => {
+  it('names the call that the caller made', () => {
     expect(operationOf({ collective, request })).toBe('reduce max to rank 1');
     expect(operationOf({ collective, request: { ...request, purpose: 'gather' } })).toBe('reduce max to rank 1');
   });
 
-  it('the kind alone for sparse values, whose op is exchanged first', () => {
+  it('names only the kind for sparse values, whose op is exchanged first', () => {
     expect(operationOf({ collective, request: { ...request, purpose: 'sparse' } })).toBe('reduce');
   });
 
-  it('the measurement of links, and what it is for', () => {
+  it('names the measurement of links and what it is for', () => {
     const measure: CallerRequest = { ...request, purpose: 'measure' };
     expect(operationOf({ collective, request: measure })).toBe('measure the links');
     expect(operationOf({ collective, request: { ...measure, measuredFor: collective } })).toBe(
@@ -31,13 +31,13 @@ describe('isSameRequest', () => {
   const ranks = ['0, 1', '2, 3'];
   const whole: CallerRequest = { ...request, purpose: 'gather', ranks };
 
-  it('is true for equal requests, and for none on both sides', () => {
+  it('is true for equal requests, and for two missing requests', () => {
     expect(isSameRequest(undefined, undefined)).toBe(true);
     expect(isSameRequest(whole, whole)).toBe(true);
     expect(isSameRequest(whole, { ...whole, collective: { ...whole.collective } })).toBe(true);
   });
 
-  it('is false for a request and none', () => {
+  it('is false if only one request is given', () => {
     expect([isSameRequest(whole, undefined), isSameRequest(undefined, whole)]).toEqual([false, false]);
   });
 
@@ -47,7 +47,7 @@ describe('isSameRequest', () => {
     ['length', { length: 5 }],
     ['purpose', { purpose: 'sparse' }],
     ['ranks', { ranks: undefined }],
-  ])('is false for another %s', (_, other) => {
+  ])('is false for requests that differ in %s', (_, other) => {
     expect(isSameRequest(whole, { ...whole, ...other })).toBe(false);
   });
 });

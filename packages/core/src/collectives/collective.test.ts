@@ -25,16 +25,16 @@ const collectives: readonly Collective[] = [
   { kind: 'all-to-all' },
 ];
 
-it('lists every kind once', () => {
+it('collectiveKinds lists every kind once', () => {
   expect(collectives.map(({ kind }) => kind)).toEqual(collectiveKinds);
 });
 
-it('knows ops and roots, where there are any', () => {
+it('opOf and rootOf return the op and the root of collectives that have one', () => {
   expect(collectives.map(opOf)).toEqual(['sum', 'max', undefined, undefined, 'mean', undefined, undefined, undefined]);
   expect(collectives.map(rootOf)).toEqual([undefined, 2, 1, undefined, undefined, 0, 2, undefined]);
 });
 
-it('names each for messages', () => {
+it('nameOf names each collective for messages', () => {
   expect(collectives.map(nameOf)).toEqual([
     'all-reduce sum',
     'reduce max to rank 2',
@@ -47,7 +47,7 @@ it('names each for messages', () => {
   ]);
 });
 
-it('tells the schedules of an algorithm with several apart', () => {
+it('nameOf and variantOf distinguish the variants of an algorithm', () => {
   expect(nameOf({ kind: 'all-reduce', op: 'sum', variant: 0 })).toBe('all-reduce sum');
   expect(nameOf({ kind: 'all-reduce', op: 'sum', variant: 3 })).toBe('all-reduce sum (variant 3)');
   expect([...collectives, { kind: 'all-reduce', op: 'sum', variant: 3 } as const].map(variantOf)).toEqual([
@@ -55,11 +55,11 @@ it('tells the schedules of an algorithm with several apart', () => {
   ]);
 });
 
-it('multiplies the length where blocks are gathered and divides it where they are scattered', () => {
+it('bufferLengths multiplies the length for gathers and divides it for scatters', () => {
   expect(collectives.map((collective) => outputLength(collective, 12, 3))).toEqual([12, 12, 12, 36, 4, 36, 4, 12]);
 });
 
-it('says how long the buffers of each rank are', () => {
+it("bufferLengths returns the lengths of each rank's buffers", () => {
   const lengths = (rank: number) =>
     collectives.map((collective) => {
       const { input, output } = bufferLengths(collective, 4, 3, rank);
@@ -69,19 +69,19 @@ it('says how long the buffers of each rank are', () => {
   expect(lengths(2)).toEqual(['4 4', '4 4', '4 4', '4 12', '12 4', '4 0', '12 4', '12 12']);
 });
 
-it('knows which ranks read and write', () => {
+it('reads and writes tell which ranks have an input and an output', () => {
   const ranksThat = (does: (collective: Collective, rank: number) => boolean) =>
     collectives.map((collective) => [0, 1, 2].filter((rank) => does(collective, rank)).join(''));
   expect(ranksThat(reads)).toEqual(['012', '012', '1', '012', '012', '012', '2', '012']);
   expect(ranksThat(writes)).toEqual(['012', '2', '012', '012', '012', '0', '012', '012']);
 });
 
-it('knows which results are the same everywhere', () => {
+it('hasOneResult is true for collectives with the same result on every rank', () => {
   const same = collectives.filter(hasOneResult).map(({ kind }) => kind);
   expect(same).toEqual(['all-reduce', 'broadcast', 'all-gather']);
 });
 
-it('changes the dtype for means of integers only', () => {
+it('outputDType changes the dtype for means of integers only', () => {
   expect(collectives.map((collective) => outputDType(collective, 'int32'))).toEqual([
     'int32',
     'int32',

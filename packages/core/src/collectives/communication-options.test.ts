@@ -28,13 +28,13 @@ describe('CommunicationImplementation', () => {
     expect(CommunicationImplementation).toEqual({ AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' });
   });
 
-  it('is the same object under its old name', () => {
+  it('is the same object under its deprecated name', () => {
     expect(CollectiveCommunication).toBe(CommunicationImplementation);
   });
 });
 
 describe('CommunicationOptions', () => {
-  it('packs everything together, did not settle in time and leaves the choice to the runtime by default', () => {
+  it('packs all values together, has no timeout and chooses AUTO by default', () => {
     const defaults = { bytesPerPack: 0, timeoutSeconds: null, implementation: 'AUTO' };
     expect(fieldsOf(new CommunicationOptions())).toEqual(defaults);
     expect(fieldsOf(new CommunicationOptions({}))).toEqual(defaults);
@@ -42,7 +42,7 @@ describe('CommunicationOptions', () => {
     expect(fieldsOf(new CommunicationOptions(absent))).toEqual(defaults);
   });
 
-  it('takes fields in their order, too', () => {
+  it('accepts its fields as positional arguments', () => {
     const all = { bytesPerPack: 8, timeoutSeconds: 120, implementation: 'NCCL' };
     expect(fieldsOf(new CommunicationOptions(8, 120, 'nccl'))).toEqual(all);
     expect(fieldsOf(new CommunicationOptions(8))).toEqual({ ...all, timeoutSeconds: null, implementation: 'AUTO' });
@@ -58,7 +58,7 @@ describe('CommunicationOptions', () => {
     ['8', 'bytesPerPack must be'],
     [null, 'bytesPerPack must be'],
     [{ bytesPerPack: 8 }, 'as one object or as positional arguments, not both'],
-  ])('refuses %o before a timeout', (first, told) => {
+  ])('refuses the bytes per pack %o before it checks the timeout', (first, told) => {
     expect(thrown(() => new CommunicationOptions(first as never, 3))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -66,7 +66,7 @@ describe('CommunicationOptions', () => {
     });
   });
 
-  it.each([0, 1, 2 ** 40])('takes %d bytes per pack', (bytesPerPack) => {
+  it.each([0, 1, 2 ** 40])('accepts %d bytes per pack', (bytesPerPack) => {
     expect(new CommunicationOptions({ bytesPerPack }).bytesPerPack).toBe(bytesPerPack);
   });
 
@@ -81,7 +81,7 @@ describe('CommunicationOptions', () => {
     },
   );
 
-  it.each([null, 0, 0.001, -3, Number.POSITIVE_INFINITY])('takes a timeout of %s as it is', (timeoutSeconds) => {
+  it.each([null, 0, 0.001, -3, Number.POSITIVE_INFINITY])('accepts a timeout of %s unchanged', (timeoutSeconds) => {
     expect(new CommunicationOptions({ timeoutSeconds }).timeoutSeconds).toBe(timeoutSeconds);
   });
 
@@ -90,7 +90,7 @@ describe('CommunicationOptions', () => {
     ['ring', 'RING'],
     ['nCCl', 'NCCL'],
     [CommunicationImplementation.RING, 'RING'],
-  ])('takes the implementation %s for %s', (implementation, expected) => {
+  ])('sets the implementation %s for %s', (implementation, expected) => {
     expect(new CommunicationOptions({ implementation: implementation as never }).implementation).toBe(expected);
   });
 
@@ -105,14 +105,14 @@ describe('CommunicationOptions', () => {
     },
   );
 
-  it.each([Number.NaN, '3', {}, true])('waits for no %s', (timeoutSeconds) => {
+  it.each([Number.NaN, '3', {}, true])('refuses the timeout %s', (timeoutSeconds) => {
     expect(thrown(() => new CommunicationOptions({ timeoutSeconds } as never))).toMatchObject({
       code: 'ERR_COLL_VALUE',
       message: expect.stringMatching(/^timeoutSeconds must be a number of seconds/),
     });
   });
 
-  it('looks at the bytes first', () => {
+  it('checks the bytes per pack first', () => {
     const both = { bytesPerPack: -1, implementation: 'mpi' as never };
     expect(() => new CommunicationOptions(both)).toThrow('bytesPerPack');
   });
@@ -125,7 +125,7 @@ describe('CommunicationOptions', () => {
     expect(fieldsOf(options)).toEqual({ bytesPerPack: 7, timeoutSeconds: 3, implementation: 'NCCL' });
   });
 
-  it('has a text form', () => {
+  it('has a text form like the one of TensorFlow', () => {
     expect(`${new CommunicationOptions()}`).toBe(
       'Options(bytes_per_pack=0,timeout_seconds=None, implementation=CommunicationImplementation.AUTO)',
     );
@@ -136,7 +136,7 @@ describe('CommunicationOptions', () => {
 });
 
 describe('checkCalls', () => {
-  it('is off unless some of the merged options ask for it', () => {
+  it('is off unless one of the merged options turns it on', () => {
     const [off, on] = [new CommunicationOptions(), new CommunicationOptions({ checkCalls: true })];
     expect([off, on].map(({ checkCalls }) => checkCalls)).toEqual([false, true]);
     expect(off.merge(on).checkCalls).toBe(true);
@@ -156,7 +156,7 @@ describe('checkCalls', () => {
 describe('merge', () => {
   const base = new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'RING' });
 
-  it.each([undefined, null])('with %s is a copy', (other) => {
+  it.each([undefined, null])('returns a copy when merged with %s', (other) => {
     const merged = base.merge(other);
     expect(merged).toBeInstanceOf(CommunicationOptions);
     expect(merged).not.toBe(base);
@@ -171,23 +171,23 @@ describe('merge', () => {
     ['no timeout of null', { timeoutSeconds: null }, {}],
     ['an implementation', { implementation: 'NCCL' }, { implementation: 'NCCL' }],
     ['no implementation AUTO', { implementation: 'AUTO' }, {}],
-  ])('takes %s from the other', (_, other, taken) => {
+  ])('prefers %s of the other options', (_, other, taken) => {
     expect(fieldsOf(base.merge(new CommunicationOptions(other)))).toEqual({ ...fieldsOf(base), ...taken });
   });
 
-  it('takes plain fields, those that are left out as not set', () => {
+  it('accepts plain fields and ignores omitted fields', () => {
     expect(fieldsOf(base.merge({ timeoutSeconds: 4 }))).toEqual({ ...fieldsOf(base), timeoutSeconds: 4 });
     expect(thrown(() => base.merge({ bytesPerPack: -1 }))).toMatchObject({ name: 'ValueError' });
   });
 
-  it('changes neither of the two', () => {
+  it('changes neither of its operands', () => {
     const other = new CommunicationOptions({ bytesPerPack: 9, timeoutSeconds: 0, implementation: 'NCCL' });
     base.merge(other);
     expect(fieldsOf(base)).toEqual({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'RING' });
     expect(fieldsOf(other)).toEqual({ bytesPerPack: 9, timeoutSeconds: 0, implementation: 'NCCL' });
   });
 
-  it('changes nothing the second time, and may be done in any grouping', () => {
+  it('is idempotent and associative', () => {
     fc.assert(
       fc.property(arbitraryInit, arbitraryInit, arbitraryInit, (...inits) => {
         const [a, b, c] = inits.map((init) => new CommunicationOptions(init)) as [
@@ -210,18 +210,18 @@ describe('CollectiveHints', () => {
     setLogSink();
   });
 
-  it('makes options with the implementation AUTO', () => {
+  it('returns options with the implementation AUTO', () => {
     const hints = new CollectiveHints({ bytesPerPack: 5, timeoutSeconds: 2 });
     expect(hints).toBeInstanceOf(CommunicationOptions);
     expect(fieldsOf(hints)).toEqual({ bytesPerPack: 5, timeoutSeconds: 2, implementation: 'AUTO' });
     expect(fieldsOf(new CollectiveHints())).toEqual(fieldsOf(new CommunicationOptions()));
   });
 
-  it('takes its fields in their order, too', () => {
+  it('accepts its fields as positional arguments', () => {
     expect(fieldsOf(new CollectiveHints(5, 2))).toEqual({ bytesPerPack: 5, timeoutSeconds: 2, implementation: 'AUTO' });
   });
 
-  it('takes no implementation', () => {
+  it('refuses an implementation', () => {
     expect(thrown(() => new CollectiveHints({ implementation: 'NCCL' } as never))).toMatchObject({
       name: 'ValueError',
       message: expect.stringContaining('CollectiveHints: unknown option "implementation"'),
@@ -234,12 +234,12 @@ describe('CollectiveHints', () => {
     expect(thrown(() => new CollectiveHints({ bytesPerPack: -1 }))).toMatchObject({ name: 'ValueError' });
   });
 
-  it('warns once that it is deprecated, and points to what replaces it', () => {
+  it('warns once that it is deprecated, and names its replacement', () => {
     for (let time = 0; time < 3; time++) new CollectiveHints();
     expect(sink.mock.calls).toEqual([['warn', 'CollectiveHints is deprecated; use CommunicationOptions instead']]);
   });
 
-  it('is silent about CommunicationOptions', () => {
+  it('does not warn about CommunicationOptions', () => {
     new CommunicationOptions().merge(new CommunicationOptions());
     expect(sink).not.toHaveBeenCalled();
   });

@@ -5,7 +5,7 @@ import { requireProcessGroup } from './process-group.js';
 const nothing = () => {};
 const group = { communicator: nothing, fail: nothing, rank: 0, size: 2 };
 
-it('accepts a process group, and undefined for none', () => {
+it('requireProcessGroup accepts a process group and undefined', () => {
   expect(() => requireProcessGroup(group)).not.toThrow();
   expect(() => requireProcessGroup(undefined)).not.toThrow();
 });
@@ -17,7 +17,7 @@ it.each([
   ['an object without fail()', { ...group, fail: undefined }],
   ['a rank that is not a whole number', { ...group, rank: 0.5 }],
   ['a size that is not a number', { ...group, size: '2' }],
-])('refuses %s as a process group', (_, wrong) => {
+])('requireProcessGroup refuses %s', (_, wrong) => {
   expect(thrown(() => requireProcessGroup(wrong))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',

@@ -2,22 +2,22 @@ import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { isReduceOp, ReduceOp, reduceOpFrom, reduceOps, validateReduceOp } from './reduce-op.js';
 
-it('has members whose values are their names', () => {
+it('ReduceOp has members whose values are their names', () => {
   expect(ReduceOp).toEqual({ SUM: 'SUM', MEAN: 'MEAN', MIN: 'MIN', MAX: 'MAX', PRODUCT: 'PRODUCT' });
 });
 
 describe('reduceOpFrom', () => {
-  it.each(['sum', 'SUM', 'Sum', 'sUm'])('takes %s for SUM', (name) => {
+  it.each(['sum', 'SUM', 'Sum', 'sUm'])('accepts %s as SUM', (name) => {
     expect(reduceOpFrom(name)).toBe(ReduceOp.SUM);
   });
 
-  it('takes every member, and its name in lower case', () => {
+  it('accepts every member and its name in lower case', () => {
     expect(reduceOps.map(reduceOpFrom)).toEqual(reduceOps);
     expect(reduceOps.map((member) => reduceOpFrom(member.toLowerCase()))).toEqual(reduceOps);
   });
 
   it.each(['average', '', ' sum', 'toString', undefined, null, 0, ['sum']])(
-    'refuses %o and lists what there is',
+    'refuses %o and lists the known ops',
     (name) => {
       expect(thrown(() => reduceOpFrom(name))).toMatchObject({
         name: 'ValueError',
@@ -29,7 +29,7 @@ describe('reduceOpFrom', () => {
 });
 
 describe('validateReduceOp', () => {
-  it('accepts members only, and converts no names', () => {
+  it('accepts members only, without converting names', () => {
     for (const member of reduceOps) expect(() => validateReduceOp(member)).not.toThrow();
     for (const name of ['sum', 'Mean', 'average', undefined, 0]) {
       expect(thrown(() => validateReduceOp(name))).toMatchObject({
@@ -46,7 +46,7 @@ describe('validateReduceOp', () => {
 });
 
 describe('fromVariableAggregation', () => {
-  it('gives the op that combines', () => {
+  it('returns the reduce op of an aggregation that combines values', () => {
     expect(['SUM', 'MEAN'].map(ReduceOp.fromVariableAggregation)).toEqual([ReduceOp.SUM, ReduceOp.MEAN]);
   });
 
@@ -57,7 +57,7 @@ describe('fromVariableAggregation', () => {
     });
   });
 
-  it('is no member', () => {
+  it('is not enumerable as a member', () => {
     expect(isReduceOp('fromVariableAggregation')).toBe(false);
     expect(Object.keys(ReduceOp)).toEqual(['SUM', 'MEAN', 'MIN', 'MAX', 'PRODUCT']);
   });

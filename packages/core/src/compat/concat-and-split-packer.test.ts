@@ -27,17 +27,17 @@ describe('ConcatAndSplitPacker', () => {
     [8, 1, [8]],
     [8, 4, [2, 2, 2, 2]],
     [0, 2, [0, 0]],
-  ])('cuts %i elements into %i packs of %j', (length, numPacks, lengths) => {
+  ])('splits %i elements into %i packs of %j', (length, numPacks, lengths) => {
     const [packs] = new ConcatAndSplitPacker(numPacks).pack([[zeros('float32', [length])]]);
     expect(packs?.map(({ data }) => data.length)).toEqual(lengths);
   });
 
-  it('cuts across tensors', () => {
+  it('splits within tensors', () => {
     const packed = new ConcatAndSplitPacker(2).pack([[tensor([1, 2, 3], { device: 'cpu:0' }), tensor([4, 5])]]);
     expect(packed).toEqual([[tensor([1, 2], { device: 'cpu:0' }), tensor([3, 4, 5], { device: 'cpu:0' })]]);
   });
 
-  it('gives back what it packed, whatever shapes, dtype and number of packs', () => {
+  it('unpacks the values that it packed, for any shapes, dtype and number of packs', () => {
     fc.assert(
       fc.property(arbitraryPerDevice, fc.integer({ min: 1, max: 7 }), (perDevice, numPacks) => {
         const packer = new ConcatAndSplitPacker(numPacks);
@@ -48,14 +48,14 @@ describe('ConcatAndSplitPacker', () => {
     );
   });
 
-  it('unpacks results that lie in buffers of their own and have another dtype', () => {
+  it('unpacks results that are in separate buffers and have another dtype', () => {
     const packer = new ConcatAndSplitPacker(2);
     packer.pack([[tensor([1, 2], { dtype: 'int32', shape: [2, 1] }), tensor(3, { dtype: 'int32' })]]);
     const results = [[tensor([0.5]), tensor([1, 1.5])]];
     expect(packer.unpack(results)).toEqual([[tensor([0.5, 1], { shape: [2, 1] }), tensor(1.5)]]);
   });
 
-  it('leaves what it packs alone, and in other memory', () => {
+  it('does not change its inputs, and packs into new memory', () => {
     const whole = tensor([1, 2, 3]);
     const [packs] = new ConcatAndSplitPacker(1).pack([[whole]]);
     packs?.[0]?.data.set([9, 9, 9] as never);
@@ -81,7 +81,7 @@ describe('ConcatAndSplitPacker', () => {
     });
   });
 
-  it('refuses to join tensors of different dtypes', () => {
+  it('refuses to pack tensors of different dtypes together', () => {
     const mixed = [tensor([1]), tensor([1], { dtype: 'int8' })];
     expect(thrown(() => new ConcatAndSplitPacker(1).pack([mixed]))).toMatchObject({ name: 'AssertionError' });
   });

@@ -28,11 +28,11 @@ describe('groupBySize', () => {
     ],
     [[0, 0], [[0, 0]]],
     [[], []],
-  ])('cuts %j at 100 bytes into %j', (sizes, packs) => {
+  ])('splits %j at 100 bytes into %j', (sizes, packs) => {
     expect(sizesOf(groupBySize(bytes(...sizes), 100))).toEqual(packs);
   });
 
-  it('puts everything into one pack for 0, also nothing at all', () => {
+  it('puts everything, or nothing, into one pack for a size of 0', () => {
     expect(sizesOf(groupBySize(bytes(5, 1000, 7), 0))).toEqual([[5, 1000, 7]]);
     expect(groupBySize([], 0)).toEqual([[]]);
   });
@@ -42,14 +42,14 @@ describe('groupBySize', () => {
     expect(groupBySize(doubles, 16).map((pack) => pack.length)).toEqual([2, 1]);
   });
 
-  it('gives back the tensors themselves, and a new list', () => {
+  it('returns the same tensor objects in a new list', () => {
     const tensors = bytes(1, 2);
     const [pack] = groupBySize(tensors, 0);
     expect(pack).not.toBe(tensors);
     expect(pack?.every((tensor, index) => tensor === tensors[index])).toBe(true);
   });
 
-  it('keeps order, ends every pack but the last above the limit, and none a tensor later than needed', () => {
+  it('keeps the order and ends each pack but the last as soon as it exceeds the limit', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 50 })), fc.integer({ min: 1, max: 100 }), (sizes, limit) => {
         const packs = sizesOf(groupBySize(bytes(...sizes), limit));

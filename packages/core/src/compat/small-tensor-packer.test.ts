@@ -32,11 +32,11 @@ describe('extractRanges', () => {
       ],
       [4],
     ],
-  ])('finds the runs of %j', (indices, ranges, singles) => {
+  ])('finds the consecutive ranges of %j', (indices, ranges, singles) => {
     expect(extractRanges(indices)).toEqual({ ranges, singles });
   });
 
-  it('looks at a run before it grows, so that one reaches two members more than the limit', () => {
+  it('checks the length of a range before it grows, so that a range may exceed the limit by two', () => {
     expect(extractRanges(upTo(12), 10)).toEqual({ ranges: [[0, 11]], singles: [] });
     expect(extractRanges(upTo(13), 10)).toEqual({ ranges: [[0, 11]], singles: [12] });
     expect(extractRanges(upTo(25), 10)).toEqual({
@@ -48,11 +48,11 @@ describe('extractRanges', () => {
     });
   });
 
-  it('has a limit of 32 when none is given', () => {
+  it('uses a default limit of 32', () => {
     expect(extractRanges(upTo(35)).ranges).toEqual([[0, 33]]);
   });
 
-  it('puts every index into one run or none, and no run is too long', () => {
+  it('puts every index into at most one range, none of which is too long', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat({ max: 60 })), fc.integer({ min: 1, max: 12 }), (set, limit) => {
         const indices = set.sort((a, b) => a - b);
@@ -69,30 +69,30 @@ describe('extractRanges', () => {
 });
 
 describe('AggregateSmallTensorPacker', () => {
-  it('joins neighbours of small float32 tensors and puts them first', () => {
+  it('joins neighbouring small float32 tensors and puts them first', () => {
     const packer = new AggregateSmallTensorPacker(16, 10);
     expect(packedLengths(packer, floats(100, 1, 2, 200, 3, 4))).toEqual([3, 7, 100, 200]);
   });
 
-  it('takes up to as many bytes as the limit for small', () => {
+  it('counts a tensor of exactly the limit as small', () => {
     expect(packedLengths(new AggregateSmallTensorPacker(16, 10), floats(4, 4, 5))).toEqual([8, 5]);
   });
 
-  it('joins no other dtype', () => {
+  it('joins only float32 tensors', () => {
     const packer = new AggregateSmallTensorPacker(1024, 10);
     for (const dtype of dtypes.filter((name) => name !== 'float32')) {
       expect(packedLengths(packer, [zeros(dtype, [1]), zeros(dtype, [2])])).toEqual([1, 2]);
     }
   });
 
-  it('leaves small tensors alone that have no small neighbour', () => {
+  it('does not join small tensors without a small neighbour', () => {
     const packer = new AggregateSmallTensorPacker(16, 10);
     expect(packedLengths(packer, floats(1, 100, 2))).toEqual([1, 100, 2]);
     const tensors = floats(1, 100);
     expect(packer.pack([tensors])[0]?.every((tensor, index) => tensor === tensors[index])).toBe(true);
   });
 
-  it('closes a pack of many', () => {
+  it('closes a pack that has reached its maximum of tensors', () => {
     const packer = new AggregateSmallTensorPacker(16, 2);
     expect(packedLengths(packer, floats(1, 1, 1, 1, 1, 1))).toEqual([4, 2]);
   });
@@ -103,13 +103,13 @@ describe('AggregateSmallTensorPacker', () => {
     expect(packedLengths(packer, floats(2 ** 18, 1, 2 ** 18 + 1))).toEqual([2 ** 18 + 1, 2 ** 18 + 1]);
   });
 
-  it('decides by the list of the first device', () => {
+  it('groups by the tensor list of the first device', () => {
     const packer = new AggregateSmallTensorPacker(16, 10);
     const packed = packer.pack([floats(1, 1), floats(100, 100)]);
     expect(packed.map((packs) => packs.map(({ data }) => data.length))).toEqual([[2], [200]]);
   });
 
-  it('gives back what it packed, whatever dtypes, shapes and limits', () => {
+  it('unpacks the values that it packed, for any dtypes, shapes and limits', () => {
     const dtype = fc.oneof({ arbitrary: fc.constant<DType>('float32'), weight: 3 }, fc.constantFrom(...dtypes));
     const form = fc.tuple(dtype, arbitraryShape);
     const perDevice = fc.array(form, { maxLength: 12 }).chain((forms) => {

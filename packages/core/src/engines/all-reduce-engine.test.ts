@@ -14,7 +14,7 @@ const devices = ['cpu:0', 'cpu:1'];
 afterEach(() => setLogSink());
 
 describe('the engine of an all-reduce', () => {
-  it('is the fastest that works here, and it tells why', () => {
+  it('is the fastest available engine, and explain reports why', () => {
     const { engine, candidates } = resolveEngine();
     expect(new TestedAllReduce({ engine: undefined }).explain()).toMatchObject({
       engine: engine.name,
@@ -22,12 +22,12 @@ describe('the engine of an all-reduce', () => {
     });
   });
 
-  it('is the one that is asked for, or none', () => {
+  it('is exactly the requested engine', () => {
     expect(new TestedAllReduce({ engine: 'js' }).explain()).toMatchObject({ engine: 'js', engines: [{ name: 'js' }] });
     expect(thrown(() => new TestedAllReduce({ engine: 'cuda' as never }))).toMatchObject({ code: 'ERR_COLL_VALUE' });
   });
 
-  it('is that of the world where there is one, which nobody may contradict', () => {
+  it('is the engine of the world, which a request must not contradict', () => {
     const world = portableWorld(devices, segmentsEngine([]));
     expect(new TestedAllReduce({ world }).explain()).toMatchObject({ engine: 'js', engines: [{ name: 'js' }] });
     expect(new TestedAllReduce({ world, engine: 'js' }).explain().engine).toBe('js');
@@ -38,7 +38,7 @@ describe('the engine of an all-reduce', () => {
     });
   });
 
-  it('is asked for in a world without one to choose only once values of another size need it', async () => {
+  it('is resolved only when values of another size need it, if the world has no engine of its own', async () => {
     const sink = vi.fn();
     setLogSink(sink);
     const { resolution: _, ...world } = portableWorld(devices, segmentsEngine([]));
@@ -51,7 +51,7 @@ describe('the engine of an all-reduce', () => {
     expect(asked()).toMatchObject([['info', expect.stringMatching(/^taking the .* engine: native was refused/)]]);
   });
 
-  it('of the world serves groups of other sizes, too', async () => {
+  it('of the world is used for groups of other sizes too', async () => {
     const calls: string[] = [];
     const ops = new TestedAllReduce({ world: portableWorld(devices, segmentsEngine(calls)) });
     const three = spread([1], [2], [3]);
@@ -63,7 +63,7 @@ describe('the engine of an all-reduce', () => {
   });
 });
 
-describe('packs as segments of one buffer', () => {
+describe('packs that are segments of one buffer', () => {
   const value = spread([1, 2], [30, 40]);
   const other = spread([5], [6]);
   const reduce = async (setup: { readonly numPacks?: number }, bytesPerPack = 0) => {
@@ -78,15 +78,15 @@ describe('packs as segments of one buffer', () => {
     new Mirrored([on('cpu:0', 31, 42), on('cpu:1', 31, 42)]),
   ];
 
-  it('pass a whole pack without a copy', async () => {
+  it('are reduced without a copy if one pack holds all values', async () => {
     expect(await reduce({})).toEqual({ calls: ['all-reduce 2+1+2'], results: sums });
   });
 
-  it('pass packs by bytes from the last value to the first', async () => {
+  it('of a given number of bytes are reduced from the last value to the first', async () => {
     expect(await reduce({}, 9)).toEqual({ calls: ['all-reduce 2+1'], results: sums });
   });
 
-  it('pass packs that cut tensors without a copy', async () => {
+  it('that split tensors are reduced without a copy', async () => {
     expect(await reduce({ numPacks: 3 })).toEqual({ calls: ['all-reduce 1+2'], results: sums });
   });
 });

@@ -20,7 +20,7 @@ function engineOf(name: EngineName, reason?: string): Engine {
 }
 
 describe('resolveEngine', () => {
-  it("'auto' takes the first of native, wasm and js that works, and keeps why the others do not", () => {
+  it("'auto' chooses the first available of native, wasm and js, and records why the others are not", () => {
     const native = engineOf('native', 'its binary is for another system');
     const wasm = engineOf('wasm', 'there is no SIMD');
     const { engine, candidates } = resolveEngine('auto', [wasm, native]);
@@ -32,7 +32,7 @@ describe('resolveEngine', () => {
     ]);
   });
 
-  it('asks nobody after the one that is taken', () => {
+  it('does not probe further engines after the chosen engine', () => {
     const native = engineOf('native');
     const probe = vi.fn(() => ({ available: true }) as const);
     const { engine, candidates } = resolveEngine(undefined, [native, { ...engineOf('wasm'), probe }]);
@@ -46,13 +46,13 @@ describe('resolveEngine', () => {
     expect(resolveEngine('auto').engine).toBe(wasmEngine);
   });
 
-  it('takes exactly the one that is named', () => {
+  it('chooses exactly the requested engine', () => {
     const native = engineOf('native');
     expect(resolveEngine('js', [native])).toEqual({ engine: jsEngine, candidates: [{ name: 'js' }] });
     expect(resolveEngine('native', [native]).engine).toBe(native);
   });
 
-  it('says why the one that is named cannot be taken', () => {
+  it('reports why the requested engine is not available', () => {
     const refused = engineOf('native', 'its binary is for another system');
     expect(thrown(() => resolveEngine('native', [refused]))).toMatchObject({
       name: 'CollError',
@@ -61,7 +61,7 @@ describe('resolveEngine', () => {
     });
   });
 
-  it('says how to get the one that is not registered; under auto, that is no error', () => {
+  it('reports how to install an engine that is not registered, and no error under auto', () => {
     const told =
       "not registered: import '@coll/native/register', after npm install @coll/native if it is not installed";
     expect(thrown(() => resolveEngine('native'))).toMatchObject({
@@ -71,7 +71,7 @@ describe('resolveEngine', () => {
     expect(resolveEngine('auto').candidates[0]).toEqual({ name: 'native', refused: told });
   });
 
-  it('takes an engine whose probe throws for one that does not work', () => {
+  it('treats an engine whose probe throws as not available', () => {
     const broken: Engine = {
       ...engineOf('native'),
       probe() {
@@ -81,7 +81,7 @@ describe('resolveEngine', () => {
     expect(resolveEngine('auto', [broken]).candidates[0]?.refused).toBe('its probe failed: symbol not found');
   });
 
-  it('says once why it is not the fastest, and nothing where it is', () => {
+  it('logs once why the fastest engine was not chosen, and nothing if it was', () => {
     const sink = vi.fn();
     setLogSink(sink);
     resolveEngine('auto', [engineOf('native')]);
@@ -92,7 +92,7 @@ describe('resolveEngine', () => {
     expect(sink.mock.calls).toEqual([['info', 'taking the js engine: native was refused (too old)']]);
   });
 
-  it.each(['cuda', '', null, {}])('refuses the name %o', (request) => {
+  it.each(['cuda', '', null, {}])('refuses the engine name %o', (request) => {
     expect(thrown(() => resolveEngine(request as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -102,7 +102,7 @@ describe('resolveEngine', () => {
 });
 
 describe('registerEngine', () => {
-  it('makes an engine known, also to other copies of the library in this realm', async () => {
+  it('registers an engine for all copies of the library in this realm', async () => {
     const native = engineOf('native');
     registerEngine(native);
     registerEngine(native);
@@ -113,7 +113,7 @@ describe('registerEngine', () => {
     expect(other.resolveEngine('native').engine).toBe(native);
   });
 
-  it.each<EngineName>(['native', 'wasm', 'js'])('refuses a second %s', (name) => {
+  it.each<EngineName>(['native', 'wasm', 'js'])('refuses a second engine with the name %s', (name) => {
     if (name === 'native') registerEngine(engineOf(name));
     expect(thrown(() => registerEngine(engineOf(name)))).toMatchObject({
       name: 'CollError',
@@ -127,7 +127,7 @@ describe('registerEngine', () => {
     expect(thrown(() => resolveEngine('auto', [engine as never]))).toMatchObject(error);
   });
 
-  it('puts what is handed in before what is registered', () => {
+  it('prefers extra engines over registered engines', () => {
     registerEngine(engineOf('native', 'registered'));
     const mine = engineOf('native');
     expect(resolveEngine('native', [mine]).engine).toBe(mine);

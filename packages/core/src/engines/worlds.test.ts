@@ -13,7 +13,7 @@ import { portableWorld, processWorld, threadWorld } from './worlds.js';
 
 const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
 
-it('holds all devices of a portable world', () => {
+it('a portable world contains all its devices as local ranks', () => {
   const world = portableWorld(devices, jsEngine);
   expect(world).toMatchObject({ devices, localRanks: [0, 1, 2], engine: 'js' });
   const communicator = world.communicator(directAlgorithm());
@@ -21,7 +21,7 @@ it('holds all devices of a portable world', () => {
   expect(communicator.size).toBe(3);
 });
 
-it('holds one device of a world of threads', async () => {
+it('a world of threads contains one local device', async () => {
   const world = threadWorld(createThreadGroup({ size: 3, maxBytes: 2 ** 16 }), 2, devices);
   expect(world).toMatchObject({ devices, localRanks: [2], engine: 'js' });
   const communicator = world.communicator(directAlgorithm());
@@ -30,19 +30,19 @@ it('holds one device of a world of threads', async () => {
   await communicator.close();
 });
 
-it('takes the fastest engine that works here for a portable world', () => {
+it('a portable world uses the fastest available engine', () => {
   const { engine, candidates } = resolveEngine();
   expect(portableWorld(devices)).toMatchObject({ engine: engine.name, resolution: { engine, candidates } });
 });
 
-it('takes the engine of the group for a world of threads, and none in its place', () => {
+it('a world of threads uses the engine of its group and no other', () => {
   const group = jsEngine.createGroup({ size: 3, maxBytes: 2 ** 16 });
   expect(threadWorld(group, 0, devices).engine).toBe('js');
   const foreign = { ...group, engine: 'native' } as const;
   expect(thrown(() => threadWorld(foreign, 0, devices))).toMatchObject({ code: 'ERR_COLL_NO_ENGINE' });
 });
 
-it('ends a group of threads for all ranks by the message of one', async () => {
+it('a world of threads fails for all ranks with the message of one rank', async () => {
   const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
   const other = threadWorld(group, 0, devices.slice(1)).communicator(directAlgorithm());
   threadWorld(group, 1, devices.slice(1)).fail?.('rank 1 threw');
@@ -54,7 +54,7 @@ it('ends a group of threads for all ranks by the message of one', async () => {
   });
 });
 
-it('knows why a group of processes failed, unless the group keeps that to its collectives', () => {
+it('a world of processes keeps the failure of its group, unless the group reports it by its collectives only', () => {
   const failure = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 0 is gone');
   const group = { rank: 1, size: 3, communicator: () => {}, fail: () => {} };
   const talkative = { ...group, failure: () => failure };
@@ -62,7 +62,7 @@ it('knows why a group of processes failed, unless the group keeps that to its co
   expect(processWorld(group as unknown as ProcessGroup, devices).failure?.()).toBeUndefined();
 });
 
-it('holds one device of a world of processes', () => {
+it('a world of processes contains one local device', () => {
   const communicator = { size: 3 };
   const failed: Error[] = [];
   const group = { rank: 1, size: 3, communicator: () => communicator, fail: (error: Error) => failed.push(error) };

@@ -19,7 +19,7 @@ async function outcome(collective: Collective, like: Tensor): Promise<number[][]
 }
 
 describe('cross-device ops as a communicator', () => {
-  it('all-reduce, gather and broadcast', async () => {
+  it('support all-reduce, gather and broadcast', async () => {
     expect(await outcome({ kind: 'all-reduce', op: 'max' }, zeros('int32', [2]))).toEqual(
       devices.map(() => [100, 200]),
     );
@@ -31,7 +31,7 @@ describe('cross-device ops as a communicator', () => {
     expect(await outcome({ kind: 'all-gather' }, zeros('int32', [6]))).toEqual(devices.map(() => gathered));
   });
 
-  it('reduce to the root alone', async () => {
+  it('reduce to the root only', async () => {
     const alone = [
       [0, 0],
       [0, 0],
@@ -40,13 +40,13 @@ describe('cross-device ops as a communicator', () => {
     expect(await outcome({ kind: 'reduce', op: 'sum', root: 2 }, zeros('int32', [2]))).toEqual(alone);
   });
 
-  it('serve one device, whose mean has the dtype of means', async () => {
+  it('support one device, whose mean has the dtype of means', async () => {
     const result = zeros('float64', [2]);
     await communicatorOf(ops, ['cpu:0']).run({ kind: 'all-reduce', op: 'mean' }, [ints(1, 2)], [result]);
     expect([...result.data]).toEqual([1, 2]);
   });
 
-  it('do not scatter, and block no thread', async () => {
+  it('support neither scatter nor synchronous calls', async () => {
     const communicator = communicatorOf(ops, devices);
     const scatter = { kind: 'reduce-scatter', op: 'sum' } as const;
     expect(communicator.refuses(scatter, 'int32')).toMatch(
@@ -63,7 +63,7 @@ describe('cross-device ops as a communicator', () => {
     ['shorter results', mirror(devices.map(() => ints(1))), /1 elements of int32 for rank 0, which needs 2 of int32/],
     ['another dtype', mirror(devices.map(() => tensor([1, 2]))), /2 elements of float64 for rank 0/],
     ['nothing', undefined as never, /and nothing for rank 0/],
-  ])('are not believed where they give %s', async (_, result, message) => {
+  ])('must return valid results: refuses %s', async (_, result, message) => {
     class Careless extends CrossDeviceOps {
       readonly name = 'careless';
       protected override async reduceImplementation(): Promise<PossiblyMirrored> {
@@ -75,7 +75,7 @@ describe('cross-device ops as a communicator', () => {
     await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', message: expect.stringMatching(message) });
   });
 
-  it('stay open when it closes', async () => {
+  it('stay open when the communicator closes', async () => {
     const communicator = communicatorOf(ops, devices);
     await communicator.close();
     await expect(ops.broadcast(ints(1), ['cpu:0'])).resolves.toBeDefined();

@@ -38,7 +38,7 @@ describe('a hierarchical communicator', () => {
     expect(inSeveralHands([2, 1, 2]).map(({ localRanks }) => localRanks)).toEqual([[0, 1], [2], [3, 4]]);
   });
 
-  it('reduces within each worker, across, and hands out, in memory of its own or in place', async () => {
+  it('reduces within workers, then across, then broadcasts, in separate memory or in place', async () => {
     const inputs = [ints(1, 2), ints(3, 4), ints(5, 6), ints(7, 8)];
     const outputs = inputs.map(() => zeros('int32', [2]));
     await twoByTwo().run(sum, inputs, outputs);
@@ -53,7 +53,7 @@ describe('a hierarchical communicator', () => {
     expect(numbersOf(inputs)).toEqual(inputs.map(() => [16, 20]));
   });
 
-  it('meets workers that are elsewhere', async () => {
+  it('communicates with workers in other processes', async () => {
     const hands = inSeveralHands([2, 1]);
     const inputs = [[ints(1), ints(2)], [ints(10)]];
     const outputs = inputs.map((own) => own.map(() => zeros('float64', [1])));
@@ -63,20 +63,20 @@ describe('a hierarchical communicator', () => {
     expect(outputs.map(numbersOf)).toEqual([[[13 / 3], [13 / 3]], [[13 / 3]]]);
   });
 
-  it('gathers what all ranks have, in the order of the ranks', async () => {
+  it('gathers values in the order of the ranks', async () => {
     const outputs = [0, 1, 2, 3].map(() => zeros('int32', [8]));
     const inputs = [ints(1, 2), ints(3, 4), ints(5, 6), ints(7, 8)];
     await twoByTwo().run(gather, inputs, outputs);
     expect(numbersOf(outputs)).toEqual(inputs.map(() => [1, 2, 3, 4, 5, 6, 7, 8]));
   });
 
-  it.each([0, 1, 2, 3])('broadcasts what rank %i has, which leads its worker or not', async (root) => {
+  it.each([0, 1, 2, 3])('broadcasts from rank %i, whether or not it leads its worker', async (root) => {
     const outputs = [0, 1, 2, 3].map(() => zeros('int32', [2]));
     await twoByTwo().run({ kind: 'broadcast', root }, [ints(0, 0), ints(1, 1), ints(2, 2), ints(3, 3)], outputs);
     expect(numbersOf(outputs)).toEqual(outputs.map(() => [root, root]));
   });
 
-  it('rounds halves once', async () => {
+  it('rounds half types only once', async () => {
     // Their sums within a worker are no float16: rounded there, the small ones would be lost.
     const inputs = [2048, 1, 1, 2048].map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));
     const outputs = inputs.map(() => zeros('float16', [1]));
@@ -90,7 +90,7 @@ describe('a hierarchical communicator', () => {
     );
   });
 
-  it('all-reduces within workers that cannot reduce to one rank', async () => {
+  it('all-reduces within workers whose communicator cannot reduce to one rank', async () => {
     const algorithm: Algorithm = {
       ...directAlgorithm(),
       refuses: ({ kind }) => (kind === 'reduce' ? 'not to one rank' : undefined),
@@ -102,7 +102,7 @@ describe('a hierarchical communicator', () => {
     expect(numbersOf(outputs)).toEqual([[10], [10], [10], [10]]);
   });
 
-  it('carries out what was asked first at first', async () => {
+  it('executes collectives in the order in which they were called', async () => {
     const whole = twoByTwo();
     const buffers = [1, 2, 3, 4].map((value) => ints(value));
     await Promise.all([whole.run(sum, buffers, buffers), whole.run(sum, buffers, buffers)]);
@@ -112,7 +112,7 @@ describe('a hierarchical communicator', () => {
     await running;
   });
 
-  it('says what it has not', () => {
+  it('refuses collectives that it does not support', () => {
     const even = twoByTwo();
     expect(even.refuses(gather, 'int8')).toBeUndefined();
     expect(even.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toBe(
@@ -133,7 +133,7 @@ describe('a hierarchical communicator', () => {
     expect(hierarchical([portable(1, none)], portable(1)).refuses(sum, 'int8')).toBeUndefined();
   });
 
-  it('tells errors of its parts in its own ranks', async () => {
+  it('reports errors of its parts with its own rank numbers', async () => {
     const [early] = inSeveralHands([2, 2]) as [Communicator];
     const buffers = [ints(1), ints(2)];
     const error = await early.run(sum, buffers, buffers, { timeoutSeconds: 0.01 }).catch((failure: unknown) => failure);
@@ -190,23 +190,26 @@ describe('a hierarchical communicator', () => {
       'ERR_COLL_MISMATCH',
       'broadcast of 4 float32 elements at root 0 on rank 3, 4 (worker 2)',
     ],
-  ])('tells all workers alike of different %s, naming the odd ones', async (_, usual, odd, make, code, told) => {
-    const sizes = [1, 2, 2];
-    const hands = inSeveralHands(sizes);
-    const outcomes = await Promise.allSettled(
-      hands.map((hand, worker) => {
-        const buffers = Array.from({ length: sizes[worker] as number }, () => (worker === 2 ? make() : floats(4)));
-        return hand.run(worker === 2 ? odd : usual, buffers, buffers, { timeoutSeconds: 120 });
-      }),
-    );
-    const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as CollError);
-    expect(reasons[0]).toMatchObject({ code, rank: 3, message: expect.stringContaining(`but ${told}`) });
-    expect(reasons.map(({ message, rank }) => [message, rank])).toEqual(
-      hands.map(() => [reasons[0]?.message, reasons[0]?.rank]),
-    );
-  });
+  ])(
+    'reports different %s to all workers with the same message, naming the odd ranks',
+    async (_, usual, odd, make, code, told) => {
+      const sizes = [1, 2, 2];
+      const hands = inSeveralHands(sizes);
+      const outcomes = await Promise.allSettled(
+        hands.map((hand, worker) => {
+          const buffers = Array.from({ length: sizes[worker] as number }, () => (worker === 2 ? make() : floats(4)));
+          return hand.run(worker === 2 ? odd : usual, buffers, buffers, { timeoutSeconds: 120 });
+        }),
+      );
+      const reasons = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as CollError);
+      expect(reasons[0]).toMatchObject({ code, rank: 3, message: expect.stringContaining(`but ${told}`) });
+      expect(reasons.map(({ message, rank }) => [message, rank])).toEqual(
+        hands.map(() => [reasons[0]?.message, reasons[0]?.rank]),
+      );
+    },
+  );
 
-  it('ends the waiting of other workers at once when it is aborted in a worker', async () => {
+  it('wakes waiting workers at once when a call is aborted in one worker', async () => {
     const [first, second] = inSeveralHands([2, 2]) as [Communicator, Communicator];
     const controller = new AbortController();
     const buffers = [ints(1), ints(2)];
@@ -242,7 +245,7 @@ describe('a hierarchical communicator', () => {
     });
   });
 
-  it('closes its parts once', async () => {
+  it('closes each of its parts once', async () => {
     const parts = [portable(2), portable(2), portable(2)] as const;
     const closes = parts.map((part) => vi.spyOn(part, 'close'));
     const whole = hierarchical([parts[0], parts[1]], parts[2]);
@@ -253,7 +256,7 @@ describe('a hierarchical communicator', () => {
     await expect(whole.run(sum, buffers, buffers)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
-  it('refuses parts that do not fit together', () => {
+  it('refuses parts whose sizes do not match', () => {
     expect(() => hierarchical([], portable(1))).toThrow(
       'across has 1 leaders in this process, but within has 0 workers',
     );

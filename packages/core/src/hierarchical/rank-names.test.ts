@@ -10,12 +10,12 @@ const failureOf = (fields: Partial<Failure>, operation = 'all-reduce') =>
 // Three groups of one, three and six ranks.
 const names = new RankNames([0, 1, 4, 10]);
 
-describe('the names of ranks', () => {
-  it('are the ranks that each stands for', () => {
+describe('RankNames', () => {
+  it('lists the ranks of each worker', () => {
     expect(names.names).toEqual(['0 (worker 0)', '1, 2, 3 (worker 1)', '4 to 9 (worker 2)']);
   });
 
-  it('say which worker a rank is of, unless its number is the same', () => {
+  it('includes the worker of a rank, unless rank and worker have the same number', () => {
     expect(RankNames.ofWorker(1, 2).names).toEqual(['2 (worker 1)', '3 (worker 1)']);
     expect(RankNames.ofWorker(0, 2).names).toEqual(['0 (worker 0)', '1 (worker 0)']);
     expect(RankNames.ofWorker(1, 1).names).toEqual(['1']);
@@ -23,7 +23,7 @@ describe('the names of ranks', () => {
     expect(new RankNames([0, 1, 3]).names).toEqual(['0 (worker 0)', '1, 2 (worker 1)']);
   });
 
-  it('are as many ranks for each of some workers', () => {
+  it('supports several workers with the same number of ranks', () => {
     expect(RankNames.ofWorkers(3, 2).names).toEqual(['0, 1 (worker 0)', '2, 3 (worker 1)', '4, 5 (worker 2)']);
     const gone = failureOf({ rank: 2, ranks: [1], reason: 'lost', text: 'is gone' });
     expect(RankNames.ofWorkers(3, 2).retold(gone)).toMatchObject({
@@ -32,11 +32,11 @@ describe('the names of ranks', () => {
     });
   });
 
-  it('lists up to four ranks, and names the first and last of more', () => {
+  it('lists up to four ranks, and only the first and last of more', () => {
     expect(new RankNames([0, 4, 9]).names).toEqual(['0, 1, 2, 3 (worker 0)', '4 to 8 (worker 1)']);
   });
 
-  it('stand in messages, but not in the texts of others, nor in the name of the operation', () => {
+  it('replaces ranks in messages, but not in the text of user errors or in operation names', () => {
     const operation = 'broadcast from rank 1';
     const hosts = ['host-a', 'host-b', ''];
     const late = { reason: 'deadline', rank: 0, ranks: [1, 2], text: 'did not arrive', hosts } as const;
@@ -69,12 +69,12 @@ describe('the names of ranks', () => {
     });
   });
 
-  it('leave the message of another error alone', () => {
+  it('does not change the message of an error without a failure record', () => {
     const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'a disk of replica 1 is full', { rank: 1 });
     expect(names.retold(error)).toMatchObject({ message: 'a disk of replica 1 is full', rank: 1 });
   });
 
-  it('give an error in ranks of the whole back', () => {
+  it('returns an error that already has the ranks of the whole unchanged', () => {
     const error = failureOf({ rank: 2, text: 'failed: rank 1' });
     const marked = names.marked(error);
     expect(keptFailure(marked)).toMatchObject({ rank: 5 });
@@ -83,7 +83,7 @@ describe('the names of ranks', () => {
     expect(names.marked(nobody)).toBe(nobody);
   });
 
-  it('name a rank of the whole that another member has found', () => {
+  it('names a rank of the whole that another member reported', () => {
     const { rank, ranks, text } = keptFailure(names.marked(failureOf({ rank: 2, ranks: [9] }))) as Failure;
     expect(names.retold(failureOf({ rank, ranks, text }))).toMatchObject({
       message: 'all-reduce: rank 2 (worker 1) broke (rank 9 (worker 2))',
@@ -91,7 +91,7 @@ describe('the names of ranks', () => {
     });
   });
 
-  it('leave alone what is no error of a group', () => {
+  it('does not change errors that are not from a group', () => {
     for (const error of [new Error('rank 1'), new OutOfRangeError('rank 1'), 'rank 1', undefined]) {
       expect(names.retold(error)).toBe(error);
     }

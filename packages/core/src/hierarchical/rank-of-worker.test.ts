@@ -46,11 +46,11 @@ const cases: readonly (readonly [number, number])[] = [
   [2, 3],
 ];
 
-describe.each(cases)('the ranks of %i workers with %i each', (workers, ranks) => {
+describe.each(cases)('ranks of %i workers with %i ranks each', (workers, ranks) => {
   const size = workers * ranks;
   const inputs = Array.from({ length: size }, (_, rank) => tensor(Int32Array.of(rank, 10 * rank, 1)));
 
-  it('know who they are', () => {
+  it('have the right rank, size and local ranks', () => {
     const all = ranksOf(workers, ranks);
     expect(all.map(({ localRanks }) => localRanks)).toEqual(inputs.map((_, rank) => [rank]));
     expect(all.every((rank) => rank.size === size)).toBe(true);
@@ -62,7 +62,7 @@ describe.each(cases)('the ranks of %i workers with %i each', (workers, ranks) =>
     { kind: 'all-gather' },
     { kind: 'broadcast', root: 0 },
     { kind: 'broadcast', root: size - 1 },
-  ])('get what they would get by themselves: %j', async (collective) => {
+  ])('get the same results as a single group: %j', async (collective) => {
     const length = collective.kind === 'all-gather' ? 3 * size : 3;
     const [outputs, expected] = [0, 1].map(() => inputs.map(() => zeros('int32', [length]))) as [Tensor[], Tensor[]];
     await new ReferenceCommunicator({ size, algorithm: directAlgorithm() }).run(collective, inputs, expected);
@@ -73,7 +73,7 @@ describe.each(cases)('the ranks of %i workers with %i each', (workers, ranks) =>
     expect(numbersOf(inputs)).toEqual(inputs.map((_, rank) => [rank, 10 * rank, 1]));
   });
 
-  it('average, and round halves once', async () => {
+  it('average values, and round half types only once', async () => {
     const values = inputs.map((_, rank) => (rank % 2 === 0 ? 2048 : 1));
     const halves = values.map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));
     await runAll(ranksOf(workers, ranks), { kind: 'all-reduce', op: 'mean' }, halves, halves);
@@ -90,7 +90,7 @@ describe.each(cases)('the ranks of %i workers with %i each', (workers, ranks) =>
 });
 
 describe('a rank of a worker', () => {
-  it('tells errors of a level in the ranks of the whole', async () => {
+  it('reports errors of one level with the rank numbers of the whole group', async () => {
     const all = ranksOf(2, 2);
     const buffer = [tensor([1])];
     const error = await all[2]?.run(sum, buffer, buffer, { timeoutSeconds: 0.01 }).catch((failure: unknown) => failure);
@@ -123,7 +123,7 @@ describe('a rank of a worker', () => {
   }
 
   const patient = { timeoutSeconds: 600 };
-  it.each([0, 1, 2, 3])('that disagrees is named to all alike: rank %i', async (odd) => {
+  it.each([0, 1, 2, 3])('that disagrees is named in the same message on all ranks: rank %i', async (odd) => {
     const { errors } = await told((rank) => ({
       collective: { kind: 'all-reduce', op: rank === odd ? 'max' : 'sum' },
       options: patient,
@@ -136,7 +136,7 @@ describe('a rank of a worker', () => {
     expect(errors.map((error) => Math.floor((error?.rank ?? -1) / 2))).toEqual(errors.map(() => Math.floor(odd / 2)));
   });
 
-  it('that disagrees with its whole worker is named by the ranks of that', async () => {
+  it('that disagrees together with its whole worker is reported with all ranks of that worker', async () => {
     const { errors } = await told((rank) => ({
       collective: sum,
       dtype: rank < 2 ? 'int32' : 'uint32',
@@ -156,7 +156,7 @@ describe('a rank of a worker', () => {
     ['another of a worker, before the first one comes', 3, [0, 1, 3]],
     ['another of a worker that waits for other workers', 1, [0, 1]],
     ['the first of a worker that waits for other workers', 0, [0, 1, 3]],
-  ])('that is aborted ends the waiting of all at once: %s', async (_, aborter, present) => {
+  ])('that is aborted ends the wait of all ranks at once: %s', async (_, aborter, present) => {
     const controller = new AbortController();
     setTimeout(() => controller.abort(new Error('enough')), 50);
     const { all, errors, seconds } = await told((rank) => {
@@ -171,7 +171,7 @@ describe('a rank of a worker', () => {
     }
   });
 
-  it('that leaves ends the waiting of all at once, of which it is the cause', async () => {
+  it('that leaves ends the wait of all ranks at once and is reported as the cause', async () => {
     const all = ranksOf(2, 2);
     const waiting = all.slice(0, 3).map((rank) => {
       const buffer = [zeros('float32', [3])];
@@ -182,7 +182,7 @@ describe('a rank of a worker', () => {
   });
 
   it.each<Collective>([{ kind: 'broadcast', root: 1 }, { kind: 'broadcast', root: 2 }, sum, { kind: 'all-gather' }])(
-    'may leave once it has its result, whoever is still about it: %j',
+    'may leave once it has its result, while other ranks still work on it: %j',
     async (collective) => {
       for (const length of [1, 5000]) {
         const all = ranksOf(2, 2);
@@ -196,7 +196,7 @@ describe('a rank of a worker', () => {
     },
   );
 
-  it('says what it has not, and when it was closed', async () => {
+  it('refuses collectives that it does not support, and all collectives once it is closed', async () => {
     const [first] = ranksOf(2, 2) as [Communicator];
     expect(first.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toMatch(/two levels have .* but no reduce/);
     expect(first.refuses({ kind: 'all-reduce', op: 'mean' }, 'bool')).toMatch(/the mean of bool is not defined/);
@@ -208,7 +208,7 @@ describe('a rank of a worker', () => {
     });
   });
 
-  it('refuses parts that do not fit together', () => {
+  it('refuses parts whose sizes do not match', () => {
     const portable = (size: number) => new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
     expect(() => rankOfWorker(portable(2), { workers: 2, worker: 0 })).toThrow(
       'within must have exactly one local rank, got 2',

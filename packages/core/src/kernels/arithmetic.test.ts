@@ -17,7 +17,7 @@ function alikeTensors(dtype: DType): fc.Arbitrary<Tensor[]> {
 }
 
 describe.each(grid.filter(([op, dtype]) => !refusedArithmetic(op, dtype)))('the %s of %s tensors', (op, dtype) => {
-  it('returns the results of plain arithmetic from left to right, and leaves the tensors alone', () => {
+  it('returns the results of plain arithmetic from left to right, without changing its inputs', () => {
     fc.assert(
       fc.property(alikeTensors(dtype), (tensors) => {
         const before = structuredClone(tensors);
@@ -46,7 +46,7 @@ function sameNaN(dtype: DType): (element: number | bigint) => number | bigint {
 }
 
 describe('combine', () => {
-  it('writes new memory, on the device of the first tensor', () => {
+  it('returns new memory on the device of the first tensor', () => {
     const one = tensor([1, 2], { device: 'cpu:3' });
     const result = combine('sum', [one]);
     expect(result).toEqual(one);
@@ -60,7 +60,7 @@ describe('combine', () => {
     expect(combine('sum', terms.toReversed()).data).toEqual(Float64Array.of(1));
   });
 
-  it('carries half types in float32 and rounds once', () => {
+  it('accumulates half types in float32 and rounds once', () => {
     // In float16, 2048 + 1 would be rounded to 2048 each time.
     const terms = [2048, 1, 1, 1, 1].map((value) => tensor([value], { dtype: 'float16' }));
     expect(toNumbers(combine('sum', terms))).toEqual([2052]);
@@ -69,7 +69,7 @@ describe('combine', () => {
     expect(toNumbers(combine('sum', large))).toEqual([Number.POSITIVE_INFINITY]);
   });
 
-  it('makes a float of the mean of integers, after the sum has wrapped around', () => {
+  it('returns floats for the mean of integers, after the sum has wrapped around', () => {
     const terms = [200, 100].map((value) => tensor([value], { dtype: 'uint8' }));
     expect(combine('mean', terms)).toMatchObject({ dtype: 'float32', data: Float32Array.of(22) });
     expect(combine('mean', [tensor([1, 2], { dtype: 'int64' }), tensor([2, 2], { dtype: 'int64' })])).toMatchObject({
@@ -78,7 +78,7 @@ describe('combine', () => {
     });
   });
 
-  it('refuses another shape and names the odd one', () => {
+  it('refuses different shapes and names the odd replica', () => {
     const [a, b] = [tensor([1, 2]), tensor([1, 2], { shape: [2, 1] })];
     expect(thrown(() => combine('sum', [a, a, b]))).toMatchObject({
       name: 'InvalidArgumentError',
@@ -89,7 +89,7 @@ describe('combine', () => {
     });
   });
 
-  it('refuses another dtype and names the odd one', () => {
+  it('refuses different dtypes and names the odd replica', () => {
     const [a, b] = [tensor([1, 2]), tensor([1, 2], { dtype: 'float32' })];
     expect(thrown(() => combine('sum', [a, b]))).toMatchObject({
       name: 'InternalError',
@@ -106,7 +106,7 @@ describe('combine', () => {
     });
   });
 
-  it('refuses an op that there is not, instead of making something up', () => {
+  it('refuses an unknown op', () => {
     for (const op of ['SUM', 'average', ''] as never[]) {
       expect(thrown(() => combine(op, [tensor([1])]))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
     }
@@ -121,19 +121,19 @@ describe('combine', () => {
   });
 });
 
-it('adds a list of tensors', () => {
+it('addN adds a list of tensors', () => {
   expect(addN([tensor([1, 2]), tensor([10, 20]), tensor([100, 200])]).data).toEqual(Float64Array.of(111, 222));
 });
 
 describe('divide', () => {
-  it('divides truly, in new memory, and keeps shape and device', () => {
+  it('divides without truncation, in new memory, and keeps shape and device', () => {
     const whole = tensor([1, 2], { dtype: 'int32', shape: [2, 1], device: 'cpu:1' });
     const data = Float64Array.of(0.25, 0.5);
     expect(divide(whole, 4)).toEqual({ data, dtype: 'float64', shape: [2, 1], device: 'cpu:1' });
     expect(whole.data).toEqual(Int32Array.of(1, 2));
   });
 
-  it.each(dtypes.filter((dtype) => dtype !== 'bool'))('gives the quotient type of %s', (dtype) => {
+  it.each(dtypes.filter((dtype) => dtype !== 'bool'))('returns the quotient type of %s', (dtype) => {
     expect(divide(tensor([3], { dtype }), 2)).toMatchObject({ dtype: quotientOf(dtype) });
     expect(toNumbers(divide(tensor([3], { dtype }), 2))).toEqual([1.5]);
   });
@@ -146,13 +146,13 @@ describe('divide', () => {
   });
 });
 
-it('converts between integer types', () => {
+it('convertNumbers converts between integer types', () => {
   const narrow = tensor([-1, 5], { dtype: 'int8', device: 'cpu:1' });
   expect(convertNumbers(narrow, 'int64')).toEqual({ ...narrow, data: BigInt64Array.of(-1n, 5n), dtype: 'int64' });
   expect(convertNumbers(tensor([7], { dtype: 'uint64' }), 'int32').data).toEqual(Int32Array.of(7));
 });
 
-it('finds nothing odd in tensors that are alike, or in none', () => {
+it('requireAlike accepts tensors of the same kind, and an empty list', () => {
   expect(() => requireAlike([])).not.toThrow();
   expect(() => requireAlike([tensor([1]), tensor([2], { device: 'cpu:9' })])).not.toThrow();
   expect(thrown(() => requireAlike([tensor([1]), tensor(1)], 'gather'))).toMatchObject({
@@ -161,7 +161,7 @@ it('finds nothing odd in tensors that are alike, or in none', () => {
   });
 });
 
-it('refuses no op of a number', () => {
+it('refusedArithmetic refuses nothing but the mean of bool', () => {
   const refused = grid.filter(([op, dtype]) => refusedArithmetic(op, dtype) !== undefined);
   expect(refused).toEqual([['mean', 'bool']]);
   expect(refusedArithmetic(undefined, 'bool')).toBeUndefined();

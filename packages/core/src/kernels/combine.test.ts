@@ -30,7 +30,7 @@ describe.each(grid)('the %s kernel of %s', (op, dtype) => {
     );
   });
 
-  it('gives the same when it writes over either operand', () => {
+  it('returns the same results when it overwrites either operand', () => {
     fc.assert(
       fc.property(pairs, ([a, b]) => {
         const expected = played(kernel, dtype, a, b);
@@ -43,7 +43,7 @@ describe.each(grid)('the %s kernel of %s', (op, dtype) => {
     );
   });
 
-  it('reads and writes nothing outside of its ranges', () => {
+  it('reads and writes nothing outside its ranges', () => {
     const [ones, twos, into] = [allocate(dtype, 6), allocate(dtype, 6), allocate(dtype, 6)];
     const [one, zero] = (typeof ones[0] === 'bigint' ? [1n, 0n] : [1, 0]) as [never, never];
     ones.fill(one);
@@ -56,13 +56,13 @@ describe.each(grid)('the %s kernel of %s', (op, dtype) => {
   });
 });
 
-it('makes a kernel once', () => {
+it('kernels are compiled once and cached', () => {
   expect(combineKernel('float32', 'sum')).toBe(combineKernel('float32', 'sum'));
   expect(combineKernel('float32', 'sum')).not.toBe(combineKernel('float64', 'sum'));
   expect(divideKernel('int8')).toBe(divideKernel('int8'));
 });
 
-it('takes a mean for a sum until it is divided', () => {
+it('the mean kernel sums without dividing', () => {
   expect((['sum', 'mean', 'min', 'max', 'product'] as const).map(elementaryOp)).toEqual([
     'sum',
     'sum',
@@ -72,7 +72,7 @@ it('takes a mean for a sum until it is divided', () => {
   ]);
 });
 
-it('lets integers wrap around', () => {
+it('integer kernels wrap around on overflow', () => {
   const two = Int32Array.of(2 ** 31 - 1, -(2 ** 31));
   expect(played(combineKernel('int32', 'sum'), 'int32', two, Int32Array.of(1, -1))).toEqual(
     Int32Array.of(-(2 ** 31), 2 ** 31 - 1),
@@ -81,7 +81,7 @@ it('lets integers wrap around', () => {
   expect(played(combineKernel('uint32', 'product'), 'uint32', large, large)).toEqual(Uint32Array.of(1));
 });
 
-it.each(['min', 'max'] as const)('keeps NaN in a %s, and orders -0 below 0', (op) => {
+it.each(['min', 'max'] as const)('kernels propagate NaN in a %s, and order -0 below 0', (op) => {
   const a = Float32Array.of(Number.NaN, 1, -0, 0);
   const b = Float32Array.of(1, Number.NaN, 0, -0);
   const zero = op === 'min' ? -0 : 0;
@@ -89,7 +89,7 @@ it.each(['min', 'max'] as const)('keeps NaN in a %s, and orders -0 below 0', (op
 });
 
 describe.each(accumulators.filter((dtype) => dtype !== 'bool'))('the divide kernel of %s', (dtype) => {
-  it('divides truly and rounds once', () => {
+  it('divides without truncation and rounds once', () => {
     const lengths = fc.nat({ max: 8 }).chain((length) => arbitraryArray(dtype, length));
     fc.assert(
       fc.property(lengths, fc.integer({ min: 1, max: 64 }), (from, divisor) => {
@@ -101,7 +101,7 @@ describe.each(accumulators.filter((dtype) => dtype !== 'bool'))('the divide kern
     );
   });
 
-  it('divides by any number, not only by counts', () => {
+  it('divides by any number, not only by integers', () => {
     const divisors = fc.oneof(fc.double(), fc.constantFrom(0, 0.1, 2.5, 2 ** 32 + 1, 2 ** 31, -(2 ** 31), -3, -4));
     fc.assert(
       fc.property(arbitraryArray(dtype, 4), divisors, (from, divisor) => {
@@ -113,7 +113,7 @@ describe.each(accumulators.filter((dtype) => dtype !== 'bool'))('the divide kern
     );
   });
 
-  it('writes nothing outside of its range', () => {
+  it('writes nothing outside its range', () => {
     const from = allocate(dtype, 4);
     from.fill((typeof from[0] === 'bigint' ? 6n : 6) as never);
     const into = allocate(quotientOf(dtype), 4);

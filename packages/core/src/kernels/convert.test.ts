@@ -13,13 +13,13 @@ const halves = [
 const everyPattern = Uint16Array.from({ length: 0x10000 }, (_, bits) => bits);
 
 describe.each(halves)('%s', (dtype, decode, encode) => {
-  it('widens every pattern to the float32 that it stands for', () => {
+  it('widens every bit pattern to the float32 of the same value', () => {
     const wide = new Float32Array(0x10000);
     widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
     expect(everyPattern.filter((bits) => !Object.is(wide[bits], decode(bits)))).toEqual(new Uint16Array());
   });
 
-  it('narrows what it widened to the same bits, but for NaN', () => {
+  it('narrows widened values to the same bits, except NaN', () => {
     const [wide, narrow] = [new Float32Array(0x10000), new Uint16Array(0x10000)];
     widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
     narrowKernel(dtype)(narrow, 0, wide, 0, 0x10000);
@@ -27,7 +27,7 @@ describe.each(halves)('%s', (dtype, decode, encode) => {
     expect(numbers.filter((bits) => narrow[bits] !== bits)).toEqual(new Uint16Array());
   });
 
-  it('narrows as encoding a number does', () => {
+  it('narrows like encoding a number', () => {
     fc.assert(
       fc.property(fc.float32Array({ noNaN: true }), (floats) => {
         const narrow = new Uint16Array(floats.length);
@@ -37,7 +37,7 @@ describe.each(halves)('%s', (dtype, decode, encode) => {
     );
   });
 
-  it('keeps to its ranges, also in views that do not begin where their memory does', () => {
+  it('reads and writes only its ranges, including in views with an offset', () => {
     const memory = new ArrayBuffer(64);
     const wide = new Float32Array(memory, 16, 4);
     widenKernel(dtype)(wide, 1, Uint16Array.of(0, 0, encode(1.5), encode(-2)), 2, 2);
@@ -49,7 +49,7 @@ describe.each(halves)('%s', (dtype, decode, encode) => {
 });
 
 describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('%s', (dtype) => {
-  it('is copied as it is, both ways', () => {
+  it('is copied unchanged in both directions', () => {
     fc.assert(
       fc.property(arbitraryArray(dtype, 5), (from) => {
         for (const kernel of [widenKernel(dtype), narrowKernel(dtype)]) {
@@ -66,7 +66,7 @@ describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('%s', (dtype) => {
 });
 
 describe('copyRange', () => {
-  it('copies between ranges of one array that overlap, in either direction', () => {
+  it('copies between overlapping ranges of one array in both directions', () => {
     const forward = Int8Array.of(1, 2, 3, 4, 5);
     copyRange(forward, 1, forward, 0, 4);
     expect([...forward]).toEqual([1, 1, 2, 3, 4]);
@@ -75,13 +75,13 @@ describe('copyRange', () => {
     expect([...backward]).toEqual([2, 3, 4, 5, 5]);
   });
 
-  it('copies between two arrays over memory that overlaps', () => {
+  it('copies between two arrays over overlapping memory', () => {
     const memory = Int8Array.of(1, 2, 3, 4, 5);
     copyRange(memory, 1, new Int8Array(memory.buffer), 0, 4);
     expect([...memory]).toEqual([1, 1, 2, 3, 4]);
   });
 
-  it('copies nothing when there is nothing to copy', () => {
+  it('copies nothing for an empty range', () => {
     const into = Int8Array.of(1, 2);
     copyRange(into, 2, Int8Array.of(3), 1, 0);
     copyRange(into, 0, into, 1, 0);

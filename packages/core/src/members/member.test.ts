@@ -15,12 +15,12 @@ const errorOf = (promise: Promise<unknown>) =>
   );
 
 describe('a collective of members', () => {
-  it('combines arrays into arrays', async () => {
+  it('reduces arrays to arrays', async () => {
     const sums = await all(open(3), (member) => member.allReduce('sum', new Float32Array([member.rank, 1])));
     expect(sums).toEqual([0, 1, 2].map(() => new Float32Array([3, 3])));
   });
 
-  it('gives the mean of integers as floats', async () => {
+  it('returns floats for the mean of integers', async () => {
     const means = await all(open(2), (member) => member.allReduce('mean', new Int32Array([member.rank])));
     expect(means).toEqual([new Float64Array([0.5]), new Float64Array([0.5])]);
   });
@@ -39,14 +39,14 @@ describe('a collective of members', () => {
     ]);
   });
 
-  it('takes lists, of arrays or tensors', async () => {
+  it('accepts lists of arrays or tensors', async () => {
     const lists = await all(open(2), (member) =>
       member.allReduce('sum', [new Float32Array([member.rank]), new Float32Array([2, 3])]),
     );
     expect(lists[1]).toEqual([new Float32Array([1]), new Float32Array([4, 6])]);
   });
 
-  it('writes into the memory that it is given, and returns it', async () => {
+  it('writes into the memory passed as into and returns it', async () => {
     const into = [new Float32Array(1), new Float32Array(1)];
     const results = await all(open(2), (member) =>
       member.allReduce('sum', new Float32Array([5]), { into: into[member.rank] as Float32Array }),
@@ -55,7 +55,7 @@ describe('a collective of members', () => {
     expect(into).toEqual([new Float32Array([10]), new Float32Array([10])]);
   });
 
-  it('gives a result to the root alone', async () => {
+  it('returns a reduce result at the root only', async () => {
     const members = open(3);
     expect(await all(members, (member) => member.reduce('sum', 1, new Int32Array([member.rank])))).toEqual([
       undefined,
@@ -69,7 +69,7 @@ describe('a collective of members', () => {
     ]);
   });
 
-  it('copies, cuts and exchanges', async () => {
+  it('supports broadcast, gather, scatter and all-to-all', async () => {
     const members = openMembers({ size: 2, algorithm: directAlgorithm() });
     const value = (rank: number) => new Int32Array([10 * rank, 10 * rank + 1]);
     expect(await all(members, (member) => member.broadcast(1, value(member.rank)))).toEqual([value(1), value(1)]);
@@ -87,7 +87,7 @@ describe('a collective of members', () => {
     expect(parts).toEqual([new Int32Array([30]), new Int32Array([31])]);
   });
 
-  it('ends a barrier when the last member has come', async () => {
+  it('resolves a barrier when the last member arrives', async () => {
     const [first, second] = open(2) as [Member, Member];
     let isOver = false;
     const waiting = first.barrier().then(() => {
@@ -98,7 +98,7 @@ describe('a collective of members', () => {
     await Promise.all([waiting, second.barrier()]);
   });
 
-  it('refuses what makes no sense, for this member alone', async () => {
+  it('refuses invalid arguments on this member only', async () => {
     const [first, second] = open(2) as [Member, Member];
     expect(await errorOf(first.broadcast(2, new Float32Array(1)))).toMatchObject({
       code: 'ERR_COLL_VALUE',
@@ -126,13 +126,13 @@ describe('a collective of members', () => {
     expect(sums).toEqual([new Float32Array([2]), new Float32Array([2])]);
   });
 
-  it('fails for all members where they call different collectives', async () => {
+  it('fails on all members if they call different collectives', async () => {
     const [first, second] = open(2) as [Member, Member];
     const errors = await Promise.all([errorOf(first.allReduce('sum', new Float32Array(1))), errorOf(second.barrier())]);
     for (const error of errors) expect(error).toMatchObject({ code: 'ERR_COLL_MISMATCH', operation: 'all-reduce sum' });
   });
 
-  it('names the member that did not come in time', async () => {
+  it('names the member that did not arrive before the deadline', async () => {
     const [first] = open(2) as [Member, Member];
     expect(await errorOf(first.barrier({ timeoutSeconds: 0.01 }))).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
@@ -154,7 +154,7 @@ describe('messages', () => {
     expect(into).toEqual([new Float32Array([1]), new Float32Array([2])]);
   });
 
-  it('go both ways at once, and past collectives', async () => {
+  it('travel in both directions at once, and beside collectives', async () => {
     const [first, second] = open(2) as [Member, Member];
     const swap = (member: Member, other: number) =>
       Promise.all([member.send(other, new Int32Array([member.rank])), member.receive(other, new Int32Array(1))]);
@@ -164,7 +164,7 @@ describe('messages', () => {
     await Promise.all([sum, second.allReduce('sum', new Float32Array([1]))]);
   });
 
-  it('of another length or dtype end the group on both sides', async () => {
+  it('of another length or dtype than expected fail the group on both sides', async () => {
     for (const [into, code] of [
       [new Float32Array(2), 'ERR_COLL_SHAPE_MISMATCH'],
       [new Int32Array(1), 'ERR_COLL_DTYPE_MISMATCH'],
@@ -177,7 +177,7 @@ describe('messages', () => {
     }
   });
 
-  it('whose memory is detached meanwhile end the group', async () => {
+  it('whose memory is detached meanwhile fail the group', async () => {
     const [first, second] = open(2) as [Member, Member];
     const value = new Float32Array(2);
     const sending = errorOf(first.send(1, value));
@@ -188,7 +188,7 @@ describe('messages', () => {
     expect(await receiving).toMatchObject(lost);
   });
 
-  it('end at their deadline, and the group with them', async () => {
+  it('fail at their deadline together with the group', async () => {
     const [first, second] = open(2) as [Member, Member];
     expect(await errorOf(first.receive(1, new Float32Array(1), { timeoutSeconds: 0.01 }))).toMatchObject({
       code: 'ERR_COLL_DEADLINE',
@@ -197,7 +197,7 @@ describe('messages', () => {
     expect(await errorOf(second.send(0, new Float32Array(1)))).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
   });
 
-  it('are ended by a signal: alone before they begin, with the group afterwards', async () => {
+  it('are aborted by a signal: alone before they start, together with the group afterwards', async () => {
     const [first, second] = open(2) as [Member, Member];
     const aborted = AbortSignal.abort(new Error('enough'));
     expect(await errorOf(first.send(1, new Float32Array(1), { signal: aborted }))).toMatchObject({
@@ -211,7 +211,7 @@ describe('messages', () => {
     expect(await errorOf(second.receive(0, new Float32Array(1)))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
-  it('that nobody sends keep no program alive', () => {
+  it('that are never sent do not keep a program running', () => {
     const [first] = open(2) as [Member, Member];
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const before = timers();
@@ -219,7 +219,7 @@ describe('messages', () => {
     expect(timers()).toBe(before);
   });
 
-  it('need another member', async () => {
+  it('must go to another member', async () => {
     const [first] = open(2) as [Member, Member];
     expect(await errorOf(first.send(0, new Float32Array(1)))).toMatchObject({
       message: 'send: rank 0 cannot send messages to itself or receive its own',
@@ -231,7 +231,7 @@ describe('messages', () => {
 });
 
 describe('split', () => {
-  it('makes a group of each color, ordered by key', async () => {
+  it('creates one group per color, ordered by key', async () => {
     const members = await all(open(5), (member) =>
       member.split(member.rank === 4 ? -1 : member.rank % 2, -member.rank),
     );
@@ -248,12 +248,12 @@ describe('split', () => {
     expect(gathered).toEqual(Array.from({ length: 4 }, () => new Int32Array([0, 1])));
   });
 
-  it('orders by rank without a key', async () => {
+  it('orders by rank if no key is given', async () => {
     const members = await all(open(3), (member) => member.split(7));
     expect(members.map((member) => member?.rank)).toEqual([0, 1, 2]);
   });
 
-  it('fails with the group that it was split from, and that with it', async () => {
+  it('fails together with its parent group, and makes the parent fail', async () => {
     for (const failsFirst of ['part', 'whole']) {
       const whole = open(4);
       const parts = (await all(whole, (member) => member.split(member.rank % 2))) as Member[];
@@ -266,7 +266,7 @@ describe('split', () => {
     }
   });
 
-  it('does not fail with a group that was closed before', async () => {
+  it('does not fail when its parent group was closed before', async () => {
     const whole = open(2);
     const parts = (await all(whole, (member) => member.split(0))) as Member[];
     await all(parts, (member) => member.close());
@@ -277,7 +277,7 @@ describe('split', () => {
     ]);
   });
 
-  it('wants whole numbers', async () => {
+  it('requires whole numbers', async () => {
     const [first] = open(1) as [Member];
     expect(await errorOf(first.split(0.5))).toMatchObject({
       message: 'split: color must be a 32-bit integer, got 0.5',
@@ -289,14 +289,14 @@ describe('split', () => {
 });
 
 describe('close', () => {
-  it('ends what members wait for', async () => {
+  it('rejects the calls that members wait in', async () => {
     const [first, second] = open(2) as [Member, Member];
     const waiting = errorOf(first.barrier());
     await second.close();
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
-  it('of a thread ends its messages', async () => {
+  it("of a thread's member fails its messages", async () => {
     const group = jsEngine.createGroup({ size: 2 });
     const member = joinThreadGroup(group, { rank: 0, algorithm: ringAlgorithm() });
     const waiting = errorOf(member.receive(1, new Float32Array(1)));

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 describe('reduce', () => {
-  it('is an all-reduce where destinations are the devices of the value in any order', async () => {
+  it('is an all-reduce if the destinations are the devices of the value in any order', async () => {
     const result = (await new TestedAllReduce().reduce(ReduceOp.SUM, value, ['cpu:1', 'cpu:0'])) as Mirrored<Tensor>;
     expect(result).toBeInstanceOf(Mirrored);
     expect(result.values).toEqual([on('cpu:1', 31, 42), on('cpu:0', 31, 42)]);
@@ -37,13 +37,13 @@ describe('reduce', () => {
     expect(value.values).toEqual([on('cpu:0', 1, 2), on('cpu:1', 30, 40)]);
   });
 
-  it('gives every device memory of its own', async () => {
+  it('returns separate memory for every device', async () => {
     const result = (await new TestedAllReduce().reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     const memories = new Set([...result.values, ...value.values].map(({ data }) => data.buffer));
     expect(memories.size).toBe(4);
   });
 
-  it('goes to the fallback for other destinations, and says so', async () => {
+  it('uses the fallback for other destinations, and notes why', async () => {
     const ops = new TestedAllReduce();
     const result = await ops.reduce(ReduceOp.SUM, value, 'cpu:0');
     expect((result as Tensor).data).toEqual(Int32Array.of(31, 42));
@@ -53,7 +53,7 @@ describe('reduce', () => {
     ]);
   });
 
-  it('goes to the fallback for a value that the ops refuse, alone and in a batch', async () => {
+  it('uses the fallback for a value that the ops refuse, alone and in a batch', async () => {
     const isTooShort = ([{ values }]: ReadyPair) =>
       values.every((item) => 'data' in item && item.data.length < 3) ? 'it is too short' : undefined;
     const ops = new TestedAllReduce({ refuses: isTooShort });
@@ -75,12 +75,12 @@ describe('reduce', () => {
     ['MIN', on('cpu:0', 1, 2)],
     ['MAX', on('cpu:0', 30, 40)],
     ['PRODUCT', on('cpu:0', 30, 80)],
-  ])('takes the %s', async (op, expected) => {
+  ])('uses the %s', async (op, expected) => {
     const result = (await new TestedAllReduce().reduce(op, value, value)) as Mirrored<Tensor>;
     expect(result.primary).toEqual(expected);
   });
 
-  it('hands options and signal on', async () => {
+  it('passes options and signal to the communicator', async () => {
     const { signal } = new AbortController();
     await new TestedAllReduce().reduce(ReduceOp.SUM, value, value, { timeoutSeconds: 5, signal });
     expect(run.mock.lastCall?.[3]).toEqual({ timeoutSeconds: 5, signal, layout: expect.any(Number) });
@@ -93,7 +93,7 @@ describe('reduce', () => {
 });
 
 describe('batchReduce', () => {
-  it('is one batch where all values and destinations are on the same devices', async () => {
+  it('is one batched call if all values and destinations are on the same devices', async () => {
     const other = spread([5], [6]);
     const results = await new TestedAllReduce().batchReduce(ReduceOp.SUM, [
       [value, value],
@@ -106,7 +106,7 @@ describe('batchReduce', () => {
     expect(lengths).toEqual([3]);
   });
 
-  it('is one reduce a pair otherwise', async () => {
+  it('is one reduce per pair otherwise', async () => {
     const results = await new TestedAllReduce().batchReduce(ReduceOp.SUM, [
       [value, value],
       [value, 'cpu:0'],
@@ -115,7 +115,7 @@ describe('batchReduce', () => {
     expect(lengths).toEqual([2]);
   });
 
-  it('wants the devices of all values in one order', async () => {
+  it('requires the devices of all values in the same order', async () => {
     const turned = new PerReplica([on('cpu:1', 1, 2), on('cpu:0', 3, 4)]);
     const pairs = [
       [value, value],
@@ -128,7 +128,7 @@ describe('batchReduce', () => {
     });
   });
 
-  it('moves dtypes apart', async () => {
+  it('sends values of different dtypes separately', async () => {
     const halves = new PerReplica([zeros('float16', [7], 'cpu:0'), zeros('float16', [7], 'cpu:1')]);
     const pairs = [value, halves, value].map((item) => [item, item] as const);
     const results = (await new TestedAllReduce().batchReduce(ReduceOp.SUM, pairs)) as Mirrored<Tensor>[];
@@ -136,7 +136,7 @@ describe('batchReduce', () => {
     expect(lengths).toEqual([4, 7]);
   });
 
-  it('hands sparse values to the fallback, and keeps the order of all', async () => {
+  it('uses the fallback for sparse values and keeps the order of the batch', async () => {
     const ops = new TestedAllReduce();
     const pairs = [sparse, value, sparse].map((item) => [item, item] as const);
     const [first, dense, last] = (await ops.batchReduce(ReduceOp.SUM, pairs)) as Mirrored<never>[];
@@ -146,7 +146,7 @@ describe('batchReduce', () => {
     expect(ops.explain().notes).toEqual(['an all-reduce of indexed slices gathers them; reduction-to-one serves it']);
   });
 
-  it('hands values of dense and sparse components to the fallback', async () => {
+  it('uses the fallback for values with both dense and sparse components', async () => {
     const ops = new TestedAllReduce();
     const mixed = new PerReplica([slices('cpu:0', 3), on('cpu:1', ...ramp(9))]);
     const result = (await ops.reduce(ReduceOp.SUM, mixed, mixed)) as Mirrored<Tensor>;
@@ -155,8 +155,8 @@ describe('batchReduce', () => {
   });
 });
 
-describe('what the communicator refuses', () => {
-  it('goes to the fallback with the reason', async () => {
+describe('a call that the communicator refuses', () => {
+  it('uses the fallback, with the reason as a note', async () => {
     const refuses = (_: unknown, ranks: number) => (ranks === 2 ? 'it wants three' : undefined);
     const ops = new TestedAllReduce({ algorithm: { ...directAlgorithm(), refuses } });
     const result = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
@@ -167,7 +167,7 @@ describe('what the communicator refuses', () => {
     expect(lengths).toEqual([]);
   });
 
-  it('is an error where the fallback cannot do it either', async () => {
+  it('throws if the fallback cannot execute it either', async () => {
     const flags = new PerReplica([zeros('bool', [1], 'cpu:0'), zeros('bool', [1], 'cpu:1')]);
     const error = await rejection(new TestedAllReduce().reduce(ReduceOp.MEAN, flags, flags));
     expect(error).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
@@ -175,7 +175,7 @@ describe('what the communicator refuses', () => {
 });
 
 describe('a world', () => {
-  it('is used for values on all of its devices, and not for others', async () => {
+  it('is used for values on all of its devices only', async () => {
     const inner = portableWorld(['cpu:0', 'cpu:1']);
     const communicator = vi.fn((algorithm: Algorithm) => inner.communicator(algorithm));
     const world: World = { ...inner, engine: 'mine', communicator };
@@ -191,7 +191,7 @@ describe('a world', () => {
   });
 });
 
-it('closes its communicators and its fallback', async () => {
+it('closes its communicators and its fallback with it', async () => {
   const fallback = new ReductionToOneDevice();
   const closed = vi.spyOn(fallback, 'close');
   const ops = new TestedAllReduce({ fallback });
@@ -201,7 +201,7 @@ it('closes its communicators and its fallback', async () => {
   expect(await rejection(ops.reduce(ReduceOp.SUM, value, value))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
 });
 
-describe('the log', () => {
+describe('log', () => {
   const sink = vi.fn<LogSink>();
   beforeEach(() => setLogSink(sink));
   afterEach(() => {
@@ -209,7 +209,7 @@ describe('the log', () => {
     setLogSink();
   });
 
-  it('tells about the first ten batches', async () => {
+  it('reports the first ten batches', async () => {
     const ops = new TestedAllReduce({ numPacks: 2 });
     for (let time = 0; time < 12; time++)
       await ops.batchReduce(ReduceOp.SUM, [
@@ -220,7 +220,7 @@ describe('the log', () => {
     expect(sink).toHaveBeenCalledWith('info', 'batch all-reduce: 2 values in 2 packs over 2 devices with tested');
   });
 
-  it('warns of the first ten batches of sparse values', async () => {
+  it('warns about the first ten batches of sparse values', async () => {
     const ops = new TestedAllReduce();
     for (let time = 0; time < 12; time++) await ops.reduce(ReduceOp.SUM, sparse, sparse);
     const warned = sink.mock.calls.filter(([level]) => level === 'warn');
@@ -228,7 +228,7 @@ describe('the log', () => {
     expect(warned[0]?.[1]).toBe('tested has no efficient all-reduce for its 1 values of indexed slices');
   });
 
-  it('tells about a fallback once', async () => {
+  it('reports a fallback once', async () => {
     const ops = new TestedAllReduce();
     for (let time = 0; time < 3; time++) await ops.reduce(ReduceOp.SUM, value, 'cpu:0');
     const told = sink.mock.calls.filter(([, message]) => message.startsWith('tested: '));

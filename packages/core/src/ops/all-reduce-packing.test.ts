@@ -40,19 +40,19 @@ async function lengthsOf(packing: PackingOptions, bytesPerPack = 0, counts = [2,
   return lengths;
 }
 
-it('joins a batch into one pack by default', async () => {
+it('packing joins a batch into one pack by default', async () => {
   expect(await lengthsOf({})).toEqual([11]);
 });
 
-it('cuts a batch into as many packs as asked for', async () => {
+it('packing splits a batch into the requested number of packs', async () => {
   expect(await lengthsOf({ numPacks: 3 })).toEqual([3, 3, 5]);
 });
 
-it('moves each value by itself for 0 packs', async () => {
+it('packing reduces each value by itself for 0 packs', async () => {
   expect(await lengthsOf({ numPacks: 0 })).toEqual([2, 3, 6]);
 });
 
-it('joins small neighbours of float32 when asked to, without packs', async () => {
+it('packing joins only small neighbouring float32 tensors when configured to, without packs', async () => {
   const floats = [2, 3, 6].map(
     (count) => new PerReplica(['cpu:0', 'cpu:1'].map((device) => zeros('float32', [count], device))),
   );
@@ -65,13 +65,13 @@ it('joins small neighbours of float32 when asked to, without packs', async () =>
   expect(await lengthsOf({ numPacks: 0, aggSmallGradsMaxBytes: 12 })).toEqual([5, 6, 2, 3, 6]);
 });
 
-it('goes by bytes, last values first, where a call says how many', async () => {
+it('bytesPerPack of a call packs by bytes, last values first', async () => {
   expect(await lengthsOf({ numPacks: 3 }, 24)).toEqual([9, 2]);
   lengths.length = 0;
   expect(await lengthsOf({ numPacks: 0 }, 1)).toEqual([6, 3, 2]);
 });
 
-it('changes no result', async () => {
+it('packing changes no result', async () => {
   const arbitraryBatch = fc
     .array(fc.tuple(fc.constantFrom(...dtypes), arbitraryShape), { minLength: 1, maxLength: 5 })
     .chain((forms) =>
@@ -124,7 +124,7 @@ describe('replicas in threads', () => {
     ['direct', directAlgorithm(), true],
     ['reduction to one', reductionToOneAlgorithm(), true],
     ['ring', ringAlgorithm(), false],
-  ])('have the bits of one controller, however they pack: %s', async (_, algorithm, isSame) => {
+  ])('return the same bits as a single controller, however they pack: %s', async (_, algorithm, isSame) => {
     const all: unknown[] = [];
     for (const { bytesPerPack = 0, ...packing } of packings) {
       const pairs = batch.map((value) => [value, value] as const);
@@ -145,7 +145,7 @@ describe('replicas in threads', () => {
   });
 });
 
-it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, '2'])('refuses %o for the size of small values', (number) => {
+it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, '2'])('small-value limits refuse %o', (number) => {
   for (const name of ['aggSmallGradsMaxBytes', 'aggSmallGradsMaxGroup']) {
     expect(() => new TestedAllReduce({ [name]: number })).toThrow(
       expect.objectContaining({
@@ -156,7 +156,7 @@ it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, '2'])('refuses %o for the si
   }
 });
 
-it.each([-1, 1.5, Number.NaN, '2'])('refuses %o packs, naming the algorithm and the bound', (numPacks) => {
+it.each([-1, 1.5, Number.NaN, '2'])('numPacks refuses %o and names the algorithm and the bound', (numPacks) => {
   expect(thrown(() => new TestedAllReduce({ numPacks: numPacks as never }))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',

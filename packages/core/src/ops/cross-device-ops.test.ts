@@ -19,7 +19,7 @@ const slices = (device: string) => new IndexedSlices(on(device, 5), tensor(new I
 const cpu0 = canonicalize('cpu:0');
 
 describe('reduce', () => {
-  it('hands a checked call to the implementation', async () => {
+  it('passes a validated call to the implementation', async () => {
     const ops = new RecordingOps();
     const { signal } = new AbortController();
     const result = await ops.reduce(ReduceOp.MEAN, both, 'cpu:0', { bytesPerPack: 4, signal });
@@ -28,7 +28,7 @@ describe('reduce', () => {
     expect(ops.reduced.mock.calls).toEqual([['MEAN', both, 'cpu:0', call]]);
   });
 
-  it('makes one component of a value that is not distributed', async () => {
+  it('treats a value that is not distributed as one component', async () => {
     const ops = new RecordingOps();
     for (const value of [a, new Float64Array([1, 2]), 7, { [tensorSymbol]: () => a }, slices('cpu:0')]) {
       await ops.reduce(ReduceOp.SUM, value, 'cpu:1');
@@ -42,13 +42,13 @@ describe('reduce', () => {
     ]);
   });
 
-  it('takes components that stand for tensors', async () => {
+  it('accepts components that carry a tensor', async () => {
     const ops = new RecordingOps();
     await ops.reduce(ReduceOp.SUM, new PerReplica([Float32Array.of(1), tensor([2], { dtype: 'float32' })]), 'cpu:1');
     expect(ops.reduced.mock.calls[0]?.[1].values).toEqual([tensor(Float32Array.of(1)), tensor(Float32Array.of(2))]);
   });
 
-  it('copies the only component of a value that is in place, whatever the op', async () => {
+  it('copies a single component that is already in place, whatever the op', async () => {
     const ops = new RecordingOps();
     const copy = (await ops.reduce('nonsense' as never, new PerReplica([a]), '/device:CPU:0')) as Tensor;
     expect(copy).toEqual({ ...a, device: cpu0 });
@@ -60,7 +60,7 @@ describe('reduce', () => {
     expect(ops.reduced).not.toHaveBeenCalled();
   });
 
-  it('does not take that shortcut for a value that is elsewhere, or nowhere', async () => {
+  it('calls the implementation for a single component on another device, or on none', async () => {
     const ops = new RecordingOps();
     await ops.reduce(ReduceOp.SUM, a, 'cpu:1');
     await ops.reduce(ReduceOp.SUM, a, ['cpu:0', 'cpu:1']);
@@ -87,7 +87,7 @@ describe('reduce', () => {
 });
 
 describe('batchReduce', () => {
-  it('reduces pair by pair where a subclass does not say otherwise, in order', async () => {
+  it('reduces pair by pair in order if a subclass does not override it', async () => {
     const ops = new RecordingOps();
     const results = await ops.batchReduce(
       ReduceOp.SUM,
@@ -105,7 +105,7 @@ describe('batchReduce', () => {
     ]);
   });
 
-  it('takes any iterable of pairs', async () => {
+  it('accepts any iterable of pairs', async () => {
     const ops = new RecordingOps();
     const pairs = function* () {
       yield [both, 'cpu:0'] as const;
@@ -113,11 +113,11 @@ describe('batchReduce', () => {
     expect(await ops.batchReduce(ReduceOp.SUM, pairs())).toEqual([a]);
   });
 
-  it('is empty for an empty batch', async () => {
+  it('returns an empty list for an empty batch', async () => {
     expect(await new RecordingOps().batchReduce('nonsense' as never, [])).toEqual([]);
   });
 
-  it('gives the components themselves back where each value has one, in place', async () => {
+  it('returns single components themselves if all are in place', async () => {
     const ops = new RecordingOps();
     const results = await ops.batchReduce('nonsense' as never, [
       [new PerReplica([a]), 'cpu:0'],
@@ -128,7 +128,7 @@ describe('batchReduce', () => {
     expect(ops.reduced).not.toHaveBeenCalled();
   });
 
-  it('does not take that shortcut where one value is elsewhere than the first', async () => {
+  it('calls the implementation if one value is on another device than the first', async () => {
     const ops = new RecordingOps();
     await ops.batchReduce(ReduceOp.SUM, [
       [a, 'cpu:0'],
@@ -177,7 +177,7 @@ describe('batchReduce', () => {
 });
 
 describe('ops without a world', () => {
-  it('have no collectives from inside a replica, and say what to do', async () => {
+  it('refuse collectives inside a replica, and say how to get them', async () => {
     const ops = new RecordingOps();
     const error = {
       name: 'NotImplementedError',
@@ -188,7 +188,7 @@ describe('ops without a world', () => {
     expect(thrown(() => ops.allReduceSync(ReduceOp.SUM, a, 0))).toMatchObject({ ...error, operation: 'allReduceSync' });
   });
 
-  it('have no group of replicas; it takes a world and an algorithm', () => {
+  it('cannot create a replica group, which needs a world and an algorithm', () => {
     const world = portableWorld(['cpu:0', 'cpu:1']);
     const groups = [
       new RecordingOps(world),
@@ -199,13 +199,13 @@ describe('ops without a world', () => {
     expect(new RecordingOps(world, { algorithm: directAlgorithm() }).replicaGroup).toBeInstanceOf(ReplicaGroup);
   });
 
-  it('explain themselves, with each remark once', () => {
+  it('explain their choice, with each note once', () => {
     const ops = new RecordingOps();
     expect([ops.remark('one'), ops.remark('two'), ops.remark('one')]).toEqual([true, true, false]);
     expect(ops.explain()).toEqual({ name: 'recording', engine: 'js', engines: [], notes: ['one', 'two'] });
   });
 
-  it('refuse everything once they are closed', async () => {
+  it('refuse every call once they are closed', async () => {
     const ops = new RecordingOps();
     await ops.close();
     const calls = [
@@ -219,7 +219,7 @@ describe('ops without a world', () => {
     expect(ops.reduced).not.toHaveBeenCalled();
   });
 
-  it('close by name and by disposal', async () => {
+  it('can be closed by close() and by using', async () => {
     const ops = new RecordingOps();
     const close = vi.spyOn(ops, 'close');
     await ops[Symbol.asyncDispose]();
@@ -228,7 +228,7 @@ describe('ops without a world', () => {
 });
 
 describe('instanceof', () => {
-  it('knows ops of a separately installed copy of the library, and nothing else', async () => {
+  it('recognises ops of a separately installed copy of the library, and nothing else', async () => {
     vi.resetModules();
     const other = await import('./cross-device-ops.js');
     class Foreign extends other.CrossDeviceOps {

@@ -69,7 +69,7 @@ describe('validateDestinations', () => {
     ['slices without a device', slicesOn('')],
     ['a value of no component', new PerReplica([])],
     ['a value with a component that has no device', perReplica('cpu:0', '')],
-  ])('refuses %s as empty', (_, destinations) => {
+  ])('refuses the empty destinations %s', (_, destinations) => {
     expect(thrown(() => validateDestinations(destinations))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_DESTINATION',
@@ -77,16 +77,16 @@ describe('validateDestinations', () => {
     });
   });
 
-  it('refuses what is no device', () => {
+  it('refuses a string that is not a device', () => {
     expect(thrown(() => validateDestinations('here'))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_DEVICE' });
   });
 
-  it('refuses a tensor whose device is no string', () => {
+  it('refuses a tensor whose device is not a string', () => {
     const odd = { ...on('cpu:0'), device: 5 };
     expect(thrown(() => validateDestinations(odd))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_DEVICE' });
   });
 
-  it('refuses a list that names a device twice, in whatever spelling', () => {
+  it('refuses a list that contains a device twice, in any spelling', () => {
     const error = thrown(() => validateDestinations(['cpu:0', '/device:CPU:0']));
     expect(error).toBeInstanceOf(AssertionError);
     expect(error).toMatchObject({
@@ -97,7 +97,7 @@ describe('validateDestinations', () => {
 });
 
 describe('getDevicesFrom', () => {
-  it('gives full names, but those of distributed values as they are', () => {
+  it('returns full device names, but leaves those of distributed values unchanged', () => {
     expect(getDevicesFrom('cpu:1')).toEqual([cpu1]);
     expect(getDevicesFrom(['cpu:1', 'cpu:0'])).toEqual([cpu1, cpu0]);
     expect(getDevicesFrom(on('cpu:1'))).toEqual([cpu1]);
@@ -107,24 +107,24 @@ describe('getDevicesFrom', () => {
 });
 
 describe('devicesMatch', () => {
-  it('compares sets: order, number and spelling make no difference', () => {
+  it('compares sets of devices: order, number and spelling do not matter', () => {
     expect(devicesMatch(perReplica('cpu:0', 'cpu:1'), ['cpu:1', 'cpu:0'])).toBe(true);
     expect(devicesMatch(perReplica('cpu:0', 'cpu:0'), 'cpu:0')).toBe(true);
     expect(devicesMatch('cpu:0', '/job:localhost/cpu:0')).toBe(true);
   });
 
-  it('tells a part from the whole', () => {
+  it('is false for a subset of the devices', () => {
     expect(devicesMatch(perReplica('cpu:0', 'cpu:1'), 'cpu:0')).toBe(false);
     expect(devicesMatch('cpu:0', ['cpu:0', 'cpu:1'])).toBe(false);
     expect(devicesMatch('cpu:0', 'cpu:1')).toBe(false);
   });
 
-  it('is true for one and the same object, whatever its devices', () => {
+  it('is true for the same object, whatever its devices', () => {
     const value = perReplica('nowhere');
     expect(devicesMatch(value, value)).toBe(true);
   });
 
-  it('is true both ways round or not at all', () => {
+  it('is symmetric', () => {
     const lists = fc.uniqueArray(fc.constantFrom('cpu:0', 'cpu:1', 'CPU:1', cpu0, 'gpu:0'), { minLength: 1 });
     fc.assert(
       fc.property(lists, lists, (left, right) => {
@@ -136,7 +136,7 @@ describe('devicesMatch', () => {
   });
 });
 
-it('takes what carries a tensor for where that is', () => {
+it('destinations may be an object that carries a tensor', () => {
   const variable = { [tensorSymbol]: () => on('cpu:1') };
   expect(getDevicesFrom(variable)).toEqual([cpu1]);
   expect(devicesMatch(variable, 'cpu:1')).toBe(true);
@@ -149,16 +149,16 @@ it('takes what carries a tensor for where that is', () => {
 describe('allDevicesMatch', () => {
   const value = perReplica('cpu:0', 'cpu:1');
 
-  it('is true for no pair', () => {
+  it('is true for an empty batch', () => {
     expect(allDevicesMatch([])).toBe(true);
   });
 
-  it('asks that every value matches its destination', () => {
+  it('requires that the devices of every value match its destinations', () => {
     expect(allDevicesMatch([[value, value]])).toBe(true);
     expect(allDevicesMatch([[value, 'cpu:0']])).toBe(false);
   });
 
-  it('asks that every value matches the first', () => {
+  it('requires that the devices of every value match the first value', () => {
     const elsewhere = perReplica('cpu:0');
     expect(
       allDevicesMatch([
@@ -175,7 +175,7 @@ describe('allDevicesMatch', () => {
   });
 });
 
-it('names the device that stands twice in a list', () => {
+it('duplicate device check names the device that a list contains twice', () => {
   expect(() => requireDistinct([cpu0, cpu1])).not.toThrow();
   expect(thrown(() => requireDistinct([cpu0, cpu1, cpu1]))).toMatchObject({
     name: 'AssertionError',

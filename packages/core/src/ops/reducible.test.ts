@@ -4,7 +4,7 @@ import { thrown } from '../../test/thrown.js';
 import { PerReplica } from '../values/distributed-values.js';
 import { asPerReplica } from './reducible.js';
 
-it('takes distributed values as they are where nothing has to be converted', () => {
+it('asPerReplica returns distributed values themselves if no component needs conversion', () => {
   const both = spread([1], [2]);
   expect(asPerReplica(both)).toBe(both);
   expect(thrown(() => asPerReplica(new PerReplica([both.primary, { ...both.primary, shape: [5] }])))).toMatchObject({

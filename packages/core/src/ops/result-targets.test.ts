@@ -20,7 +20,7 @@ const makers = [
 ] as const;
 
 describe.each(makers)('into, for %s', (_, make) => {
-  it('is where results are written, again and again', async () => {
+  it('is overwritten by the results of each call', async () => {
     const ops = make();
     const into = memory();
     for (let step = 0; step < 2; step++) {
@@ -45,7 +45,7 @@ describe.each(makers)('into, for %s', (_, make) => {
     expect(value).toEqual(spread([7, 9], [7, 9]));
   });
 
-  it('is of the dtype of the result', async () => {
+  it('must have the dtype of the result', async () => {
     const ops = make();
     const means = await ops.batchReduce(ReduceOp.MEAN, pairs, { into: memory('float64') });
     expect((means[0] as Mirrored<Tensor>).primary.data).toEqual(Float64Array.of(15.5, 21));
@@ -55,7 +55,7 @@ describe.each(makers)('into, for %s', (_, make) => {
     });
   });
 
-  it('serves other destinations, and one device', async () => {
+  it('may be on other destinations, or on one device', async () => {
     const ops = make();
     const target = zeros('int32', [2]);
     const sum = (await ops.reduce(ReduceOp.SUM, values[0] as PerReplica<Tensor>, 'cpu:5', { into: target })) as Tensor;
@@ -78,7 +78,7 @@ describe.each(makers)('into, for %s', (_, make) => {
     ]);
   });
 
-  it('serves batches whose values go to different places', async () => {
+  it('works for batches whose values have different destinations', async () => {
     const ops = make();
     const into = [zeros('int32', [1]), ...memory().slice(0, 1)];
     const [one, two] = values as [PerReplica<Tensor>, PerReplica<Tensor>];
@@ -97,7 +97,7 @@ describe.each(makers)('into, for %s', (_, make) => {
     ]).toEqual([true, true]);
   });
 
-  it('is nothing for a sparse value', async () => {
+  it('must be undefined for a sparse value', async () => {
     const ops = make();
     const slices = (device: string) => new IndexedSlices(on(device, 3), tensor(Int32Array.of(1), { device }), [4]);
     const sparse = new PerReplica([slices('cpu:0'), slices('cpu:1')]);
@@ -113,7 +113,7 @@ describe.each(makers)('into, for %s', (_, make) => {
     }
   });
 
-  it('is refused before anything is written where it does not fit', async () => {
+  it('is refused before anything is written if it does not fit', async () => {
     const ops = make();
     const [first, second] = memory() as [PerReplica<Tensor>, PerReplica<Tensor>];
     const shared = zeros('int32', [2]);
@@ -138,7 +138,7 @@ describe.each(makers)('into, for %s', (_, make) => {
   });
 });
 
-it('into is written by the collective itself, without a copy', async () => {
+it('into memory is written by the collective itself, without a copy', async () => {
   const calls: string[] = [];
   const ops = new TestedAllReduce({ numPacks: 0, communicator: (_, engine) => keepCalls(engine, calls) });
   const value = spread([1], [2]);

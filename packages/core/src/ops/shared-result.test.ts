@@ -21,7 +21,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
   ['an all-reduce of several packs', () => new TestedAllReduce({ numPacks: 3 })],
   ['reduction to one device', () => new ReductionToOneDevice()],
 ])('%s with a shared result', (_, make) => {
-  it('writes one memory that all devices see', async () => {
+  it('returns one memory for all devices', async () => {
     const ops = make();
     const result = (await ops.reduce(ReduceOp.SUM, value, value, { sharedResult })) as Mirrored<Tensor>;
     expect(result.values).toEqual(sums);
@@ -32,7 +32,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
     expect([own.values, memories(own)]).toEqual([sums, 2]);
   });
 
-  it('does so for each value of a batch, and for other destinations', async () => {
+  it('shares memory for each value of a batch, and for other destinations', async () => {
     const pairs = [
       [value, value],
       [spread([1], [2]), value],
@@ -57,7 +57,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
     expect(memories(gathered)).toBe(1);
   });
 
-  it('shares nothing that was handed in', async () => {
+  it('does not share memory that the caller passed', async () => {
     const one = new IndexedSlices(on('cpu:0', 3), tensor(Int32Array.of(0), { device: 'cpu:0' }), [9]);
     const sparse = new PerReplica([one]);
     const moved = (await make().reduce(ReduceOp.SUM, sparse, ['cpu:1', 'cpu:2'], {
@@ -68,7 +68,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
   });
 });
 
-it('is what replicas of one thread get that ask for it', async () => {
+it('replicas of one thread that request a shared result get one memory', async () => {
   const ops = new TestedAllReduce({ world: portableWorld(['cpu:0', 'cpu:1']) });
   const calls = [0, 1].map((replica) =>
     ops.allReduce(ReduceOp.SUM, Int32Array.of(1 + replica), replica, { sharedResult }),

@@ -32,32 +32,32 @@ describe('cutEvenly', () => {
     ]);
   });
 
-  it('leaves the first packs empty where there are more packs than elements', () => {
+  it('leaves the first packs empty if there are more packs than elements', () => {
     expect(sizes([2, 1], 5)).toEqual([[4, 3]]);
     expect(sizes([2, 1], 1e9)).toEqual([[1e9 - 1, 3]]);
   });
 
-  it('keeps one empty pack of nothing at all, so that ranks still meet', () => {
+  it('keeps one empty pack for no elements, so that all ranks still communicate', () => {
     expect(cutEvenly([0, 0], 3)).toEqual([{ number: 2, pieces: [{ index: 0, begin: 0, end: 0 }] }]);
   });
 });
 
 describe('arrange', () => {
-  it('joins all values by default, in their order', () => {
+  it('joins all values in order by default', () => {
     expect(told([2, 0, 3])).toEqual(['0 = 0:0-2 + 2:0-3']);
   });
 
-  it('cuts through tensors', () => {
+  it('splits within tensors', () => {
     expect(told([4, 7], { numPacks: 3 })).toEqual(['0 = 0:0-3', '1 = 0:3-4 + 1:0-2', '2 = 1:2-7']);
   });
 
-  it('goes on counting with the next dtype', () => {
+  it('continues numbering packs with the next dtype', () => {
     const [a, b, c] = [tensors([2]), tensors([3], 'int8'), tensors([4])].flat();
     const packs = arrange([a, b, c] as never, { numPacks: 2 });
     expect(packs.map(textOf)).toEqual(['0 = 0:0-2 + 2:0-1', '1 = 2:1-4', '2 = 1:0-1', '3 = 1:1-3']);
   });
 
-  it('leaves each tensor by itself for 0 packs, those without elements too', () => {
+  it('keeps each tensor separate for 0 packs, including empty tensors', () => {
     expect(told([2, 0, 3], { numPacks: 0 })).toEqual(['0 = 0:0-2', '1 = 1:0-0', '2 = 2:0-3']);
   });
 
@@ -73,12 +73,12 @@ describe('arrange', () => {
     ]);
   });
 
-  it('lets a group of small ones reach two more than its limit, as the original does', () => {
+  it('lets a group of small tensors exceed its limit by two, like TensorFlow', () => {
     const packs = arrange(tensors(upTo(30).map(() => 1)), { numPacks: 0, aggSmallGradsMaxBytes: 4 });
     expect(packs.map(({ pieces }) => pieces.length)).toEqual([12, 12, 6]);
   });
 
-  it('takes float32 only for small, so that others part neighbours', () => {
+  it('treats only float32 as small, so that other dtypes separate neighbours', () => {
     const values = [...tensors([1]), ...tensors([1], 'int32'), ...tensors([1, 1])];
     const packs = arrange(values, { numPacks: 0, aggSmallGradsMaxBytes: 8 });
     expect(packs.map(textOf)).toEqual(['0 = 2:0-1 + 3:0-1', '1 = 0:0-1', '2 = 1:0-1']);
@@ -94,16 +94,16 @@ describe('arrange', () => {
     expect(told([0, 0, 1, 1], { numPacks: 0, ...packing })).toEqual(apart);
   });
 
-  it('goes by bytes, last values first, where a call says how many', () => {
+  it('packs by bytes, last values first, if a call sets bytesPerPack', () => {
     expect(told([2, 2, 10, 15], { numPacks: 3 }, 100)).toEqual(['0 = 3:0-15 + 2:0-10 + 1:0-2', '1 = 0:0-2']);
   });
 
-  it('starts packs of several dtypes in the order in which they are full', () => {
+  it('orders packs of several dtypes by when they are full', () => {
     const values = [...tensors([1]), ...tensors([9, 9], 'int8'), ...tensors([2, 2])];
     expect(arrange(values, {}, 10).map(textOf)).toEqual(['0 = 4:0-2 + 3:0-2', '1 = 2:0-9 + 1:0-9', '2 = 0:0-1']);
   });
 
-  it('has nothing to do for nothing', () => {
+  it('returns nothing for no values', () => {
     for (const packing of [{}, { numPacks: 3 }, { numPacks: 0 }]) expect(arrange([], packing)).toEqual([]);
     expect(arrange([], {}, 5)).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { tensor, zeros } from '../values/tensor.js';
 import { concatenate, slice, splitLike } from './concatenate.js';
 
 describe('concatenate', () => {
-  it('joins all elements in new memory, on the device of the first', () => {
+  it('joins all elements in new memory on the device of the first tensor', () => {
     const [a, b] = [tensor([1, 2, 3, 4], { shape: [2, 2], device: 'cpu:1' }), tensor(5)];
     expect(concatenate([a, zeros('float64', [0]), b])).toEqual(tensor([1, 2, 3, 4, 5], { device: 'cpu:1' }));
     const copy = concatenate([a]);
@@ -25,7 +25,7 @@ describe('concatenate', () => {
 });
 
 describe('splitLike', () => {
-  it('gives views of the shapes, in order', () => {
+  it('returns views of the given shapes, in order', () => {
     const joined = tensor([1, 2, 3, 4, 5], { device: 'cpu:1' });
     const parts = splitLike(joined, [{ shape: [2, 2] }, { shape: [0] }, { shape: [] }]);
     expect(parts).toEqual([
@@ -38,7 +38,7 @@ describe('splitLike', () => {
 });
 
 describe('slice', () => {
-  it('is a view, of a view too', () => {
+  it('returns a view, also of a view', () => {
     const whole = tensor(new Int16Array([0, 1, 2, 3, 4, 5]), { device: 'cpu:1' });
     const view = slice(slice(whole, 1, 5), 1, 3);
     expect(view).toEqual(tensor(new Int16Array([2, 3]), { device: 'cpu:1' }));

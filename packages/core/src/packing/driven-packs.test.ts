@@ -46,7 +46,7 @@ const arbitraryPacking = fc.record({
 
 describe('packing and unpacking', () => {
   const seed = Date.now();
-  it(`is the identity, whatever the shapes, dtypes and options (seed ${seed})`, async () => {
+  it(`returns the original values for any shapes, dtypes and options (seed ${seed})`, async () => {
     const engines = [alone(), wasmEngine.communicator(1, directAlgorithm())];
     const views = new Views();
     await fc.assert(
@@ -67,10 +67,10 @@ describe('packing and unpacking', () => {
   });
 });
 
-describe('the pieces of a pack', () => {
+describe('segments of a pack', () => {
   const values = [3, 5].map((length) => ({ ...zeros('int32', [length]), data: new Int32Array(length).fill(length) }));
 
-  it('hands the same arrays to the communicator when a pack comes again', () => {
+  it('are the same array objects when a pack is sent again', () => {
     const seen: (readonly Tensor[])[] = [];
     class Watched extends ReferenceCommunicator {
       protected override runWholeSync(...args: Parameters<ReferenceCommunicator['runWholeSync']>): void {
@@ -97,7 +97,7 @@ describe('the pieces of a pack', () => {
     expect(seen.every(([input]) => input?.data.byteLength === (input?.shape[0] ?? 0) * byteSize('int32'))).toBe(true);
   });
 
-  it('waits for all that was started before it tells of an error', async () => {
+  it('are all finished before an error is reported', async () => {
     let isDone = false;
     const slow = new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => {
       isDone = true;

@@ -77,7 +77,7 @@ describe('JoiningCommunicator', () => {
     expect(numbersOf([shared])).toEqual([[[2], [3, 4]]]);
   });
 
-  it('takes a list of one segment for every kind of collective', () => {
+  it('accepts lists of one segment for every kind of collective', () => {
     const outputs = [[ints(0, 0)], [ints(0, 0)]];
     new Noting().runSync({ kind: 'all-gather' }, [[ints(1)], [ints(2)]], outputs);
     expect(numbersOf(outputs)).toEqual([[[1, 2]], [[1, 2]]]);

@@ -27,7 +27,7 @@ const byLength: FindRoutes = (tensors) => {
 };
 
 describe('routes', () => {
-  it('are chosen by value before anything is packed', () => {
+  it('are chosen per value before packing', () => {
     const packs = routedPacks(values, 2, { routes: byLength }, 0);
     expect(
       packs.map(({ variant, pieces }) => [
@@ -42,7 +42,7 @@ describe('routes', () => {
     ]);
   });
 
-  it('stay apart where packs go by bytes', () => {
+  it('keep values apart if packs are limited by bytes', () => {
     const packs = routedPacks(values, 2, { routes: byLength }, 1000);
     expect(packs.map(({ variant, pieces }) => [variant, ...pieces.map(({ index }) => index)])).toEqual([
       [0, 3, 1],
@@ -60,7 +60,7 @@ describe('routes', () => {
       ],
     ],
     ['one of another batch', [[0, 1, 2, 4]]],
-  ])('may not leave a value on %s', (_, lists) => {
+  ])('must cover every value: refuses %s', (_, lists) => {
     const routes: FindRoutes = () => lists.map((indices) => ({ indices, packing: {} }));
     expect(thrown(() => routedPacks(values, 2, { routes }, 0))).toMatchObject({
       name: 'AssertionError',
@@ -68,7 +68,7 @@ describe('routes', () => {
     });
   });
 
-  it('are the same for one controller and for a replica', async () => {
+  it('are the same for a controller and for a replica', async () => {
     const lengths = [3, 8, 1, 5];
     const ofOps: string[] = [];
     const ops = new TestedAllReduce({ routes: byLength, communicator: (_, engine) => keepCalls(engine, ofOps) });
@@ -94,7 +94,7 @@ describe('routes', () => {
     expect(ofReplica).toEqual([...ofOps, ...ofOps]);
   });
 
-  it('are found once for batches that come again', async () => {
+  it('are cached for repeated batches', async () => {
     const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
     const routes = vi.fn(byLength);
     const replica = new DrivenCollectives(inner, { routes });
@@ -115,14 +115,14 @@ describe('routes', () => {
   });
 });
 
-describe('replicas that pack otherwise', () => {
+describe('replicas with different packing', () => {
   const equal = [1, 2].map((element) => tensor(Int32Array.of(element)));
 
   it.each<[string, Routing, Routing, ReplicaReduceOptions]>([
     ['into another number of packs', { packing: { numPacks: 2 } }, {}, {}],
     ['in another order', {}, {}, { bytesPerPack: 100 }],
     ['for another variant', { routes: () => [{ indices: [0, 1], packing: {}, variant: () => 1 }] }, {}, {}],
-  ])('%s get an error, all of them', async (_, one, other, options) => {
+  ])('%s fail with the same error on all replicas', async (_, one, other, options) => {
     const group = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
     const replicas = [one, other].map(
       (routing, rank) =>

@@ -9,7 +9,7 @@ describe('Views', () => {
     expect(new Views().of(whole, 0, 4)).toBe(whole);
   });
 
-  it('returns a part in the same memory, with one dimension', () => {
+  it('returns a one-dimensional view of a range in the same memory', () => {
     for (const [begin, end] of [
       [0, 3],
       [1, 4],
@@ -21,7 +21,7 @@ describe('Views', () => {
     }
   });
 
-  it('keeps the arrays of the parts, and those of other parts and other tensors apart', () => {
+  it('caches views per range and per tensor', () => {
     const views = new Views();
     const { data } = views.of(whole, 1, 3);
     expect(views.of(whole, 1, 3).data).toBe(data);
@@ -31,7 +31,7 @@ describe('Views', () => {
     expect(views.of(whole, 1, 3).data).toBe(data);
   });
 
-  it('forgets the arrays of old parts where a tensor is cut in ever other ways', () => {
+  it('evicts old views if a tensor is split in ever new ways', () => {
     const large = tensor(new Float64Array(100));
     const views = new Views();
     const { data } = views.of(large, 0, 99);

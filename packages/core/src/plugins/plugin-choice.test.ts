@@ -22,7 +22,7 @@ describe("resolve('auto')", () => {
   const refusing = (reason: string, fields: Partial<Plugin> = {}) =>
     plugin('refusing', { priority: 9, probe: () => ({ available: false, reason }), ...fields });
 
-  it('takes the highest priority that accepts, and keeps every refusal', async () => {
+  it('chooses the accepting plug-in with the highest priority, and records every refusal', async () => {
     const last = plugin('last', { priority: 1, probe: vi.fn() });
     const known = registryOf(last, plugin('good', { priority: 5 }), refusing('no driver'));
     expect(await known.resolve('auto', cpus)).toMatchObject({
@@ -40,7 +40,7 @@ describe("resolve('auto')", () => {
     expect(last.probe).not.toHaveBeenCalled();
   });
 
-  it('takes the first by name of those of one priority', async () => {
+  it('chooses the first by name among plug-ins of the same priority', async () => {
     const { candidates } = await registryOf(plugin('b'), plugin('a')).resolve('auto', cpus);
     expect(candidates.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
       `a: ${taken}`,
@@ -48,19 +48,19 @@ describe("resolve('auto')", () => {
     ]);
   });
 
-  it('takes a refusal without a reason for one, too', async () => {
+  it('counts a refusal without a reason as a refusal', async () => {
     const { plugin: found } = await registryOf(refusing(''), plugin('good')).resolve('auto', cpus);
     expect(found.name).toBe('good');
   });
 
-  it('hands the situation to probes, which may take their time', async () => {
+  it('passes the situation to probes, which may be asynchronous', async () => {
     const probe = vi.fn(async () => ({ available: true }) as const);
     const situation: Situation = { ...cpus, dtypes: ['float16'], ops: ['MEAN'], isolated: true };
     await registryOf(plugin('slow', { probe })).resolve('auto', situation);
     expect(probe.mock.calls).toEqual([[situation]]);
   });
 
-  it('keeps options', async () => {
+  it('passes options to the plug-in', async () => {
     expect((await registryOf(plugin('one')).resolve({ name: 'auto', options: 3 }, cpus)).options).toBe(3);
   });
 
@@ -69,7 +69,7 @@ describe("resolve('auto')", () => {
     [{ capabilities: { dtypes: ['float32'] } }, { ...cpus, dtypes: ['float32', 'int8'] }, 'it does not support int8'],
     [{ capabilities: { ops: ['SUM'] } }, { ...cpus, ops: ['SUM', 'MAX'] }, 'it does not support MAX'],
     [{ capabilities: { maxRanks: 1 } }, cpus, 'it supports up to 1 ranks, not 2'],
-  ])('asks for what %j can do at all', async (fields, situation, refused) => {
+  ])('checks capabilities for %j', async (fields, situation, refused) => {
     const probe = vi.fn();
     const known = registryOf(refusing('', { ...fields, probe }), plugin('good'));
     const { plugin: found, candidates } = await known.resolve('auto', situation);
@@ -77,21 +77,21 @@ describe("resolve('auto')", () => {
     expect(probe).not.toHaveBeenCalled();
   });
 
-  it('takes absent capabilities for everything, and absent wishes for none', async () => {
+  it('treats missing capabilities as supporting everything, and missing requirements as none', async () => {
     const able = plugin('able', { capabilities: { devices: ['CPU'], dtypes: ['int8'], ops: ['SUM'], maxRanks: 2 } });
     expect((await registryOf(able).resolve('auto', cpus)).plugin.name).toBe('able');
     const wishes: Situation = { devices: ['gpu:0'], dtypes: ['bool'], ops: ['PRODUCT'] };
     expect((await registryOf(plugin('any', { capabilities: {} })).resolve('auto', wishes)).plugin.name).toBe('any');
   });
 
-  it('takes a probe that throws for a refusal', async () => {
+  it('counts a probe that throws as a refusal', async () => {
     const probe = () => Promise.reject(new Error('libcuda.so is missing'));
     const known = registryOf(refusing('', { probe }), plugin('good'));
     const { plugin: found, candidates } = await known.resolve('auto', cpus);
     expect([found.name, candidates[0]?.refused]).toEqual(['good', 'its probe failed: libcuda.so is missing']);
   });
 
-  it('tells every refusal when none accepts', async () => {
+  it('reports every refusal if no plug-in accepts', async () => {
     const known = registryOf(refusing('no driver'), plugin('gpu', { capabilities: { devices: ['GPU'] } }));
     expect(await rejection(known.resolve('auto', cpus))).toMatchObject({
       name: 'CollError',
@@ -100,7 +100,7 @@ describe("resolve('auto')", () => {
     });
   });
 
-  it('says so when none is registered', async () => {
+  it('reports that no plug-in is registered', async () => {
     expect(await rejection(createRegistry().resolve('auto'))).toMatchObject({
       code: 'ERR_COLL_NO_PLUGIN',
       message: expect.stringContaining("none is registered; import one, for example '@coll/ring/register'"),
@@ -113,23 +113,23 @@ describe('explain', () => {
   const refused = 'it supports GPU devices, not cpu:0';
   const gpu = { name: 'gpu', priority: 9, refused, reason: `refused, because ${refused}` };
 
-  it("tells what 'auto' takes, and why not the others", async () => {
+  it("reports which plug-in 'auto' chooses, and why not the others", async () => {
     const good = { name: 'good', priority: 0, reason: taken };
     expect(await known.explain('auto', cpus)).toEqual({ chosen: 'good', candidates: [gpu, good] });
   });
 
-  it('tells that nothing is taken', async () => {
+  it('reports that no plug-in is chosen', async () => {
     const only = registryOf(known.get('gpu') as unknown as Plugin);
     expect(await only.explain('auto', cpus)).toEqual({ candidates: [gpu] });
   });
 
-  it('tells that a plug-in that was named is taken, or refuses', async () => {
+  it('reports that a requested plug-in is chosen, or refuses', async () => {
     const good = { name: 'good', priority: 0, reason: 'chosen, because it was requested' };
     expect(await known.explain('good')).toEqual({ chosen: 'good', candidates: [good] });
     expect(await known.explain('gpu', cpus)).toEqual({ candidates: [gpu] });
   });
 
-  it('refuses what is no plug-in', async () => {
+  it('refuses a value that is not a plug-in', async () => {
     expect(await rejection(known.explain({ name: 'one', create: () => ops } as never))).toMatchObject({
       code: 'ERR_COLL_PLUGIN',
     });

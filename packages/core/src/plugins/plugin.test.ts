@@ -4,16 +4,16 @@ import { definePlugin, pluginApiVersion } from './plugin.js';
 
 const plugin = { name: 'mine', module: 'file:///mine.js', create: () => ({}) as CrossDeviceOps };
 
-it('fills in the version of the contract and the lowest priority of the portable ones', () => {
+it('definePlugin sets the API version and the lowest portable priority by default', () => {
   expect(definePlugin(plugin)).toEqual({ ...plugin, apiVersion: pluginApiVersion, priority: 0 });
 });
 
-it('keeps version and priority that are given', () => {
+it('definePlugin keeps a given version and priority', () => {
   const fields = { apiVersion: 7, priority: 50, capabilities: { maxRanks: 2 } };
   expect(definePlugin({ ...plugin, ...fields })).toEqual({ ...plugin, ...fields });
 });
 
-it('freezes what it makes, and not what it was made of', () => {
+it('definePlugin freezes its result, but not its argument', () => {
   expect(Object.isFrozen(definePlugin(plugin))).toBe(true);
   expect(Object.isFrozen(plugin)).toBe(false);
 });

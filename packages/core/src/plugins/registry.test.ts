@@ -19,14 +19,14 @@ function registryOf(...plugins: readonly Plugin[]): Registry {
 }
 
 describe('register', () => {
-  it('makes a plug-in known by its name', () => {
+  it('registers a plug-in under its name', () => {
     const one = plugin('one');
     const known = registryOf(one);
     expect(['one', 'two', 'toString'].map((name) => known.has(name))).toEqual([true, false, false]);
     expect(known.get('one')).toBe(one);
   });
 
-  it('takes the same plug-in again, also as another object of the same module', () => {
+  it('accepts the same plug-in again, also as another object of the same module', () => {
     const known = registryOf(plugin('one'));
     const first = known.get('one');
     known.register(plugin('one'));
@@ -34,7 +34,7 @@ describe('register', () => {
     expect(known.get('one')).toBe(first);
   });
 
-  it('refuses a second plug-in of one name, and names both modules', () => {
+  it('refuses a second plug-in with the same name, and names both modules', () => {
     const known = registryOf(plugin('one'));
     const second = plugin('one', { module: 'file:///other/one.js' });
     expect(thrown(() => known.register(second))).toMatchObject({
@@ -45,7 +45,7 @@ describe('register', () => {
     expect(known.get('one').module).toBe('file:///one.js');
   });
 
-  it.each([0, 2, '1', undefined])('refuses version %o of the contract', (apiVersion) => {
+  it.each([0, 2, '1', undefined])('refuses API version %o', (apiVersion) => {
     const known = createRegistry();
     expect(thrown(() => known.register(plugin('one', { apiVersion: apiVersion as never })))).toMatchObject({
       name: 'CollError',
@@ -78,7 +78,7 @@ describe('register', () => {
 });
 
 describe('get', () => {
-  it('lists the known names for one that is unknown', () => {
+  it('lists the registered names if the name is unknown', () => {
     const known = registryOf(plugin('low'), plugin('high', { priority: 5 }));
     expect(thrown(() => known.get('other'))).toMatchObject({
       name: 'CollError',
@@ -88,12 +88,12 @@ describe('get', () => {
     });
   });
 
-  it('says so when none is registered', () => {
+  it('reports that no plug-in is registered', () => {
     expect(() => createRegistry().get('other')).toThrow('registered: none.');
   });
 
   it.each(['ring', 'direct', 'reduction-to-one', 'hierarchical-copy', 'multi-worker', 'nccl', 'mpi'])(
-    'tells how to install %s',
+    'prints how to install %s',
     (name) => {
       const message = `Install it: npm install @coll/${name}, then import '@coll/${name}/register'`;
       expect(() => createRegistry().get(name)).toThrow(message);
@@ -101,7 +101,7 @@ describe('get', () => {
   );
 });
 
-it('lists plug-ins by priority, then by name', () => {
+it('plugins() lists plug-ins by priority, then by name', () => {
   const known = registryOf(plugin('b'), plugin('c', { priority: 9 }), plugin('a'), plugin('d', { priority: -1 }));
   expect(known.list().map(({ name }) => name)).toEqual(['c', 'a', 'b', 'd']);
 });
@@ -117,7 +117,7 @@ describe('resolve', () => {
     ['a plug-in', two, two, undefined],
     ['a plug-in with options', { name: one, options }, one, options],
     ['a plug-in that is not registered', plugin('three'), plugin('three'), undefined],
-  ])('finds %s', async (_, request, found, foundOptions) => {
+  ])('returns %s', async (_, request, found, foundOptions) => {
     const resolution = await known.resolve(request);
     expect(resolution.plugin.name).toBe(found.name);
     expect(resolution.options).toBe(foundOptions);
@@ -125,7 +125,7 @@ describe('resolve', () => {
     expect(resolution.candidates).toEqual([{ name: found.name, priority: 0, reason }]);
   });
 
-  it('lets a plug-in itself win over one that is registered under its name', async () => {
+  it('prefers a plug-in object over a registered plug-in of the same name', async () => {
     const mine = plugin('one', { module: 'file:///mine.js' });
     expect((await known.resolve(mine)).plugin).toBe(mine);
   });
@@ -138,14 +138,14 @@ describe('resolve', () => {
     });
   });
 
-  it('checks a plug-in that is passed as registration does', async () => {
+  it('validates a plug-in object like registration does', async () => {
     expect(await rejection(known.resolve(plugin('x', { apiVersion: 7 })))).toMatchObject({
       code: 'ERR_COLL_API_VERSION',
     });
     expect(await rejection(known.resolve({ name: 5 } as never))).toMatchObject({ code: 'ERR_COLL_PLUGIN' });
   });
 
-  it('takes nothing in place of a plug-in that refuses', async () => {
+  it('throws if the requested plug-in refuses, instead of choosing another', async () => {
     const probe = async () => ({ available: false, reason: 'no driver' }) as const;
     const picky = registryOf(one, plugin('gpu', { probe }));
     expect(await rejection(picky.resolve('gpu', cpus))).toMatchObject({
@@ -162,12 +162,12 @@ describe('create', () => {
   const known = registryOf(plugin('one', { create, probe }));
   afterEach(() => vi.clearAllMocks());
 
-  it('makes ops by name, with options', async () => {
+  it('creates ops by name, with options', async () => {
     expect(await known.create('one', { numPacks: 1 })).toBe(ops);
     expect(create.mock.calls).toEqual([[{ numPacks: 1 }, undefined]]);
   });
 
-  it('makes ops by plug-in, by request, and for a world', async () => {
+  it('creates ops from a plug-in object, from a request, and for a world', async () => {
     const world = portableWorld(['cpu:0', 'cpu:1']);
     await known.create(plugin('two', { create }));
     await known.create({ name: 'one', options: 'those of the request' });
@@ -181,7 +181,7 @@ describe('create', () => {
   });
 });
 
-describe('the registry of the realm', () => {
+describe('the global registry', () => {
   beforeEach(() => vi.resetModules());
 
   it('is shared by separately installed copies of the library', async () => {
@@ -191,7 +191,7 @@ describe('the registry of the realm', () => {
     expect(createRegistry()).not.toBe(registry);
   });
 
-  it('refuses one plug-in from two installations of different versions', async () => {
+  it('refuses the same plug-in from two installations of different versions', async () => {
     const other = await import('./registry.js');
     const name = 'installed-twice';
     registry.register(definePlugin({ name, module: 'file:///node_modules/x@1/index.js', create: () => ops }));

@@ -37,14 +37,14 @@ const outcome = (promise: Promise<unknown>) =>
   ]);
 
 describe('isArriving', () => {
-  it('looks for promises in a structure', () => {
+  it('finds promises in a structure', () => {
     expect([{ a: [Promise.resolve(1)] }, Promise.resolve(1), [1, Promise.resolve(2)]].every(isArriving)).toBe(true);
     expect([1, [], { a: zeros('int8', [2]) }].some(isArriving)).toBe(false);
   });
 });
 
 describe('reduceArriving', () => {
-  it('ends before the last results are handed out, whichever group they are of', async () => {
+  it('settles before the last results are handed out, whichever group they belong to', async () => {
     const { arrival, groups, log } = watched();
     const { results, ended } = reduceArriving([1, Promise.resolve(2), 3], arrival);
     void results[1]?.then(() => log.push('last result'));
@@ -56,7 +56,7 @@ describe('reduceArriving', () => {
     expect((await Promise.all(results)).map((result) => 'data' in result && result.data[0])).toEqual([1, 2, 3]);
   });
 
-  it('reduces values of a dtype together up to the size of a pack, from the last, and sparse ones at the end', async () => {
+  it('reduces values of a dtype together up to the pack size, last values first, sparse values at the end', async () => {
     const slices = () => new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
     const floats = (count: number) => zeros('float32', [count]);
     const values = [floats(1), slices(), floats(2), zeros('int8', [1]), slices(), floats(3)];
@@ -66,14 +66,14 @@ describe('reduceArriving', () => {
     expect(log).toEqual(['reduce 2,5', 'reduce 3', 'reduce 0', 'reduce 1,4']);
   });
 
-  it('reduces all values of a dtype together where packs have no limit', async () => {
+  it('reduces all values of a dtype together if packs have no limit', async () => {
     const { arrival, log } = watched({ bytesPerPack: 0 });
     reduceArriving([zeros('float32', [9]), tensor([1]), zeros('float32', [7])], arrival);
     await turn();
     expect(log).toEqual(['reduce 0,2', 'reduce 1']);
   });
 
-  it('names the replica, and the value unless it is one that has come', async () => {
+  it('names the replica of a rejected promise, and the index of the value', async () => {
     const late = Promise.reject(new Error('burst'));
     expect(await outcome(reduceArriving([1, late], watched().arrival).ended)).toMatchObject({
       code: 'ERR_COLL_PEER_FAILED',
@@ -88,14 +88,14 @@ describe('reduceArriving', () => {
     });
   });
 
-  it('has nothing to do for no values', async () => {
+  it('resolves immediately for no values', async () => {
     const { arrival, log } = watched();
     const { results, ended } = reduceArriving([], arrival);
     await ended;
     expect([results, log]).toEqual([[], ['end']]);
   });
 
-  it('ends at once where a value fails, although those after it never come', async () => {
+  it('rejects at once if a value rejects, even if later values never arrive', async () => {
     const { arrival, log } = watched();
     const cause = new Error('no memory');
     const { results, ended } = reduceArriving([Promise.reject(cause), never], arrival);
@@ -112,7 +112,7 @@ describe('reduceArriving', () => {
     expect(log).toEqual(['fail UnavailableError', 'end']);
   });
 
-  it('ends at once where a group fails, although values never come; results that are there stay', async () => {
+  it('rejects at once if a group fails, but keeps finished results', async () => {
     const { arrival, groups, log } = watched();
     const { results, ended } = reduceArriving([never, 1, 2], arrival);
     await turn();
@@ -123,14 +123,14 @@ describe('reduceArriving', () => {
     expect(log).toEqual(['reduce 2', 'reduce 1', 'fail AbortedError', 'end']);
   });
 
-  it('refuses what is no value', async () => {
+  it('refuses an invalid value', async () => {
     const { arrival, log } = watched();
     const { ended } = reduceArriving([Promise.resolve('text'), 1], arrival);
     expect(await outcome(ended)).toMatchObject({ name: 'ValueError' });
     expect(log).toEqual(['reduce 1', 'fail ValueError', 'end']);
   });
 
-  it('ends by a signal, also one that came before', async () => {
+  it('rejects when the signal is aborted, also before the call', async () => {
     const controller = new AbortController();
     const { arrival, log } = watched({ signal: controller.signal });
     const { ended } = reduceArriving([never], arrival);

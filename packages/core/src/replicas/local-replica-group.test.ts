@@ -32,7 +32,7 @@ function twoReplicas() {
 }
 
 describe('allReduce of replicas in one thread', () => {
-  it('gives each replica the result on its own device, in the structure of its value', async () => {
+  it("returns each replica's result on its device, in the structure of its value", async () => {
     const { both } = twoReplicas();
     const results = await both([
       { w: [ints(1, 2)], b: 5 },
@@ -44,12 +44,12 @@ describe('allReduce of replicas in one thread', () => {
     ]);
   });
 
-  it('takes means, and means of integers are floats', async () => {
+  it('returns means, and floats for means of integers', async () => {
     const [first] = await twoReplicas().both([ints(1), ints(2)], ReduceOp.MEAN);
     expect(first).toEqual({ ...tensor([1.5]), device: 'cpu:0' });
   });
 
-  it('gathers sparse values beside dense ones', async () => {
+  it('gathers sparse values together with dense values', async () => {
     const slices = (row: number) => new IndexedSlices(ints(row), Int32Array.of(row), [9]);
     const [, second] = (await twoReplicas().both([
       [slices(3), ints(1)],
@@ -59,7 +59,7 @@ describe('allReduce of replicas in one thread', () => {
     expect(second[1].data).toEqual(Int32Array.of(3));
   });
 
-  it('adds a sparse value of one replica to a dense one of another, beside values that have memory', async () => {
+  it('adds a sparse value of one replica to a dense value of another, together with values with into memory', async () => {
     const { ops } = twoReplicas();
     const slices = new IndexedSlices(ints(5, 6), Int32Array.of(0, 0), [2]);
     const into = [Int32Array.of(0), [Int32Array.of(0), Int32Array.of(0, 0)]] as const;
@@ -71,7 +71,7 @@ describe('allReduce of replicas in one thread', () => {
     expect([first[1]?.data, second[1]?.data]).toEqual([Int32Array.of(12, 1), Int32Array.of(12, 1)]);
   });
 
-  it('writes into memory that is handed in, also that of the values', async () => {
+  it('writes into memory passed as into, also the memory of the values', async () => {
     const { ops } = twoReplicas();
     const [a, b] = [Int32Array.of(1), Int32Array.of(2)];
     const [first] = await Promise.all([
@@ -99,11 +99,11 @@ describe('allReduce of replicas in one thread', () => {
       { code: 'ERR_COLL_BUFFER' },
     ],
     ['integers for a mean', [ReduceOp.MEAN, ints(1), 0, { into: Int32Array.of(1) }], { code: 'ERR_COLL_BUFFER' }],
-  ])('refuses %s before it waits for anybody', async (_, args, error) => {
+  ])('refuses %s before it waits for other replicas', async (_, args, error) => {
     expect(await rejection(twoReplicas().ops.allReduce(...args))).toMatchObject(error);
   });
 
-  it('is the same error for all when they do not make the same call', async () => {
+  it('fails on all replicas with the same error if they make different calls', async () => {
     const { ops } = twoReplicas();
     const calls = [ops.allReduce(ReduceOp.SUM, 1, 0), ops.allReduce(ReduceOp.MAX, 1, 1)];
     const [first, second] = await Promise.all(calls.map(rejection));
@@ -124,7 +124,7 @@ describe('allReduce of replicas in one thread', () => {
     ]);
   });
 
-  it('is an error where replicas deduplicate, and others do not', async () => {
+  it('fails if only some replicas deduplicate', async () => {
     const { ops } = twoReplicas();
     const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
     const [first, second] = await Promise.all(calls.map(rejection));
@@ -133,7 +133,7 @@ describe('allReduce of replicas in one thread', () => {
     expect(second).toBe(first);
   });
 
-  it('is the same error for all when shapes differ', async () => {
+  it('fails on all replicas with the same error if shapes differ', async () => {
     const { ops } = twoReplicas();
     const calls = [ops.allReduce(ReduceOp.SUM, ints(1), 0), ops.allReduce(ReduceOp.SUM, ints(1, 2), 1)];
     for (const error of await Promise.all(calls.map(rejection))) {
@@ -141,7 +141,7 @@ describe('allReduce of replicas in one thread', () => {
     }
   });
 
-  it('gathers and broadcasts', async () => {
+  it('supports gather and broadcast too', async () => {
     const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
     const gathered = await Promise.all([0, 1].map((id) => group.allGather(ints(id, 7), 0, id)));
     expect(gathered).toEqual([0, 1].map((id) => ({ ...ints(0, 7, 1, 7), device: `cpu:${id}` })));
@@ -151,7 +151,7 @@ describe('allReduce of replicas in one thread', () => {
     expect((copies[1] as readonly Tensor[])[0]?.data).not.toBe(own[1]?.data);
   });
 
-  it('cannot block, and says what can', () => {
+  it('refuses synchronous calls, and says how to make them', () => {
     const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
     const calls = [
       ['allReduceSync', () => group.allReduceSync(ReduceOp.SUM, 1, 0)],
@@ -176,7 +176,7 @@ describe('waiting for the others', () => {
     vi.useRealTimers();
   });
 
-  it('ends with a deadline that names who never came', async () => {
+  it('ends at the deadline, and names the replicas that did not arrive', async () => {
     const { ops } = twoReplicas();
     const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 3 }));
     await vi.advanceTimersByTimeAsync(2999);
@@ -193,20 +193,23 @@ describe('waiting for the others', () => {
   });
 
   // Timers of more than 24 days are over at once.
-  it.each([null, 0, 1e7, Number.POSITIVE_INFINITY])('has no end soon for a timeout of %s', async (timeoutSeconds) => {
-    const { ops } = twoReplicas();
-    const waiting = ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds });
-    await vi.advanceTimersByTimeAsync(1e9);
-    const [late] = await Promise.all([ops.allReduce(ReduceOp.SUM, 2, 1), waiting]);
-    expect((late as Tensor).data).toEqual(Float64Array.of(3));
-  });
+  it.each([null, 0, 1e7, Number.POSITIVE_INFINITY])(
+    'does not time out soon for a timeout of %s',
+    async (timeoutSeconds) => {
+      const { ops } = twoReplicas();
+      const waiting = ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds });
+      await vi.advanceTimersByTimeAsync(1e9);
+      const [late] = await Promise.all([ops.allReduce(ReduceOp.SUM, 2, 1), waiting]);
+      expect((late as Tensor).data).toEqual(Float64Array.of(3));
+    },
+  );
 
   it('leaves no timer behind', async () => {
     await twoReplicas().both([1, 2], ReduceOp.SUM, { timeoutSeconds: 3 });
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('ends for everybody when a signal aborts', async () => {
+  it('ends for all replicas when a signal is aborted', async () => {
     const { ops } = twoReplicas();
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -216,14 +219,14 @@ describe('waiting for the others', () => {
     expect(await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
-  it('ends for one call only whose signal was aborted before', async () => {
+  it('ends for only one call if its signal was aborted before', async () => {
     const { ops, both } = twoReplicas();
     const refused = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: AbortSignal.abort('early') }));
     expect(await refused).toMatchObject({ name: 'AbortedError', cause: 'early' });
     expect(((await both([1, 2])) as Tensor[]).map(({ data }) => data[0])).toEqual([3, 3]);
   });
 
-  it('runs the call of all under the earliest deadline and any signal', async () => {
+  it('runs the joint call with the earliest deadline and every signal', async () => {
     const seen: ResolvedOptions[] = [];
     const made = new ReplicaGroup({
       ops: {
@@ -248,7 +251,7 @@ describe('waiting for the others', () => {
     expect([seen[1]?.options.timeoutSeconds, seen[1]?.signal]).toEqual([null, undefined]);
   });
 
-  it('ends when the ops are closed, and cannot begin afterwards', async () => {
+  it('ends when the ops are closed, and cannot start afterwards', async () => {
     const { ops } = twoReplicas();
     const waiting = rejection(ops.allReduce(ReduceOp.SUM, 1, 0));
     await ops.close();
@@ -258,7 +261,7 @@ describe('waiting for the others', () => {
   });
 });
 
-it('places values on the device of their replica, and hands their options to the ops', async () => {
+it('places values on the device of their replica, and passes the options to the ops', async () => {
   const ops = new RecordingOps(world, { algorithm: directAlgorithm() });
   const placed = { ...ints(1), device: 'cpu:7' };
   const slices = new IndexedSlices(ints(1), Int32Array.of(0));

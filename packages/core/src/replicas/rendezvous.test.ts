@@ -28,14 +28,14 @@ const closed = (operation: string) => new RuntimeError('ERR_COLL_CLOSED', `${ope
 const rest = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a rendezvous', () => {
-  it('performs a call once for all, with the inputs in the order of the replicas', async () => {
+  it('executes a call once for all replicas, with the inputs in replica order', async () => {
     const { perform, join } = echo(3);
     const outcomes = [join(2, 'c'), join(0, 'a'), join(1, 'b')];
     expect(await Promise.all(outcomes)).toEqual(['2: abc', '0: abc', '1: abc']);
     expect(perform.mock.calls.map(([calls]) => calls.map(({ input }) => input))).toEqual([['a', 'b', 'c']]);
   });
 
-  it('performs within the call of the last to arrive, and not before', async () => {
+  it('executes inside the call of the last replica to arrive', async () => {
     const { perform, join } = echo(2);
     const first = join(0, 'a');
     await rest();
@@ -45,7 +45,7 @@ describe('a rendezvous', () => {
     await Promise.all([first, second]);
   });
 
-  it('takes the n-th call of each replica, however far one is ahead', async () => {
+  it('matches the n-th calls of the replicas, however far one is ahead', async () => {
     const { join } = echo(2);
     const ahead = ['a', 'b', 'c'].map((input) => join(0, input));
     const behind = ['x', 'y', 'z'].map((input) => join(1, input));
@@ -53,7 +53,7 @@ describe('a rendezvous', () => {
     expect(await Promise.all(behind)).toEqual(['1: ax', '1: by', '1: cz']);
   });
 
-  it('overlaps calls, but for exclusive ones', async () => {
+  it('overlaps calls, except exclusive calls', async () => {
     const log: string[] = [];
     const rendezvous = new Rendezvous([0]);
     const call = (name: string, isExclusive = false) =>
@@ -68,7 +68,7 @@ describe('a rendezvous', () => {
     expect(log).toEqual(['a begins', 'b begins', 'a ends', 'b ends', ...apart]);
   });
 
-  it('tells all replicas why a call failed, and goes on with the next one', async () => {
+  it('reports a failed call to all replicas, and continues with the next call', async () => {
     const failing = vi.fn().mockRejectedValueOnce(new Error('broken')).mockResolvedValueOnce(['x', 'y']);
     const rendezvous = new Rendezvous([0, 1]);
     const calls = [0, 1, 0, 1].map((place) => rendezvous.join(place, { name: 'call' }, failing));
@@ -93,7 +93,7 @@ describe('a rendezvous', () => {
     }
   });
 
-  it('refuses calls that wait and later ones once it is closed, and lets go on what is under way', async () => {
+  it('rejects waiting and later calls once it is closed, but lets running calls finish', async () => {
     const { rendezvous, join } = echo(2);
     const underWay = [join(0, 'a'), join(1, 'b')];
     const waiting = join(0, 'c');
@@ -103,7 +103,7 @@ describe('a rendezvous', () => {
     expect(await Promise.all(underWay)).toEqual(['0: ab', '1: ab']);
   });
 
-  it('ends what is under way when it fails', async () => {
+  it('rejects running calls when it fails', async () => {
     const rendezvous = new Rendezvous([0, 1]);
     const never = () => new Promise<never>(() => {});
     const calls = [0, 1].map((place) => rejection(rendezvous.join(place, { name: 'call' }, never)));
@@ -111,7 +111,7 @@ describe('a rendezvous', () => {
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
-  it('hands out results in the time of its owner', async () => {
+  it('delivers results when its owner schedules them', async () => {
     const kept: (readonly (() => void)[])[] = [];
     const rendezvous = new Rendezvous([0, 1], { settle: (deliver) => kept.push(deliver) });
     const order: number[] = [];
@@ -128,7 +128,7 @@ describe('a rendezvous', () => {
     expect(order).toEqual([1, 0]);
   });
 
-  it('knows what a replica waits for first', () => {
+  it('returns the first call that a replica waits in', () => {
     const { rendezvous, join } = echo(2);
     expect(rendezvous.waitingIn(0)).toBeUndefined();
     void join(0, 'a');
@@ -146,7 +146,7 @@ describe('waiting', () => {
     vi.useRealTimers();
   });
 
-  it('names those who did not make the call, for every call of a replica that is ahead', async () => {
+  it('names the replicas that did not make a call, for every call of a replica that is ahead', async () => {
     const { join } = echo(3);
     const calls = [join(0, 'a'), join(1, 'x'), join(0, 'b', limit(1))].map(rejection);
     await vi.advanceTimersByTimeAsync(1000);
@@ -158,7 +158,7 @@ describe('waiting', () => {
       });
   });
 
-  it('ends with its deadline and its signal, and leaves neither behind', async () => {
+  it('ends at its deadline or by its signal, and leaves no timer or listener behind', async () => {
     const { join } = echo(2);
     const controller = new AbortController();
     const limited = limit(3, controller.signal);

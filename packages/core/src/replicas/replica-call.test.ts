@@ -9,14 +9,14 @@ const slices = new IndexedSlices(tensor([1]), new Int32Array(1));
 const { signal } = new AbortController();
 
 describe('reduceCall', () => {
-  it('takes a structure of values apart, from left to right', () => {
+  it('flattens a structure of values from left to right', () => {
     const call = reduceCall('SUM', { a: [Float32Array.of(1), 2], b: slices }, undefined, '');
     expect(call.values).toEqual([tensor(Float32Array.of(1)), tensor(2), slices]);
     expect([call.into, call.options]).toEqual([undefined, { options: new CommunicationOptions(), signal: undefined }]);
     expect([call.name, call.form]).toEqual(['all-reduce SUM', '{a: [2], b}']);
   });
 
-  it('reads options and their fields, with the memory for results among them', () => {
+  it('reads options and their fields, including into memory', () => {
     const into = [Float32Array.of(0)];
     const call = reduceCall('MEAN', [Float32Array.of(1)], { bytesPerPack: 8, timeoutSeconds: 2, signal, into }, '');
     expect(call.into).toEqual([tensor(Float32Array.of(0))]);
@@ -36,7 +36,7 @@ describe('reduceCall', () => {
       'not both',
     ],
     ['the memory for results', ['SUM', 1, { into: 'x' }, ''], 'into must be a tensor'],
-  ])('checks %s', (_, args, message) => {
+  ])('validates %s', (_, args, message) => {
     expect(thrown(() => reduceCall(...(args as Parameters<typeof reduceCall>)))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -45,7 +45,7 @@ describe('reduceCall', () => {
   });
 });
 
-describe('reduceCall for values that the op has no meaning for', () => {
+describe('reduceCall for values that the op does not support', () => {
   it.each<readonly [string, Parameters<typeof reduceCall>]>([
     ['the mean of bool', ['MEAN', tensor([1], { dtype: 'bool' }), undefined, '']],
     ['the maximum of slices', ['MAX', [slices], undefined, '']],
@@ -55,7 +55,7 @@ describe('reduceCall for values that the op has no meaning for', () => {
 });
 
 describe('gatherCall and broadcastCall', () => {
-  it('take dense values', () => {
+  it('accept dense values', () => {
     const one = Float32Array.of(1);
     const values = [tensor(1), tensor(2)].map((value) => ({ ...value, device: 'cpu:1' }));
     expect(gatherCall([one], 0, { timeoutSeconds: 1 }, 'cpu:1')).toMatchObject({
@@ -69,23 +69,23 @@ describe('gatherCall and broadcastCall', () => {
     });
   });
 
-  it('refuse sparse ones', () => {
+  it('refuse sparse values', () => {
     for (const call of [() => gatherCall([slices], 0, undefined, ''), () => broadcastCall(slices, 0, 1, undefined, '')])
       expect(thrown(call)).toMatchObject({ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED' });
   });
 
-  it.each([-1, 1, '0'])('refuse axis %s of one', (axis) => {
+  it.each([-1, 1, '0'])('refuse axis %s of a tensor with one axis', (axis) => {
     const call = () => gatherCall(Float32Array.of(1), axis as number, undefined, '');
     expect(thrown(call)).toMatchObject({ code: 'ERR_COLL_RANGE' });
   });
 
-  it.each([-1, 2, 0.5])('refuse root %s of two', (root) => {
+  it.each([-1, 2, 0.5])('refuse root %s of two replicas', (root) => {
     const error = { code: 'ERR_COLL_REFUSED', message: expect.stringContaining('2 replicas') };
     expect(thrown(() => broadcastCall(1, root, 2, undefined, ''))).toMatchObject(error);
   });
 });
 
-it('knows the replicas that a caller holds', () => {
+it('requireLocal refuses replicas of other processes', () => {
   expect(() => requireLocal(1, [0, 1])).not.toThrow();
   const error = thrown(() => requireLocal(2, [0, 1]));
   expect(error).toBeInstanceOf(RangeError);

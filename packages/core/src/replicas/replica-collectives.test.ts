@@ -61,7 +61,7 @@ describe('allReduce', () => {
     }
   });
 
-  it('makes floats of the mean of integers', async () => {
+  it('returns floats for the mean of integers', async () => {
     const [results] = await together(2, (collectives, rank) =>
       collectives.run(collectives.allReduce('mean', [ints(rank), ints(4, 6)])),
     );
@@ -84,7 +84,7 @@ describe('allReduce', () => {
     expect(requests).toEqual(['all-reduce int32 9', 'all-reduce int32 2']);
   });
 
-  it('writes new memory, or what is handed in, and leaves values alone', async () => {
+  it('writes into new memory or the into memory, and does not change the values', async () => {
     const { collectives } = alone();
     const [a, b] = [ints(1), ints(2, 3)];
     const [first] = (await collectives.run(collectives.allReduce('sum', [a]))) as [Tensor];
@@ -95,7 +95,7 @@ describe('allReduce', () => {
     expect([into, a, b]).toEqual([[ints(1), ints(2, 3)], ints(1), ints(2, 3)]);
   });
 
-  it('keeps its packs from call to call, in whatever sizes they come', async () => {
+  it('reuses its pack memory from call to call, for any sizes', async () => {
     const { collectives } = alone();
     for (const lengths of [
       [3, 4],
@@ -110,7 +110,7 @@ describe('allReduce', () => {
     }
   });
 
-  it('gathers sparse values of unequal length, in rank order, beside dense ones', async () => {
+  it('gathers sparse values of different lengths in rank order, together with dense values', async () => {
     const slices = (rank: number) => {
       const rows = ramp(2 * rank).map((element) => 10 * rank + element);
       const values = tensor(rows, { dtype: 'int32', shape: [rank, 2] });
@@ -133,7 +133,7 @@ describe('allReduce', () => {
     expect((result as [IndexedSlices])[0].values).toEqual(tensor([0.5, 1]));
   });
 
-  it('refuses other ops for sparse values', () => {
+  it('refuses ops other than sum and mean for sparse values', () => {
     const { collectives } = alone();
     const slices: Value = new IndexedSlices(ints(1), Int32Array.of(0));
     expect(thrown(() => collectives.runSync(collectives.allReduce('max', [slices])))).toMatchObject({
@@ -143,8 +143,8 @@ describe('allReduce', () => {
   });
 });
 
-describe('calls that are under way at the same time', () => {
-  it('run one after the other, each as a whole', async () => {
+describe('overlapping calls', () => {
+  it('execute one after the other', async () => {
     const results = await together(2, (collectives) => {
       const call = (value: number) => {
         const values = [tensor(Float32Array.of(value, value)), tensor(Float32Array.of(value))];
@@ -160,7 +160,7 @@ describe('calls that are under way at the same time', () => {
       ]);
   });
 
-  it('keep a blocking one out while one of several phases is under way', () =>
+  it('delay a synchronous call while an asynchronous call of several phases runs', () =>
     together(1, async (collectives) => {
       const running = collectives.run(collectives.allGather([ints(1)], 0));
       expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [ints(2)])))).toMatchObject({
@@ -171,7 +171,7 @@ describe('calls that are under way at the same time', () => {
       expect(collectives.runSync(collectives.allReduce('sum', [ints(2)]))).toEqual([ints(2)]);
     }));
 
-  it('are an error on all replicas where the same elements come in other shapes', async () => {
+  it('fail on all replicas if the same number of elements has different shapes', async () => {
     const shapes = [
       [2, 3],
       [3, 2],
@@ -184,7 +184,7 @@ describe('calls that are under way at the same time', () => {
 });
 
 describe('allGather', () => {
-  it('joins values along an axis that may differ, in rank order', async () => {
+  it('concatenates values of different lengths along the axis, in rank order', async () => {
     const part = (rank: number) =>
       tensor(
         ramp(2 * rank).map((element) => 10 * rank + element),
@@ -198,7 +198,7 @@ describe('allGather', () => {
   it.each([
     ['another dimension', 1, [2, 1], [3, 1]],
     ['their rank', 0, [2, 1], [2]],
-  ])('is an error on all replicas where shapes differ in %s', async (_, axis, ...shapes) => {
+  ])('fails on all replicas if shapes differ in %s', async (_, axis, ...shapes) => {
     const errors = await together(2, (collectives, rank) =>
       rejection(collectives.run(collectives.allGather([zeros('int8', shapes[rank] as number[])], axis))),
     );
@@ -207,7 +207,7 @@ describe('allGather', () => {
     }
   });
 
-  it('refuses axes that are not there before anything is sent', () => {
+  it('refuses axes that are out of range before it sends anything', () => {
     const { collectives, requests } = alone();
     expect(thrown(() => collectives.runSync(collectives.allGather([ints(1)], 1)))).toBeInstanceOf(RangeError);
     expect(thrown(() => collectives.runSync(collectives.allGather([tensor(1)], 0)))).toMatchObject({
@@ -218,14 +218,14 @@ describe('allGather', () => {
 });
 
 describe('broadcast', () => {
-  it("gives every replica the root's values", async () => {
+  it("returns the root's values on every replica", async () => {
     const results = await together(3, (collectives, rank) =>
       collectives.run(collectives.broadcast([ints(rank, rank), tensor([rank / 2])], 1)),
     );
     for (const values of results) expect(values).toEqual([ints(1, 1), tensor([0.5])]);
   });
 
-  it('writes into memory that is handed in', async () => {
+  it('writes into the memory passed as into', async () => {
     const results = await together(2, async (collectives, rank) => {
       const mine = ints(rank, rank);
       const [result] = await collectives.run(collectives.broadcast([mine], 0, [mine]));
@@ -238,7 +238,7 @@ describe('broadcast', () => {
   });
 });
 
-describe('packs as segments of one buffer', () => {
+describe('packs that are segments of one buffer', () => {
   const inSegments = () => {
     const { collectives: plain } = alone();
     const calls: string[] = [];
@@ -247,7 +247,7 @@ describe('packs as segments of one buffer', () => {
   };
   const values = [ints(1, 2), ints(3), tensor([1.5]), ints(4, 5, 6)];
 
-  it('give the results of packs that are copied together', async () => {
+  it('return the same results as packs that are copied', async () => {
     const { plain, calls, collectives } = inSegments();
     const expected = plain.runSync(plain.allReduce('mean', values, { bytesPerPack: 15 }));
     expect(collectives.runSync(collectives.allReduce('mean', values, { bytesPerPack: 15 }))).toEqual(expected);
@@ -255,7 +255,7 @@ describe('packs as segments of one buffer', () => {
     expect(calls).toEqual(['all-reduce 3+1', 'all-reduce 3+1']);
   });
 
-  it('are written where the caller wants the results', () => {
+  it('are written directly into the into memory', () => {
     const { calls, collectives } = inSegments();
     const into = [ints(0, 0), ints(0)];
     const results = collectives.runSync(collectives.allReduce('sum', [ints(1, 2), ints(3)], { into }));
@@ -264,7 +264,7 @@ describe('packs as segments of one buffer', () => {
     expect(calls).toEqual(['all-reduce 2+1']);
   });
 
-  it('broadcast all values of a dtype at once', async () => {
+  it('broadcast all values of a dtype in one call', async () => {
     const { calls, collectives } = inSegments();
     expect(await collectives.run(collectives.broadcast(values, 0))).toEqual(values);
     expect(calls).toEqual(['broadcast 2+1+3']);

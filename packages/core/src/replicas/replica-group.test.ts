@@ -21,15 +21,15 @@ function replicas(size: number): ReplicaVerbs[] {
   });
 }
 
-describe('a replica whose others live elsewhere', () => {
-  it('reduces a structure of values with them', async () => {
+describe('a replica whose peers are in other threads or processes', () => {
+  it('reduces a structure of values with its peers', async () => {
     const results = await Promise.all(
       replicas(2).map((group, rank) => group.allReduce(ReduceOp.SUM, { w: [ints(rank, 2)], b: ints(3) }, rank)),
     );
     for (const [rank, result] of results.entries()) expect(result).toEqual({ w: [on(rank, 1, 4)], b: on(rank, 6) });
   });
 
-  it('blocks where it is asked to, on its own', () => {
+  it('executes synchronous calls without the event loop', () => {
     const [group] = replicas(1) as [ReplicaVerbs];
     expect(group.allReduceSync(ReduceOp.MEAN, [ints(4)], 0)).toEqual([tensor([4], { device: 'cpu:0' })]);
     expect(group.broadcastSync({ w: ints(4) }, 0, 0)).toEqual({ w: on(0, 4) });
@@ -57,7 +57,7 @@ describe('a replica whose others live elsewhere', () => {
     ]);
   });
 
-  it('reduces values that arrive one by one, into memory that is named for them', async () => {
+  it('reduces values that arrive one by one, into given memory', async () => {
     const groups = replicas(2);
     const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
     const structures = groups.map((group, rank) => {
@@ -73,7 +73,7 @@ describe('a replica whose others live elsewhere', () => {
     expect(targets).toEqual([Int32Array.of(3), Int32Array.of(3)]);
   });
 
-  it('ends for all replicas where a value that arrives fails', async () => {
+  it('fails on all replicas if an arriving value rejects', async () => {
     const [first, second] = replicas(2) as [ReplicaVerbs, ReplicaVerbs];
     const waiting = second.allReduceArriving(ReduceOp.SUM, [Promise.resolve(ints(1))], 1);
     const failing = first.allReduceArriving(ReduceOp.SUM, [Promise.reject(new Error('burst'))], 0);
@@ -81,7 +81,7 @@ describe('a replica whose others live elsewhere', () => {
       expect(await rejection(ended)).toMatchObject({ message: expect.stringContaining('burst') });
   });
 
-  it('goes on at once after values that it need not wait for', () => {
+  it('returns at once after a call with values that it does not wait for', () => {
     const [group] = replicas(1) as [ReplicaVerbs];
     const signal = AbortSignal.abort(new Error('early'));
     for (const { results, ended } of [
@@ -94,7 +94,7 @@ describe('a replica whose others live elsewhere', () => {
     expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0))).not.toMatchObject({ code: 'ERR_COLL_BUSY' });
   });
 
-  it('allocates zeros of a shape on its device, in memory of its engine where there is any', () => {
+  it('allocates zeros of a shape on its device, in memory of its engine if available', () => {
     const [, second] = replicas(2) as [unknown, ReplicaVerbs];
     const made = second.group.allocate('float32', [2, 3], 1);
     expect({ ...made, data: [...made.data] }).toEqual({
@@ -107,14 +107,14 @@ describe('a replica whose others live elsewhere', () => {
     expect(thrown(() => second.group.allocate('float32', [-1], 1))).toMatchObject({ code: 'ERR_COLL_VALUE' });
   });
 
-  it('refuses to speak for another replica', async () => {
+  it('refuses to pass values for another replica', async () => {
     const [, second] = replicas(2) as [unknown, ReplicaVerbs];
     const error = { code: 'ERR_COLL_RANGE', message: expect.stringContaining('replica 0 is not in this process') };
     expect(await rejection(second.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject(error);
     expect(thrown(() => second.allReduceSync(ReduceOp.SUM, 1, 0))).toMatchObject(error);
   });
 
-  it('refuses to share its results with them, which are in other threads', async () => {
+  it('refuses sharedResult, because its peers are in other threads', async () => {
     const [group] = replicas(2) as [ReplicaVerbs];
     const options = { sharedResult: true };
     const error = {
@@ -139,7 +139,7 @@ describe('a replica whose others live elsewhere', () => {
     });
   });
 
-  it('gives up after the timeout of the call', async () => {
+  it('times out after the timeout of the call', async () => {
     const [first] = replicas(2) as [ReplicaVerbs];
     expect(await rejection(first.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds: 0.01 }))).toMatchObject({
       name: 'DeadlineExceededError',
@@ -148,14 +148,14 @@ describe('a replica whose others live elsewhere', () => {
     });
   });
 
-  it('ends with its communicator', async () => {
+  it('fails once its communicator is closed', async () => {
     const [group] = replicas(1) as [ReplicaVerbs];
     await group.group.close();
     expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 });
 
-it('is what ops that are made for one device of a world use', async () => {
+it('ops that are created for one device of a world use a replica group', async () => {
   const group = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
   const ops = [0, 1].map((rank) => new TestedAllReduce({ world: threadWorld(group, rank, ['cpu:0', 'cpu:1']) }));
   const results = await Promise.all(ops.map((one, rank) => one.allReduce(ReduceOp.SUM, ints(rank + 1), rank)));

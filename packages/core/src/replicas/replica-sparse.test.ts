@@ -60,8 +60,8 @@ function slices(rows: readonly number[], indices: ArrayBufferView, row: readonly
   return new IndexedSlices(tensor(rows, { dtype: 'float32', shape }), indices as Int32Array, denseShape);
 }
 
-describe('the sum of sparse values over replicas', () => {
-  it('is the rows of all, in rank order, whoever has how many', async () => {
+describe('a sum of sparse values across replicas', () => {
+  it('has the rows of all replicas in rank order, for any number of rows', async () => {
     const parts = [
       slices([], new Int32Array(), [2]),
       slices([1, 2, 3, 4], Int32Array.of(5, 5), [2]),
@@ -72,7 +72,7 @@ describe('the sum of sparse values over replicas', () => {
     }
   });
 
-  it('may have no rows at all, and rows without elements', async () => {
+  it('may have no rows, or rows without elements', async () => {
     const values = [slices([], new Int32Array(), [2], [4, 2]), slices([], Int32Array.of(1, 1), [0])];
     for (const [none, empty] of await sums({ values }, { values })) {
       expect(none).toEqual(values[0]);
@@ -80,7 +80,7 @@ describe('the sum of sparse values over replicas', () => {
     }
   });
 
-  it('has int64 indices where their types differ between replicas', async () => {
+  it('has int64 indices if index dtypes differ between replicas', async () => {
     const all = [Int32Array.of(7), BigInt64Array.of(2n ** 53n + 1n), Uint8Array.of(3)];
     const calls = all.map((indices) => ({ values: [slices([1], indices), slices([2], Uint8Array.of(1))] }));
     for (const [mixed, alike] of (await sums(...calls)) as [IndexedSlices, IndexedSlices][]) {
@@ -89,7 +89,7 @@ describe('the sum of sparse values over replicas', () => {
     }
   });
 
-  it('has the dense shape that replica 0 names', async () => {
+  it('has the dense shape of replica 0', async () => {
     const [open, shaped] = [slices([1], Int32Array.of(0)), slices([1], Int32Array.of(0), [], [9])];
     const first = async (...parts: IndexedSlices[]) =>
       (await sums(...parts.map((part) => ({ values: [part] })))).map(
@@ -99,21 +99,21 @@ describe('the sum of sparse values over replicas', () => {
     expect(await first(open, shaped)).toEqual([undefined, undefined]);
   });
 
-  it.each<DType>(['float16', 'bfloat16', 'int64', 'bool'])('keeps the bits of %s', async (dtype) => {
+  it.each<DType>(['float16', 'bfloat16', 'int64', 'bool'])('preserves the bits of %s', async (dtype) => {
     const part = (rank: number) => new IndexedSlices(tensor([rank, 1], { dtype, shape: [2] }), Int32Array.of(rank, 0));
     for (const [result] of await sums({ values: [part(0)] }, { values: [part(1)] })) {
       expect((result as IndexedSlices).values).toEqual(tensor([0, 1, 1, 1], { dtype, shape: [4] }));
     }
   });
 
-  it('leaves the values alone, and is in new memory', async () => {
+  it('does not change the values and returns new memory', async () => {
     const own = slices([1, 2], Int32Array.of(3, 4));
     const [[result]] = (await sums({ values: [own] })) as [[IndexedSlices]];
     expect([result, own]).toEqual([slices([1, 2], Int32Array.of(3, 4)), slices([1, 2], Int32Array.of(3, 4))]);
     expect([result.values.data === own.values.data, result.indices.data === own.indices.data]).toEqual([false, false]);
   });
 
-  it('is what one controller would make of it, whatever the values', async () => {
+  it('equals the result of a single controller for any values', async () => {
     const dtypes = fc.constantFrom<DType>('float32', 'float64', 'float16', 'int8', 'uint64', 'bool');
     const indexDTypes = fc.constantFrom<DType>('int16', 'int32', 'int64', 'uint32');
     const rowShapes = fc.array(fc.nat({ max: 3 }), { maxLength: 2 });
@@ -148,7 +148,7 @@ describe('the sum of sparse values over replicas', () => {
     );
   });
 
-  it('asks for the lengths of all sparse values at once, and for no row where nobody has one', async () => {
+  it('exchanges the lengths of all sparse values at once, and no rows if there are none', async () => {
     const values = [
       slices([1, 2], Int32Array.of(3, 4)),
       tensor([1]),
@@ -164,7 +164,7 @@ describe('the sum of sparse values over replicas', () => {
     expect(requests[0]).toEqual(['all-gather 15', 'all-reduce 1', 'all-gather 32']);
   });
 
-  it('goes straight to where it belongs where there is much of it', async () => {
+  it('gathers directly into the result if there are many rows', async () => {
     const count = 20_000;
     const parts = [count, 1].map((rows, rank) => slices(new Array(rows).fill(rank), new Int32Array(rows).fill(rank)));
     const { requests, results } = await together(parts.map((part) => ({ values: [part] })));
@@ -179,7 +179,7 @@ describe('the sum of sparse values over replicas', () => {
 describe('with deduplicate', () => {
   const options = { deduplicate: true };
 
-  it('every index is there once, and all replicas have the same bits', async () => {
+  it('keeps every index once, with the same bits on all replicas', async () => {
     const part = (rank: number) => slices([0.1 * rank, 1e9, 0.3], Int32Array.of(8, 2, 8));
     const ranks = [0, 1, 2];
     const [plain] = await sums(...ranks.map((rank) => ({ values: [part(rank)] })));
@@ -187,13 +187,13 @@ describe('with deduplicate', () => {
     for (const [result] of all) expect(result).toEqual(deduplicate((plain as [IndexedSlices])[0]));
   });
 
-  it('means are divided once', async () => {
+  it('divides means once', async () => {
     const part = new IndexedSlices(tensor([60000], { dtype: 'float16', shape: [1] }), new Int32Array(1));
     const all = await sums({ values: [part], op: 'mean', options }, { values: [part], op: 'mean', options });
     for (const [result] of all) expect(toNumbers((result as IndexedSlices).values)).toEqual([60000]);
   });
 
-  it('it is an error on all replicas where some are without', async () => {
+  it('fails on all replicas if only some deduplicate', async () => {
     const values = [slices([1], Int32Array.of(0))];
     for (const error of await refusals({ values }, { values, options })) {
       expect(error).toMatchObject({
@@ -206,7 +206,7 @@ describe('with deduplicate', () => {
   });
 });
 
-describe('an error on all replicas, before any result is written,', () => {
+describe('sparse values fail on all replicas, before any result is written, because of', () => {
   const good = slices([1, 2], Int32Array.of(3), [2]);
 
   it.each<readonly [string, Value, string, string]>([
@@ -229,7 +229,7 @@ describe('an error on all replicas, before any result is written,', () => {
       'ERR_COLL_DTYPE_MISMATCH',
     ],
     ['a dense value', zeros('float32', [4, 2]), 'InternalError', 'ERR_COLL_MISMATCH'],
-  ])('is %s', async (_, odd, name, code) => {
+  ])('%s', async (_, odd, name, code) => {
     const results = [0, 1, 2].map(() => tensor(Float32Array.of(-1)));
     const calls = [good, good, odd].map((value, rank) => {
       const isSparse = value instanceof IndexedSlices;
@@ -241,7 +241,7 @@ describe('an error on all replicas, before any result is written,', () => {
     for (const { data } of results) expect(data).toEqual(Float32Array.of(-1));
   });
 
-  it('is another op', async () => {
+  it('another op', async () => {
     for (const error of await refusals({ values: [good] }, { values: [good], op: 'mean' })) {
       expect(error).toMatchObject({
         name: 'InternalError',
@@ -252,7 +252,7 @@ describe('an error on all replicas, before any result is written,', () => {
     }
   });
 
-  it('is more elements than a tensor has', async () => {
+  it('more elements than a tensor can have', async () => {
     // Only told of: the rows themselves are of no elements.
     const told = { data: new Uint8Array(0), dtype: 'uint8', shape: [0, 2 ** 30], device: '' } as const;
     const rows = new IndexedSlices(told, new Int32Array(0));
@@ -263,7 +263,7 @@ describe('an error on all replicas, before any result is written,', () => {
     }
   });
 
-  it('is the mean of bool', async () => {
+  it('the mean of bool', async () => {
     const flags = new IndexedSlices(tensor([1], { dtype: 'bool', shape: [1] }), new Int32Array(1));
     const call = { values: [flags], op: 'mean' } as const;
     for (const error of await refusals(call, call)) {
@@ -272,7 +272,7 @@ describe('an error on all replicas, before any result is written,', () => {
   });
 });
 
-it('a value that is given away while others are told of it is an error, and nobody gets zeros', async () => {
+it('a sparse value whose buffer is detached during the call fails and never yields zeros', async () => {
   const own = slices([1, 2], Int32Array.of(3, 4));
   const { results } = await together(
     [own, slices([5], Int32Array.of(6))].map((value) => ({ values: [value], run: { timeoutSeconds: 20 } })),

@@ -4,7 +4,7 @@ import { CallOrder } from './call-order.js';
 const eventLoop = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('CallOrder', () => {
-  it('holds nothing until a turn is taken, and nothing after it has ended', () => {
+  it('holds nothing before a turn is taken and after it has ended', () => {
     const order = new CallOrder();
     expect(order.isHeld).toBe(false);
     const turn = order.take();
@@ -13,7 +13,7 @@ describe('CallOrder', () => {
     expect(order.isHeld).toBe(false);
   });
 
-  it('starts a call once the turns before it have ended, whatever became of them', async () => {
+  it('starts a call once all earlier turns have ended, whether they succeeded or failed', async () => {
     const order = new CallOrder();
     const log: string[] = [];
     const failing = order.hold(async () => {
@@ -31,7 +31,7 @@ describe('CallOrder', () => {
     expect(order.isHeld).toBe(false);
   });
 
-  it('starts the next call once a call has started, not when it has ended', async () => {
+  it('starts the next call once a call has started, before it has ended', async () => {
     const order = new CallOrder();
     const turn = order.take();
     const log: string[] = [];
@@ -51,7 +51,7 @@ describe('CallOrder', () => {
     await first;
   });
 
-  it('gives turns in the order in which they were taken', async () => {
+  it('grants turns in the order in which they were requested', async () => {
     const order = new CallOrder();
     const log: number[] = [];
     await Promise.all([1, 2, 3].map((number) => order.hold(async () => void log.push(number))));

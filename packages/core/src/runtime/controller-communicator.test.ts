@@ -53,7 +53,7 @@ it.each(memories)('%s lets the event loop run during a call on %s memory', async
 });
 
 it.each(memories)(
-  '%s ends a call on %s memory by signal and by deadline, then runs the next',
+  '%s ends a call on %s memory by signal and by deadline, and then executes the next call',
   async (_, __, engine, take) => {
     const ending = new AbortController();
     const { communicator, tensors, call } = begun(engine, take, { signal: ending.signal });
@@ -69,7 +69,7 @@ it.each(memories)(
   },
 );
 
-it.each([jsEngine, wasmEngine])('$name ends a call whose memory is transferred meanwhile', async (engine) => {
+it.each([jsEngine, wasmEngine])('$name rejects a call whose memory is transferred meanwhile', async (engine) => {
   const { tensors, call } = begun(engine, own);
   const buffer = tensors[1]?.data.buffer as ArrayBuffer;
   structuredClone(buffer, { transfer: [buffer] });

@@ -29,13 +29,13 @@ function* twoPhases(): Phases<readonly unknown[]> {
 }
 
 describe('drive', () => {
-  it('asks for a phase when the one before it has ended, with and without blocking', async () => {
+  it('starts each phase when the previous one has ended, for sync and async calls', async () => {
     const work = (on: Communicator): Work<readonly unknown[]> => ({ on, hasOnePhase: false, phases: twoPhases() });
     expect(await drive(work(alone()))).toEqual([3, 4]);
     expect(driveSync('sums', work(alone()))).toEqual([3, 4]);
   });
 
-  it('holds later calls back while work of several phases is under way, but not those of its turn', async () => {
+  it('delays later calls during work of several phases, except calls of the same turn', async () => {
     const on = alone();
     const log: string[] = [];
     const step = stepOf(on, async ({ turn }) => {
@@ -74,12 +74,12 @@ describe('drive', () => {
     await failing;
   });
 
-  it('gives back what was known at once', async () => {
+  it('returns an immediate result synchronously', async () => {
     expect(await drive(workDone(5))).toBe(5);
     expect(driveSync('nothing', workDone(5))).toBe(5);
   });
 
-  it('blocks for no asynchronous step, and names the operation', () => {
+  it('refuses to block for an asynchronous step, and names the operation', () => {
     expect(
       thrown(() =>
         driveSync(

@@ -13,17 +13,17 @@ const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const reduceTo = (root: number): Collective => ({ kind: 'reduce', op: 'sum', root });
 
 describe('arithmeticOf', () => {
-  it('writes the operands of a round in the order of ranks', () => {
+  it('writes the operands of a round in rank order', () => {
     expect(arithmeticOf(schedule(3, 1, [add(2, 1), add(0, 1)]), reduceTo(1))).toEqual([['0 + 1 + 2']]);
   });
 
-  it('puts single contributions behind the sum that they join', () => {
+  it('appends single contributions to the sum that they join', () => {
     expect(arithmeticOf(schedule(4, 1, [add(2, 3)], [add(3, 1)], [add(1, 0)]), reduceTo(0))).toEqual([
       ['2 + 3 + 1 + 0'],
     ]);
   });
 
-  it('puts sums that are joined as a whole into parentheses', () => {
+  it('puts joined sums into parentheses', () => {
     const tree = schedule(4, 1, [add(1, 0), add(3, 2)], [add(2, 0)]);
     expect(arithmeticOf(tree, reduceTo(0))).toEqual([['(0 + 1) + (2 + 3)']]);
     const mixed = schedule(5, 1, [add(1, 0), add(3, 2)], [add(2, 0)], [add(4, 0)]);
@@ -32,7 +32,7 @@ describe('arithmeticOf', () => {
     expect(arithmeticOf(third, reduceTo(2))).toEqual([['(0 + 1) + (2 + 3)']]);
   });
 
-  it('tells where ranks end with different sums', () => {
+  it('reports that ranks end with different sums', () => {
     const rounds = [
       [add(1, 0)],
       [copy(0, 1)],
@@ -45,7 +45,7 @@ describe('arithmeticOf', () => {
     expect(arithmeticOf(differing, reduceTo(1))).toEqual([['0 + 1 + 3 + 2']]);
   });
 
-  it('names the one contribution where nothing is combined', () => {
+  it('names the single contribution if the collective does not reduce', () => {
     expect(arithmeticOf(schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), { kind: 'all-gather' })).toEqual([
       ['0'],
       ['1'],
@@ -53,7 +53,7 @@ describe('arithmeticOf', () => {
     expect(arithmeticOf(schedule(1, 2), allReduce)).toEqual([['0'], ['0']]);
   });
 
-  it('agrees with chains, and computes what a schedule does', () => {
+  it('agrees with chainsOf and with executed schedules', () => {
     const merges = fc.integer({ min: 1, max: 7 }).chain((ranks) =>
       fc.record({
         ranks: fc.constant(ranks),

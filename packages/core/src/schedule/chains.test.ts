@@ -13,29 +13,29 @@ const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const reduceTo = (root: number): Collective => ({ kind: 'reduce', op: 'sum', root });
 
 describe('chainsOf', () => {
-  it('folds the operands of a round in the order of ranks', () => {
+  it('folds the operands of a round in rank order', () => {
     expect(chainsOf(schedule(4, 1, [add(3, 1), add(0, 1), add(2, 1)]), reduceTo(1))).toEqual([[0, 1, 2, 3]]);
   });
 
-  it('follows a chunk from rank to rank, whichever side the partial result stands on', () => {
+  it('follows a chunk from rank to rank, with the partial result on either side', () => {
     expect(chainsOf(schedule(4, 1, [add(2, 3)], [add(3, 1)], [add(1, 0)]), reduceTo(0))).toEqual([[2, 3, 1, 0]]);
     expect(chainsOf(schedule(4, 1, [add(2, 1)], [add(1, 3)], [add(0, 3)]), reduceTo(3))).toEqual([[1, 2, 3, 0]]);
   });
 
-  it('goes on with a partial result that stands first or second among several operands', () => {
+  it('continues with a partial result that is first or second of several operands', () => {
     expect(chainsOf(schedule(4, 1, [add(1, 0)], [add(2, 0), add(3, 0)]), reduceTo(0))).toEqual([[0, 1, 2, 3]]);
     expect(chainsOf(schedule(4, 1, [add(3, 1)], [add(0, 1), add(2, 1)]), reduceTo(1))).toEqual([[1, 3, 0, 2]]);
   });
 
-  it('finds no chain where a partial result comes third', () => {
+  it('returns no chain if a partial result is the third operand', () => {
     expect(chainsOf(schedule(4, 1, [add(3, 2)], [add(0, 2), add(1, 2)]), reduceTo(2))).toBeUndefined();
   });
 
-  it('finds no chain in a tree of partial results', () => {
+  it('returns no chain for a tree of partial results', () => {
     expect(chainsOf(schedule(4, 1, [add(1, 0), add(3, 2)], [add(2, 0)]), reduceTo(0))).toBeUndefined();
   });
 
-  it('finds no chain where ranks end with different ones', () => {
+  it('returns no chain if ranks end with different sums', () => {
     const rounds = [
       [add(1, 0)],
       [copy(0, 1)],
@@ -50,13 +50,13 @@ describe('chainsOf', () => {
     expect(chainsOf(mixed, reduceTo(1))).toEqual([[0, 1, 3, 2]]);
   });
 
-  it('has one contribution a chunk where nothing is combined', () => {
+  it('has one contribution per chunk if the collective does not reduce', () => {
     expect(chainsOf(schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), { kind: 'all-gather' })).toEqual([[0], [1]]);
     expect(chainsOf(schedule(2, 1, [copy(1, 0)]), { kind: 'broadcast', root: 1 })).toEqual([[1]]);
     expect(chainsOf(schedule(1, 2), allReduce)).toEqual([[0], [0]]);
   });
 
-  it('looks only at the owner of each block of a reduce-scatter', () => {
+  it('checks only the owner of each block of a reduce-scatter', () => {
     const rounds = [[add(0, 1, 1), add(2, 1, 1), add(1, 0, 0), add(2, 0, 0), add(0, 2, 2)], [add(1, 2, 2)]];
     const notOrdered = schedule(3, 3, ...rounds);
     expect(chainsOf(notOrdered, { kind: 'reduce-scatter', op: 'sum' })).toEqual([
@@ -122,10 +122,10 @@ const isChain = (tree: Tree): boolean => {
 const sumOf = (tree: Tree, values: readonly number[]): number =>
   typeof tree === 'number' ? (values[tree] as number) : Math.fround(sumOf(tree[0], values) + sumOf(tree[1], values));
 
-describe('for any schedule that merges and copies, chainsOf', () => {
+describe('for random schedules that reduce and copy, chainsOf', () => {
   const values = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 7, maxLength: 7 });
 
-  it('finds a chain exactly where there is one, and with the bits of the schedule', () => {
+  it('finds a chain exactly if one exists, and the chain has the bits of the schedule', () => {
     fc.assert(
       fc.property(mergings, values, ({ schedule: merging, tree }, inputs) => {
         expect(problemOf(merging, allReduce)).toBeUndefined();

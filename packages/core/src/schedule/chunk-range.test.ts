@@ -26,11 +26,11 @@ describe('chunkRange', () => {
     { length: 9, chunks: 8, sizes: [2, 2, 2, 2, 1, 0, 0, 0] },
     { length: 3, chunks: 5, sizes: [1, 1, 1, 0, 0] },
     { length: 0, chunks: 3, sizes: [0, 0, 0] },
-  ])('cuts $length elements into $chunks chunks as a padded split does', ({ length, chunks, sizes }) => {
+  ])('splits $length elements into $chunks chunks like a padded split', ({ length, chunks, sizes }) => {
     expect(sizesOf('all-reduce', 2, chunks, length)).toEqual(sizes);
   });
 
-  it('cuts each block by itself and finds it in the buffers of its ranks', () => {
+  it('splits each block separately and locates it in the buffers of its ranks', () => {
     const inBlock = '0-2 2-3 0-2 2-3';
     const inAll = '0-2 2-3 3-5 5-6';
     for (const kind of ['all-gather', 'gather'] as const) {
@@ -41,13 +41,13 @@ describe('chunkRange', () => {
     }
   });
 
-  it('takes the blocks of an all-to-all from rank to rank', () => {
+  it('maps the blocks of an all-to-all from sender to receiver', () => {
     // From 0 to 0, 0 to 1, 1 to 0 and 1 to 1, two chunks each.
     expect(rangesIn('input', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 3-5 5-6 0-2 2-3 3-5 5-6');
     expect(rangesIn('output', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 0-2 2-3 3-5 5-6 3-5 5-6');
   });
 
-  it('finds chunks of a buffer without blocks at the same place on both sides', () => {
+  it('places chunks of a buffer without blocks at the same offset on both sides', () => {
     for (const kind of ['all-reduce', 'reduce', 'broadcast'] as const) {
       expect([rangesIn('input', kind, 2, 3, 5), rangesIn('output', kind, 2, 3, 5)]).toEqual([
         '0-2 2-4 4-5',
@@ -58,7 +58,7 @@ describe('chunkRange', () => {
 });
 
 describe('chunkPlace', () => {
-  it('covers every element once, in order, and keeps to the blocks', () => {
+  it('covers every element once, in order, without crossing blocks', () => {
     const kinds = fc.constantFrom(...collectiveKinds);
     const sizes = fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }), fc.nat(40));
     fc.assert(

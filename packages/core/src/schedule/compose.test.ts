@@ -22,20 +22,20 @@ function scatterAndGather(ranks: number): { scatter: Schedule; gather: Schedule 
 }
 
 describe('scheduleOf', () => {
-  it('leaves out rounds in which nothing moves', () => {
+  it('omits rounds without transfers', () => {
     expect(scheduleOf(2, 1, [[], [add(1, 0)], []]).rounds).toEqual([[add(1, 0)]]);
   });
 });
 
 describe('sequence', () => {
-  it('plays one schedule after the other', () => {
+  it('executes schedules one after the other', () => {
     const { scatter, gather } = scatterAndGather(3);
     const whole = sequence(scatter, gather);
     expect(whole.rounds).toHaveLength(2);
     expect(problemOf(whole, allReduce)).toBeUndefined();
   });
 
-  it('rejects schedules of different sizes, and none', () => {
+  it('refuses schedules of different sizes, and an empty list', () => {
     const sizes = 'cannot compose a schedule of 2 ranks and 1 chunks with one of 2 ranks and 3 chunks';
     expect(() => sequence(pair, pair, { ...pair, chunks: 3 })).toThrow(sizes);
     expect(() => sequence()).toThrow('the list of schedules to compose must not be empty');
@@ -43,14 +43,14 @@ describe('sequence', () => {
 });
 
 describe('together', () => {
-  it('plays the longer schedule on when the shorter has ended', () => {
+  it('continues the longer schedule when the shorter has ended', () => {
     const whole = together(onRanks(pair, [0, 1], 3), { ranks: 3, chunks: 1, rounds: [[], [], [copy(0, 2)]] });
     expect(draw(whole)).toBe(['round 0 | 1 -(0)+> 0', 'round 1 | 0 -(0)-> 1', 'round 2 | 0 -(0)-> 2'].join('\n'));
   });
 });
 
 describe('sideBySide', () => {
-  it('plays schedules at once, each on its own chunks', () => {
+  it('runs schedules at once, each on its own chunks', () => {
     const backwards = onRanks(pair, [1, 0], 2);
     const whole = sideBySide([pair, backwards], (which) => 1 - which);
     expect(whole.chunks).toBe(2);
@@ -63,18 +63,18 @@ describe('sideBySide', () => {
 });
 
 describe('onRanks', () => {
-  it('lets a sub-group play', () => {
+  it('maps a schedule to a sub-group of ranks', () => {
     expect(onRanks(pair, [4, 2], 6)).toEqual({ ranks: 6, chunks: 1, rounds: [[add(2, 4)], [copy(4, 2)]] });
   });
 
-  it('rejects a sub-group of the wrong size, and one with a rank twice', () => {
+  it('refuses a sub-group of the wrong size, or with a rank twice', () => {
     expect(() => onRanks(pair, [1], 4)).toThrow('a schedule for 2 ranks cannot be executed by the ranks (1)');
     expect(() => onRanks(pair, [1, 1], 4)).toThrow('cannot be executed by the ranks (1, 1)');
   });
 });
 
 describe('onChunks', () => {
-  it('moves a schedule to other chunks', () => {
+  it('maps a schedule to other chunks', () => {
     expect(onChunks(pair, (chunk) => chunk + 2, 4)).toEqual({
       ranks: 2,
       chunks: 4,
@@ -84,7 +84,7 @@ describe('onChunks', () => {
 });
 
 describe('refine', () => {
-  it('keeps what a schedule does when its chunks are cut', () => {
+  it('keeps the result of a schedule when its chunks are split', () => {
     const { scatter, gather } = scatterAndGather(3);
     const fine = refine(sequence(scatter, gather), 4);
     expect(fine.chunks).toBe(12);
@@ -94,7 +94,7 @@ describe('refine', () => {
   });
 });
 
-it('composes an all-reduce of two levels: within each worker, across workers, and back', () => {
+it('compose builds a hierarchical all-reduce: within each worker, across workers, and back', () => {
   const [workers, perWorker] = [3, 4];
   const total = workers * perWorker;
   const within = scatterAndGather(perWorker);

@@ -20,7 +20,7 @@ function ring(ranks: number): Schedule {
 }
 
 describe('cost', () => {
-  it('prices a ring as the textbook does', () => {
+  it('prices a ring as in the literature', () => {
     const { rounds, bytesPerRank, busiestLink, seconds } = cost(ring(4), { ...machine, bytes: 1000 });
     expect(rounds).toBe(6);
     expect(bytesPerRank).toBe(1500);
@@ -28,7 +28,7 @@ describe('cost', () => {
     expect(seconds).toBeCloseTo(6 * 1 + 1500 * 0.01 + 750 * 0.001);
   });
 
-  it('waits for the busiest port, be it a sender or a receiver', () => {
+  it('waits for the busiest port, of a sender or a receiver', () => {
     const others = [1, 2, 3];
     const gather = others.map((from) => ({ from, to: 0, chunk: 0, reduce: true }));
     const spread = others.map((to) => ({ from: 0, to, chunk: 0, reduce: false }));
@@ -39,14 +39,14 @@ describe('cost', () => {
     expect(seconds).toBeCloseTo(2 * 1 + 2 * 300 * 0.01 + 300 * 0.001);
   });
 
-  it('counts chunks of unequal size as they are', () => {
+  it('uses the actual sizes of uneven chunks', () => {
     const rounds = [0, 1, 2, 3].map((chunk) => [{ from: 0, to: 1, chunk, reduce: false }]);
     const schedule = { ranks: 2, chunks: 4, rounds };
     expect(cost(schedule, { ...machine, bytes: 9 })).toMatchObject({ bytesPerRank: 9, busiestLink: { bytes: 9 } });
     expect(cost(schedule, { ...machine, bytes: 9 }).seconds).toBeCloseTo(4 + 9 * 0.01);
   });
 
-  it('takes the buffer of an all-gather as the blocks of all ranks', () => {
+  it('counts the buffer of an all-gather as the blocks of all ranks', () => {
     const rounds = [
       [
         { from: 0, to: 1, chunk: 0, reduce: false },
@@ -57,13 +57,13 @@ describe('cost', () => {
     expect(cost(schedule, { ...machine, kind: 'all-gather', bytes: 10 }).bytesPerRank).toBe(5);
   });
 
-  it('charges nothing where nothing moves', () => {
+  it('is zero if nothing is sent', () => {
     const nothing = { rounds: 0, bytesPerRank: 0, busiestLink: undefined, seconds: 0 };
     expect(cost({ ranks: 1, chunks: 1, rounds: [] }, { ...machine, bytes: 10 })).toEqual(nothing);
     expect(cost({ ranks: 2, chunks: 1, rounds: [[]] }, { ...machine, bytes: 10 }).seconds).toBe(0);
   });
 
-  it('charges a message for what it is, and what goes from one rank to another in a round as one', () => {
+  it('charges latency once per message, and merges transfers between two ranks of a round into one', () => {
     const copies = (...chunks: number[]) => chunks.map((chunk) => ({ from: 0, to: 1, chunk, reduce: false }));
     const priced = (rounds: Schedule['rounds'], ranks = 2) =>
       cost({ ranks, chunks: 4, rounds }, { ...machine, overhead: 0.5, bytes: 8 }).seconds;
@@ -73,7 +73,7 @@ describe('cost', () => {
     expect(priced([toBoth], 3)).toBeCloseTo(1 + 2 * 0.5 + 4 * 0.01);
   });
 
-  it('has a port a rank within workers, and one a worker between them', () => {
+  it('has one port per rank within workers, and one per worker across workers', () => {
     const workers = { ranksPerWorker: 2, alpha: 0.1, beta: 0.001 };
     const priced = (...pairs: (readonly [from: number, to: number])[]) => {
       const round = pairs.map(([from, to]) => ({ from, to, chunk: 0, reduce: false }));
@@ -87,7 +87,7 @@ describe('cost', () => {
     expect(priced([0, 2], [0, 1])).toBeCloseTo(1 + 100 * 0.01);
   });
 
-  it('refuses workers that cannot have as many ranks as is said', () => {
+  it('refuses workers into which the ranks cannot be divided', () => {
     for (const ranksPerWorker of [0, 3, 1.5, Number.NaN]) {
       const workers = { ranksPerWorker, alpha: 0, beta: 0 };
       expect(() => cost(ring(4), { ...machine, workers, bytes: 1 })).toThrow(
@@ -100,7 +100,7 @@ describe('cost', () => {
     }
   });
 
-  it('reads a stream once, and prices it as the same schedule', () => {
+  it('reads a streamed schedule once, and prices it like the planned schedule', () => {
     const schedule = ring(5);
     let reads = 0;
     function* rounds(): Iterable<Iterable<Transfer>> {
@@ -112,13 +112,13 @@ describe('cost', () => {
     expect(reads).toBe(1);
   });
 
-  it('finds the busiest link among more ranks than a table holds', () => {
+  it('finds the busiest link with more ranks than the table of links holds', () => {
     const rounds = [[0, 1, 2].map((chunk) => ({ from: 4999, to: chunk % 2, chunk, reduce: false }))];
     const { busiestLink } = cost({ ranks: 5000, chunks: 3, rounds }, { ...machine, bytes: 9 });
     expect(busiestLink).toEqual({ from: 4999, to: 0, bytes: 6 });
   });
 
-  it('prices a thousand ranks', () => {
+  it('prices a schedule of a thousand ranks', () => {
     const { rounds, bytesPerRank } = cost(ring(1024), { ...machine, bytes: 1024 * 1000 });
     expect({ rounds, bytesPerRank }).toEqual({ rounds: 2046, bytesPerRank: 2046 * 1000 });
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { draw } from './draw.js';
 import type { Round } from './schedule.js';
 
-it('draws a line a round, with combined and copied chunks apart', () => {
+it('draw prints one line per round, with different arrows for reduce and copy', () => {
   const rounds: Round[] = [
     [
       { from: 0, to: 1, chunk: 0, reduce: true },
@@ -15,7 +15,7 @@ it('draws a line a round, with combined and copied chunks apart', () => {
   );
 });
 
-it('aligns numbers of different length', () => {
+it('draw aligns numbers of different lengths', () => {
   const rounds: Round[] = Array.from({ length: 11 }, (_, index) => [
     { from: index, to: 0, chunk: index * 11, reduce: true },
   ]);
@@ -24,7 +24,7 @@ it('aligns numbers of different length', () => {
   expect(lines[10]).toBe('round 10 | 10 -(110)+>  0');
 });
 
-it('says so when nothing moves', () => {
+it('draw reports that nothing moves', () => {
   expect(draw({ ranks: 1, chunks: 1, rounds: [] })).toBe('nothing moves');
   expect(draw({ ranks: 2, chunks: 1, rounds: [[]] })).toBe('round 0 |');
 });

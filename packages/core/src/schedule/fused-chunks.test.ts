@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { fusedChunks } from './fused-chunks.js';
 import type { Schedule } from './schedule.js';
 
-it('has a chain for every chunk that ranks add up one after the other', () => {
+it('fusedChunks has a chain for every chunk that ranks add up one after the other', () => {
   const collective = { kind: 'all-reduce', op: 'sum' } as const;
   const chunks = fusedChunks(directAlgorithm().plan(collective, 3), collective);
   expect(chunks).toEqual([0, 1, 2].map(() => ({ chain: [0, 1, 2], steps: [], targets: [0, 1, 2] })));
 });
 
-it('has steps on registers where sums are added up', () => {
+it('fusedChunks uses registers for added-up sums', () => {
   const schedule: Schedule = {
     ranks: 4,
     chunks: 1,

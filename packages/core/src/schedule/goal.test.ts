@@ -12,7 +12,7 @@ function pictureOf(collective: Collective, ranks: number, chunks: number): strin
   );
 }
 
-it('says who gives and who gets each chunk', () => {
+it('goalOf returns which ranks contribute and receive each chunk', () => {
   expect(pictureOf({ kind: 'all-reduce', op: 'sum' }, 2, 1)).toEqual(['io', 'io']);
   expect(pictureOf({ kind: 'reduce', op: 'sum', root: 1 }, 2, 1)).toEqual(['i.', 'io']);
   expect(pictureOf({ kind: 'broadcast', root: 1 }, 2, 1)).toEqual(['.o', 'io']);
@@ -23,11 +23,11 @@ it('says who gives and who gets each chunk', () => {
   expect(pictureOf({ kind: 'all-to-all' }, 2, 4)).toEqual(['io i. .o ..', '.. .o i. io']);
 });
 
-it('counts the chunks of a block from that of rank 0', () => {
+it('goalOf numbers the chunks of a block starting at rank 0', () => {
   expect([0, 1, 2, 3, 4, 5].map((chunk) => ownerOf({ ranks: 3, chunks: 6 }, chunk))).toEqual([0, 0, 1, 1, 2, 2]);
 });
 
-it('numbers the blocks of an all-to-all by sender, then by receiver', () => {
+it('goalOf numbers the blocks of an all-to-all by sender, then by receiver', () => {
   const ends = [0, 1, 2, 3, 4, 5, 6, 7].map((chunk) => endsOf({ ranks: 2, chunks: 8 }, chunk));
   expect(ends.map(({ from, to }) => `${from}${to}`).join(' ')).toBe('00 00 01 01 10 10 11 11');
 });

@@ -13,7 +13,7 @@ const moves: readonly Move[] = [
 ];
 
 describe.each(moves)('linear $kind', (move) => {
-  it.each([1, 2, 3, 5, 8])('is proven for every root of %i ranks', (ranks) => {
+  it.each([1, 2, 3, 5, 8])('is proved correct for every root of %i ranks', (ranks) => {
     const roots = 'root' in move ? Array.from({ length: ranks }, (_, root) => root) : [undefined];
     for (const root of roots) {
       const own = root === undefined ? move : ({ ...move, root } as Move);
@@ -21,19 +21,19 @@ describe.each(moves)('linear $kind', (move) => {
     }
   });
 
-  it('has one round, and none for a single rank', () => {
+  it('has one round, or none for a single rank', () => {
     expect(linear(move, 4).rounds).toHaveLength(1);
     expect(linear(move, 1).rounds).toEqual([]);
   });
 });
 
-it('draws who sends which block to whom', () => {
+it('linear all-to-all draws which rank sends which block to whom', () => {
   expect(draw(linear({ kind: 'gather', root: 1 }, 3))).toBe('round 0 | 0 -(0)-> 1   2 -(2)-> 1');
   expect(draw(linear({ kind: 'scatter', root: 1 }, 3))).toBe('round 0 | 1 -(0)-> 0   1 -(2)-> 2');
   expect(draw(linear({ kind: 'all-to-all' }, 2))).toBe('round 0 | 0 -(1)-> 1   1 -(2)-> 0');
 });
 
-it('sends no byte twice', () => {
+it('linear schedules send no byte twice', () => {
   const machine = { bytes: 400, alpha: 1, beta: 0.01, gamma: 0 };
   const priceOf = (move: Move) => cost(linear(move, 4), { ...machine, kind: move.kind });
   // Three of four blocks of 100 bytes through one port, or out of each of them.

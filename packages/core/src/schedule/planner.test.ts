@@ -22,7 +22,7 @@ describe('a planner', () => {
         throw mine;
       },
     ],
-  ])('says whose schedule is wrong, and why: %s', (problem, plan) => {
+  ])('names the algorithm and the problem of a wrong schedule: %s', (problem, plan) => {
     expect(planned(plan)).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_SCHEDULE',
@@ -31,7 +31,7 @@ describe('a planner', () => {
     });
   });
 
-  it('keeps the error of a plan: ours as it is, another one as the cause', () => {
+  it('keeps an error that a plan throws: a CollError unchanged, another error as the cause', () => {
     const ours = new ValueError('ERR_COLL_VALUE', 'no such order');
     const failing = (error: Error) =>
       planned(() => {
@@ -41,7 +41,7 @@ describe('a planner', () => {
     expect(failing(mine)).toMatchObject({ cause: mine });
   });
 
-  it('refuses what an algorithm cannot even refuse', () => {
+  it("refuses a collective if the algorithm's refuses method throws", () => {
     const refuses = () => {
       throw mine;
     };
@@ -49,7 +49,7 @@ describe('a planner', () => {
     expect(planner.refuses(sum, 'float32')).toBe('the refuses method of algorithm "odd" threw: mine');
   });
 
-  it('refuses an all-to-all of more ranks than engines have places for', () => {
+  it('refuses an all-to-all of more ranks than engines support', () => {
     const refusal = (size: number) =>
       new Planner({ name: 'any', plan: () => ({ ranks: size, chunks: 1, rounds: [] }) }, size).refuses(
         { kind: 'all-to-all' },
@@ -70,7 +70,7 @@ describe('a planner', () => {
     },
   );
 
-  it('asks the algorithm once for each collective, whatever the call', () => {
+  it('calls the algorithm once for each collective, whatever the call', () => {
     const asked: Collective[] = [];
     const plan: Algorithm['plan'] = (collective) => {
       asked.push(collective);

@@ -7,18 +7,18 @@ const add = (from: number, to: number, chunk: number): Transfer => ({ from, to, 
 const copy = (from: number, to: number, chunk: number): Transfer => ({ from, to, chunk, reduce: false });
 
 describe('stepsOf', () => {
-  it('makes one step of all additions to a chunk of a rank, in the order of ranks', () => {
+  it('combines all additions to a chunk of a rank into one step, in rank order', () => {
     expect(stepsOf([add(3, 1, 0), add(0, 1, 0), add(2, 1, 0)])).toEqual([{ to: 1, chunk: 0, operands: [0, 1, 2, 3] }]);
   });
 
-  it('takes the place itself for an operand of an addition, and not of a copy', () => {
+  it('includes the target itself as an operand of an addition, but not of a copy', () => {
     expect(stepsOf([add(0, 2, 5), copy(2, 0, 1)])).toEqual([
       { to: 2, chunk: 5, operands: [0, 2] },
       { to: 0, chunk: 1, operands: [2] },
     ]);
   });
 
-  it('keeps ranks and chunks apart, also where their numbers read alike', () => {
+  it('distinguishes ranks and chunks whose numbers concatenate to the same text', () => {
     expect(stepsOf([copy(0, 1, 11), copy(0, 11, 1), copy(0, 1, 1)])).toEqual([
       { to: 1, chunk: 11, operands: [0] },
       { to: 11, chunk: 1, operands: [0] },
@@ -30,11 +30,11 @@ describe('stepsOf', () => {
     expect(stepsOf([add(10, 9, 0), add(2, 9, 0)])).toEqual([{ to: 9, chunk: 0, operands: [2, 9, 10] }]);
   });
 
-  it('is empty for an empty round', () => {
+  it('returns nothing for an empty round', () => {
     expect(stepsOf([])).toEqual([]);
   });
 
-  it('has every transfer in the step of its place, once', () => {
+  it('contains every transfer once, in the step of its target', () => {
     const transfer = fc.record({ from: fc.nat({ max: 5 }), to: fc.nat({ max: 5 }), chunk: fc.nat({ max: 3 }) });
     const round = fc
       .uniqueArray(transfer, { selector: ({ from, to, chunk }) => `${from} ${to} ${chunk}` })

@@ -181,7 +181,7 @@ describe('problemOf names the first problem:', () => {
 });
 
 describe('problemOf', () => {
-  it('says where a contribution was counted twice first, not where it was seen', () => {
+  it('names the round in which a contribution was first counted twice', () => {
     const rounds = [[add(0, 1)], [add(0, 1)], [add(2, 1)], [add(1, 3)]];
     expect(problemOf(schedule(4, 1, ...rounds), reduceTo(3))).toBe(
       'after the last round chunk 0 at rank 3 has the contribution of rank 0 more than once, ' +
@@ -189,14 +189,14 @@ describe('problemOf', () => {
     );
   });
 
-  it('names a transfer of which only others make use that nobody needs', () => {
+  it('reports a transfer whose value only redundant transfers use', () => {
     const rounds = [[add(1, 0), add(2, 0)], [copy(0, 1)], [copy(1, 2)]];
     expect(problemOf(schedule(3, 1, ...rounds), reduceTo(0))).toBe(
       'round 2: rank 1 copies chunk 0 to rank 2, which does not use the chunk: remove this transfer',
     );
   });
 
-  it('does not depend on the order in which a round is written down', () => {
+  it('does not depend on the order of transfers in a round', () => {
     const right = [
       [add(2, 0), add(1, 0)],
       [copy(0, 2), copy(0, 1)],
@@ -208,7 +208,7 @@ describe('problemOf', () => {
     }
   });
 
-  it('proves an all-reduce among 64 ranks in which everyone talks to everyone', () => {
+  it('proves a fully connected all-reduce of 64 ranks', () => {
     const everyone = Array.from({ length: 64 }, (_, rank) => rank);
     const pairs = everyone.flatMap((from) => everyone.filter((to) => to !== from).map((to) => [from, to] as const));
     const rounds = [pairs.map(([from, to]) => add(from, to, to)), pairs.map(([from, to]) => copy(from, to, from))];
@@ -217,11 +217,11 @@ describe('problemOf', () => {
 });
 
 describe('verify', () => {
-  it('is silent about a right schedule', () => {
+  it('returns silently for a correct schedule', () => {
     expect(() => verify(schedule(2, 1, [copy(0, 1)]), broadcastFrom(0))).not.toThrow();
   });
 
-  it('throws a typed error that names the collective and the problem', () => {
+  it('throws a CollError that names the collective and the problem', () => {
     const error = new CollError(
       'ERR_COLL_SCHEDULE',
       'the schedule is not correct for reduce max to rank 0: after the last round chunk 0 at rank 0 lacks the contribution of rank 1',

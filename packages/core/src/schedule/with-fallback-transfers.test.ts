@@ -11,7 +11,7 @@ const reducing: Algorithm = {
   plan: (_, ranks) => ({ ranks, chunks: 7, rounds: [] }),
 };
 
-it.each([1, 2, 3, 7])('moves what the algorithm refuses, among %i ranks', (ranks) => {
+it.each([1, 2, 3, 7])('withFallbackTransfers provides the collectives that the algorithm refuses, for %i ranks', (ranks) => {
   const kinds = ['broadcast', 'gather', 'scatter'] as const;
   const rooted = kinds.flatMap((kind) => Array.from({ length: ranks }, (_, root): Collective => ({ kind, root })));
   for (const collective of [{ kind: 'all-gather' } as const, { kind: 'all-to-all' } as const, ...rooted]) {
@@ -20,7 +20,7 @@ it.each([1, 2, 3, 7])('moves what the algorithm refuses, among %i ranks', (ranks
   }
 });
 
-it('leaves the rest to the algorithm', () => {
+it('withFallbackTransfers leaves all other collectives to the algorithm', () => {
   const { name, plan, refuses } = withFallbackTransfers(reducing);
   expect(name).toBe('reducing');
   expect(plan({ kind: 'all-reduce', op: 'sum' }, 3).chunks).toBe(7);

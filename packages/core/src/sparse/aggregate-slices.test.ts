@@ -18,35 +18,35 @@ describe('aggregateTensorsOrIndexedSlices', () => {
     throw new Error('the accumulation function was called');
   };
 
-  it('hands dense values to the accumulation function, in order', () => {
+  it('passes dense values to the accumulation function, in order', () => {
     const accumulate = vi.fn((tensors: readonly Tensor[]) => tensors[1] as Tensor);
     const [a, b] = [tensor([1]), tensor([2])];
     expect(aggregateTensorsOrIndexedSlices([a, b], accumulate)).toBe(b);
     expect(accumulate.mock.calls).toEqual([[[a, b]]]);
   });
 
-  it('gives a single sparse value back as it is', () => {
+  it('returns a single sparse value itself', () => {
     const one = slices([1, 2], [3]);
     expect(aggregateTensorsOrIndexedSlices([one], never)).toBe(one);
   });
 
-  it('puts sparse values one after the other, with duplicated indices left as they are', () => {
+  it('concatenates sparse values and keeps duplicate indices', () => {
     const sum = aggregateTensorsOrIndexedSlices([slices([1, 2, 3, 4], [3, 0]), slices([5, 6], [3])], never);
     expect(sum).toEqual(slices([1, 2, 3, 4, 5, 6], [3, 0, 3]));
   });
 
-  it('drops values that are not there', () => {
+  it('ignores undefined values', () => {
     const one = slices([1, 2], [3]);
     expect(aggregateTensorsOrIndexedSlices([undefined, one, undefined], never)).toBe(one);
     expect(aggregateTensorsOrIndexedSlices([undefined, one, one], never)).toEqual(slices([1, 2, 1, 2], [3, 3]));
   });
 
-  it('adds sparse and dense values up to a dense one', () => {
+  it('adds sparse and dense values up to a dense value', () => {
     const sum = aggregateTensorsOrIndexedSlices([slices([1, 2, 10, 20], [1, 1]), dense, slices([5, 6], [3])], never);
     expect(sum).toEqual(tensor([1, 1, 12, 23, 1, 1, 6, 7], { shape: [4, 2] }));
   });
 
-  it('refuses a dense value of another shape or dtype than the sparse one has', () => {
+  it('refuses a dense value whose shape or dtype differs from the sparse value', () => {
     const small = tensor([1, 1], { shape: [1, 2] });
     expect(thrown(() => aggregateTensorsOrIndexedSlices([slices([1, 2], [0]), small], never))).toMatchObject({
       name: 'InvalidArgumentError',
@@ -61,7 +61,7 @@ describe('aggregateTensorsOrIndexedSlices', () => {
     });
   });
 
-  it('refuses to add a sparse value without a dense shape to a dense one', () => {
+  it('refuses to add a sparse value without a dense shape to a dense value', () => {
     const open = new IndexedSlices(tensor([1, 2], { shape: [1, 2] }), new Int32Array(1));
     expect(thrown(() => aggregateTensorsOrIndexedSlices([open, dense], never))).toMatchObject({
       name: 'ValueError',
@@ -71,21 +71,21 @@ describe('aggregateTensorsOrIndexedSlices', () => {
 });
 
 describe('concatenateSlices', () => {
-  it('takes the device and the dense shape of the first', () => {
+  it('uses the device and the dense shape of the first value', () => {
     const open = new IndexedSlices(tensor([3, 4], { shape: [1, 2] }), new Int32Array(1));
     const joined = concatenateSlices([slices([1, 2], [3], 'cpu:1'), open]);
     expect([joined.device, joined.denseShape]).toEqual(['cpu:1', [4, 2]]);
     expect(concatenateSlices([open, slices([1, 2], [3])]).denseShape).toBeUndefined();
   });
 
-  it('makes indices int64 where they differ in type, and leaves them where they do not', () => {
+  it('converts indices to int64 if their dtypes differ, and keeps a common dtype', () => {
     const values = tensor([1], { shape: [1] });
     const [a, b] = [new IndexedSlices(values, Uint8Array.of(7)), new IndexedSlices(values, Int32Array.of(8))];
     expect(concatenateSlices([a, b]).indices).toEqual(tensor(BigInt64Array.of(7n, 8n)));
     expect(concatenateSlices([a, a]).indices).toEqual(tensor(Uint8Array.of(7, 7)));
   });
 
-  it('joins values without rows', () => {
+  it('concatenates values without rows', () => {
     expect(concatenateSlices([slices([], []), slices([1, 2], [3]), slices([], [])])).toEqual(slices([1, 2], [3]));
   });
 
@@ -116,7 +116,7 @@ describe('concatenateSlices', () => {
 describe('combineMixed', () => {
   const half = (...elements: readonly number[]) => tensor(elements, { dtype: 'float16', shape: [elements.length] });
 
-  it('sums half types in float32, and rounds once, duplicates and all', () => {
+  it('sums half types in float32 and rounds once, including duplicate indices', () => {
     const twice = new IndexedSlices(half(2048, 1, 1), new Int32Array(3), [1]);
     const once = new IndexedSlices(half(1), new Int32Array(1), [1]);
     expect(toNumbers(combineMixed('sum', [half(1), twice, once]))).toEqual([2052]);
@@ -125,7 +125,7 @@ describe('combineMixed', () => {
     expect(toNumbers(combineMixed('mean', [half(60000), large]))).toEqual([60000]);
   });
 
-  it('makes floats of the mean of integers', () => {
+  it('returns floats for the mean of integers', () => {
     const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int16', shape: [elements.length] });
     const mean = combineMixed('mean', [new IndexedSlices(ints(3), Int32Array.of(1), [2]), ints(1, 1)]);
     expect(mean).toEqual(tensor([0.5, 2], { dtype: 'float32', shape: [2] }));
@@ -150,7 +150,7 @@ describe('combineMixed', () => {
     });
   });
 
-  it('does not take one half type for the other', () => {
+  it('distinguishes float16 from bfloat16', () => {
     const brain = new IndexedSlices(tensor([1], { dtype: 'bfloat16' }), new Int32Array(1), [1]);
     expect(thrown(() => combineMixed('sum', [half(1), brain]))).toMatchObject({ code: 'ERR_COLL_DTYPE_MISMATCH' });
   });

@@ -6,8 +6,8 @@ import { ascendingOrder } from './ascending-order.js';
 
 const integers: readonly DType[] = ['int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'];
 
-describe.each(integers)('the order of %s', (dtype) => {
-  it('is ascending, and keeps equal ones in theirs', () => {
+describe.each(integers)('ascendingOrder of %s', (dtype) => {
+  it('sorts ascending and is stable', () => {
     const arrays = fc.nat({ max: 40 }).chain((length) => arbitraryArray(dtype, length));
     fc.assert(
       fc.property(arrays, fc.nat({ max: 3 }), (array, doubled) => {
@@ -21,7 +21,7 @@ describe.each(integers)('the order of %s', (dtype) => {
   });
 });
 
-it('is right for more numbers than a digit has values', () => {
+it('ascendingOrder sorts more numbers than a radix digit has values', () => {
   const data = Int32Array.from({ length: 3000 }, (_, index) => ((index * 7919) % 1013) - 500);
   const order = ascendingOrder({ data, dtype: 'int32' });
   const expected = [...data.keys()].sort((a, b) => compare(data[a], data[b]) || a - b);

@@ -8,11 +8,11 @@ import { densify } from './densify.js';
 import { IndexedSlices } from './indexed-slices.js';
 
 describe('deduplicate', () => {
-  it('refuses what is not sparse', () => {
+  it('refuses dense values', () => {
     expect(thrown(() => deduplicate(tensor([1]) as never))).toMatchObject({ name: 'TypeError', code: 'ERR_COLL_TYPE' });
   });
 
-  it('adds up rows of one index, with indices ascending', () => {
+  it('sums rows with the same index and sorts the indices', () => {
     const values = tensor([1, 2, 3, 4, 10, 20], { shape: [3, 2], device: 'cpu:1' });
     const unique = deduplicate(new IndexedSlices(values, Int16Array.of(7, -2, 7), [9, 2]));
     expect(unique.values).toEqual(tensor([3, 4, 11, 22], { shape: [2, 2], device: 'cpu:1' }));
@@ -21,7 +21,7 @@ describe('deduplicate', () => {
     expect(values.data).toEqual(Float64Array.of(1, 2, 3, 4, 10, 20));
   });
 
-  it('agrees with a sum index by index', () => {
+  it('equals a sum index by index', () => {
     const entries = fc.array(fc.tuple(fc.bigInt({ min: -3n, max: 3n }), fc.integer({ min: -9, max: 9 })));
     fc.assert(
       fc.property(entries, fc.constantFrom(0n, 2n ** 31n, 2n ** 53n, -(2n ** 62n)), (list, base) => {
@@ -38,27 +38,27 @@ describe('deduplicate', () => {
     );
   });
 
-  it('stands for the same dense tensor, with the same bits', () => {
+  it('represents the same dense tensor with the same bits', () => {
     const values = Float32Array.from({ length: 60 }, (_, index) => Math.sin(index) * 10 ** (index % 7));
     const indices = Uint32Array.from({ length: 20 }, (_, index) => (index * index) % 7);
     const slices = new IndexedSlices(tensor(values, { shape: [20, 3] }), indices, [7, 3]);
     expect(densify(deduplicate(slices))).toEqual(densify(slices));
   });
 
-  it.each(['float16', 'bfloat16'] as const)('carries %s in float32 and rounds once', (dtype) => {
+  it.each(['float16', 'bfloat16'] as const)('accumulates %s in float32 and rounds once', (dtype) => {
     const large = dtype === 'float16' ? 2048 : 256;
     const values = tensor([large, 1, 1, 1, 1], { dtype, shape: [5] });
     expect(toNumbers(deduplicate(new IndexedSlices(values, new Int32Array(5))).values)).toEqual([large + 4]);
   });
 
-  it('wraps integers around, and takes bool for or', () => {
+  it('wraps integers around on overflow, and combines bool with or', () => {
     const bytes = new IndexedSlices(tensor(Uint8Array.of(200, 100)), new Int32Array(2));
     expect(deduplicate(bytes).values.data).toEqual(Uint8Array.of(44));
     const flags = new IndexedSlices(tensor([1, 1, 0], { dtype: 'bool', shape: [3] }), Int32Array.of(0, 0, 1));
     expect(deduplicate(flags).values).toEqual(tensor([1, 0], { dtype: 'bool', shape: [2] }));
   });
 
-  it('takes values without rows, and rows without elements', () => {
+  it('accepts values without rows, and rows without elements', () => {
     const none = new IndexedSlices(zeros('float32', [0, 3]), new Int32Array(0), [5, 3]);
     expect(deduplicate(none)).toEqual(none);
     const empty = new IndexedSlices(zeros('float32', [3, 0]), Int32Array.of(2, 1, 2));
@@ -67,7 +67,7 @@ describe('deduplicate', () => {
 });
 
 describe('deduplicatedMean', () => {
-  it('divides sums, which are rounded once', () => {
+  it('divides the sums, which are rounded once', () => {
     const thirds = new IndexedSlices(tensor(Int32Array.of(1, 1, 1, 5)), Int32Array.of(4, 4, 4, 0));
     expect(deduplicatedMean(thirds, 3)).toEqual(new IndexedSlices(tensor([5 / 3, 1]), Int32Array.of(0, 4)));
     const large = new IndexedSlices(tensor([60000, 60000], { dtype: 'float16', shape: [2] }), new Int32Array(2));

@@ -13,17 +13,17 @@ function slices(rows: readonly number[], indices: readonly number[], device = ''
 }
 
 describe('densify', () => {
-  it('refuses what is not sparse', () => {
+  it('refuses dense values', () => {
     expect(thrown(() => densify(tensor([1]) as never))).toMatchObject({ name: 'TypeError', code: 'ERR_COLL_TYPE' });
   });
 
-  it('adds up rows of the same index and leaves all others zero', () => {
+  it('sums rows with the same index and fills all other rows with zeros', () => {
     expect(densify(slices([1, 2, 3, 4, 10, 20], [2, 0, 2], 'cpu:1'))).toEqual(
       tensor([3, 4, 0, 0, 11, 22, 0, 0], { shape: [4, 2], device: 'cpu:1' }),
     );
   });
 
-  it('agrees with a sum of rows one by one', () => {
+  it('equals a sum row by row', () => {
     const rows = fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: -100, max: 100 })));
     fc.assert(
       fc.property(rows, (entries) => {
@@ -44,21 +44,21 @@ describe('densify', () => {
     );
   });
 
-  it.each(['float16', 'bfloat16'] as const)('carries %s in float32 and rounds once', (dtype) => {
+  it.each(['float16', 'bfloat16'] as const)('accumulates %s in float32 and rounds once', (dtype) => {
     // One more than the largest number up to which every integer is there, five times.
     const large = dtype === 'float16' ? 2048 : 256;
     const values = tensor([large, 1, 1, 1, 1], { dtype, shape: [5] });
     expect(toNumbers(densify(new IndexedSlices(values, new Int32Array(5), [1])))).toEqual([large + 4]);
   });
 
-  it('tells indices beyond 2^53 exactly', () => {
+  it('reports indices beyond 2^53 exactly', () => {
     const far = new IndexedSlices(tensor([1]), BigInt64Array.of(2n ** 53n + 1n), [4]);
     expect(() => densify(far)).toThrow('index 9007199254740993 is outside denseShape [4]');
     const unsigned = new IndexedSlices(tensor([1]), BigUint64Array.of(2n ** 64n - 1n), [4]);
     expect(() => densify(unsigned)).toThrow('index 18446744073709551615 is outside');
   });
 
-  it('takes rows that are scalars, rows of no elements, and no rows at all', () => {
+  it('accepts scalar rows, rows without elements, and no rows at all', () => {
     expect(densify(new IndexedSlices(tensor([1, 2]), Uint8Array.of(1, 1), [2]))).toEqual(tensor([0, 3]));
     const narrow = new IndexedSlices(zeros('int8', [2, 0]), Int32Array.of(0, 1), [3, 0]);
     expect(densify(narrow)).toEqual(zeros('int8', [3, 0]));
@@ -66,24 +66,24 @@ describe('densify', () => {
     expect(densify(slices([], []))).toEqual(zeros('float64', [4, 2]));
   });
 
-  it('leaves the slices alone', () => {
+  it('does not change the slices', () => {
     const one = slices([1, 2, 3, 4], [0, 0]);
     const before = structuredClone({ ...one });
     densify(one);
     expect({ ...one }).toEqual(before);
   });
 
-  it('refuses a dense shape of more elements than a tensor has', () => {
+  it('refuses a dense shape with more elements than a tensor can have', () => {
     const huge = new IndexedSlices(zeros('int8', [0, 3]), new Int32Array(), [2 ** 30, 3]);
     expect(thrown(() => densify(huge))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
   });
 
-  it('needs a dense shape', () => {
+  it('requires a dense shape', () => {
     const open = new IndexedSlices(tensor([1]), new Int32Array(1));
     expect(thrown(() => densify(open))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
-  it.each([-1, 4])('refuses the index %i of four rows', (index) => {
+  it.each([-1, 4])('refuses the index %i for four rows', (index) => {
     expect(thrown(() => densify(slices([1, 2], [index])))).toMatchObject({
       name: 'ValueError',
       message: `index ${index} is outside denseShape [4,2]`,

@@ -9,21 +9,21 @@ const values = tensor(new Float32Array([1, 2, 3, 4, 5, 6]), { shape: [2, 3], dev
 const indices = new Int32Array([4, 0]);
 
 describe('IndexedSlices', () => {
-  it('shows values, indices and dense shape, and the dtype and device of its values', () => {
+  it('exposes values, indices and dense shape, and the dtype and device of its values', () => {
     const slices = new IndexedSlices(values, indices, [5, 3]);
     expect(slices).toMatchObject({ values, indices: tensor(indices), denseShape: [5, 3] });
     expect([slices.dtype, slices.device]).toEqual(['float32', 'cpu:1']);
   });
 
-  it('may leave the dense shape open', () => {
+  it('accepts an undefined dense shape', () => {
     expect(new IndexedSlices(values, indices).denseShape).toBeUndefined();
   });
 
-  it('may be empty', () => {
+  it('may have no rows', () => {
     expect(new IndexedSlices(zeros('float32', [0, 3]), new Int32Array(), [5, 3]).values.shape).toEqual([0, 3]);
   });
 
-  it('takes indices of every integer dtype and of no other', () => {
+  it('accepts indices of every integer dtype and of no other', () => {
     const accepted = dtypes.filter((dtype) => {
       try {
         return new IndexedSlices(values, zeros(dtype, [2]));
@@ -57,14 +57,14 @@ describe('IndexedSlices', () => {
     });
   });
 
-  it('does not look at where indices lead', () => {
+  it('does not check indices against the dense shape', () => {
     expect(new IndexedSlices(values, Int32Array.of(-1, 99), [5, 3]).indices.data).toEqual(Int32Array.of(-1, 99));
   });
 
   describe('of values that are slices themselves', () => {
     const inner = new IndexedSlices(values, BigInt64Array.of(2n, 0n), [3, 3]);
 
-    it('takes the rows of these, with their indices looked up', () => {
+    it('composes the indices with the indices of the inner slices', () => {
       const outer = new IndexedSlices(inner, Uint16Array.of(40, 50, 60), [100, 3]);
       expect(outer.values).toBe(values);
       expect(outer.indices).toEqual(tensor(Uint16Array.of(60, 40)));
@@ -73,20 +73,20 @@ describe('IndexedSlices', () => {
       expect(wide.indices).toEqual(tensor(BigInt64Array.of(-(2n ** 60n), 40n)));
     });
 
-    it('stands for the same as its values made dense would', () => {
+    it('represents the same as slices of its densified values', () => {
       const outer = Int32Array.of(7, 7, 2);
       const [nested, dense] = [inner, densify(inner)].map((rows) => new IndexedSlices(rows, outer, [8, 3]));
       expect(densify(nested as IndexedSlices)).toEqual(densify(dense as IndexedSlices));
     });
 
-    it('refuses indices that cannot be looked up', () => {
+    it('refuses indices that are out of range for the inner slices', () => {
       expect(() => new IndexedSlices(inner, Int32Array.of(1, 2))).toThrow('one row for each of the 2 indices');
       const open = new IndexedSlices(values, indices);
       expect(() => new IndexedSlices(open, Int32Array.of(1, 2, 3, 4))).toThrow('values are slices that contain row 4');
     });
   });
 
-  it('is known when it comes from a separately installed copy of the library', async () => {
+  it('recognises instances from a separately installed copy of the library', async () => {
     vi.resetModules();
     const other = await import('./indexed-slices.js');
     expect(other.IndexedSlices).not.toBe(IndexedSlices);
@@ -94,7 +94,7 @@ describe('IndexedSlices', () => {
     expect({ values, indices } instanceof IndexedSlices).toBe(false);
   });
 
-  it('tells a class of its own from the one that it extends', () => {
+  it('distinguishes a subclass from its base class', () => {
     class Embedding extends IndexedSlices {}
     expect(new Embedding(values, indices)).toBeInstanceOf(Embedding);
     expect(new Embedding(values, indices)).toBeInstanceOf(IndexedSlices);

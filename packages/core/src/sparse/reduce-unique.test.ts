@@ -25,8 +25,8 @@ function unknowing() {
   return ops;
 }
 
-describe('ops that only add up', () => {
-  it('are asked for sums, which are divided once they are complete', async () => {
+describe('reducing with deduplicate through ops that only sum', () => {
+  it('requests sums, and divides them once they are complete', async () => {
     const ops = unknowing();
     const mean = (await ops.reduce(MEAN, value, ['cpu:3', 'cpu:4'], options)) as Mirrored<IndexedSlices>;
     // The sum is beyond float16; the mean is not.
@@ -37,13 +37,13 @@ describe('ops that only add up', () => {
     expect(ops.reduced.mock.calls[0]?.[0]).toBe(SUM);
   });
 
-  it('may be told to share the result', async () => {
+  it('can request a shared result', async () => {
     const call = { ...options, sharedResult: true };
     const sum = (await unknowing().reduce(SUM, value, value, call)) as Mirrored<IndexedSlices>;
     expect(sum.values[0]?.values.data).toBe(sum.values[1]?.values.data);
   });
 
-  it('are asked for what dense values need, in a batch with sparse ones', async () => {
+  it('requests the dense values of a mixed batch together with sparse values', async () => {
     const ops = unknowing();
     const batch = [value, dense, value].map((one) => [one, one] as const);
     const [first, second, third] = await ops.batchReduce(MEAN, batch, options);
@@ -53,7 +53,7 @@ describe('ops that only add up', () => {
     expect(ops.reduced.mock.calls.map(([op]) => op)).toEqual([MEAN, SUM, SUM]);
   });
 
-  it('are asked for what they may refuse', async () => {
+  it('passes values that the ops may refuse', async () => {
     const ops = unknowing();
     ops.reduced.mockRejectedValue(new Error('no min'));
     expect(await rejection(ops.reduce(ReduceOp.MIN, value, value, options))).toMatchObject({ message: 'no min' });
@@ -61,7 +61,7 @@ describe('ops that only add up', () => {
   });
 });
 
-it('single components in place have every index once, too, in new memory', async () => {
+it('single components that are in place are deduplicated too, in new memory', async () => {
   const ops = unknowing();
   const twice = slices('cpu:0', 1, 2);
   const [batched] = (await ops.batchReduce(SUM, [[twice, 'cpu:0']], options)) as [IndexedSlices];

@@ -15,12 +15,12 @@ function slices(rows: readonly number[], indices: readonly number[], device = ''
 const dense = tensor([1, 1, 1, 1, 1, 1, 1, 1], { shape: [4, 2] });
 
 describe('isIndexedSlices', () => {
-  it('is true for slices, and for distributed values all of whose components are', () => {
+  it('is true for slices, and for distributed values with sparse components only', () => {
     const [a, b] = [slices([1, 2], [0]), slices([3, 4], [1])];
     expect([a, new PerReplica([a, b]), new Mirrored([a])].map(isIndexedSlices)).toEqual([true, true, true]);
   });
 
-  it('counts a mixed value, and one without components, as dense', () => {
+  it('is false for a value with mixed components, or without components', () => {
     const values = [
       new PerReplica([slices([1, 2], [0]), dense]),
       new PerReplica([]),
@@ -33,11 +33,11 @@ describe('isIndexedSlices', () => {
 });
 
 describe('divideByN', () => {
-  it('divides a dense value truly', () => {
+  it('divides a dense value without truncation', () => {
     expect(divideByN(tensor([1, 3], { dtype: 'int32' }), 2)).toEqual(tensor([0.5, 1.5]));
   });
 
-  it('divides the values of a sparse one and leaves its indices', () => {
+  it('divides the values of a sparse value and keeps its indices', () => {
     expect(divideByN(slices([1, 3], [2]), 2)).toEqual(slices([0.5, 1.5], [2]));
   });
 });
@@ -49,7 +49,7 @@ describe('copyToDevice', () => {
     expect(copy.data).not.toBe(dense.data);
   });
 
-  it('copies a sparse value part by part', () => {
+  it('copies the values and indices of a sparse value', () => {
     const whole = slices([1, 2], [3]);
     const copy = copyToDevice(whole, 'cpu:4') as IndexedSlices;
     expect(copy).toBeInstanceOf(IndexedSlices);
@@ -61,14 +61,14 @@ describe('copyToDevice', () => {
     expect([copy.values.data === whole.values.data, copy.indices.data === whole.indices.data]).toEqual([false, false]);
   });
 
-  it('leaves a dense shape open that was', () => {
+  it('keeps an undefined dense shape undefined', () => {
     const copy = copyToDevice(new IndexedSlices(tensor([1]), new Int32Array(1)), 'cpu:4') as IndexedSlices;
     expect(copy.denseShape).toBeUndefined();
   });
 });
 
 describe('splitBySparsity and stitchValues', () => {
-  it('sort values and keep their positions', () => {
+  it('separate dense and sparse values and remember their positions', () => {
     const sparse = slices([1, 2], [0]);
     expect(splitBySparsity([dense, sparse, dense])).toEqual({
       dense: [dense, dense],
@@ -114,7 +114,7 @@ describe('splitBySparsity and stitchValues', () => {
     });
   });
 
-  it('notice a position that was filled with undefined', () => {
+  it('detect a position that was filled with undefined', () => {
     expect(() =>
       stitchValues<unknown>([
         [[undefined], [0]],

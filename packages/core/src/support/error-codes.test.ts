@@ -136,31 +136,31 @@ const packages = ['packages', 'native'].flatMap((parent) =>
 );
 const raised = raisedIn(packages.map((folder) => sourcesBelow(path.join(folder, 'src'))).join('\n'));
 
-describe('every error code', () => {
-  it('has one row in docs/errors.md, in the order of errors.ts, and nothing else has', () => {
+describe('each error code', () => {
+  it('has one row in docs/errors.md, in the order of errors.ts, with no other rows', () => {
     expect(codes.length).toBeGreaterThan(20);
     expect(new Set(codes).size).toBe(codes.length);
     expect(rows.map(({ code }) => code)).toEqual(codes);
   });
 
-  it('is raised by some package, or its row says that it is not yet', () => {
+  it('is thrown by some package, or its row says that it is reserved', () => {
     const notYet = rows.filter(({ when }) => when.startsWith('not raised yet')).map(({ code }) => code);
     expect([...raised.keys(), ...notYet].sort()).toEqual(codes.toSorted());
   });
 
-  it('is raised with the classes that its row names', () => {
+  it('is thrown with the classes that its row names', () => {
     const documented = rows.filter(({ code }) => raised.has(code));
     expect(documented.map(({ code, classes }) => [code, classes.toSorted()])).toEqual(
       documented.map(({ code }) => [code, [...(raised.get(code) ?? [])].sort()]),
     );
   });
 
-  it('of core is provoked below', () => {
+  it('of core has a provoking call in this test', () => {
     expect(Object.keys(provocations)).toEqual([...raisedIn(sourcesBelow(core)).keys()].sort());
   });
 });
 
-it.each(Object.entries(provocations))('%s reaches the caller, with a class of its row', async (code, provoke) => {
+it.each(Object.entries(provocations))('%s reaches the caller with a class of its row', async (code, provoke) => {
   const error = await rejection((async () => provoke())());
   expect(error).toBeInstanceOf(CollError);
   expect(error).toMatchObject({ code, message: expect.stringMatching(/\w{3}/) });

@@ -40,7 +40,7 @@ describe.each([CollError, ...subclasses].map((Class) => [Class.name, Class] as c
     expect(`${error}`).toBe(`${Class.name}: what happened`);
   });
 
-  it('leaves out what is not known', () => {
+  it('omits unknown fields', () => {
     const error = new Class('ERR_COLL_VALUE', 'what happened');
     expect([error.cause, error.rank, error.operation]).toEqual([undefined, undefined, undefined]);
     expect('cause' in error).toBe(false);
@@ -51,7 +51,7 @@ describe.each([CollError, ...subclasses].map((Class) => [Class.name, Class] as c
   });
 });
 
-it('are all errors of ours, and tell their own kind from the others', () => {
+it('isCollError recognises each error class, and each class recognises only its own', () => {
   for (const Class of subclasses) {
     const error = new Class('ERR_COLL_VALUE', '');
     expect(error).toBeInstanceOf(CollError);
@@ -63,7 +63,7 @@ describe.each([
   ['WrongTypeError', WrongTypeError, TypeError, 'ERR_COLL_TYPE'],
   ['OutOfRangeError', OutOfRangeError, RangeError, 'ERR_COLL_RANGE'],
 ] as const)('%s', (_, Class, BuiltIn, code) => {
-  it('is the built-in error too, by class and by name', () => {
+  it('is an instance of the built-in error class with the same name', () => {
     const error = new Class('what happened');
     expect(error).toBeInstanceOf(BuiltIn);
     expect(error).toBeInstanceOf(CollError);
@@ -71,18 +71,18 @@ describe.each([
     expect([error.name, error.code, error.message]).toEqual([BuiltIn.name, code, 'what happened']);
   });
 
-  it('carries cause, rank and operation like any other', () => {
+  it('carries cause, rank and operation', () => {
     expect(new Class('what happened', details)).toMatchObject(details);
     expect('cause' in new Class('')).toBe(false);
   });
 });
 
-it('does not take other errors, or things that are none, for ours', () => {
+it('isCollError is false for other errors and other values', () => {
   const others = [new Error('x'), new TypeError('x'), { code: 'ERR_COLL_VALUE' }, undefined, null, 'ERR_COLL_VALUE'];
   expect(others.filter((other) => other instanceof CollError)).toEqual([]);
 });
 
-it('knows the errors of a separately installed copy of the library', async () => {
+it('isCollError recognises errors of a separately installed copy of the library', async () => {
   vi.resetModules();
   const other = await import('./errors.js');
   expect(other.CollError).not.toBe(CollError);

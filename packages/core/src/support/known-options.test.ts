@@ -15,7 +15,7 @@ const known = knownOptions<Options>('reduce', { timeoutSeconds: true, bytesPerPa
 const messageFor = (name: string) => (thrown(() => requireKnownOptions({ [name]: 1 }, known)) as Error).message;
 
 describe('requireKnownOptions', () => {
-  it('takes any known options, undefined or not', () => {
+  it('accepts any known options, undefined or not', () => {
     const some = fc.record({ timeoutSeconds: fc.anything(), signal: fc.anything() }, { requiredKeys: [] });
     fc.assert(
       fc.property(some, (options) => {
@@ -47,22 +47,22 @@ describe('requireKnownOptions', () => {
     ['abortSignal', 'signal'],
     ['signals', 'signal'],
     ['inot', 'into'],
-  ])('asks about %s whether %s was meant', (name, meant) => {
+  ])('suggests for %s the option %s', (name, meant) => {
     expect(messageFor(name)).toBe(`reduce: unknown option "${name}"; did you mean ${meant}?`);
   });
 
-  it.each(['x', 'io', 'device', 'constructor', 'toString', ''])('lists all names if none is near %j', (name) => {
+  it.each(['x', 'io', 'device', 'constructor', 'toString', ''])('lists all names if none is similar to %j', (name) => {
     const told = `reduce: unknown option "${name}"; known options: timeoutSeconds, bytesPerPack, signal, into`;
     expect(messageFor(name)).toBe(told);
   });
 
-  it('keeps the message on one line for names of any length', () => {
+  it('keeps the message on one line for option names of any length', () => {
     expect(messageFor(`\n${'x'.repeat(1000)}`)).toMatch(
       /^reduce: unknown option "\\nx{56}\.\.\."; known options: [^\n]*$/,
     );
   });
 
-  it('finds the name after one letter was lost, doubled, replaced or exchanged with the next', () => {
+  it('suggests the right name after one letter is lost, doubled, replaced or swapped', () => {
     const slip = fc.record({
       name: fc.constantFrom('timeoutSeconds', 'bytesPerPack', 'signal'),
       at: fc.nat({ max: 4 }),

@@ -8,7 +8,7 @@ afterEach(() => {
   setLogSink();
 });
 
-it('sends lines to the sink that is set', () => {
+it('log sends lines to the configured sink', () => {
   setLogSink(sink);
   log('debug', 'a');
   log('warn', 'b');
@@ -19,7 +19,7 @@ it('sends lines to the sink that is set', () => {
 });
 
 describe('logFirst', () => {
-  it('logs the first messages of a topic, and counts topics apart', () => {
+  it('logs the first messages of a topic, counting each topic separately', () => {
     setLogSink(sink);
     for (const message of ['a', 'b', 'c']) {
       logFirst(2, 'one', 'info', message);
@@ -28,7 +28,7 @@ describe('logFirst', () => {
     expect(sink.mock.calls.map(([, message]) => message)).toEqual(['a', 'a', 'b']);
   });
 
-  it('begins to count anew with another sink', () => {
+  it('restarts counting with another sink', () => {
     setLogSink(sink);
     logFirst(1, 'one', 'info', 'a');
     setLogSink(sink);
@@ -37,7 +37,7 @@ describe('logFirst', () => {
   });
 });
 
-it('warns of each deprecated name once, and names what replaces it', () => {
+it('logDeprecated warns about each deprecated name once, and names the replacement', () => {
   setLogSink(sink);
   for (const name of ['one', 'two', 'one']) logDeprecated(name, `new ${name}`);
   expect(sink.mock.calls).toEqual([
@@ -60,7 +60,7 @@ describe('the console sink', () => {
     ['info', ['coll info: b', 'coll warn: c']],
     ['debug', ['coll debug: a', 'coll info: b', 'coll warn: c']],
     ['silent', []],
-  ])('writes to standard error what COLL_LOG=%s asks for', (wanted, lines) => {
+  ])('writes to stderr what COLL_LOG=%s selects', (wanted, lines) => {
     vi.stubEnv('COLL_LOG', wanted);
     log('debug', 'a');
     log('info', 'b');
@@ -72,13 +72,13 @@ describe('the console sink', () => {
     ['info', ['coll info: a']],
     ['debug', ['coll info: a', 'coll debug: a', 'coll debug: b']],
     ['silent', []],
-  ])('writes under COLL_LOG=%s the repeats that it asks for', (wanted, lines) => {
+  ])('writes repeated messages according to COLL_LOG=%s', (wanted, lines) => {
     vi.stubEnv('COLL_LOG', wanted);
     for (const message of ['a', 'a', 'b']) logFirst(1, 'topic', 'info', message);
     expect(written.mock.calls.map(([line]) => line)).toEqual(lines);
   });
 
-  it('works where there is no process', () => {
+  it('works in environments without process', () => {
     vi.stubGlobal('process', undefined);
     log('warn', 'c');
     vi.unstubAllGlobals();

@@ -17,6 +17,6 @@ it.each([
   [Object.create(null), 'an object (no prototype)'],
   [throwing, 'an object (Object)'],
   [Object.assign(new Error(), { message: Object.create(null) }), 'an object (Error)'],
-])('has words for whatever is thrown', (thrown, words) => {
+])('messageOf returns a text for any thrown value', (thrown, words) => {
   expect(messageOf(thrown)).toBe(words);
 });

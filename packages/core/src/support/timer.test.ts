@@ -4,7 +4,7 @@ import { afterSeconds, longestTimer } from './timer.js';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it('calls back after so many seconds, once', () => {
+it('a timer calls back once after the given seconds', () => {
   const act = vi.fn();
   afterSeconds(1.5, act);
   vi.advanceTimersByTime(1499);
@@ -13,21 +13,21 @@ it('calls back after so many seconds, once', () => {
   expect(act).toHaveBeenCalledOnce();
 });
 
-it('does not take a very long time for a short one', () => {
+it('a very long timer does not fire early', () => {
   const act = vi.fn();
   afterSeconds(1e9, act);
   vi.advanceTimersByTime(longestTimer - 1);
   expect(act).not.toHaveBeenCalled();
 });
 
-it.each([null, undefined, 0, -1, -Infinity])('never calls back after %s', (seconds) => {
+it.each([null, undefined, 0, -1, -Infinity])('a timer never calls back after %s', (seconds) => {
   const act = vi.fn();
   afterSeconds(seconds, act)();
   vi.advanceTimersByTime(longestTimer);
   expect(act).not.toHaveBeenCalled();
 });
 
-it('can be ended', () => {
+it('a timer can be cancelled', () => {
   const act = vi.fn();
   afterSeconds(1, act)();
   vi.advanceTimersByTime(2000);

@@ -37,7 +37,7 @@ describe('executeStep', () => {
     expect(elementsOf(places, 1, 4)).toEqual([10, 11, 12, 13]);
   });
 
-  it('folds operands in their order, wherever the place itself stands among them', () => {
+  it('folds operands in order, with the target at any position among them', () => {
     // Additions that do not commute: each keeps its left operand in the digits above.
     const append = ((into, intoAt, a, aAt, b, bAt, count) => {
       for (let i = 0; i < count; i++) into[intoAt + i] = (a[aAt + i] as number) * 10 + (b[bAt + i] as number);
@@ -61,7 +61,7 @@ describe('executeStep', () => {
     }
   });
 
-  it('goes block by block through what is longer than its scratch', () => {
+  it('processes ranges longer than its scratch memory in blocks', () => {
     const length = 2 * scratchLength + 5;
     const ranges = fc.tuple(fc.nat({ max: length }), fc.nat({ max: length })).map((ends) => ends.sort((a, b) => a - b));
     fc.assert(
@@ -79,7 +79,7 @@ describe('executeStep', () => {
     );
   });
 
-  it('does nothing where there is nothing', () => {
+  it('does nothing for an empty range', () => {
     const places = placesOf(3, 1, (rank) => rank, 1);
     for (const operands of [[1], [0, 1], [0, 1, 2]]) {
       executeStep({ to: 0, chunk: 0, operands }, places, 0, add, new Float64Array(scratchLength));

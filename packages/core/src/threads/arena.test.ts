@@ -17,13 +17,13 @@ function twoViews(maxBytes = 8 * mebibyte, create = createArenaMemory): readonly
 }
 
 describe('createArenaMemory', () => {
-  it('takes a mebibyte at first, or less where that is all', () => {
+  it('starts with one mebibyte, or less if the limit is lower', () => {
     expect(createArenaMemory(8 * mebibyte).bytes).toMatchObject({ byteLength: mebibyte, maxByteLength: 8 * mebibyte });
     expect(createArenaMemory(1000).bytes).toMatchObject({ byteLength: 1000, maxByteLength: 1000 });
     expect(createArenaMemory().bytes.maxByteLength).toBe(2 ** 31);
   });
 
-  it.each([0, -1, 1.5, 2 ** 31 + 1, Number.NaN])('refuses %d bytes', (maxBytes) => {
+  it.each([0, -1, 1.5, 2 ** 31 + 1, Number.NaN])('refuses a limit of %d bytes', (maxBytes) => {
     for (const [, create] of kinds) {
       expect(thrown(() => create(maxBytes))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
     }
@@ -31,7 +31,7 @@ describe('createArenaMemory', () => {
 });
 
 describe('allocate', () => {
-  it.each(dtypes)('gives zeros of %s on memory of their own', (dtype) => {
+  it.each(dtypes)('returns zeros of %s that overlap no other tensor', (dtype) => {
     const [arena] = twoViews();
     const made = [1, 0, 7, 100].map((length) => arena.allocate(dtype, length));
     expect(made.map(({ data }) => [...data].filter((item) => Number(item) !== 0).length)).toEqual([0, 0, 0, 0]);
@@ -42,7 +42,7 @@ describe('allocate', () => {
     expect(clashes).toEqual([]);
   });
 
-  it('begins every tensor on a cache line of its own', () => {
+  it('aligns every tensor to its own cache line', () => {
     const [first, second] = twoViews();
     const offsets = [first.allocate('int8', 1), second.allocate('float64', 9), first.allocate('int8', 64)].map(
       ({ data }) => data.byteOffset,
@@ -50,7 +50,7 @@ describe('allocate', () => {
     expect(offsets).toEqual([0, 64, 192]);
   });
 
-  it('is seen by every view', () => {
+  it('is visible through every view', () => {
     const [first, second] = twoViews();
     const made = first.allocate('int32', 2);
     made.data[1] = 5;
@@ -60,7 +60,7 @@ describe('allocate', () => {
 });
 
 describe.each(kinds)('growth of %s', (_, create) => {
-  it('doubles, or goes as far as it must, up to the limit', () => {
+  it('doubles the memory, or grows as far as needed, up to the limit', () => {
     const [arena] = twoViews(8 * mebibyte, create);
     const sizes = [mebibyte / 2, mebibyte, 3 * mebibyte, 3 * mebibyte].map((bytes) => {
       arena.reserve(bytes);
@@ -69,7 +69,7 @@ describe.each(kinds)('growth of %s', (_, create) => {
     expect(sizes).toEqual([1, 2, 4.5, 8]);
   });
 
-  it('keeps what was written, and shows it in views that are made anew', () => {
+  it('keeps written data, visible through views created afterwards', () => {
     const [first, second] = twoViews(undefined, create);
     const small = first.allocate('float32', 4);
     small.data.set([1, 2, 3, 4] as never);
@@ -84,7 +84,7 @@ describe.each(kinds)('growth of %s', (_, create) => {
     expect([...small.data]).toEqual([1, 2, 3, 4]);
   });
 
-  it('refuses more than the limit, and goes on afterwards', () => {
+  it('refuses to exceed the limit, and continues to work afterwards', () => {
     const [arena] = twoViews(2 * mebibyte, create);
     arena.reserve(mebibyte);
     expect(thrown(() => arena.reserve(mebibyte + 1))).toMatchObject({
@@ -98,7 +98,7 @@ describe.each(kinds)('growth of %s', (_, create) => {
     expect(thrown(() => arena.reserve(1))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
   });
 
-  it('knows tensors on it by any of the buffers that have shown it, and shows them by the present one', () => {
+  it('recognises tensors on any of its earlier buffers, and maps them to the current buffer', () => {
     const [first, second] = twoViews(8 * mebibyte, create);
     const small = first.allocate('int32', 2);
     first.reserve(4 * mebibyte);
@@ -115,7 +115,7 @@ describe.each(kinds)('growth of %s', (_, create) => {
 });
 
 describe('growth', () => {
-  it('does not mind that another thread grew it further in the meantime', () => {
+  it('tolerates that another thread grew the memory meanwhile', () => {
     const memory = createArenaMemory(8 * mebibyte);
     const grow = memory.bytes.grow.bind(memory.bytes);
     vi.spyOn(memory.bytes, 'grow').mockImplementationOnce((bytes) => {
@@ -126,7 +126,7 @@ describe('growth', () => {
     expect(memory.bytes.byteLength).toBe(4 * mebibyte);
   });
 
-  it('says so when there is no memory', () => {
+  it('reports that no memory is left', () => {
     const memory = createArenaMemory(8 * mebibyte);
     const cause = new RangeError('out of memory');
     vi.spyOn(memory.bytes, 'grow').mockImplementationOnce(() => {
@@ -141,7 +141,7 @@ describe('growth', () => {
   });
 });
 
-describe('where a process may have few addresses', () => {
+describe('a process with a limited address space', () => {
   afterEach(() => {
     vi.unstubAllGlobals();
   });
@@ -165,7 +165,7 @@ describe('where a process may have few addresses', () => {
     vi.stubGlobal('WebAssembly', { Memory: LimitedMemory });
   }
 
-  it.each(kinds)('%s says what to do', (_, create) => {
+  it.each(kinds)('%s reports what to do', (_, create) => {
     limit(2 ** 28);
     expect(create(2 ** 28).maxBytes).toBe(2 ** 28);
     expect(thrown(() => create())).toMatchObject({

@@ -24,7 +24,7 @@ function descriptorsOf(...ranks: readonly Partial<Descriptor>[]): Descriptors {
   return new Descriptors(memory, ranks.length);
 }
 
-it('shows where the memory of each rank is, beyond 32 bits', () => {
+it("a descriptor stores the address of each rank's memory, beyond 32 bits", () => {
   const far = 2 ** 40;
   const seen = descriptorsOf({ inputAt: 64, outputAt: 128, workAt: 192 }, { inputAt: far, outputAt: nowhere });
   expect([0, 1].map((rank) => [seen.inputAt(rank), seen.outputAt(rank), seen.workAt(rank)])).toEqual([
@@ -34,7 +34,7 @@ it('shows where the memory of each rank is, beyond 32 bits', () => {
 });
 
 describe('mismatch', () => {
-  it('names who hands in other shapes where nothing else differs', () => {
+  it('names the ranks with other shapes if nothing else differs', () => {
     expect(descriptorsOf({ layout: 1 }, { layout: 2 }, { layout: 1 }).mismatch()).toMatchObject({
       name: 'InvalidArgumentError',
       message: expect.stringContaining('rank 1 passes values of other shapes'),
@@ -42,7 +42,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('calls ranks by their names', () => {
+  it('uses the names of ranks', () => {
     const names = ['0, 1', '2, 3', '4'];
     expect(descriptorsOf({}, { length: 9 }, {}).mismatch(names)).toMatchObject({
       rank: 1,
@@ -53,7 +53,7 @@ describe('mismatch', () => {
     );
   });
 
-  it('tells of lengths and dtypes where the schedule and the layout follow from them', () => {
+  it('reports lengths and dtypes if schedule and layout differ only because of them', () => {
     const other = { layout: 5, schedule: 6 };
     expect(descriptorsOf({}, { ...other, length: 9 }).mismatch()?.code).toBe('ERR_COLL_SHAPE_MISMATCH');
     expect(descriptorsOf({}, { ...other, dtype: 'int8' }).mismatch()?.code).toBe('ERR_COLL_DTYPE_MISMATCH');
@@ -65,19 +65,19 @@ describe('mismatch', () => {
     ['several', { collective: { kind: 'all-gather' }, purpose: 1 }, 'all-gather of 8 values, the first of float32'],
     ['sparse values', { purpose: 2, length: 1 }, 'all-reduce of 1 sparse value'],
     ['the links', { purpose: 3, length: 0 }, 'a measurement of the links, before the first collective'],
-  ])('tells what a collective is for: %s', (_, odd, told) => {
+  ])('describes the purpose of a collective: %s', (_, odd, told) => {
     expect(descriptorsOf({}, odd).mismatch()).toMatchObject({
       code: 'ERR_COLL_MISMATCH',
       message: expect.stringContaining(`but ${told} on rank 1;`),
     });
   });
 
-  it('is none where all bring the same request, wherever their memory is', () => {
+  it('is undefined if all ranks make the same request, whatever their memory', () => {
     expect(descriptorsOf({ inputAt: 0 }, { inputAt: 64, outputAt: 5, workAt: 6 }, {}).mismatch()).toBeUndefined();
     expect(descriptorsOf({}).mismatch()).toBeUndefined();
   });
 
-  it('of lengths is an InvalidArgumentError that names the odd rank', () => {
+  it('of lengths returns an InvalidArgumentError that names the odd rank', () => {
     expect(descriptorsOf({}, { length: 9 }, {}).mismatch()).toMatchObject({
       name: 'InvalidArgumentError',
       code: 'ERR_COLL_SHAPE_MISMATCH',
@@ -88,7 +88,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('of dtypes is an InternalError of its own code', () => {
+  it('of dtypes returns an InternalError with its own code', () => {
     expect(descriptorsOf({ dtype: 'int8' }, {}, {}).mismatch()).toMatchObject({
       name: 'InternalError',
       code: 'ERR_COLL_DTYPE_MISMATCH',
@@ -101,7 +101,7 @@ describe('mismatch', () => {
     ['kinds', { collective: { kind: 'all-gather' } }],
     ['ops', { collective: { kind: 'all-reduce', op: 'max' } }],
     ['lengths and dtypes', { length: 9, dtype: 'int8' }],
-  ])('of %s is an InternalError', (_, odd) => {
+  ])('of %s returns an InternalError', (_, odd) => {
     expect(descriptorsOf({}, {}, odd).mismatch()).toMatchObject({
       name: 'InternalError',
       code: 'ERR_COLL_MISMATCH',
@@ -110,7 +110,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('of schedules alone says that the algorithms differ', () => {
+  it('of schedules only says that the algorithms differ', () => {
     expect(descriptorsOf({}, {}, { schedule: 2 }).mismatch()).toMatchObject({
       name: 'InternalError',
       code: 'ERR_COLL_MISMATCH',
@@ -127,7 +127,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('of the schedules of variants names these', () => {
+  it('of variants names the variants', () => {
     const odd: Partial<Descriptor> = { collective: { ...sum, variant: 1 }, schedule: 2 };
     expect(descriptorsOf({}, odd).mismatch()).toMatchObject({
       code: 'ERR_COLL_MISMATCH',
@@ -137,7 +137,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('takes what most ranks do for right, and names all others', () => {
+  it('treats the request of most ranks as right, and names all other ranks', () => {
     const odd = { length: 9 };
     expect(descriptorsOf(odd, {}, {}, odd, {}).mismatch()).toMatchObject({
       rank: 0,
@@ -151,14 +151,14 @@ describe('overlap', () => {
   const overlapOf = (...ranks: readonly Partial<Descriptor>[]) =>
     descriptorsOf(...ranks).overlap('all-reduce sum', 32, 32)?.message;
 
-  it('is none where ranks keep to their own memory', () => {
+  it('is undefined if each rank uses its own memory', () => {
     expect(overlapOf({ inputAt: 0, outputAt: 32 }, { inputAt: 64, outputAt: 96 })).toBeUndefined();
     expect(overlapOf({ inputAt: 0, outputAt: 0 }, { inputAt: 32, outputAt: 32 })).toBeUndefined();
     expect(overlapOf({ inputAt: 0 }, { inputAt: 0, outputAt: 32 })).toBeUndefined();
     expect(overlapOf({}, {})).toBeUndefined();
   });
 
-  it('of an output with the input or the output of another rank is a ValueError', () => {
+  it('of an output with the input or output of another rank returns a ValueError', () => {
     const told = 'all-reduce sum: one buffer was given twice';
     expect(overlapOf({ inputAt: 0 }, { outputAt: 31 })).toBe(`${told}: the output of rank 1 overlaps memory of rank 0`);
     expect(overlapOf({ outputAt: 64 }, { outputAt: 40 })).toBe(
@@ -173,7 +173,7 @@ describe('overlap', () => {
   });
 });
 
-it('numbers schedules by all that they say', () => {
+it('scheduleNumber depends on every part of a schedule', () => {
   const transfer = { from: 0, to: 1, chunk: 0, reduce: true };
   const schedules = [
     scheduleOf(2, 1, []),

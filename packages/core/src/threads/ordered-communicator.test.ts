@@ -70,8 +70,8 @@ class Immediate extends OrderedCommunicator<void> {
   }
 }
 
-describe('calls', () => {
-  it('are checked and prepared once, whichever way they are made', async () => {
+describe('calls of a communicator', () => {
+  it('are validated and prepared once, whether sync or async', async () => {
     const communicator = new Noting();
     communicator.runSync(sum, buffer, buffer);
     communicator.runSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer]);
@@ -84,14 +84,14 @@ describe('calls', () => {
     ['variant', { ...sum, variant: 1 }, {}],
     ['layout', sum, { layout: 7 }],
     ['sharing', sum, { sharedResult: true }],
-  ])('of another %s are others', (_, collective, options) => {
+  ])('with another %s are prepared separately', (_, collective, options) => {
     const communicator = new Noting();
     communicator.runSync(sum, buffer, buffer);
     communicator.runSync(collective, buffer, buffer, options);
     expect(communicator.played).toEqual(['sync 1', 'sync 2']);
   });
 
-  it('follow each other in their order, even after one that failed', async () => {
+  it('execute in order, even after a failed call', async () => {
     const communicator = new Noting();
     const first = rejection(communicator.run(sum, buffer, buffer));
     const second = communicator.run(sum, [other], [other]);
@@ -111,7 +111,7 @@ describe('calls', () => {
   it.each([
     ['end their group where ranks elsewhere wait for them', [1], 'ERR_COLL_ABORTED'],
     ['harm no others where all ranks are here', [0, 1], undefined],
-  ])('aborted while they wait for a turn %s', async (_, localRanks, code) => {
+  ])('aborted while they wait for their turn %s', async (_, localRanks, code) => {
     const communicator = new Noting(localRanks);
     const buffers = localRanks.map(() => zeros('float32', [3]));
     const turn = communicator.group.order.take();
@@ -124,7 +124,7 @@ describe('calls', () => {
     expect(communicator.played).toEqual([]);
   });
 
-  it('that block are refused while another is under way, by name of the one rank', async () => {
+  it('are refused if they block while another call runs, naming the local rank', async () => {
     const communicator = new Noting();
     const running = communicator.run(sum, buffer, buffer);
     const call = () => communicator.runSync(sum, buffer, buffer);
@@ -133,7 +133,7 @@ describe('calls', () => {
     await running;
   });
 
-  it('that are over at once leave nothing to wait for', async () => {
+  it('that complete at once leave nothing to wait for', async () => {
     const communicator = new Immediate(1, [0]);
     const first = communicator.run(sum, buffer, buffer);
     communicator.runSync(sum, buffer, buffer);
@@ -144,7 +144,7 @@ describe('calls', () => {
   it.each([
     ['many small', 3, 3000],
     ['few large', 2 ** 22, 3],
-  ])('that are over at once, %s ones, let the event loop have a turn', async (_, length, calls) => {
+  ])('that complete at once, %s ones, let the event loop run', async (_, length, calls) => {
     const communicator = new Immediate(2, [0]);
     const floats = [zeros('float32', [length])];
     let turns = 0;
@@ -193,14 +193,14 @@ describe('calls', () => {
   });
 });
 
-it('names no rank where several are local', async () => {
+it('an error names no rank if several ranks are local', async () => {
   const communicator = new Noting([0, 1]);
   await communicator.close();
   const error = thrown(() => communicator.runSync(sum, [...buffer, ...buffer], [...buffer, ...buffer]));
   expect(error).toMatchObject({ message: 'all-reduce sum: this communicator was closed', rank: undefined });
 });
 
-it('gives back what it holds once, and takes no calls afterwards', async () => {
+it('close releases resources once, and later calls are refused', async () => {
   const communicator = new Noting();
   await communicator.close();
   await communicator[Symbol.asyncDispose]();
@@ -212,7 +212,7 @@ it('gives back what it holds once, and takes no calls afterwards', async () => {
   });
 });
 
-it('keeps no memory of the latest call alive once it is closed', async () => {
+it('close releases the memory of the latest call', async () => {
   const communicator = new Immediate(2, [0]);
   const memory = memoryOfACall(communicator);
   await communicator.close();

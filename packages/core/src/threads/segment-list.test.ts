@@ -25,7 +25,7 @@ function expectRefused(action: () => unknown, message: string): void {
 }
 
 describe('checkedCall', () => {
-  it('finds where each segment begins, the length of all, and their dtype', () => {
+  it('computes the offset of each segment, the total length and the dtype', () => {
     const call = check(allReduce, floats(2, 3), floats(2, 3));
     expect([...call.begins]).toEqual([0, 2, 5]);
     expect([call.length, call.dtype, call.isShared]).toEqual([5, 'float32', false]);
@@ -36,12 +36,12 @@ describe('checkedCall', () => {
     expect([[...call.begins], call.length]).toEqual([[0, 6], 6]);
   });
 
-  it('takes the length from the output where the root of a broadcast is elsewhere', () => {
+  it('takes the length from the output of a broadcast with a remote root', () => {
     expect(check(broadcast, floats(1), floats(4)).length).toBe(4);
     expect(check(broadcast, floats(4), floats(4), {}, 1).length).toBe(4);
   });
 
-  it('keeps the layout of a single segment and hashes it with the cuts of several', () => {
+  it('keeps the layout of a single segment, and hashes it with the boundaries of several', () => {
     const layoutOf = (layout: number, ...lengths: number[]) =>
       check(allReduce, floats(...lengths), floats(...lengths), { layout }).layout;
     expect(layoutOf(7, 5)).toBe(7);
@@ -58,7 +58,7 @@ describe('checkedCall', () => {
     });
   });
 
-  it('allows one memory for all results only where all ranks get the same result', () => {
+  it('allows one memory for all results only if all ranks get the same result', () => {
     const isShared = (collective: Collective) =>
       check(collective, floats(4), floats(4), { sharedResult: true }, 1).isShared;
     expect(isShared(allReduce)).toBe(true);

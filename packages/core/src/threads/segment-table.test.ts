@@ -57,8 +57,8 @@ async function check(
 
 const pieceBytes = lengths.reduce((bytes, length) => bytes + length * 4, 0);
 
-describe.each([jsEngine, wasmEngine])('pieces in the memory of a group of $name', (engine) => {
-  it('are worked on where they are, without room for copies', async () => {
+describe.each([jsEngine, wasmEngine])('segments in the memory of a $name group', (engine) => {
+  it('are processed in place, without staging memory', async () => {
     const algorithm = ringAlgorithm();
     const communicators = open(engine, 3, 6 * pieceBytes + 2 ** 17, algorithm);
     const [inputs, outputs] = [communicators.map(take), communicators.map(take)];
@@ -69,7 +69,7 @@ describe.each([jsEngine, wasmEngine])('pieces in the memory of a group of $name'
     await Promise.all(communicators.map((each) => each.close()));
   });
 
-  it('go together with private ones, and by turns with other calls', async () => {
+  it('can be combined with private segments, and alternate with other calls', async () => {
     const communicators = open(engine, 2, 2 ** 24);
     const shared = communicators.map(take);
     const others = communicators.map(take);
@@ -84,7 +84,7 @@ describe.each([jsEngine, wasmEngine])('pieces in the memory of a group of $name'
     }
   });
 
-  it('of one rank that another one writes are refused on all', async () => {
+  it('of one rank that another rank writes are refused on all ranks', async () => {
     const communicators = open(engine, 2, 2 ** 24);
     const [a, b] = communicators.map(take) as [Tensor[], Tensor[]];
     const wrong = [[a], [[...b.slice(0, 4), a[4] as Tensor]]];
@@ -99,7 +99,7 @@ describe.each([jsEngine, wasmEngine])('pieces in the memory of a group of $name'
 describe.each([
   ['in one hand', () => wasmEngine.communicator(2, directAlgorithm()), 2],
   ['in a thread of its own', () => open(wasmEngine, 2, 2 ** 22)[0] as Communicator, 1],
-] as const)('pieces of ranks %s', (_, make, count) => {
+] as const)('segments of ranks %s', (_, make, count) => {
   const apart = (like: readonly Tensor[]) => like.map(({ data }) => tensor(new Float32Array(data.length)));
   const given = (own: readonly Tensor[]) => [own, apart(own)].slice(0, count);
 
@@ -109,7 +109,7 @@ describe.each([
       'pieces that overlap',
       ({ data }: Tensor) => [data.subarray(0, 4), data.subarray(3, 7)].map((part) => tensor(part)),
     ],
-  ])('refuse to write %s', (_, piecesOf) => {
+  ])('cannot write %s', (_, piecesOf) => {
     const pieces = piecesOf(tensor(new Float32Array(8)));
     expect(thrown(() => make().runSync(sum, given(pieces), given(pieces)))).toMatchObject({
       code: 'ERR_COLL_BUFFER',
@@ -117,7 +117,7 @@ describe.each([
     });
   });
 
-  it.each([null, 7, [null], [[1]]])('refuse %j as a buffer', (odd) => {
+  it.each([null, 7, [null], [[1]]])('cannot have %j as a buffer', (odd) => {
     const wrong = [odd, odd].slice(0, count) as unknown as Tensor[];
     expect(thrown(() => make().runSync(sum, wrong, wrong))).toMatchObject({
       code: 'ERR_COLL_BUFFER',
@@ -126,7 +126,7 @@ describe.each([
   });
 });
 
-it('works on pieces in the memory of ranks in one hand without room for copies', () => {
+it('segments in memory of single-controller ranks are processed without staging memory', () => {
   const communicator = new WasmCommunicator(createWasmArenaMemory(2 * pieceBytes + 2 ** 14), 2, directAlgorithm());
   const pieces = [take(communicator), take(communicator)] as const;
   pieces.forEach(fill);

@@ -20,14 +20,14 @@ const waits = {
   waitSync: async (view: SharedBarrier, count: number, wait: Wait) => view.waitSync(count, wait),
 };
 
-it('counts each rank by itself, for all to see', () => {
+it('a barrier counts the arrivals of each rank, visible to all ranks', () => {
   const [first, second, third] = views(3) as [SharedBarrier, SharedBarrier, SharedBarrier];
   expect([first.advance(0), first.advance(0), second.advance(1)]).toEqual([1, 2, 1]);
   expect([0, 1, 2].map((rank) => third.count(rank))).toEqual([2, 1, 0]);
 });
 
 describe.each(Object.entries(waits))('%s', (_, wait) => {
-  it.each([0, 10])('returns once all ranks have come to a count, after %i looks', async (spins) => {
+  it.each([0, 10])('returns once all ranks have reached a count, after %i polls', async (spins) => {
     const [first, second] = views(2, spins) as [SharedBarrier, SharedBarrier];
     first.advance(0);
     second.advance(1);
@@ -37,7 +37,7 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
     expect(first.failure('x')).toBeUndefined();
   });
 
-  it('gives up at the deadline, and names who never came and who waited', async () => {
+  it('times out at the deadline, and names the missing and the waiting ranks', async () => {
     const [first, , third] = views(3) as [SharedBarrier, SharedBarrier, SharedBarrier];
     first.advance(0);
     const error = await rejection(wait(first, 1, waitOf(0, Date.now() + 5)));
@@ -53,7 +53,7 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
     expect(await rejection(wait(third, 1, waitOf(2)))).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
   });
 
-  it('looks once more at a deadline that is over', async () => {
+  it('polls once more if the deadline has already passed', async () => {
     const [first] = views(1) as [SharedBarrier];
     first.advance(0);
     await wait(first, 1, waitOf(0, Date.now() - 1));
@@ -83,12 +83,12 @@ function sleepWithoutLimit(): void {
   );
 }
 
-describe('a rank that sleeps', () => {
+describe('a sleeping rank', () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
-  it('is woken by the last rank that comes', async () => {
+  it('is woken by the last rank that arrives', async () => {
     sleepWithoutLimit();
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     let isThere = false;
@@ -111,7 +111,7 @@ describe('a rank that sleeps', () => {
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });
 
-  it('is woken for a rank that an engine has counted itself', async () => {
+  it('is woken for a rank that the engine has counted itself', async () => {
     sleepWithoutLimit();
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     first.advance(0);
@@ -124,7 +124,7 @@ describe('a rank that sleeps', () => {
     expect(Atomics.load(arrival, 1)).toBe(0);
   });
 
-  it('is woken in a thread that blocks, and nobody is once it is awake', () => {
+  it('is woken in a blocked thread, and an awake rank is not woken', () => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     const notify = vi.spyOn(Atomics, 'notify');
     const slept = vi.spyOn(Atomics, 'wait').mockImplementation((words, index) => {
@@ -149,7 +149,7 @@ describe('fail', () => {
     ['closed', 'RuntimeError', 'ERR_COLL_CLOSED'],
   ];
 
-  it.each(reasons)('for the reason %s is %s everywhere', (reason, name, code) => {
+  it.each(reasons)('for the reason %s throws %s on every rank', (reason, name, code) => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     expect(second.failure('x')).toBeUndefined();
     first.fail({ reason, rank: 1, ranks: [], text: 'went away' });
@@ -181,13 +181,13 @@ describe('fail', () => {
     expect(keptFailure(first.failure('x') as CollError)).toMatchObject({ ranks: ranks.slice(0, 64) });
   });
 
-  it('carries any text, and cuts what is longer than its memory', () => {
+  it('carries any text, and truncates text longer than its memory', () => {
     const [first] = views(1) as [SharedBarrier];
     first.fail({ ...broken, text: `größer als 5 µs — ${'x'.repeat(5000)}` });
     expect(first.failure('x')?.message).toMatch(/^x: rank 0 größer als 5 µs — x{4000,4090}$/);
   });
 
-  it('lets who has all it waited for go on', () => {
+  it('does not stop ranks whose awaited counts are complete', () => {
     const [first] = views(1) as [SharedBarrier];
     first.advance(0);
     first.leave(0);
@@ -195,7 +195,7 @@ describe('fail', () => {
   });
 });
 
-describe('a rank that nobody wakes', () => {
+describe('a rank that is never woken', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] });
   });
@@ -203,7 +203,7 @@ describe('a rank that nobody wakes', () => {
     vi.useRealTimers();
   });
 
-  it('sleeps no longer than its deadline', async () => {
+  it('sleeps until its deadline at most', async () => {
     const [first] = views(2) as [SharedBarrier];
     const sleeps: unknown[] = [];
     const waitAsync = vi.spyOn(Atomics, 'waitAsync').mockImplementation((...args: unknown[]) => {

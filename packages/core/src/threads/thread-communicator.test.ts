@@ -73,7 +73,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     ['shared', [shared, shared, shared]],
     ['mixed', [own, shared, own]],
     ['hardly mixed', [shared, shared, own]],
-  ] as const)('take %s memory, of any length', async (_, makers) => {
+  ] as const)('accept %s memory of any length', async (_, makers) => {
     const communicators = open(engine, 3, ringAlgorithm());
     const make = (dtype: DType, count: number) =>
       communicators.map((communicator, rank) => (makers[rank] as MakeTensor)(communicator, dtype, count));
@@ -95,7 +95,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
 
   // Who works it out by itself may keep either of two NaNs.
   it.each(['own', 'shared'] as const)(
-    'end with one NaN where each works out a short result, in %s memory',
+    'return the same NaN even if each computes a short result itself, in %s memory',
     async (kind) => {
       const communicators = open(engine, 2);
       const tensors = communicators.map((communicator, rank) => {
@@ -114,7 +114,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
   );
 
   it.each(['own', 'shared'] as const)(
-    'keep the bits of NaNs that are broadcast, and of outputs of a reduce at other ranks than its root, in %s memory',
+    'preserve NaN bits that are broadcast, and outputs of a reduce at non-root ranks, in %s memory',
     async (kind) => {
       const communicators = open(engine, 2);
       const bits = [0x7fc00001, 0xffc00002, 0x7fc00003];
@@ -132,7 +132,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     },
   );
 
-  it('take the same memory of one rank with any of another', async () => {
+  it('combine the same memory of one rank with any memory of another', async () => {
     const communicators = open(engine, 2);
     const [first, second] = communicators as [Communicator, Communicator];
     const kept = shared(first, 'float32', length);
@@ -140,14 +140,14 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     for (const other of [...others, ...others]) await check(communicators, sum, [kept, other], [kept, other]);
   });
 
-  it('go through the same memory again, from either end', async () => {
+  it('process the same memory repeatedly, from either end', async () => {
     const communicators = open(engine, 2, ringAlgorithm());
     // Slices of both chunks, of each rank's part.
     const tensors = communicators.map((communicator) => shared(communicator, 'float32', 600_007));
     for (let call = 0; call < 4; call++) await check(communicators, sum, tensors, tensors, ringAlgorithm());
   });
 
-  it('take turns with another communicator of their group', async () => {
+  it('alternate with another communicator of their group', async () => {
     const group = engine.createGroup({ size: 2, maxBytes: 8 * mebibyte, spins: 0 });
     const [one, other] = [directAlgorithm(), ringAlgorithm()].map((algorithm) =>
       [0, 1].map((rank) => engine.join(group, { rank, algorithm })),
@@ -160,7 +160,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     }
   });
 
-  it('take buffers in pieces, which all ranks have cut alike', async () => {
+  it('accept buffers in segments that all ranks split alike', async () => {
     const communicators = open(engine, 2);
     const cut = (lengths: readonly number[]) => lengths.map((count) => zeros('float32', [count]));
     for (const lengths of [
@@ -190,7 +190,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     for (const error of await Promise.all(odd)) expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
   });
 
-  it('tell all ranks when memory is given away while it is in use', async () => {
+  it('all fail when memory is detached while in use', async () => {
     const communicators = open(engine, 2);
     const tensors = communicators.map(() => zeros('float32', [length]));
     const calls = communicators.map((each, rank) =>
@@ -203,7 +203,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     expect(second).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 1 });
   });
 
-  it('are over before the call returns where nobody is missing', async () => {
+  it('complete before the call returns if no rank is missing', async () => {
     const [alone] = open(engine, 1) as [Communicator];
     const tensor = zeros('float32', [3]);
     const alive = vi.spyOn(globalThis, 'setInterval');
@@ -221,7 +221,7 @@ describe('a long asynchronous call', () => {
   it.each([
     ['shared', shared],
     ['own', own],
-  ])('lets the event loop run in between, on %s memory', async (_, make) => {
+  ])('lets the event loop run during the call, on %s memory', async (_, make) => {
     const [alone] = open(jsEngine, 1) as [Communicator];
     const tensor = make(alone, 'float32', 600_000);
     let now = 0;

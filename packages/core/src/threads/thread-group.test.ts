@@ -9,7 +9,7 @@ import { SharedBarrier } from './shared-barrier.js';
 import { createThreadGroup, failThreadGroup } from './thread-group.js';
 
 describe('createThreadGroup', () => {
-  it('makes what can be posted to threads', () => {
+  it('returns an object that can be posted to threads', () => {
     const group = createThreadGroup({ size: 3, maxBytes: 2 ** 16, spins: 7 });
     const posted = structuredClone(group) as ThreadGroup;
     expect(posted).toMatchObject({ size: 3, spins: 7 });
@@ -35,7 +35,7 @@ describe('a page without cross-origin isolation', () => {
   const shared = Object.getOwnPropertyDescriptor(globalThis, 'SharedArrayBuffer') as PropertyDescriptor;
   afterEach(() => Object.defineProperty(globalThis, 'SharedArrayBuffer', shared));
 
-  it('gets the js engine, whose group of threads is refused with the two headers that the page lacks', async () => {
+  it('gets the js engine, and an error that names the two missing headers for a group of threads', async () => {
     Reflect.deleteProperty(globalThis, 'SharedArrayBuffer');
     const { engine } = resolveEngine('js');
     const error = thrown(() => engine.createGroup({ size: 2 }));

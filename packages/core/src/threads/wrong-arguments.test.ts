@@ -21,7 +21,7 @@ function group(engine: Engine, size = 1) {
 }
 
 describe.each([jsEngine, wasmEngine])('$name', (engine) => {
-  it.each(nothing)('makes no group and no rank of %s', (wrong) => {
+  it.each(nothing)('refuses to create a group or a rank from %s', (wrong) => {
     const calls = [
       () => engine.createGroup(wrong),
       () => engine.join(wrong, { rank: 0, algorithm }),
@@ -32,12 +32,12 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
     for (const call of calls) expect(thrown(call)).toBeInstanceOf(ValueError);
   });
 
-  it.each([...noNumbers, undefined, 0, 2 ** 40] as never[])('makes nothing for %s ranks', (size) => {
+  it.each([...noNumbers, undefined, 0, 2 ** 40] as never[])('refuses a group of %s ranks', (size) => {
     expect(thrown(() => engine.createGroup({ size }))).toBeInstanceOf(ValueError);
     expect(thrown(() => engine.communicator(size, algorithm))).toBeInstanceOf(ValueError);
   });
 
-  it.each(noNumbers)('refuses %s as a rank, and as a number of looks', (wrong) => {
+  it.each(noNumbers)('refuses %s as a rank and as a number of polls', (wrong) => {
     expect(thrown(() => engine.join(group(engine, 2), { rank: wrong, algorithm }))).toBeInstanceOf(ValueError);
     expect(thrown(() => engine.createGroup({ size: 2, spins: wrong }))).toBeInstanceOf(ValueError);
   });
@@ -62,11 +62,11 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
       });
     });
 
-    it.each([null, -1, 0, 1.5, Number.POSITIVE_INFINITY])('take %s seconds', (timeoutSeconds) => {
+    it.each([null, -1, 0, 1.5, Number.POSITIVE_INFINITY])('accept a timeout of %s seconds', (timeoutSeconds) => {
       open().runSync(sum, one, one, { timeoutSeconds });
     });
 
-    it.each([Symbol('x'), Object.create(null), 4n])('refuse what no collective is made of', (wrong) => {
+    it.each([Symbol('x'), Object.create(null), 4n])('refuse invalid collectives', (wrong) => {
       for (const collective of [
         { kind: wrong, op: 'sum' },
         { kind: 'all-reduce', op: wrong },
@@ -75,7 +75,7 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
         expect(run(open(), undefined as never, collective)).toBeInstanceOf(ValueError);
     });
 
-    it.each([undefined, null, 7, { ...one[0], data: null }])('refuse %s in place of a tensor', (wrong) => {
+    it.each([undefined, null, 7, { ...one[0], data: null }])('refuse %s instead of a tensor', (wrong) => {
       const communicator = open();
       communicator.runSync(sum, one, one);
       for (const [inputs, outputs] of [
@@ -86,12 +86,12 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
         expect(thrown(() => communicator.runSync(sum, inputs as never, outputs as never))).toBeInstanceOf(ValueError);
     });
 
-    it('say why there is no such dtype', () => {
+    it('report an unknown dtype', () => {
       expect(open().refuses(sum, 'float8' as never)).toMatch(/no dtype is called "float8"/);
     });
   });
 
-  it('gives out memory for whole numbers of elements only, and keeps what it gave', () => {
+  it('allocates only whole numbers of elements, and keeps earlier allocations valid', () => {
     const communicator = engine.join(group(engine), { rank: 0, algorithm });
     const first = communicator.group.allocate('float32', 16);
     for (const wrong of [...noNumbers, undefined] as never[]) {
@@ -102,7 +102,7 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
     expect(next?.data.byteOffset).toBeGreaterThanOrEqual((first?.data.byteOffset as number) + 64);
   });
 
-  it('fails with errors of ours only', () => {
+  it('throws no errors other than CollError', () => {
     const communicator = engine.join(group(engine), { rank: 0, algorithm });
     for (const wrong of nothing) expect(thrown(() => communicator.group.fail(wrong))).toBeInstanceOf(ValueError);
     expect(communicator.group.failure).toBeUndefined();

@@ -33,7 +33,7 @@ const arbitraryParts = fc
   });
 
 describe('concatAlong', () => {
-  it('puts every element where its part begins along the axis', () => {
+  it('places every element at the offset of its part along the axis', () => {
     fc.assert(
       fc.property(arbitraryParts, ([parts, axis]) => {
         const joined = concatAlong(parts, axis);
@@ -51,14 +51,14 @@ describe('concatAlong', () => {
     );
   });
 
-  it('joins rows and columns', () => {
+  it('concatenates rows and columns', () => {
     const [a, b] = [tensor([1, 2, 3, 4], { shape: [2, 2] }), tensor([5, 6], { shape: [1, 2] })];
     expect(concatAlong([a, b], 0)).toEqual(tensor([1, 2, 3, 4, 5, 6], { shape: [3, 2] }));
     const c = tensor([7, 8], { shape: [2, 1] });
     expect(concatAlong([a, c], 1)).toEqual(tensor([1, 2, 7, 3, 4, 8], { shape: [2, 3] }));
   });
 
-  it('writes new memory on the device of the first part', () => {
+  it('returns new memory on the device of the first part', () => {
     const one = tensor([1], { device: 'cpu:2' });
     const joined = concatAlong([one], 0);
     expect(joined).toEqual(one);
@@ -66,7 +66,7 @@ describe('concatAlong', () => {
     expect(concatAlong([one, tensor([2])], 0).device).toBe('cpu:2');
   });
 
-  it('joins parts without elements', () => {
+  it('concatenates parts without elements', () => {
     expect(concatAlong([zeros('int8', [0, 3]), zeros('int8', [0, 2])], 1)).toEqual(zeros('int8', [0, 5]));
     expect(concatAlong([zeros('int8', [2, 0]), zeros('int8', [2, 0])], 1)).toEqual(zeros('int8', [2, 0]));
   });
@@ -104,17 +104,17 @@ describe('concatAlong', () => {
 });
 
 describe('requireAxis', () => {
-  it('accepts the axes that a shape has', () => {
+  it('accepts the axes of a shape', () => {
     for (const axis of [0, 1, 2]) expect(() => requireAxis(axis, [4, 5, 6])).not.toThrow();
   });
 
-  it.each([-1, 3, 0.5, Number.NaN, '0' as never])('refuses %o for a shape of three', (axis) => {
+  it.each([-1, 3, 0.5, Number.NaN, '0' as never])('refuses axis %o for a shape with three axes', (axis) => {
     const error = thrown(() => requireAxis(axis, [4, 5, 6]));
     expect(error).toBeInstanceOf(RangeError);
     expect(error).toMatchObject({ code: 'ERR_COLL_RANGE', operation: 'gather' });
   });
 
-  it('refuses scalars, which have none', () => {
+  it('refuses scalars, which have no axes', () => {
     expect(thrown(() => requireAxis(0, []))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',

@@ -59,7 +59,7 @@ describe('DeviceSpec.fromString', () => {
     ['/task:2//job:w/', { task: 2, job: 'w' }],
     ['/job:w/replica:0/task:3/device:GPU:7', { job: 'w', replica: 0, task: 3, type: 'GPU', index: 7 }],
     ['cpu:007', { type: 'CPU', index: 7 }],
-  ])('reads "%s"', (name, fields) => {
+  ])('parses "%s"', (name, fields) => {
     expect(DeviceSpec.fromString(name).fields).toEqual(fields);
   });
 
@@ -104,7 +104,7 @@ describe('DeviceSpec.fromString', () => {
     'replica:',
     '/device:GPU:-1',
     'cpu:9007199254740993',
-  ])('refuses "%s", whose number is none', (name) => {
+  ])('refuses "%s", whose number is not valid', (name) => {
     expect(thrown(() => DeviceSpec.fromString(name))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_DEVICE',
@@ -112,7 +112,7 @@ describe('DeviceSpec.fromString', () => {
     });
   });
 
-  it('throws nothing but a ValueError, whatever the name', () => {
+  it('throws only ValueErrors, for any name', () => {
     fc.assert(
       fc.property(fc.oneof(arbitraryName, fc.string()), (name) => {
         try {
@@ -127,7 +127,7 @@ describe('DeviceSpec.fromString', () => {
 });
 
 describe('DeviceSpec', () => {
-  it('renders its fields in one order, and leaves unset ones out', () => {
+  it('renders its fields in one order and omits unset fields', () => {
     const fields = { index: 7, type: 'GPU', task: 3, replica: 0, job: 'w' };
     expect(`${new DeviceSpec(fields)}`).toBe('/job:w/replica:0/task:3/device:GPU:7');
     expect(`${new DeviceSpec({ task: 3 })}`).toBe('/task:3');
@@ -138,7 +138,7 @@ describe('DeviceSpec', () => {
     expect(`${new DeviceSpec({ type: 'GPU' })}`).toBe('/device:GPU:*');
   });
 
-  it('reads what it renders', () => {
+  it('parses its own text form', () => {
     fc.assert(
       fc.property(arbitrarySpec, (fields) => {
         expect(DeviceSpec.fromString(`${new DeviceSpec(fields)}`).fields).toEqual(fields);
@@ -146,7 +146,7 @@ describe('DeviceSpec', () => {
     );
   });
 
-  it('lets the fields of the one that is laid over win', () => {
+  it('prefers the fields of the overlaid spec', () => {
     const below = new DeviceSpec({ job: 'a', task: 1, type: 'CPU', index: 0 });
     const above = new DeviceSpec({ job: 'b', type: 'GPU' });
     expect(below.overlaid(above).fields).toEqual({ job: 'b', task: 1, type: 'GPU', index: 0 });
@@ -162,11 +162,11 @@ describe('canonicalize', () => {
     ['/gpu:3', '/job:trainer/task:2', '/job:trainer/replica:0/task:2/device:GPU:3'],
     ['/job:trainer/task:2', '/gpu:1', '/job:trainer/replica:0/task:2/device:GPU:1'],
     ['/job:a', '/job:b/replica:4', '/job:a/replica:4/task:0/device:CPU:0'],
-  ])('fills "%s" up from "%s"', (device, fallback, canonical) => {
+  ])('completes "%s" with the defaults of "%s"', (device, fallback, canonical) => {
     expect(canonicalize(device, fallback)).toBe(canonical);
   });
 
-  it('changes nothing the second time', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(arbitrarySpec, (fields) => {
         const once = canonicalize(`${new DeviceSpec(fields)}`);
@@ -175,7 +175,7 @@ describe('canonicalize', () => {
     );
   });
 
-  it('refuses a type that is not upper case, which only the long form can have', () => {
+  it('refuses a lower-case device type in a long name', () => {
     const error = thrown(() => canonicalize('/device:gpu:0'));
     expect(error).toBeInstanceOf(AssertionError);
     expect(error).toMatchObject({
@@ -184,7 +184,7 @@ describe('canonicalize', () => {
     });
   });
 
-  it('throws nothing but a ValueError or an AssertionError, whatever the names', () => {
+  it('throws only ValueErrors and AssertionErrors, for any names', () => {
     fc.assert(
       fc.property(arbitraryName, arbitraryName, (device, fallback) => {
         try {
@@ -198,7 +198,7 @@ describe('canonicalize', () => {
   });
 });
 
-it('drops job and task, and sets the replica to 0, to compare devices of tasks', () => {
+it('canonicalizeWithoutJobAndTask drops job and task and sets the replica to 0, to compare devices of tasks', () => {
   expect(canonicalizeWithoutJobAndTask('/job:w/replica:3/task:2/gpu:1')).toBe('/replica:0/device:GPU:1');
   expect(canonicalizeWithoutJobAndTask('')).toBe('/replica:0/device:CPU:0');
   expect(canonicalizeWithoutJobAndTask('/task:1', '/gpu:5')).toBe('/replica:0/device:GPU:5');
@@ -207,7 +207,7 @@ it('drops job and task, and sets the replica to 0, to compare devices of tasks',
   );
 });
 
-it("finds the CPU of a device's task", () => {
+it("hostForDevice returns the CPU of a device's task", () => {
   expect(hostForDevice('/job:w/replica:1/task:2/gpu:3')).toBe('/job:w/replica:1/task:2/device:CPU:0');
   expect(hostForDevice('/job:w/task:2/gpu:3', 4)).toBe('/job:w/task:2/device:CPU:4');
   expect(hostForDevice('gpu:3')).toBe('/device:CPU:0');
@@ -215,12 +215,12 @@ it("finds the CPU of a device's task", () => {
     expect(() => hostForDevice('gpu:3', index as number)).toThrow(/deviceIndex must be a whole number, 0 or more/);
 });
 
-it('lists local devices: GPUs, or the CPU when there are none', () => {
+it('localDevicesFromNumGpus returns the GPUs, or the CPU if there are none', () => {
   expect(localDevicesFromNumGpus(0)).toEqual(['/device:CPU:0']);
   expect(localDevicesFromNumGpus(2)).toEqual(['/device:GPU:0', '/device:GPU:1']);
 });
 
-it('knows the type of a device', () => {
+it('deviceType returns the type of a device', () => {
   expect(['cpu:0', '/gpu:1', '/job:w/task:1', '/device:QPU:0'].map(deviceType)).toEqual(['CPU', 'GPU', 'CPU', 'QPU']);
 });
 
@@ -231,7 +231,7 @@ describe('sameDevice', () => {
     expect(sameDevice('/task:1/cpu:0', '/task:2/cpu:0')).toBe(false);
   });
 
-  it('takes no name for no place, not for the CPU', () => {
+  it('treats an empty name as no device, not as the CPU', () => {
     expect([sameDevice('', ''), sameDevice('', 'cpu:0'), sameDevice('cpu:0', '')]).toEqual([true, false, false]);
   });
 });

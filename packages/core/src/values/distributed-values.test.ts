@@ -13,7 +13,7 @@ describe.each([
   ['PerReplica', PerReplica],
   ['Mirrored', Mirrored],
 ] as const)('%s', (name, Class) => {
-  it('keeps its components in order, and no later change of the list', () => {
+  it('keeps its components in order, unaffected by later changes of the list', () => {
     const list = [a, b];
     const value = new Class(list);
     list.push(a);
@@ -21,7 +21,7 @@ describe.each([
     expect(() => (value.values as unknown[]).push(a)).toThrow(TypeError);
   });
 
-  it('shows the devices of its components as they say them', () => {
+  it('returns the devices of its components unchanged', () => {
     const slices = new IndexedSlices(a, new Int32Array(1));
     expect(new Class([a, b, slices, 5, new Float32Array(1), null]).devices).toEqual([
       'cpu:0',
@@ -33,18 +33,18 @@ describe.each([
     ]);
   });
 
-  it('has its first component as primary', () => {
+  it('returns its first component as primary', () => {
     expect(new Class([a, b]).primary).toBe(a);
     expect(new Class([]).primary).toBeUndefined();
   });
 
-  it('tells its kind and its components as text', () => {
+  it('prints its kind and its components', () => {
     expect(`${new Class([1, 'two', a])}`).toBe(
       `${name}:{\n  0: 1,\n  1: "two",\n  2: float64 tensor of shape [1] on cpu:0\n}`,
     );
   });
 
-  it('refuses what is no list', () => {
+  it('refuses values that are not a list', () => {
     expect(thrown(() => new Class(a as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -52,7 +52,7 @@ describe.each([
     });
   });
 
-  it('knows values of a separately installed copy of the library', async () => {
+  it('recognises values of a separately installed copy of the library', async () => {
     vi.resetModules();
     const other = await import('./distributed-values.js');
     const value = new other[name]([a]);
@@ -60,7 +60,7 @@ describe.each([
     expect([value instanceof Class, value instanceof DistributedValues]).toEqual([true, true]);
   });
 
-  it('tells a class of its own from the one that it extends', () => {
+  it('distinguishes a subclass from its base class', () => {
     class Variable extends Class<unknown> {}
     expect(new Variable([a])).toBeInstanceOf(Variable);
     expect(new Variable([a])).toBeInstanceOf(Class);
@@ -68,20 +68,20 @@ describe.each([
   });
 });
 
-it('tells the kinds apart, and both from anything else', () => {
+it('isPerReplica and isMirrored recognise only their own kind', () => {
   const [perReplica, mirrored] = [new PerReplica([a]), new Mirrored([a])];
   const others = [a, [a, b], { values: [a] }, undefined, null, 'PerReplica'];
   expect([perReplica instanceof Mirrored, mirrored instanceof PerReplica]).toEqual([false, false]);
   expect(others.filter((value) => value instanceof DistributedValues)).toEqual([]);
 });
 
-it('tells other kinds of distributed values from the two, by their own classes', () => {
+it('isPerReplica and isMirrored are false for other kinds of distributed values', () => {
   abstract class Sharded extends DistributedValues {}
   expect(new PerReplica([a])).toBeInstanceOf(DistributedValues);
   expect(new PerReplica([a])).not.toBeInstanceOf(Sharded);
 });
 
-it('is no tensor while values differ', () => {
+it('a PerReplica with different values cannot be used as a tensor', () => {
   expect(thrown(() => new PerReplica([a, b])[tensorSymbol]())).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_CONTEXT',
@@ -90,46 +90,46 @@ it('is no tensor while values differ', () => {
   expect(() => asTensor(new PerReplica([a]))).toThrow('a PerReplica cannot be used as one tensor');
 });
 
-it('is its first component as a tensor when mirrored', () => {
+it('a Mirrored is its first component when used as a tensor', () => {
   expect(asTensor(new Mirrored([a, b]))).toBe(a);
 });
 
-describe('where code runs', () => {
+describe('a distributed value used as a tensor', () => {
   const inReplica = (replica: number | undefined) => findCurrentReplica(() => replica);
   const [perReplica, mirrored] = [new PerReplica([a, b]), new Mirrored([a, b])];
 
-  it('a replica has its component', () => {
+  it("is the replica's component inside a replica", () => {
     inReplica(1);
     expect([perReplica.get(), perReplica.getOnDeviceOrPrimary('cpu:0'), asTensor(perReplica)]).toEqual([b, b, b]);
     expect([mirrored.get(), mirrored.getOnDeviceOrPrimary('cpu:0'), asTensor(mirrored)]).toEqual([b, b, b]);
   });
 
-  it('a replica without a component is told so', () => {
+  it('throws inside a replica that has no component', () => {
     inReplica(2);
     for (const value of [perReplica, mirrored])
       expect(thrown(() => value.get())).toMatchObject({ name: 'RangeError', code: 'ERR_COLL_RANGE', rank: 2 });
   });
 
-  it('outside of replicas no component stands for all where they differ', () => {
+  it('throws outside replicas if the components differ', () => {
     expect(thrown(() => perReplica.get())).toMatchObject({ name: 'NotImplementedError' });
     expect(thrown(() => asTensor(perReplica))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_CONTEXT' });
   });
 
-  it('outside of replicas a component on the device is taken, or else the first', () => {
+  it('is the component on the device outside replicas, or else the first', () => {
     expect([perReplica.getOnDeviceOrPrimary('CPU:1'), mirrored.getOnDeviceOrPrimary('cpu:1')]).toEqual([b, b]);
     expect([mirrored.getOnDeviceOrPrimary('gpu:1'), mirrored.get()]).toEqual([a, a]);
     const elsewhere = new Mirrored([b, a]);
     expect([elsewhere.get(), asTensor(elsewhere), elsewhere.primary]).toEqual([a, a, b]);
   });
 
-  it('the replica is what was told last', () => {
+  it('uses the replica that was set last', () => {
     inReplica(1);
     inReplica(undefined);
     expect(mirrored.get()).toBe(a);
   });
 });
 
-it('tells whether it is mirrored, and that it is no variable', () => {
+it('says whether it is mirrored, and that it is not a variable', () => {
   const values = [new PerReplica([a]), new Mirrored([a])];
   expect(values.map(({ isMirrored, isVariable }) => [isMirrored, isVariable])).toEqual([
     [false, false],
@@ -137,7 +137,7 @@ it('tells whether it is mirrored, and that it is no variable', () => {
   ]);
 });
 
-it('lets components of variables tell themselves', () => {
+it('lets components of variables provide their own tensor', () => {
   const component = { [containerSymbol]: new Mirrored([a]), toString: () => 'the variable' };
   expect(`${new PerReplica([component])}`).toBe('PerReplica:{\n  0: the variable\n}');
 });

@@ -34,23 +34,23 @@ const table: readonly (readonly [DType, new (length: number) => TypedArray, numb
   ['uint64', BigUint64Array, 8, 'float64'],
 ];
 
-it('has a row for every dtype but bool, which has no quotient', () => {
+it('quotientOf is tested for every dtype except bool, which cannot be divided', () => {
   expect([...table.map(([dtype]) => dtype), 'bool']).toEqual(dtypes);
 });
 
 describe.each(table)('%s', (dtype, arrayType, bytes, quotient) => {
-  it(`lives in a ${arrayType.name} with ${bytes} bytes an element`, () => {
+  it(`is stored in a ${arrayType.name} with ${bytes} bytes per element`, () => {
     const made = allocate(dtype, 3);
     expect(made).toBeInstanceOf(arrayType);
     expect([made.length, made.byteLength, byteSize(dtype)]).toEqual([3, 3 * bytes, bytes]);
     expect(stores(dtype, made)).toBe(true);
   });
 
-  it(`gives ${quotient} when divided`, () => {
+  it(`becomes ${quotient} when divided`, () => {
     expect(quotientOf(dtype)).toBe(quotient);
   });
 
-  it('is viewed in place', () => {
+  it('views memory without a copy', () => {
     const buffer = new ArrayBuffer(8 * bytes);
     const view = viewOf(dtype, buffer, 2 * bytes, 3);
     expect(view).toBeInstanceOf(arrayType);
@@ -58,28 +58,28 @@ describe.each(table)('%s', (dtype, arrayType, bytes, quotient) => {
   });
 });
 
-it('keeps bool in a Uint8Array', () => {
+it('bool is stored in a Uint8Array', () => {
   expect(allocate('bool', 2)).toEqual(new Uint8Array(2));
   expect(byteSize('bool')).toBe(1);
 });
 
-it('carries half types in float32 and everything else in itself', () => {
+it('accumulatorOf returns float32 for half types and the same dtype for all others', () => {
   const carried = dtypes.filter((dtype) => accumulatorOf(dtype) !== dtype);
   expect(carried).toEqual(['float16', 'bfloat16']);
   expect(carried.map(accumulatorOf)).toEqual(['float32', 'float32']);
   expect(dtypes.filter(isHalf)).toEqual(carried);
 });
 
-it('takes four dtypes for floating', () => {
+it('isFloating is true for four dtypes', () => {
   expect(dtypes.filter(isFloating)).toEqual(['float16', 'bfloat16', 'float32', 'float64']);
 });
 
-it('tells names of dtypes from anything else', () => {
+it('isDType recognises the names of dtypes only', () => {
   expect(dtypes.every(isDType)).toBe(true);
   expect(['float', 'FLOAT32', 'toString', '', 4, undefined, {}].filter(isDType)).toEqual([]);
 });
 
-it('finds the natural dtype of every typed array', () => {
+it('naturalDType returns the natural dtype of every typed array', () => {
   const arrays = [
     ...table.filter(([dtype]) => !isHalf(dtype)).map(([dtype, arrayType]) => [new arrayType(1), dtype] as const),
     [new Uint8ClampedArray(1), 'uint8'] as const,
@@ -87,7 +87,7 @@ it('finds the natural dtype of every typed array', () => {
   expect(arrays.map(([array]) => naturalDType(array))).toEqual(arrays.map(([, dtype]) => dtype));
 });
 
-it('takes an array of the name Float16Array for float16', () => {
+it('naturalDType returns float16 for an array named Float16Array', () => {
   const array = new Uint16Array(1);
   Object.setPrototypeOf(
     array,
@@ -96,7 +96,7 @@ it('takes an array of the name Float16Array for float16', () => {
   expect(naturalDType(array)).toBe('float16');
 });
 
-it('finds no dtype for a DataView', () => {
+it('naturalDType refuses a DataView', () => {
   expect(thrown(() => naturalDType(new DataView(new ArrayBuffer(4))))).toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_BUFFER',
@@ -104,7 +104,7 @@ it('finds no dtype for a DataView', () => {
   });
 });
 
-it('knows arrays of other realms', () => {
+it('naturalDType recognises arrays of other realms', () => {
   const foreign: Float32Array = runInNewContext('new Float32Array(2)');
   expect(foreign).not.toBeInstanceOf(Float32Array);
   expect([arrayName(foreign), naturalDType(foreign), stores('float32', foreign)]).toEqual([
@@ -114,7 +114,7 @@ it('knows arrays of other realms', () => {
   ]);
 });
 
-it('stores no dtype in an array of another type', () => {
+it('stores is false for an array of another type', () => {
   expect(stores('float16', new Float32Array(1))).toBe(false);
   expect(stores('int64', new BigUint64Array(1))).toBe(false);
   expect(stores('uint8', new Uint8ClampedArray(1) as unknown as Uint8Array)).toBe(false);

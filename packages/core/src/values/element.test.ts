@@ -10,11 +10,11 @@ function stored(value: number, dtype: DType): number {
 }
 
 describe('an element', () => {
-  it.each(dtypes)('of %s comes back as the number it was made of', (dtype) => {
+  it.each(dtypes)('of %s reads back as the number that was written', (dtype) => {
     expect([0, 1].map((value) => stored(value, dtype))).toEqual([0, 1]);
   });
 
-  it('of a float dtype is the nearest number of that type', () => {
+  it('of a float dtype is rounded to the nearest number of the dtype', () => {
     expect(stored(1 / 3, 'float64')).toBe(1 / 3);
     expect(stored(1 / 3, 'float32')).toBe(Math.fround(1 / 3));
     expect(stored(1 / 3, 'float16')).toBe(0.333251953125);
@@ -29,7 +29,7 @@ describe('an element', () => {
     ]);
   });
 
-  it('of bool is one for everything but zero', () => {
+  it('of bool is 1 for every number except zero', () => {
     expect([0, -0, 0.25, -3, Number.NaN].map((value) => stored(value, 'bool'))).toEqual([0, 0, 1, 1, 1]);
   });
 
@@ -39,7 +39,7 @@ describe('an element', () => {
   });
 
   // One rule for all integers: what a typed array does with a number.
-  it.each(['int64', 'uint64'] as const)('of %s is cut and wrapped like one of 32 bits', (dtype) => {
+  it.each(['int64', 'uint64'] as const)('of %s is truncated and wrapped like a 32-bit integer', (dtype) => {
     const narrow = dtype === 'int64' ? 'int32' : 'uint32';
     for (const value of [1.9, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
       expect(stored(value, dtype)).toBe(stored(value, narrow));
@@ -49,7 +49,7 @@ describe('an element', () => {
   });
 });
 
-it('shows all elements as numbers', () => {
+it('toNumbers returns all elements as numbers', () => {
   expect(toNumbers({ data: new Uint16Array([0x3c00, 0xc000]), dtype: 'float16' })).toEqual([1, -2]);
   expect(toNumbers({ data: new Uint16Array([0x3f80, 0xc000]), dtype: 'bfloat16' })).toEqual([1, -2]);
   expect(toNumbers({ data: new BigInt64Array([3n, -4n]), dtype: 'int64' })).toEqual([3, -4]);
@@ -57,7 +57,7 @@ it('shows all elements as numbers', () => {
   expect(toNumbers({ data: new Float32Array(), dtype: 'float32' })).toEqual([]);
 });
 
-it('keeps every safe integer through a 64-bit element', () => {
+it('64-bit elements preserve every safe integer', () => {
   fc.assert(
     fc.property(fc.maxSafeInteger(), (value) => {
       // An integer has no negative zero.

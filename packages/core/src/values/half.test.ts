@@ -72,11 +72,11 @@ function bitsOfFloat32(value: number): number {
 describe.each(formats)('%s', (_, format) => {
   const { encode, decode } = format;
 
-  it('decodes every pattern as IEEE 754 defines it', () => {
+  it('decodes every bit pattern as IEEE 754 defines', () => {
     expect(everyPattern.filter((bits) => !Object.is(decode(bits), meaningOf(bits, format)))).toEqual([]);
   });
 
-  it('encodes every decoded pattern as itself, and every NaN as a NaN', () => {
+  it('encodes every decoded pattern as the same bits, and every NaN as a NaN', () => {
     const lost = everyPattern.filter((bits) => {
       const value = decode(bits);
       const again = encode(value);
@@ -85,7 +85,7 @@ describe.each(formats)('%s', (_, format) => {
     expect(lost).toEqual([]);
   });
 
-  it('rounds every tie to even, and what is next to a tie to its own side', () => {
+  it('rounds ties to even, and neighbours of ties to their own side', () => {
     const wrong: number[] = [];
     for (let bits = 0; bits < infinityOf(format); bits++) {
       const middle = middleAfter(bits, format);
@@ -98,7 +98,7 @@ describe.each(formats)('%s', (_, format) => {
     expect(wrong).toEqual([]);
   });
 
-  it('rounds any number to the nearest, as looking its neighbours up does', () => {
+  it('rounds any number to the nearest value, like a search of its neighbours', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true }), (value) => {
         expect(encode(value)).toBe(nearest(value, format));
@@ -107,7 +107,7 @@ describe.each(formats)('%s', (_, format) => {
     );
   });
 
-  it('rounds numbers in its own range to the nearest', () => {
+  it('rounds numbers in its own range to the nearest value', () => {
     const largest = meaningOf(infinityOf(format) - 1, format);
     fc.assert(
       fc.property(fc.double({ min: -1, max: 1, noNaN: true }), fc.integer({ min: -25, max: 17 }), (part, exponent) => {
@@ -118,7 +118,7 @@ describe.each(formats)('%s', (_, format) => {
     );
   });
 
-  it('keeps infinities, zeros with their sign, and NaN', () => {
+  it('preserves infinities, signed zeros and NaN', () => {
     expect([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0].map(encode).map(decode)).toEqual([
       Number.POSITIVE_INFINITY,
       Number.NEGATIVE_INFINITY,
@@ -128,7 +128,7 @@ describe.each(formats)('%s', (_, format) => {
     expect(decode(encode(Number.NaN))).toBeNaN();
   });
 
-  it('makes numbers beyond its largest infinite, and those below half its smallest zero', () => {
+  it('rounds too large numbers to infinity and too small numbers to zero', () => {
     const smallest = meaningOf(1, format);
     expect(decode(encode(Number.MAX_VALUE))).toBe(Number.POSITIVE_INFINITY);
     expect(decode(encode(-Number.MAX_VALUE))).toBe(Number.NEGATIVE_INFINITY);
@@ -141,7 +141,7 @@ describe.each(formats)('%s', (_, format) => {
 it.each([
   ['float16', float16Of, toFloat16],
   ['bfloat16', bfloat16Of, toBfloat16],
-] as const)('rounds float32 bits to %s as it rounds the number they stand for', (_, fromBits, fromNumber) => {
+] as const)('rounding float32 bits to %s equals rounding the number', (_, fromBits, fromNumber) => {
   fc.assert(
     fc.property(fc.float({ noNaN: true }), (value) => {
       expect(fromBits(bitsOfFloat32(value))).toBe(fromNumber(value));
@@ -153,18 +153,18 @@ it.each([
 it.each([
   ['float16', float16Of, fromFloat16],
   ['bfloat16', bfloat16Of, fromBfloat16],
-] as const)('never turns the payload of a NaN into an infinity of %s', (_, fromBits, decode) => {
+] as const)('rounding never turns a NaN payload into an infinity of %s', (_, fromBits, decode) => {
   for (const payload of [1, 0x1fff, 0x2000, 0xffff, 0x10000, 0x3fffff, 0x400000, 0x7fffff]) {
     for (const sign of [0, 0x80000000]) expect(decode(fromBits(sign + 0x7f800000 + payload))).toBeNaN();
   }
 });
 
-it('looks at the lower 16 bits only', () => {
+it('decoding reads the lower 16 bits only', () => {
   expect(fromFloat16(0x13c00)).toBe(1);
   expect(fromBfloat16(0x13f80)).toBe(1);
 });
 
-it('makes its table of float16 values once', () => {
+it('the table of float16 values is created once', () => {
   expect(float16Values()).toBe(float16Values());
   expect(float16Values()).toHaveLength(0x10000);
 });

@@ -10,18 +10,18 @@ const slices = (rows: number, ...row: readonly number[]) =>
   new IndexedSlices(zeros('float32', [rows, ...row]), new Int32Array(rows));
 
 describe('layoutOf', () => {
-  it('is the same for the same dtypes and shapes, wherever they are and whatever they hold', () => {
+  it('is the same for the same dtypes and shapes, whatever the memory and the data', () => {
     const ones = { ...zeros('float32', [2, 3], 'cpu:7'), data: new Float32Array(6).fill(1) };
     expect(layoutOf([ones, slices(2, 3)])).toBe(layoutOf([zeros('float32', [2, 3]), slices(2, 3)]));
   });
 
-  it('depends on sparse values by their number of dimensions only', () => {
+  it('depends only on the number of dimensions of sparse values', () => {
     expect(layoutOf([slices(0, 3)])).toBe(layoutOf([slices(5, 4)]));
     expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([slices(1, 3, 1)]));
     expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([zeros('float32', [1, 3])]));
   });
 
-  it('tells dtypes, shapes, order, number and sparsity apart', () => {
+  it('distinguishes dtypes, shapes, order, number and sparsity', () => {
     const [a, b] = [zeros('float32', [2, 3]), zeros('float32', [3, 2])];
     const lists = [
       [],
@@ -49,7 +49,7 @@ describe('layoutOf', () => {
     expect(new Set(hashes).size).toBe(hashes.length);
   });
 
-  it('is a number of 32 bits that depends on every dimension', () => {
+  it('is a 32-bit number that depends on every dimension', () => {
     const forms = fc.array(fc.tuple(fc.constantFrom(...dtypes), arbitraryShape), { maxLength: 4 });
     fc.assert(
       fc.property(forms, forms, (left, right) => {
@@ -63,7 +63,7 @@ describe('layoutOf', () => {
   });
 });
 
-it('hashes lists of numbers by value and order', () => {
+it('hashOf depends on the numbers of a list and their order', () => {
   const lists = [[], [0], [0, 0], [1], [1, 2], [2, 1], [2 ** 31 - 1], [-1]];
   expect(new Set(lists.map(hashOf)).size).toBe(lists.length);
   expect(hashOf([1, 2])).toBe(hashOf([1, 2]));

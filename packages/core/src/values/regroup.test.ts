@@ -8,13 +8,13 @@ import { tensor } from './tensor.js';
 const [a, b, shared] = [tensor([1]), tensor([2]), tensor([3])];
 
 describe('regroup', () => {
-  it('wraps leaves that differ, in replica order', () => {
+  it('wraps differing leaves in replica order', () => {
     const value = regroup([a, b]) as PerReplica;
     expect(value).toBeInstanceOf(PerReplica);
     expect([value.values[0], value.values[1]]).toEqual([a, b]);
   });
 
-  it('goes through lists and objects', () => {
+  it('traverses lists and objects', () => {
     expect(
       regroup([
         { loss: 1, grads: [a, shared] },
@@ -26,17 +26,20 @@ describe('regroup', () => {
     });
   });
 
-  it('leaves the identical object bare', () => {
+  it('returns an identical object unwrapped', () => {
     expect(regroup([shared, shared])).toBe(shared);
   });
 
-  it('wraps objects that are only equal', () => {
+  it('wraps objects that are equal but not identical', () => {
     expect(regroup([tensor([3]), tensor([3])])).toBeInstanceOf(PerReplica);
   });
 
-  it.each([[1], ['text'], [undefined], [null], [Number.NaN], [7n]])('leaves the equal primitive %o bare', (value) => {
-    expect(regroup([value, value])).toBe(value);
-  });
+  it.each([[1], ['text'], [undefined], [null], [Number.NaN], [7n]])(
+    'returns the equal primitive %o unwrapped',
+    (value) => {
+      expect(regroup([value, value])).toBe(value);
+    },
+  );
 
   it.each([[3], [Number.NaN], [7n]])('wraps the equal number %o of several replicas with wrapNumbers', (value) => {
     const wrapped = regroup([{ loss: value }, { loss: value }], { wrapNumbers: true });
@@ -44,7 +47,7 @@ describe('regroup', () => {
     expect(regroup([value], { wrapNumbers: true })).toBe(value);
   });
 
-  it('leaves equal texts and identical objects bare with wrapNumbers', () => {
+  it('returns equal strings and identical objects unwrapped with wrapNumbers', () => {
     expect(
       regroup(
         [
@@ -56,26 +59,26 @@ describe('regroup', () => {
     ).toEqual(['text', shared]);
   });
 
-  it('tells -0 from 0, as Object.is does', () => {
+  it('distinguishes -0 from 0, like Object.is', () => {
     expect(regroup([0, -0])).toBeInstanceOf(PerReplica);
   });
 
-  it('wraps nothing with one replica', () => {
+  it('wraps nothing for one replica', () => {
     expect(regroup([{ x: [a, 1] }])).toEqual({ x: [a, 1] });
   });
 
-  it('wraps everything when asked to', () => {
+  it('wraps everything with alwaysWrap', () => {
     expect(regroup([shared, shared], { alwaysWrap: true })).toEqual(new PerReplica([shared, shared]));
     expect(regroup([1], { alwaysWrap: true })).toEqual(new PerReplica([1]));
   });
 
-  it('wraps in the class that is asked for', () => {
+  it('wraps in the requested class', () => {
     const value = regroup([a, b], { wrapClass: Mirrored });
     expect(value).toBeInstanceOf(Mirrored);
     expect(value).not.toBeInstanceOf(PerReplica);
   });
 
-  it('refuses what is no class, and a replica that is no number', () => {
+  it('refuses a wrapper that is not a class, and a replica that is not a number', () => {
     const arrow = (() => {}) as never;
     expect(thrown(() => regroup([a, b], { wrapClass: arrow }))).toMatchObject({
       code: 'ERR_COLL_VALUE',
@@ -91,7 +94,7 @@ describe('regroup', () => {
     expect(thrown(() => regroup([[a], [a, b]]))).toMatchObject({ name: 'AssertionError', code: 'ERR_COLL_VALUE' });
   });
 
-  it('is undone by selectReplica', () => {
+  it('is reversed by selectReplica', () => {
     const form = fc.record({ x: fc.integer(), list: fc.tuple(fc.string(), fc.record({ y: fc.boolean() })) });
     fc.assert(
       fc.property(fc.array(form, { minLength: 1, maxLength: 4 }), (structures) => {
@@ -117,14 +120,14 @@ describe('variables', () => {
     return made;
   }
 
-  it.each([1, 2, 3])('come back from their %i components', (replicas) => {
+  it.each([1, 2, 3])('are returned from their %i components', (replicas) => {
     const made = variableOf(replicas);
     expect(regroup(made.values.map((component) => ({ x: [component] })) as never)).toEqual({ x: [made] });
     expect((regroup(made.values) as unknown) === made).toBe(true);
     expect(regroup(made.values, { alwaysWrap: true })).toBe(made);
   });
 
-  it('come back whole, also where everything is wrapped', () => {
+  it('are returned whole, also with alwaysWrap', () => {
     const made = variableOf(2);
     expect(regroup([made, made])).toBe(made);
     expect(regroup([made, made], { alwaysWrap: true })).toBe(made);
@@ -137,7 +140,7 @@ describe('variables', () => {
       expect(thrown(() => regroup([one.values[0], second]))).toMatchObject({ name: 'AssertionError', rank: 1 });
   });
 
-  it('are handed on whole', () => {
+  it('are passed on whole', () => {
     const made = variableOf(2);
     expect(selectReplica(1, { x: [made], y: made.values[0] })).toEqual({ x: [made], y: made.values[0] });
     expect(selectReplicaMirrored(1, made)).toBe(made);
@@ -145,14 +148,14 @@ describe('variables', () => {
 });
 
 describe('selectReplica', () => {
-  it('takes components of distributed values and leaves the rest as it is', () => {
+  it('selects components of distributed values and keeps other leaves', () => {
     const structure = { x: new PerReplica([a, b]), y: [new Mirrored([1, 2]), 'same'] };
     expect(selectReplica(0, structure)).toEqual({ x: a, y: [1, 'same'] });
     expect(selectReplica(1, structure)).toEqual({ x: b, y: [2, 'same'] });
   });
 });
 
-it('selects no component that is not there', () => {
+it('throws if the replica has no component', () => {
   const error = thrown(() => selectReplica(2, { x: new PerReplica([a, b]) }));
   expect(error).toMatchObject({
     name: 'RangeError',
@@ -161,18 +164,18 @@ it('selects no component that is not there', () => {
 });
 
 describe('selectReplicaMirrored', () => {
-  it('takes components of mirrored values and leaves the rest as it is', () => {
+  it('selects components of mirrored values and keeps other leaves', () => {
     expect(selectReplicaMirrored(1, { x: new Mirrored([a, b]), y: 3 })).toEqual({ x: b, y: 3 });
   });
 
-  it('refuses values that are not mirrored, wherever they are', () => {
+  it('refuses values that are not mirrored, at any depth', () => {
     const error = thrown(() => selectReplicaMirrored(0, { x: [new Mirrored([1, 2]), new PerReplica([1, 2])] }));
     expect(error).toBeInstanceOf(TypeError);
     expect(error).toMatchObject({ code: 'ERR_COLL_TYPE', message: expect.stringContaining('got PerReplica:{') });
   });
 });
 
-it('mirrors several values, and leaves one bare', () => {
+it('mirror wraps several values, and returns a single value unwrapped', () => {
   expect(mirror([a])).toBe(a);
   expect(mirror([a, b])).toEqual(new Mirrored([a, b]));
 });

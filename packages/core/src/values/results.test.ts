@@ -16,7 +16,7 @@ function expectRefused(into: readonly Tensor[], message: string): void {
 }
 
 describe('resultsFor', () => {
-  it('refuses a result on the memory of a value other than its own', () => {
+  it('refuses a result that overlaps another value', () => {
     const [first, second] = [tensor(Float32Array.of(1)), tensor(Float32Array.of(2))];
     expect(thrown(() => resultsFor('sum', [first, second], [second, first]))).toMatchObject({
       name: 'ValueError',
@@ -26,7 +26,7 @@ describe('resultsFor', () => {
     expect(resultsFor('sum', [first, second], [first, second])).toEqual([first, second]);
   });
 
-  it('makes new memory of the shapes and devices of the values', () => {
+  it('allocates memory with the shapes and devices of the values', () => {
     const results = resultsFor('sum', values, undefined);
     expect(results).toEqual([zeros('int32', [2], 'cpu:1'), zeros('float32', [1, 1])]);
   });
@@ -35,18 +35,18 @@ describe('resultsFor', () => {
     ['mean', ['float64', 'float32']],
     ['max', ['int32', 'float32']],
     [undefined, ['int32', 'float32']],
-  ] as const)('makes what %s gives', (op, dtypes) => {
+  ] as const)('uses the memory that %s returns', (op, dtypes) => {
     expect(resultsFor(op, values, undefined).map(({ dtype }) => dtype)).toEqual(dtypes);
   });
 
-  it('takes memory that is handed in, that of the values too', () => {
+  it('uses the memory passed as into, which may be the memory of the values', () => {
     const into = [zeros('int32', [2]), zeros('float32', [1, 1])];
     expect(resultsFor('sum', values, into).every((result, index) => result === into[index])).toBe(true);
     expect(resultsFor('sum', values, values)).toEqual(values);
     expect(resultsFor('sum', [], [])).toEqual([]);
   });
 
-  it('refuses memory of another number, dtype or shape', () => {
+  it('refuses into memory with another number, dtype or shape', () => {
     const [ints, floats] = [zeros('int32', [2]), zeros('float32', [1, 1])];
     expectRefused([ints], 'must have one result per value, got 1 results for 2 values');
     expectRefused([ints, floats, floats], 'must have one result per value, got 3 results for 2 values');
@@ -57,7 +57,7 @@ describe('resultsFor', () => {
     });
   });
 
-  it('tells values that a result overwrites from those beside it, in one buffer', () => {
+  it('distinguishes values that a result overwrites from neighbours in the same buffer', () => {
     const memory = zeros('int8', [64]);
     const at = (begin: number) => slice(memory, begin, begin + 8);
     const into = [at(32), at(0), at(16)];
@@ -79,7 +79,7 @@ describe('resultsFor', () => {
     expect(() => resultsFor('sum', rows, [slice(memory, 0, 4), slice(memory, 4, 8)])).not.toThrow();
   });
 
-  it('is not confused by results without elements', () => {
+  it('treats empty results as sharing no memory', () => {
     const memory = zeros('int8', [16]);
     const rows = [zeros('int8', [8]), zeros('int8', [0]), zeros('int8', [2])];
     const empty = slice(memory, 4, 4);
@@ -89,7 +89,7 @@ describe('resultsFor', () => {
 });
 
 describe('writtenTo', () => {
-  it('moves dense results to their memory and leaves slices where they are', () => {
+  it('copies dense results to their memory and returns sparse results unchanged', () => {
     const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
     const memory = [zeros('float32', [1]), zeros('float32', [1])];
     const dense = tensor(Float32Array.of(1));
@@ -105,7 +105,7 @@ describe('writtenTo', () => {
 describe('requireOneEach', () => {
   const memory = zeros('int8', [16]);
 
-  it('accepts memory of its own for each result', () => {
+  it('accepts separate memory for each result', () => {
     expect(() => requireOneEach([slice(memory, 0, 4), slice(memory, 4, 8), zeros('int8', [1])], 3)).not.toThrow();
     expect(() => requireOneEach([], 0)).not.toThrow();
   });
@@ -128,7 +128,7 @@ describe('requireOneEach', () => {
 });
 
 describe('newResults', () => {
-  it('puts the results of one dtype side by side in one buffer', () => {
+  it('places the results of one dtype side by side in one buffer', () => {
     const values = [zeros('int8', [2, 2], 'cpu:1'), zeros('float32', [3]), zeros('int8', [3])];
     const results = newResults(values, (dtype) => (dtype === 'int8' ? 'int16' : dtype));
     expect(results).toEqual([zeros('int16', [2, 2], 'cpu:1'), zeros('float32', [3]), zeros('int16', [3])]);
@@ -146,7 +146,7 @@ describe('filled', () => {
     expect(filled(target, target).data).toEqual(Int8Array.of(1, 2));
   });
 
-  it('asks the memory of a device to take over elements, unless they are there already', () => {
+  it('lets the memory of a device copy elements, unless they are already there', () => {
     const taken: Tensor[] = [];
     const onDevice = () => ({ shape: [1], memory: { set: (from: Tensor) => taken.push(from) } }) as unknown as Tensor;
     const [target, from] = [onDevice(), onDevice()];

@@ -17,7 +17,7 @@ const { structure: arbitraryStructure } = fc.letrec<{ structure: Structure<numbe
 }));
 
 describe('flatten', () => {
-  it('gives the leaves from left to right, those of an object by its sorted keys', () => {
+  it('returns the leaves from left to right, with sorted keys of objects', () => {
     expect(flatten<number>([1, [2, { b: 5, a: [3, 4] }], [], {}, 6])).toEqual([1, 2, 3, 4, 5, 6]);
     expect(flatten(7)).toEqual([7]);
   });
@@ -37,7 +37,7 @@ describe('flatten', () => {
     ['a function', () => {}],
   ] as const;
 
-  it.each(leaves)('takes %s for a leaf', (_, leaf) => {
+  it.each(leaves)('treats %s as a leaf', (_, leaf) => {
     expect(flatten<unknown>(leaf)).toEqual([leaf]);
     expect(flatten<unknown>({ a: [leaf] } as never)[0]).toBe(leaf);
   });
@@ -52,7 +52,7 @@ describe('a structure that contains itself', () => {
   it.each([
     ['an object', circle as Structure<unknown>],
     ['a list', list as Structure<unknown>],
-  ])('is refused by all that walk into %s', (_, structure) => {
+  ])('is refused by every function that traverses %s', (_, structure) => {
     for (const walk of [
       () => flatten(structure),
       () => mapStructure(structure, (leaf) => leaf),
@@ -65,7 +65,7 @@ describe('a structure that contains itself', () => {
     }
   });
 
-  it('is told from a deep one', () => {
+  it('is distinguished from a deep structure', () => {
     const nest = (depth: number): Structure<number> => (depth === 0 ? 1 : [nest(depth - 1)]);
     expect(flatten(nest(100))).toEqual([1]);
     expect(() => flatten(nest(101))).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
@@ -73,17 +73,17 @@ describe('a structure that contains itself', () => {
 });
 
 describe('isMapping', () => {
-  it.each(['shape', 'dtype', 'device'])('is false for elements with nothing but a %s', (field) => {
+  it.each(['shape', 'dtype', 'device'])('is false for an object with elements and only a %s', (field) => {
     expect(isMapping({ data: new Float32Array(2), [field]: 'cpu:0' })).toBe(false);
   });
 
-  it('is true for elements among other things', () => {
+  it('is true for an object that has elements among other fields', () => {
     expect(isMapping({ data: new Float32Array(2) })).toBe(true);
     expect(isMapping({ data: new Float32Array(2), labels: new Float32Array(2) })).toBe(true);
     expect(isMapping({ data: new Float32Array(2), device: 'cpu:0', labels: 1 })).toBe(true);
   });
 
-  it('is true for plain objects, also without a prototype and of other realms', () => {
+  it('is true for plain objects, also without a prototype or from other realms', () => {
     expect([{}, { a: 1 }, Object.create(null), runInNewContext('({ a: 1 })')].map(isMapping)).toEqual([
       true,
       true,
@@ -92,7 +92,7 @@ describe('isMapping', () => {
     ]);
   });
 
-  it('is true for settings with a name that tensors have, too', () => {
+  it('is true for settings with a field name that tensors also have', () => {
     expect(isMapping({ dtype: 'float32', data: 'digits' })).toBe(true);
   });
 
@@ -102,7 +102,7 @@ describe('isMapping', () => {
 });
 
 describe('mapStructure', () => {
-  it('keeps lists and keys and leaves its argument alone', () => {
+  it('keeps lists and keys, and does not change its argument', () => {
     const structure: Structure<number> = { a: [1, { b: 2 }], c: 3 };
     expect(mapStructure<number, number>(structure, (leaf) => leaf * 10)).toEqual({ a: [10, { b: 20 }], c: 30 });
     expect(structure).toEqual({ a: [1, { b: 2 }], c: 3 });
@@ -115,7 +115,7 @@ describe('mapStructure', () => {
 });
 
 describe('packLike', () => {
-  it('is the identity on the leaves of flatten', () => {
+  it('reverses flatten', () => {
     fc.assert(
       fc.property(arbitraryStructure, (structure) => {
         expect(packLike(structure, flatten(structure))).toEqual(structure);
@@ -136,7 +136,7 @@ describe('packLike', () => {
 describe('zipStructures', () => {
   const join = (leaves: readonly number[]) => leaves.join('+');
 
-  it('joins the leaves that stand at the same place', () => {
+  it('combines the leaves at the same position', () => {
     const joined = zipStructures<number, string>(
       [
         { a: [1, 2], b: 3 },
@@ -147,7 +147,7 @@ describe('zipStructures', () => {
     expect(joined).toEqual({ a: ['1+10', '2+20'], b: '3+30' });
   });
 
-  it('goes by keys, not by their order', () => {
+  it('matches leaves by key, whatever the order of keys', () => {
     expect(
       zipStructures<number, string>(
         [
@@ -159,7 +159,7 @@ describe('zipStructures', () => {
     ).toEqual({ a: '1+10', b: '2+20' });
   });
 
-  it('gives every structure back where it is zipped with itself', () => {
+  it('zipping a structure with itself returns pairs of equal leaves', () => {
     fc.assert(
       fc.property(arbitraryStructure, (structure) => {
         const [first] = [zipStructures<number, number>([structure, structure], ([leaf]) => leaf as number)];
@@ -185,7 +185,7 @@ describe('zipStructures', () => {
     });
   });
 
-  it('tells the forms of both', () => {
+  it('names the forms of both structures', () => {
     expect(() => zipStructures([[1], { a: 1 }], join)).toThrow(/replica 0 a list of 1, .* the keys a$/);
   });
 });

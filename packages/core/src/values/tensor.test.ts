@@ -21,14 +21,14 @@ import {
 } from './tensor.js';
 
 describe('tensor', () => {
-  it('takes a typed array as it is, with its natural dtype, one dimension and no device', () => {
+  it('wraps a typed array with its natural dtype, one dimension and no device', () => {
     const data = new Float32Array([1, 2, 3]);
     const made = tensor(data);
     expect(made).toEqual({ data, dtype: 'float32', shape: [3], device: '' });
     expect(made.data).toBe(data);
   });
 
-  it('takes dtype, shape and device', () => {
+  it('accepts dtype, shape and device', () => {
     const data = new Uint16Array(6);
     expect(tensor(data, { dtype: 'bfloat16', shape: [2, 3], device: 'cpu:1' })).toEqual({
       data,
@@ -38,20 +38,20 @@ describe('tensor', () => {
     });
   });
 
-  it('makes a float64 scalar of a number, and float64 of a list of numbers', () => {
+  it('returns a float64 scalar for a number, and float64 for a list of numbers', () => {
     expect(tensor(5)).toEqual({ data: new Float64Array([5]), dtype: 'float64', shape: [], device: '' });
     expect(tensor([1, 2])).toEqual({ data: new Float64Array([1, 2]), dtype: 'float64', shape: [2], device: '' });
     expect(tensor([])).toEqual({ data: new Float64Array(), dtype: 'float64', shape: [0], device: '' });
   });
 
-  it('encodes numbers in the dtype that is named', () => {
+  it('encodes numbers in the requested dtype', () => {
     expect(tensor([1, -2], { dtype: 'float16' }).data).toEqual(new Uint16Array([0x3c00, 0xc000]));
     expect(tensor([1, -2], { dtype: 'int64' }).data).toEqual(new BigInt64Array([1n, -2n]));
     expect(tensor([0, 3], { dtype: 'bool' }).data).toEqual(new Uint8Array([0, 1]));
     expect(tensor(7, { dtype: 'int8', shape: [1] }).shape).toEqual([1]);
   });
 
-  it('reads clamped bytes and Float16Array through an array of the plain kind over the same memory', () => {
+  it('reads Uint8ClampedArray and Float16Array through a plain array over the same memory', () => {
     const clamped = new Uint8ClampedArray(new ArrayBuffer(8), 2, 3);
     const bytes = tensor(clamped);
     expect([bytes.dtype, bytes.data.constructor, bytes.data.buffer, bytes.data.byteOffset, bytes.data.length]).toEqual([
@@ -126,7 +126,7 @@ describe('tensor', () => {
 });
 
 describe('zeros', () => {
-  it.each(dtypes)('makes new memory for %s', (dtype) => {
+  it.each(dtypes)('allocates new memory for %s', (dtype) => {
     const made = zeros(dtype, [2, 2], 'cpu:1');
     expect({ dtype: made.dtype, shape: made.shape, device: made.device }).toEqual({
       dtype,
@@ -136,7 +136,7 @@ describe('zeros', () => {
     expect(Array.from(made.data, Number)).toEqual([0, 0, 0, 0]);
   });
 
-  it('makes scalars and empty tensors', () => {
+  it('returns scalars and empty tensors', () => {
     expect([zeros('int8', []).data.length, zeros('int8', [3, 0]).data.length]).toEqual([1, 0]);
   });
 
@@ -152,19 +152,19 @@ describe('asTensor', () => {
   const made = tensor(new Float32Array(2), { device: 'cpu:0' });
   const carrier = (value: Tensor | TypedArray) => ({ [tensorSymbol]: () => value });
 
-  it('takes tensors as they are, and typed arrays and numbers as tensor() does', () => {
+  it('returns tensors unchanged, and converts typed arrays and numbers like tensor()', () => {
     expect(asTensor(made)).toBe(made);
     expect(asTensor(new Int8Array(3))).toEqual(tensor(new Int8Array(3)));
     expect(asTensor(2.5)).toEqual(tensor(2.5));
   });
 
-  it('takes any object through its method, which may return another one', () => {
+  it('converts any object through its tensor method, which may return another carrier', () => {
     expect(asTensor(carrier(made))).toBe(made);
     expect(asTensor(carrier(new Float64Array(1)))).toEqual(tensor(new Float64Array(1)));
     expect(asTensor(carrier(carrier(made) as never))).toBe(made);
   });
 
-  it('refuses carriers without end, which return themselves or each other', () => {
+  it('refuses carriers that return themselves or each other endlessly', () => {
     const one = { [tensorSymbol]: (): unknown => other };
     const other = { [tensorSymbol]: (): unknown => one };
     const asking: TensorCarrier = { [tensorSymbol]: () => asTensor(asking) };
@@ -179,7 +179,7 @@ describe('asTensor', () => {
     expect(asTensor(carrier(made))).toBe(made);
   });
 
-  it('gives a plain object without a device an empty one', () => {
+  it('adds an empty device to a plain object without a device', () => {
     const data = new Float32Array(1);
     expect(asTensor({ data, dtype: 'float32', shape: [1] })).toEqual({
       data,
@@ -196,7 +196,7 @@ describe('asTensor', () => {
     ['a list', [1, 2]],
     ['an object', { data: 1 }],
     ['a bigint', 1n],
-  ])('refuses %s and names what it was for', (_, value) => {
+  ])('refuses %s and names the argument', (_, value) => {
     expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -211,7 +211,7 @@ describe('asTensor', () => {
     ],
     [{ data: new Float32Array(1), shape: [1] }, 'has data but no dtype: create'],
     [{ data: new Float32Array(1), dtype: 'float', shape: [1] }, 'has an unknown dtype: "float"'],
-  ])('names what an object with elements lacks: %o', (value, message) => {
+  ])('names the fields that an object with elements lacks: %o', (value, message) => {
     expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -229,7 +229,7 @@ describe('asTensor', () => {
   });
 });
 
-it('tells tensors and what stands for them from anything else', () => {
+it('isTensor and isTensorLike recognise tensors and tensor carriers only', () => {
   const made = tensor([1]);
   const like = [made, new Int8Array(1), 1, { [tensorSymbol]: () => made }];
   const unlike = [undefined, null, 'a', [1], {}, 1n, { ...made, dtype: 'float' }];
@@ -237,16 +237,16 @@ it('tells tensors and what stands for them from anything else', () => {
   expect([...like, ...unlike].filter(isTensor)).toEqual([made]);
 });
 
-it('counts the elements of a shape', () => {
+it('elementCount counts the elements of a shape', () => {
   expect([[], [0], [3], [2, 3], [2, 0, 5]].map(elementCount)).toEqual([1, 0, 3, 6, 0]);
 });
 
-it('compares shapes', () => {
+it('sameShape compares shapes', () => {
   expect([sameShape([], []), sameShape([2, 3], [2, 3])]).toEqual([true, true]);
   expect([sameShape([2], [2, 1]), sameShape([2, 1], [2]), sameShape([2, 3], [3, 2])]).toEqual([false, false, false]);
 });
 
-it('reshapes without a copy', () => {
+it('reshape changes the shape without a copy', () => {
   const made = tensor([1, 2, 3, 4], { device: 'cpu:0' });
   expect(reshape(made, [2, 2])).toEqual({ ...made, shape: [2, 2] });
   expect(reshape(made, [2, 2]).data).toBe(made.data);
@@ -256,18 +256,18 @@ it.each<readonly [DType, TypedArray]>([
   ['float32', new Float32Array([1, Number.NaN])],
   ['float16', new Uint16Array([1, 0x7c01])],
   ['int64', new BigInt64Array([1n, -1n])],
-])('copies %s into memory of its own', (dtype, data) => {
+])('copyTo copies %s into its own memory', (dtype, data) => {
   const copy = copyTo(tensor(data, { dtype }), 'cpu:3');
   expect(copy).toEqual({ data, dtype, shape: [2], device: 'cpu:3' });
   expect(copy.data.buffer).not.toBe(data.buffer);
 });
 
-it('copies out of shared memory into memory that is not', () => {
+it('copyTo copies shared memory into unshared memory', () => {
   const copy = copyTo(tensor(new Float32Array(new SharedArrayBuffer(8))), '');
   expect(copy.data.buffer).toBeInstanceOf(ArrayBuffer);
 });
 
-it('copies all elements of one array to another', () => {
+it('copyElements copies all elements of one array to another', () => {
   const into = new BigInt64Array(2);
   copyElements(into, new BigInt64Array([3n, 4n]));
   expect(into).toEqual(new BigInt64Array([3n, 4n]));
@@ -285,12 +285,12 @@ describe('overlaps', () => {
     ['other buffers', at(0, 4), new Uint8Array(4), false],
     ['an empty range within another', at(4, 0), at(0, 32), false],
     ['twice the same empty range', at(4, 0), at(4, 0), false],
-  ])('knows about %s', (_, a, b, expected) => {
+  ])('detects %s', (_, a, b, expected) => {
     expect([overlaps(a, b), overlaps(b, a)]).toEqual([expected, expected]);
   });
 });
 
-it('validates what is put together by hand', () => {
+it('validateTensor checks an object that was not created by tensor()', () => {
   const made = tensor([1, 2]);
   expect(() => validateTensor(made)).not.toThrow();
   expect(() => validateTensor({ ...made, shape: [] })).toThrow('shape [] needs 1 elements, but the array has 2');
@@ -311,7 +311,7 @@ describe('a tensor in the memory of a device', () => {
     return { ...onDevice, shape, device };
   }
 
-  it('is reshaped and copied by its memory', () => {
+  it('is reshaped and copied by its memory object', () => {
     expect(reshape(onDevice, [6])).toEqual({ ...onDevice, shape: [6] });
     expect(copyTo(onDevice, 'gpu:1')).toEqual({ ...onDevice, device: 'gpu:1' });
     expect(calls).toEqual([
@@ -320,7 +320,7 @@ describe('a tensor in the memory of a device', () => {
     ]);
   });
 
-  it('must have a shape of as many elements', () => {
+  it('must have a shape with the same number of elements', () => {
     expect(() => validateTensor(onDevice)).not.toThrow();
     expect(() => validateTensor({ ...onDevice, shape: [5] })).toThrow(
       'shape [5] needs 5 elements, but the array has 6',

@@ -16,7 +16,7 @@ beforeEach(() => {
 // A platform does not change, so that the answer is kept; modules that are loaded anew have none yet.
 const anew = async (): Promise<Engine> => (await import('./wasm-engine.js')).wasmEngine;
 
-it('works here', () => {
+it('the wasm engine is available in Node', () => {
   expect(wasmEngine.probe()).toEqual({ available: true });
 });
 
@@ -24,13 +24,13 @@ it.each([
   ['WebAssembly', undefined, /WebAssembly is not available/],
   ['SharedArrayBuffer', undefined, /SharedArrayBuffer is not available.*cross-origin isolated/],
   ['WebAssembly', { validate: () => false }, /lacks SIMD or shared memory/],
-])('says what is missing without %s', async (name, value, reason) => {
+])('the probe of the wasm engine reports what is missing without %s', async (name, value, reason) => {
   const engine = await anew();
   vi.stubGlobal(name, value);
   expect(engine.probe()).toEqual({ available: false, reason: expect.stringMatching(reason) });
 });
 
-it('makes groups whose memory can be posted, and grows for all', () => {
+it('a group of the wasm engine has memory that can be posted and grows for all threads', () => {
   const group = wasmEngine.createGroup({ size: 2, maxBytes: 8 * 2 ** 20 });
   expect(group.engine).toBe('wasm');
   const posted = structuredClone(group);
@@ -47,7 +47,7 @@ it('makes groups whose memory can be posted, and grows for all', () => {
   );
 });
 
-it('joins no group of another engine', () => {
+it('the wasm engine refuses a group of another engine', () => {
   const group = jsEngine.createGroup({ size: 1, maxBytes: 2 ** 16 });
   expect(thrown(() => wasmEngine.join(group, { rank: 0, algorithm: directAlgorithm() }))).toMatchObject({
     name: 'ValueError',

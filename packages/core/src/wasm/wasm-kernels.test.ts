@@ -89,7 +89,7 @@ function canonical(bytes: Uint8Array, dtype: DType): Uint8Array {
   return bytes;
 }
 
-it.each(grid)('has the bits of JavaScript for %s, %s', (dtype, op) => {
+it.each(grid)('a WebAssembly kernel returns the bits of the JavaScript kernel for %s, %s', (dtype, op) => {
   for (const count of counts) {
     for (const [inputs, outputs] of [
       [1, 1],
