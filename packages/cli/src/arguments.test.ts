@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 
 describe('parseArguments', () => {
-  it('needs a program only', () => {
+  it('accepts a program without any options', () => {
     expect(parseArguments(['run', 'train.ts'])).toEqual({
       ranks: availableParallelism(),
       program: 'train.ts',
@@ -32,7 +32,7 @@ describe('parseArguments', () => {
     });
   });
 
-  it('takes what comes before the program', () => {
+  it('parses the options before the program', () => {
     const options = ['-n', '3', '--env', 'A=1', '--env', 'B=x=y', '--env', 'C=', '--grace', '0', '--timeout', '1.5'];
     const flags = [
       '--stall-seconds',
@@ -67,7 +67,7 @@ describe('parseArguments', () => {
     [['train.ts', '-n', '7', '--', 'x']],
     [['train.ts', '--', '-n', '7', '--', 'x']],
     [['--', 'train.ts', '-n', '7', '--', 'x']],
-  ])('leaves to the program what comes after it: %j', (args) => {
+  ])('passes everything after the program to it unparsed: %j', (args) => {
     expect(parseArguments(['run', '-n', '1', ...args])).toMatchObject({
       ranks: 1,
       program: 'train.ts',
@@ -95,12 +95,12 @@ describe('parseArguments', () => {
     expect(printed).toMatch(message);
   });
 
-  it('tells its version', () => {
+  it('prints its version', () => {
     expect(() => parseArguments(['--version'])).toThrow(expect.objectContaining({ exitCode: 0 }));
     expect(printed).toMatch(/^\d+\.\d+\.\d+.*\n$/);
   });
 
-  it.each([[[]], [['start', 'x']]])('has no other command: %j', (args) => {
+  it.each([[[]], [['start', 'x']]])('has no other command than run: %j', (args) => {
     expect(() => parseArguments(args)).toThrow();
     expect(printed).not.toBe('');
   });

@@ -5,7 +5,7 @@ const numbers = (from: number, to: number) => Array.from({ length: to - from }, 
 const lines = (texts: readonly string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(''));
 
 describe('LastLines', () => {
-  it('keeps twenty, whether they come together or one by one', () => {
+  it('keeps the last twenty lines, added together or one by one', () => {
     const last = new LastLines();
     expect(last.read()).toEqual([]);
     last.add(lines(numbers(0, 100)));
@@ -14,7 +14,7 @@ describe('LastLines', () => {
     expect(last.read()).toEqual(numbers(83, 103));
   });
 
-  it('keeps empty lines, and of long ones their beginning', () => {
+  it('keeps empty lines, and truncates long lines at their end', () => {
     const last = new LastLines();
     last.add(lines(['', 'x'.repeat(5000), '', '']));
     expect(last.read()).toEqual(['', 'x'.repeat(2000), '', '']);

@@ -20,13 +20,13 @@ async function groupPrintedBy(script: string): Promise<number> {
 
 const isOver = (group: number) => !isGroupAlive(group) || runningGroups()?.has(group) === false;
 
-it('ends with its last process', async () => {
+it('a process group ends when its last process ends', async () => {
   const group = await groupPrintedBy(`echo $$; (trap "" TERM; sleep 1; exec sleep 600) & sleep 600 &`);
   await new GroupEnder().end(group, 0.5);
   expect(isOver(group)).toBe(true);
 });
 
-it.runIf(process.platform === 'linux')('has ended where only zombies are left of it', async () => {
+it.runIf(process.platform === 'linux')('a process group that contains only zombies has ended', async () => {
   // The second sleep takes the place of the shell, and does not ask how its child has ended.
   const group = await groupPrintedBy("setsid sh -c 'echo $$' & exec sleep 600");
   await new GroupEnder().end(group, 600);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { colourEnvironment, launcherVariables, rankEnvironment } from './rank-environment.js';
 
 describe('rankEnvironment', () => {
-  it('sets the variables that nobody else may set', () => {
+  it('sets the variables that --env may not set', () => {
     const job = {
       name: 'a',
       key: 'b',
@@ -22,11 +22,11 @@ describe('colourEnvironment', () => {
     [4, '1'],
     [8, '2'],
     [24, '3'],
-  ])('tells ranks of a terminal with colours of %i bits', (depth, level) => {
+  ])('enables colours of %i bits for ranks whose output goes to a terminal', (depth, level) => {
     expect(colourEnvironment(terminal(depth), {})).toEqual({ FORCE_COLOR: level });
   });
 
-  it('says nothing of files, of terminals without colours, and where the user has spoken', () => {
+  it('sets no colour variables for files, terminals without colours, or if the user has set them', () => {
     expect(colourEnvironment({}, {})).toEqual({});
     expect(colourEnvironment(terminal(1), {})).toEqual({});
     expect(colourEnvironment(terminal(24), { NO_COLOR: '1' })).toEqual({});

@@ -9,7 +9,7 @@ const stall = (missing: readonly number[], seconds = 60) => ({
   seconds,
 });
 
-it('joins ranks that wait for the same, and tells who has left', () => {
+it('a stall report groups ranks that wait in the same call and names the ranks that left', () => {
   const stalls = new Map<number, Stall>([
     [1, stall([2, 3, 4], 61.2)],
     [0, stall([2, 3, 4])],
@@ -21,13 +21,13 @@ it('joins ranks that wait for the same, and tells who has left', () => {
   );
 });
 
-it('tells who has left where a rank cannot know for whom it waits', () => {
+it('a stall report names the ranks that left if the waiting rank cannot know its missing peer', () => {
   const stalls = new Map<number, Stall>([[0, { operation: 'opening a group', missing: [], seconds: 7.2 }]]);
   const told = 'stalled: rank 0 in opening a group for 7 seconds';
   expect(textOf(stalls, [])).toBe(told);
   expect(textOf(stalls, [1, 2])).toBe(`${told}, ranks 1, 2 have ended with exit code 0`);
 });
 
-it('says that nobody waits any more', () => {
+it('a stall report says when no rank waits any more', () => {
   expect(textOf(new Map(), [])).toBe('no longer stalled: all ranks have resumed');
 });

@@ -13,7 +13,7 @@ const newlineOften = fc.oneof(fc.constant(0x0a), fc.integer({ min: 0, max: 255 }
 const chunk = fc.array(newlineOften, { maxLength: 8 }).map((bytes) => Uint8Array.from(bytes));
 
 describe('WholeLines', () => {
-  it('passes on all bytes, each line with its prefix, however they come', async () => {
+  it('passes on all bytes with a prefix per line, however the input is split', async () => {
     const property = fc.asyncProperty(fc.array(chunk), fc.constantFrom('', '[3] '), async (chunks, prefix) => {
       const text = Buffer.concat(chunks).toString('latin1');
       const lines = (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n');
@@ -23,7 +23,7 @@ describe('WholeLines', () => {
     await fc.assert(property);
   });
 
-  it('passes on whole lines at once, and nothing of those that have begun', () => {
+  it('passes on complete lines at once and holds back incomplete lines', () => {
     const lines = new WholeLines('> ');
     lines.write('a');
     expect(lines.read()).toBe(null);
@@ -31,7 +31,7 @@ describe('WholeLines', () => {
     expect(String(lines.read())).toBe('> ab\n> c\n');
   });
 
-  it('cuts what never ends', async () => {
+  it('splits lines without an end', async () => {
     const part = Buffer.alloc(2 ** 20, 'x');
     const passed = await through(
       new WholeLines(),

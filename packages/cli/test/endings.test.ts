@@ -12,12 +12,12 @@ afterAll(() => launcher.remove());
 const forEver = 'while :; do sleep 0.05; done';
 const stubborn = `trap "echo asked" TERM; echo ready; ${forEver}`;
 
-describe.concurrent('a signal', () => {
+describe.concurrent('a signal to the launcher', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s asks ranks once to end, and kills those that do not', async (signal, exitCode) => {
+  ] as const)('%s asks ranks once to exit, and kills ranks that do not', async (signal, exitCode) => {
     const running = launcher.start(['-n', '1', '--grace', '3', 'sh', '-c', stubborn]);
     await running.prints(/ready/);
     running.child.kill(signal);
@@ -26,7 +26,7 @@ describe.concurrent('a signal', () => {
     expect(stderr).toContain(`coll run: ${signal}: ending rank 0\n`);
   });
 
-  it('leaves ranks the time to clean up', async () => {
+  it('gives ranks the grace period to clean up', async () => {
     const clean = `trap "sleep 0.3; echo saved; exit 0" TERM; echo ready; ${forEver}`;
     const running = launcher.start(['-n', '1', '--max-restarts', '3', '--grace', '60', 'sh', '-c', clean]);
     await running.prints(/ready/);
@@ -34,7 +34,7 @@ describe.concurrent('a signal', () => {
     expect(await running.outcome).toMatchObject({ code: 143, stdout: '[0] ready\n[0] saved\n' });
   });
 
-  it('SIGINT for a second time kills at once', async () => {
+  it('SIGINT kills the ranks at once when sent a second time', async () => {
     const running = launcher.start(['-n', '2', '--grace', '600', 'sh', '-c', stubborn]);
     await running.prints(/ready[\s\S]*ready/);
     running.child.kill('SIGINT');
@@ -43,7 +43,7 @@ describe.concurrent('a signal', () => {
     expect((await running.outcome).code).toBe(130);
   });
 
-  it('reaches what ranks have started', async () => {
+  it('reaches the processes that ranks have started', async () => {
     const running = launcher.start(['-n', '1', 'sh', '-c', 'sleep 600 & echo "pid $!"; wait']);
     const [, pid] = await running.prints(/pid (\d+)/);
     running.child.kill('SIGTERM');
@@ -51,7 +51,7 @@ describe.concurrent('a signal', () => {
     expect((await running.outcome).code).toBe(143);
   });
 
-  it('reaches the ranks of a launcher in a rank within the grace of the outer one', async () => {
+  it('reaches the ranks of a nested launcher within the grace period of the outer launcher', async () => {
     const rank = ['sh', '-c', `trap "" TERM; echo pid $$; ${forEver}`];
     const inner = launcher.command('run', '-n', '1', '--nested', '--grace', '600', ...rank);
     const running = launcher.start(['-n', '1', '--grace', '1', '--command', ...inner]);
@@ -61,7 +61,7 @@ describe.concurrent('a signal', () => {
     expect((await running.outcome).code).toBe(143);
   });
 
-  it('SIGKILL for the launcher ends the ranks, busy ones and commands too', async () => {
+  it('SIGKILL ends the ranks too, including busy ranks and plain commands', async () => {
     launcher.write(
       'blocked.mjs',
       'console.log("pid", process.pid); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);',
@@ -77,7 +77,7 @@ describe.concurrent('a signal', () => {
   });
 });
 
-describe.concurrent('who reads the output and stops', () => {
+describe.concurrent('a reader that stops reading the output', () => {
   const start = async (...options: readonly string[]) => {
     const running = launcher.start(['-n', '2', ...options, 'sh', '-c', 'echo begun >&2; yes']);
     running.child.stdout?.pause();
@@ -87,13 +87,13 @@ describe.concurrent('who reads the output and stops', () => {
     return running;
   };
 
-  it('does not keep a launcher that was interrupted', async () => {
+  it('does not keep an interrupted launcher from exiting', async () => {
     const { child } = await start('--grace', '0.5');
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([143, null]);
   });
 
-  it('nor one that is interrupted for a second time, however long ranks may take', async () => {
+  it('does not keep a launcher from exiting after a second interrupt, however long the grace period', async () => {
     const running = await start('--grace', '600');
     const { child } = running;
     child.kill('SIGINT');
@@ -102,7 +102,7 @@ describe.concurrent('who reads the output and stops', () => {
     expect(await once(child, 'exit')).toEqual([130, null]);
   });
 
-  it('nor one whose time is over', async () => {
+  it('does not keep a launcher from exiting after its timeout', async () => {
     const { child } = await start('--timeout', '4', '--grace', '0.5');
     expect(await once(child, 'exit')).toEqual([124, null]);
   });
@@ -110,13 +110,16 @@ describe.concurrent('who reads the output and stops', () => {
   it.each([
     ['is to end', 'sleep 600'],
     ['has ended', ''],
-  ])('nor one whose rank %s, and whose own buffer is large enough for the rest', async (_, last) => {
-    const pipe = fullPipe();
-    const args = ['-n', '1', '--timeout', '4', '--grace', '0.5', 'sh', '-c', `echo printed; ${last}`];
-    const { code } = await launcher.start(args, { stdio: ['ignore', pipe, 'pipe'] }).outcome;
-    closeSync(pipe);
-    expect(code).toBe(124);
-  });
+  ])(
+    'does not keep a launcher from exiting after its timeout if its rank %s and the rest fits the buffer of the launcher',
+    async (_, last) => {
+      const pipe = fullPipe();
+      const args = ['-n', '1', '--timeout', '4', '--grace', '0.5', 'sh', '-c', `echo printed; ${last}`];
+      const { code } = await launcher.start(args, { stdio: ['ignore', pipe, 'pipe'] }).outcome;
+      closeSync(pipe);
+      expect(code).toBe(124);
+    },
+  );
 
   let pipes = 0;
   /** The end to write to of a pipe that takes no byte more. */
@@ -133,7 +136,7 @@ describe.concurrent('who reads the output and stops', () => {
 });
 
 describe.concurrent('a rank', () => {
-  it('that fails ends the others, and is the one that is told of', async () => {
+  it('that fails ends the other ranks and is reported as the cause', async () => {
     launcher.write(
       'fail.sh',
       `if test $COLL_RANK = 1; then
@@ -154,7 +157,7 @@ describe.concurrent('a rank', () => {
   });
 
   it.each(['PEER_FAILED', 'CLOSED'])(
-    'that lost a peer is not the one that is told of, even if it has ended before that peer: %s',
+    'that lost a peer is not reported as the cause, even if it exits before that peer: %s',
     async (how) => {
       launcher.write(
         `follow-${how}.sh`,
@@ -174,14 +177,14 @@ describe.concurrent('a rank', () => {
     },
   );
 
-  it('that lost a peer is told of where no other fails', async () => {
+  it('that lost a peer is reported if no other rank fails', async () => {
     const follow = `test $COLL_RANK = 0 && echo ERR_COLL_PEER_FAILED >&2 && exit 3; ${forEver}`;
     const { code, stderr } = await launcher.run('-n', '2', 'sh', '-c', follow);
     expect(linesOf(stderr).at(-1)).toBe('coll run: rank 0 exited with code 3; ended rank 1');
     expect(code).toBe(3);
   });
 
-  it('that hangs is named as the cause by the error of the one that lost it', async () => {
+  it("that hangs is reported as the cause because a peer's error names it", async () => {
     launcher.write(
       'lost.mjs',
       [
@@ -194,12 +197,12 @@ describe.concurrent('a rank', () => {
     expect(code).toBe(1);
   });
 
-  it('that is killed counts as in a shell', async () => {
+  it('that is killed gives the launcher the exit code that a shell would return', async () => {
     const { code, stderr } = await launcher.run('-n', '1', 'sh', '-c', 'kill -KILL $$');
     expect({ code, stderr }).toEqual({ code: 137, stderr: 'coll run: rank 0 was ended by SIGKILL\n' });
   });
 
-  it('may be done before the others', async () => {
+  it('may exit successfully before the others', async () => {
     launcher.write(
       'done.sh',
       `if test $COLL_RANK = 1; then echo $$ >pid-1
@@ -214,26 +217,26 @@ describe.concurrent('a rank', () => {
     expect([...linesOf(stdout)].sort()).toEqual(['[0] done', '[1] done']);
   });
 
-  it('leaves nothing behind', async () => {
+  it('leaves no processes behind when it exits', async () => {
     const leave = `(trap "" TERM; ${forEver}) & echo "pid $!"`;
     const { code, stdout } = await launcher.run('-n', '1', '--grace', '0.3', 'sh', '-c', leave);
     expect(code).toBe(0);
     await dies(Number(/pid (\d+)/.exec(stdout)?.[1]));
   });
 
-  it('that takes longer than it may is ended, and named', async () => {
+  it('that exceeds the timeout is ended and named', async () => {
     const wait = 'test $COLL_RANK = 1 || sleep 600';
     const { code, stderr } = await launcher.run('-n', '3', '--timeout', '4', '--max-restarts', '3', 'sh', '-c', wait);
     expect(stderr).toBe('coll run: timed out after 4 seconds; still running: ranks 0, 2\n');
     expect(code).toBe(124);
   });
 
-  it('that is started again and again ends in time, too', async () => {
+  it('that restarts repeatedly is still ended by the timeout', async () => {
     const again = ['--max-restarts', '1000000', '--timeout', '3', 'sh', '-c', 'exit 1'];
     expect((await launcher.run('-n', '1', ...again)).code).toBe(124);
   });
 
-  it('that has ended is not named where only what it started takes longer', async () => {
+  it('that has exited is not named at the timeout if only its child processes still run', async () => {
     const leave = `trap "" TERM; (${forEver}) &`;
     const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
     expect(stderr).toBe(
@@ -244,7 +247,7 @@ describe.concurrent('a rank', () => {
 });
 
 describe.concurrent('a group', () => {
-  it('starts again as a whole, as the next generation', async () => {
+  it('restarts as a whole, with the next generation number', async () => {
     launcher.write(
       'restart.sh',
       `echo "$COLL_GENERATION $COLL_RESTART"
@@ -261,7 +264,7 @@ describe.concurrent('a group', () => {
     expect(linesOf(stderr)).toEqual([summary(1), summary(2)]);
   });
 
-  it('fails for good when no restart is left', async () => {
+  it('fails for good when no restarts are left', async () => {
     const { code, stderr } = await launcher.run('-n', '1', '--max-restarts', '1', 'sh', '-c', 'exit 3');
     expect(code).toBe(3);
     expect(linesOf(stderr)).toEqual([

@@ -15,8 +15,8 @@ const untilEnded = 'echo pid $$; while :; do sleep 0.05; done';
 const told = 'coll run: npm has ended, which started this launcher: ending';
 
 // Who ends npm means what it has started.
-describe.runIf(process.platform === 'linux').concurrent('the end of the npm that started it', () => {
-  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('by %s ends the launcher and its ranks', async (signal) => {
+describe.runIf(process.platform === 'linux').concurrent('when the npm process that started the launcher ends', () => {
+  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('by %s, the launcher and its ranks end', async (signal) => {
     const npm = startNpm(run(2, untilEnded));
     const [, first, second] = await npm.prints(/pid (\d+)[\s\S]*pid (\d+)/);
     npm.child.kill(signal);
@@ -25,7 +25,7 @@ describe.runIf(process.platform === 'linux').concurrent('the end of the npm that
     expect((await npm.outcome).stderr).toContain(`${told} ranks 0, 1`);
   });
 
-  it('counts also where that one was started by another one, and by a program that passes no signal on', async () => {
+  it('the launcher ends too if further npm processes, or a program that forwards no signals, stand between', async () => {
     launcher.write(
       'pass.mjs',
       `import { spawn } from 'node:child_process'; spawn('sh', ['-c', process.argv[2]], { stdio: 'inherit' });`,
@@ -37,7 +37,7 @@ describe.runIf(process.platform === 'linux').concurrent('the end of the npm that
     expect((await npm.outcome).stderr).toContain(`${told} rank 0`);
   });
 
-  it('is nothing to a launcher that has left its process group', async () => {
+  it('a launcher that has left the process group of npm keeps running', async () => {
     const npm = startNpm(`setsid ${run(1, 'echo begun; sleep 3; echo done')}`);
     await npm.prints(/begun/);
     npm.child.kill('SIGKILL');

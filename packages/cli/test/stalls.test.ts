@@ -9,7 +9,7 @@ afterAll(() => launcher.remove());
 const program = ['--command', process.execPath, 'launcher/dist/waiting-rank.js'];
 
 describe.concurrent('a stall', () => {
-  it('is told once, with those who wait and the rank that has left, and so is its end', async () => {
+  it('is reported once, with the waiting ranks and the rank that left, and its end is reported too', async () => {
     const running = launcher.start(['-n', '3', '--stall-seconds', '7', ...program], {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
@@ -30,7 +30,7 @@ describe.concurrent('a stall', () => {
     expect(lines.length - told.length).toBeLessThanOrEqual(2);
   });
 
-  it('is not reported where nobody wants to know', async () => {
+  it('is not reported with --stall-seconds 0', async () => {
     const args = ['-n', '2', '--stall-seconds', '0', ...program];
     const running = launcher.start(args, { stdio: ['pipe', 'pipe', 'pipe'], env: { COLL_STALL_SECONDS: '1' } });
     running.child.stdin?.end('\n');

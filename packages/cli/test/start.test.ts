@@ -13,7 +13,7 @@ const printArguments = 'console.log(JSON.stringify([process.argv.slice(2), proce
 const typescript = 'const rank: string | undefined = process.env["COLL_RANK"]; console.log("typed", rank);';
 
 describe.concurrent('coll run', () => {
-  it('tells each rank who it is, and where the others are', async () => {
+  it('sets the rank, the group size and the address of the store for each rank', async () => {
     const names = ['RANK', 'SIZE', 'LOCAL_RANK', 'LOCAL_SIZE', 'GENERATION', 'RESTART'];
     const print = `echo ${names.map((name) => `$COLL_${name}`).join(' ')} $COLL_STORE $COLL_JOB $COLL_JOB_KEY`;
     const { code, stdout, stderr } = await launcher.run('-n', '2', 'sh', '-c', print);
@@ -25,7 +25,7 @@ describe.concurrent('coll run', () => {
     expect(shared.exec(first)?.[0]).toBe(shared.exec(second)?.[0]);
   });
 
-  it('hands on variables and arguments, those that look like its own too', async () => {
+  it('passes variables and arguments to the program, including arguments that look like its own', async () => {
     launcher.write('print.mjs', printArguments);
     const variables = ['--env', 'A=1', '--env', 'B=x=y'];
     const { stdout } = await launcher.run('-n', '1', ...variables, 'print.mjs', '--', '-n', '7', '--', 'a b');
@@ -38,19 +38,19 @@ describe.concurrent('coll run', () => {
     [['--log-dir', '/dev/null/logs', 'true'], /^coll run: ERR_COLL_VALUE: --log-dir: .*cannot be written: .*ENOTDIR/],
     // In such a file system the recursive mkdir of Node tries again for ever.
     [['--log-dir', '/proc/none/logs', 'true'], /^coll run: ERR_COLL_VALUE: --log-dir: .*cannot be written/],
-  ])('refuses %j before it starts anything', async (args, message) => {
+  ])('refuses %j before it starts any rank', async (args, message) => {
     const { code, stdout, stderr } = await launcher.run(...args);
     expect(stderr).toMatch(message);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
 
-  it('tells where no temporary files can be written', async () => {
+  it('reports that temporary files cannot be written', async () => {
     const { code, stderr } = await launcher.start(['-n', '1', 'true'], { env: { TMPDIR: '/dev/null/none' } }).outcome;
     expect(stderr).toMatch(/^coll run: ERR_COLL_VALUE: cannot write temporary files: .*set TMPDIR/);
     expect(code).toBe(2);
   });
 
-  it('runs TypeScript by the tsx of the project', async () => {
+  it('runs TypeScript with the tsx of the project', async () => {
     mkdirSync(path.join(launcher.folder, 'project/node_modules'), { recursive: true });
     const tsx = path.join(import.meta.dirname, '../../../node_modules/tsx');
     symlinkSync(tsx, path.join(launcher.folder, 'project/node_modules/tsx'));
@@ -59,7 +59,7 @@ describe.concurrent('coll run', () => {
     expect({ stdout, stderr }).toEqual({ stdout: '[0] typed 0\n', stderr: '' });
   });
 
-  it('runs TypeScript without tsx where Node can, and says what is missing where not', async () => {
+  it('runs TypeScript without tsx if Node can strip types, and otherwise reports what is missing', async () => {
     launcher.write('typed.mts', typescript);
     const { code, stdout, stderr } = await launcher.run('-n', '1', 'typed.mts');
     if ('typescript' in process.features && process.features.typescript) expect(stdout).toBe('[0] typed 0\n');
@@ -71,7 +71,7 @@ describe.concurrent('coll run', () => {
     }
   });
 
-  it('runs commands, also those with names like scripts', async () => {
+  it('runs commands with --command, even if their names look like scripts', async () => {
     chmodSync(launcher.write('tool.js', '#!/bin/sh\necho "tool $COLL_RANK"\n'), 0o755);
     expect(await launcher.run('-n', '1', '--command', './tool.js')).toEqual({
       code: 0,
@@ -80,7 +80,7 @@ describe.concurrent('coll run', () => {
     });
   });
 
-  it('says which command cannot be started', async () => {
+  it('reports which command cannot be started', async () => {
     const { code, stderr } = await launcher.run('-n', '1', 'no-such-command');
     expect(stderr).toMatch(
       /rank 0 could not be started: no command "no-such-command" was found; scripts have names such as train\.js or train\.ts\n/,
@@ -92,13 +92,13 @@ describe.concurrent('coll run', () => {
     expect(notExecutable.code).toBe(126);
   });
 
-  it('gives its stdin to rank 0, and nothing to the others', async () => {
+  it('passes its stdin to rank 0 only', async () => {
     const running = launcher.start(['-n', '3', 'cat'], { stdio: ['pipe', 'pipe', 'pipe'] });
     running.child.stdin?.end('to rank 0\n');
     expect(await running.outcome).toEqual({ code: 0, stdout: '[0] to rank 0\n', stderr: '' });
   });
 
-  it('starts nothing inside a rank of a launcher, unless it is told to', async () => {
+  it('refuses to start inside a rank of a launcher without --nested', async () => {
     const env = { OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '2' };
     const refused = await launcher.start(['-n', '1', 'true'], { env }).outcome;
     expect(refused.code).toBe(2);
@@ -115,7 +115,7 @@ describe.concurrent('coll run', () => {
 });
 
 describe.concurrent('the output of ranks', () => {
-  it('comes in whole lines, to stdout and stderr as ranks print it', async () => {
+  it('arrives in whole lines, on stdout and stderr as the ranks print it', async () => {
     const print = 'printf a; sleep 0.1; printf "b\\n\\nc"; printf oh >&2; sleep 0.1; printf " no" >&2';
     expect(await launcher.run('-n', '1', 'sh', '-c', print)).toEqual({
       code: 0,
@@ -124,7 +124,7 @@ describe.concurrent('the output of ranks', () => {
     });
   });
 
-  it('keeps lines whole where ranks print much at the same time', async () => {
+  it('stays in whole lines if several ranks print much at the same time', async () => {
     const count = 20_000;
     const line = 'a line of some length that is written by a rank'.repeat(3);
     const { stdout } = await launcher.run('-n', '3', 'sh', '-c', `yes "${line}" | head -n ${count}`);
@@ -133,7 +133,7 @@ describe.concurrent('the output of ranks', () => {
     expect(linesOf(stdout).length).toBe(3 * count);
   });
 
-  it('goes to a file a rank, besides', async () => {
+  it('is also written to one file per rank with --log-dir', async () => {
     launcher.write(
       'print.sh',
       `trap "" TERM
@@ -153,7 +153,7 @@ describe.concurrent('the output of ranks', () => {
         expect(readFileSync(path.join(launcher.folder, 'some/logs', name), 'utf8')).toBe(`out ${rank}\nerr ${rank}\n`);
   });
 
-  it('goes without prefixes where they are not wanted, and knows of no colours where there is no terminal', async () => {
+  it('has no prefixes with --no-prefix, and no colours without a terminal', async () => {
     const print = 'printf "a line, colours: "; printf %s "$FORCE_COLOR"';
     const { stdout, stderr } = await launcher.run('-n', '12', '--no-prefix', 'sh', '-c', print);
     // With so many ranks Node would complain of listeners.
@@ -161,14 +161,14 @@ describe.concurrent('the output of ranks', () => {
     expect(linesOf(stdout)).toEqual(Array.from({ length: 12 }, () => 'a line, colours: '));
   });
 
-  it('is waited for when a rank has ended, and not for ever', async () => {
+  it('is waited for after a rank has exited, but not without limit', async () => {
     // What has left the group cannot be ended, and holds the pipe open.
     const leave = "require('child_process').spawn('sleep', ['30'], { detached: true, stdio: 'inherit' }).unref()";
     launcher.write('leave.cjs', `console.log('left'); ${leave};`);
     expect(await launcher.run('-n', '1', 'leave.cjs')).toEqual({ code: 0, stdout: '[0] left\n', stderr: '' });
   });
 
-  it('is whole in a log that takes its time', async () => {
+  it('is complete in a log file that is slow to write', async () => {
     const count = 60_000;
     const slow = path.join(launcher.folder, 'slow');
     mkdirSync(slow);
@@ -181,7 +181,7 @@ describe.concurrent('the output of ranks', () => {
     expect(counted()).toBe(count);
   });
 
-  it('ends the run when nobody reads it', async () => {
+  it('ends the run when its reader closes the pipe', async () => {
     const running = launcher.start(['-n', '2', 'sh', '-c', 'while echo again; do :; done']);
     await running.prints(/again/);
     running.child.stdout?.destroy();
