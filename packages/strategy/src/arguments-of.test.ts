@@ -5,7 +5,7 @@ import { getStrategy } from './index.js';
 import { argumentsOf } from './run-options.js';
 
 describe('the options of run', () => {
-  it('name the arguments, of which the named ones come last', () => {
+  it('list the arguments, with kwargs last', () => {
     expect(argumentsOf({})).toEqual([]);
     expect(argumentsOf({ args: [1, 2] })).toEqual([1, 2]);
     expect(argumentsOf({ args: [1], kwargs: { rate: 2 } })).toEqual([1, { rate: 2 }]);
@@ -21,24 +21,24 @@ describe('the options of run', () => {
     [{ kwargs: [1] }, 'run: kwargs must be an object: { kwargs: { name: value } }'],
     [{ onReport: 5 }, 'run: onReport'],
     [{ signal: 5 }, 'signal'],
-  ])('are refused: %j', (options, told) => {
+  ])('are refused if invalid: %j', (options, told) => {
     expect(() => argumentsOf(options as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) }),
     );
   });
 });
 
-it('a scope takes a function, or nothing', () => {
+it('scope accepts a function or nothing', () => {
   for (const strategy of [strategyOf(1), getStrategy()])
     expect(() => strategy.scope(5 as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', message: expect.stringContaining('scope: code') }),
     );
 });
 
-describe('the mean of one value', () => {
+describe('the mean of a single value', () => {
   const two = strategyOf(2);
 
-  it('is that value for floats, bools and slices', async () => {
+  it('is the value itself for floats, bools and slices', async () => {
     const bool = tensor(Uint8Array.of(1, 0), { dtype: 'bool' });
     expect(await two.reduce('MEAN', bool, null)).toBe(bool);
     const slices = new IndexedSlices(tensor(Float32Array.of(1)), Int32Array.of(0), [4]);
@@ -47,7 +47,7 @@ describe('the mean of one value', () => {
     expect(await two.reduce('MEAN', floats, null)).toBe(floats);
   });
 
-  it('is of floats for integers', async () => {
+  it('is a float for integers', async () => {
     expect(await two.reduce('MEAN', Int8Array.of(1, 2), null)).toMatchObject({ dtype: 'float32', shape: [2] });
   });
 });

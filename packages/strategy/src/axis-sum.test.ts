@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { requireDivisible, requireSummable, sumAlong } from './axis-sum.js';
 
 describe('requireDivisible', () => {
-  it('refuses values of which one is bool', () => {
+  it('refuses values with a bool component', () => {
     const values = [tensor(Float32Array.of(1)), tensor(Uint8Array.of(1), { dtype: 'bool' })];
     expect(() => requireDivisible(values)).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_REFUSED', operation: 'reduce' }),
@@ -26,7 +26,7 @@ describe('sumAlong', () => {
   it.each([
     ['uint64', BigUint64Array.of(2n ** 63n + 1n, 1n, 5n, 2n ** 53n + 1n), [2n ** 63n + 2n, 2n ** 53n + 6n]],
     ['int64', BigInt64Array.of(-(2n ** 62n) - 1n, -1n, 5n, 2n ** 53n + 1n), [-(2n ** 62n) - 2n, 2n ** 53n + 6n]],
-  ])('adds %s exactly', (dtype, data, sums) => {
+  ])('sums %s exactly', (dtype, data, sums) => {
     const sum = sumAlong(tensor(data, { shape: [2, 2] }), 1);
     expect([sum.dtype, sum.shape, [...sum.data]]).toEqual([dtype, [2], sums]);
   });

@@ -48,12 +48,12 @@ function whereabouts(): string {
 }
 
 describe('scope', () => {
-  it('puts its strategy in charge, in cross-replica context, and gives back what the code gives', () => {
+  it("makes its strategy current in cross-replica context, and returns the callback's result", () => {
     expect(one.scope(whereabouts)).toBe('across one');
     expect(whereabouts()).toBe('replica 0 of default');
   });
 
-  it('holds across awaits, and not for what runs beside it', async () => {
+  it('lasts across awaits of its callback only, not for concurrent code', async () => {
     const seen = await Promise.all([
       one.scope(async () => {
         await new Promise((resolve) => setImmediate(resolve));
@@ -65,25 +65,25 @@ describe('scope', () => {
     expect(seen).toEqual(['across one', 'across other', 'replica 0 of default']);
   });
 
-  it('nests in itself', () => {
+  it('can be nested in a scope of the same strategy', () => {
     expect(one.scope(() => one.scope(() => [whereabouts(), one.scope(whereabouts)]))).toEqual([
       'across one',
       'across one',
     ]);
   });
 
-  it("refuses to begin in another strategy's scope", async () => {
+  it('cannot be entered inside the scope of another strategy', async () => {
     await expectContextError(() => one.scope(() => other.scope(() => {})), /^Mixing different strategies: scope/);
     await expectContextError(() => one.scope(() => other.scope()), /^Mixing different strategies/);
     expect(one.scope(whereabouts)).toBe('across one');
   });
 
-  it('refuses to begin in a replica', async () => {
+  it('cannot be entered inside a replica', async () => {
     const inside = one.run(() => one.scope(() => {}));
     await expectContextError(() => inside, 'replica 0: scope requires being in cross-replica context');
   });
 
-  it('ends when it throws', () => {
+  it('ends when its callback throws', () => {
     expect(() =>
       one.scope(() => {
         throw new RangeError('inside');
@@ -94,7 +94,7 @@ describe('scope', () => {
 });
 
 describe('a disposable scope', () => {
-  it('lasts until it is disposed of, and nests', () => {
+  it('lasts until it is disposed, and can be nested', () => {
     {
       using _outer = one.scope();
       {
@@ -106,7 +106,7 @@ describe('a disposable scope', () => {
     expect(whereabouts()).toBe('replica 0 of default');
   });
 
-  it('ends where the enclosing scope goes on, in whatever order scopes are disposed of', () => {
+  it('ends for good, in whatever order nested scopes are disposed', () => {
     one.scope(() => {
       const outer = one.scope();
       const inner = one.scope();
@@ -119,7 +119,7 @@ describe('a disposable scope', () => {
     expect(whereabouts()).toBe('replica 0 of default');
   });
 
-  it('is over for its caller, too, when an asynchronous function that used it has ended', async () => {
+  it('ends for the caller too when an async function that used it has ended', async () => {
     const work = async () => {
       using _scope = one.scope();
       await new Promise((resolve) => setImmediate(resolve));
@@ -130,7 +130,7 @@ describe('a disposable scope', () => {
     expect(other.scope(whereabouts)).toBe('across other');
   });
 
-  it('is over for what was started in it', async () => {
+  it('ends for code that was started inside it', async () => {
     let later: Promise<string>;
     {
       using _scope = one.scope();
@@ -140,8 +140,8 @@ describe('a disposable scope', () => {
   });
 });
 
-describe('a replica', () => {
-  it('knows itself, also across awaits and timers', async () => {
+describe('the replica context', () => {
+  it('is available inside a replica, also after awaits and in timers', async () => {
     const seen: string[] = [];
     await one.run(async (replica) => {
       seen.push(whereabouts());
@@ -159,7 +159,7 @@ describe('a replica', () => {
     expect(seen).toEqual(['replica 0 of one', 'replica 1 of one', 'replica 0 of one', 'replica 1 of one']);
   });
 
-  it('tells who it is', async () => {
+  it('has the replica id and the device', async () => {
     const told = await one.run((replica) => ({
       id: replica.replicaIdInSyncGroup,
       of: replica.numReplicasInSync,
@@ -172,7 +172,7 @@ describe('a replica', () => {
     ]);
   });
 
-  it('is left for its merge call', async () => {
+  it('is not available inside a merge call', async () => {
     const seen = await one.run((replica) => replica.mergeCall(() => whereabouts()));
     expect(seen).toBe('across one');
   });
@@ -186,14 +186,14 @@ describe('a replica', () => {
     ['broadcastTo', () => one.extended.broadcastTo(0, 'cpu:0')],
     ['gatherTo', () => one.extended.gatherTo(0, 'cpu:0', 0)],
     ['experimentalDistributeValuesFromFunction', async () => one.experimentalDistributeValuesFromFunction(() => 0)],
-  ] as const)('cannot call %s of its strategy', async (method, call) => {
+  ] as const)('cannot be used to call %s of the strategy', async (method, call) => {
     const message = `^replica 0: ${method} requires being in cross-replica context: .*allGather`;
     await expectContextError(() => one.run(() => call() as Promise<unknown>), new RegExp(message));
   });
 });
 
-describe('a replica context', () => {
-  it('serves its own replica only', async () => {
+describe('a replica context used elsewhere', () => {
+  it('refuses calls of other replicas', async () => {
     const contexts: ReplicaContext[] = [];
     const use = (replica: ReplicaContext) => {
       contexts.push(replica);
@@ -206,7 +206,7 @@ describe('a replica context', () => {
   });
 
   it.each(['allReduce', 'allGather', 'broadcast', 'mergeCall'] as const)(
-    'refuses %s outside of its replica function',
+    'refuses %s outside its replica function',
     async (method) => {
       let left: ReplicaContext | undefined;
       await one.run((replica) => {
@@ -226,14 +226,14 @@ describe('a replica context', () => {
     },
   );
 
-  it('refuses merge calls from inside a merge call', async () => {
+  it('refuses merge calls inside a merge call', async () => {
     const nested = one.run((replica) => replica.mergeCall(() => replica.mergeCall(() => 0)));
     await expectContextError(() => nested, /^mergeCall must be called inside a replica function/);
   });
 });
 
-describe('a strategy beside another one', () => {
-  it('works under the default strategy, without a scope', async () => {
+describe('a strategy whose scope is not entered', () => {
+  it('works while the default strategy is current', async () => {
     expect(
       await one.reduce(
         'sum',
@@ -253,7 +253,7 @@ describe('a strategy beside another one', () => {
     ['batchReduceTo', () => one.extended.batchReduceTo('sum', [])],
     ['broadcastTo', () => one.extended.broadcastTo(0, 'cpu:0')],
     ['experimentalDistributeValuesFromFunction', async () => one.experimentalDistributeValuesFromFunction(() => 0)],
-  ] as const)('refuses %s while the other one is in charge', async (method, call) => {
+  ] as const)('refuses %s inside the scope of another strategy', async (method, call) => {
     const message = new RegExp(`Mixing different strategies: ${method} of a MirroredStrategy`);
     await expectContextError(() => other.scope(call), message, method);
     await expectContextError(() => other.run(call as () => Promise<unknown>), message, method);
@@ -262,7 +262,7 @@ describe('a strategy beside another one', () => {
   });
 });
 
-describe('a method that is called in the wrong context', () => {
+describe('the error for a method called in the wrong context', () => {
   const byDefault = getStrategy();
   const variable = one.extended.createVariable(1);
   const value = new PerReplica([1, 2]);
@@ -286,18 +286,18 @@ describe('a method that is called in the wrong context', () => {
     ['readVar', ({ extended }) => extended.readVar(variable)],
   ];
 
-  it.each([...calls, ...more])('%s is named if another strategy is in charge', async (method, call) => {
+  it.each([...calls, ...more])('names %s if another strategy is current', async (method, call) => {
     const told = new RegExp(`^Mixing different strategies: ${method} of a MirroredStrategy was called`);
     await expectContextError(() => other.scope(() => call(one)), told, method);
   });
 
-  it.each(calls)('%s of the default strategy is named, too', async (method, call) => {
+  it.each(calls)('names %s of the default strategy', async (method, call) => {
     const told = new RegExp(`^Mixing different strategies: ${method} of a DefaultStrategy was called`);
     await expectContextError(() => other.scope(() => call(byDefault)), told, method);
   });
 
   it.each([...calls, ...more].filter(([method]) => method !== 'update'))(
-    '%s is named in a replica of its strategy',
+    'names %s inside a replica of its strategy',
     async (method, call) => {
       const told = new RegExp(
         `^replica 0: ${method} requires being in cross-replica context: inside replica functions use the replica context`,
@@ -315,7 +315,7 @@ describe('a method that is called in the wrong context', () => {
     ['broadcastSync', (replica) => replica.broadcastSync(1)],
     ['allocate', (replica) => replica.allocate('float32', [1])],
     ['mergeCall', (replica) => replica.mergeCall(() => 1)],
-  ])('%s of a replica is named outside of it', async (method, call) => {
+  ])('names %s of a replica outside the replica', async (method, call) => {
     const replicas = one.experimentalLocalResults(await one.run((replica) => replica)) as readonly ReplicaContext[];
     const told = `^${method} must be called inside a replica function, not in cross-replica context`;
     await expectContextError(() => one.scope(() => call(replicas[1] as ReplicaContext)), new RegExp(told), method);
@@ -329,7 +329,7 @@ describe('a method that is called in the wrong context', () => {
   });
 });
 
-it('counts replicas from the first of their worker', () => {
+it("replica ids on one worker are counted from the worker's first replica", () => {
   const strategy = { extended: { firstReplica: 4 } } as Strategy;
   const replica = { replicaIdInSyncGroup: 5, strategy } as ReplicaContext;
   expect(localIdOf(replica)).toBe(1);
@@ -337,7 +337,7 @@ it('counts replicas from the first of their worker', () => {
   expect([componentHere({ strategy }), componentHere(undefined)]).toEqual([undefined, undefined]);
 });
 
-it('lets a distributed value stand for the component of the replica', async () => {
+it("a distributed value used as a tensor inside a replica is the replica's component", async () => {
   const value = new PerReplica([tensor(5), tensor(6)]);
   const seen = one.experimentalLocalResults(await one.run(() => [...asTensor(value).data]));
   expect(seen).toEqual([[5], [6]]);

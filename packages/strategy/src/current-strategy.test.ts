@@ -19,7 +19,7 @@ const alone = getReplicaContext() as ReplicaContext;
 afterEach(() => experimentalSetStrategy(undefined));
 
 describe('experimentalSetStrategy', () => {
-  it('puts a strategy in charge outside of scopes, until another one is or none', () => {
+  it('sets the strategy that is current outside scopes', () => {
     experimentalSetStrategy(one);
     expect([getStrategy(), hasStrategy(), inCrossReplicaContext()]).toEqual([one, true, true]);
     experimentalSetStrategy(other);
@@ -35,7 +35,7 @@ describe('experimentalSetStrategy', () => {
     expect(hasStrategy()).toBe(false);
   });
 
-  it('acts as a scope: the same strategy nests in it, another one does not', () => {
+  it('behaves like a scope: only scopes of the same strategy can be nested in it', () => {
     experimentalSetStrategy(one);
     expect(one.scope(getStrategy)).toBe(one);
     expect(() => other.scope(() => {})).toThrow(/^Mixing different strategies/);
@@ -55,7 +55,7 @@ describe('experimentalSetStrategy', () => {
 });
 
 describe('the default strategy', () => {
-  it('has one replica, in which everything runs that is not in a scope', () => {
+  it('has one replica, in which all code outside scopes runs', () => {
     expect(hasStrategy()).toBe(false);
     expect(inCrossReplicaContext()).toBe(false);
     expect(alone).toMatchObject({ numReplicasInSync: 1, replicaIdInSyncGroup: 0, strategy: byDefault });
@@ -80,12 +80,12 @@ describe('the default strategy', () => {
     await expect(byDefault.run(new URL('file:///replica.js'))).rejects.toThrow(/default strategy has no threads/);
   });
 
-  it('lets other strategies work inside of what it runs', async () => {
+  it('allows other strategies to be used inside run', async () => {
     const sum = await byDefault.run(async () => one.reduce('sum', new PerReplica([1, 2]), null));
     expect(sum).toMatchObject({ data: Float64Array.of(3) });
   });
 
-  it('gives back what it is to reduce, gather or broadcast', async () => {
+  it('returns the values that it should reduce, gather or broadcast', async () => {
     const value = new PerReplica([1, 2]);
     const { extended } = byDefault;
     expect(await byDefault.reduce('sum', value, null)).toBe(value);
@@ -100,7 +100,7 @@ describe('the default strategy', () => {
     expect(byDefault.experimentalLocalResults(value)).toEqual([value]);
   });
 
-  it('takes the one component of a value that it distributed, in run, reduce, gather and local results', async () => {
+  it('unwraps its distributed values in run, reduce, gather and experimentalLocalResults', async () => {
     const value = byDefault.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) =>
       tensor([replicaIdInSyncGroup + 5]),
     );
@@ -118,13 +118,13 @@ describe('the default strategy', () => {
     expect(byDefault.experimentalLocalResults({ x: value })).toEqual([{ x: component }]);
   });
 
-  it('sums along an axis all the same', async () => {
+  it('still sums along an axis', async () => {
     const value = { data: Float32Array.of(1, 2, 3, 4), dtype: 'float32', shape: [2, 2], device: '' } as const;
     expect(await byDefault.reduce('sum', value, 0)).toMatchObject({ data: Float32Array.of(4, 6), shape: [2] });
     expect(await byDefault.reduce('mean', value, [0, 1])).toMatchObject({ data: Float32Array.of(2.5), shape: [] });
   });
 
-  it('says what it has not', async () => {
+  it('reports which methods it does not support', async () => {
     const { extended } = byDefault;
     expect(() => extended.workerDevices).toThrow(
       expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' }),
@@ -145,7 +145,7 @@ describe('the default strategy', () => {
     });
   });
 
-  it('has a scope that changes nothing, and does not nest in those of others', () => {
+  it("has a scope without effect, which cannot be nested in another strategy's scope", () => {
     expect(byDefault.scope(getReplicaContext)).toBe(alone);
     {
       using _scope = byDefault.scope();
@@ -159,7 +159,7 @@ describe('the default strategy', () => {
     );
   });
 
-  it('lets variables be created beside any other one', () => {
+  it('allows variables to be created inside any other scope', () => {
     const { extended } = byDefault;
     expect(extended.colocateVarsWith(variable(1), () => variable(2, { name: 'beside' }).name)).toBe('beside');
     {
@@ -168,7 +168,7 @@ describe('the default strategy', () => {
     }
   });
 
-  it('refuses to work while another strategy is in charge', async () => {
+  it('refuses calls while another strategy is current', async () => {
     for (const call of [
       () => byDefault.run(() => 0),
       () => byDefault.reduce('sum', 0, null),
@@ -180,7 +180,7 @@ describe('the default strategy', () => {
 });
 
 describe('the default replica', () => {
-  it('does alone what others do together, and leaves its values as they were', async () => {
+  it('returns its own values from collectives, without changing them', async () => {
     const value = { weights: Int32Array.of(1, 2), bias: 3 };
     expect(await alone.allReduce('sum', value)).toMatchObject({ weights: { data: Int32Array.of(1, 2) } });
     expect(await alone.allReduce('mean', value)).toMatchObject({
@@ -194,14 +194,14 @@ describe('the default replica', () => {
     expect(value.weights).toEqual(Int32Array.of(1, 2));
   });
 
-  it('writes results where it is told to', async () => {
+  it('writes results to into memory', async () => {
     const into = new Float64Array(2);
     const result = alone.allReduceSync('mean', Int32Array.of(4, 6), { into });
     expect(result).toMatchObject({ data: into });
     expect(into).toEqual(Float64Array.of(4, 6));
   });
 
-  it('checks its arguments', async () => {
+  it('validates its arguments', async () => {
     const sparse = new IndexedSlices(new Float32Array(2), Int32Array.of(0, 1));
     await expect(alone.allReduce('most' as never, 1)).rejects.toMatchObject({
       name: 'ValueError',
@@ -233,7 +233,7 @@ describe('the default replica', () => {
     });
   });
 
-  it('leaves itself for a merge call', async () => {
+  it('is not available inside a merge call', async () => {
     const seen = await alone.mergeCall((strategy, x: number) => [strategy, x, inCrossReplicaContext()], [4]);
     expect(seen).toEqual([byDefault, 4, true]);
     expect(await alone.mergeCall((strategy) => strategy.scope(getStrategy))).toBe(byDefault);
@@ -245,12 +245,12 @@ describe('the default replica', () => {
     ['allGather', () => alone.allGather(Float32Array.of(1), 0)],
     ['broadcast', () => alone.broadcast(1)],
     ['mergeCall', () => alone.mergeCall(() => 0)],
-  ] as const)('refuses %s by name while another strategy is in charge', async (operation, call) => {
+  ] as const)('refuses %s by name while another strategy is current', async (operation, call) => {
     const message = expect.stringMatching(`^Mixing different strategies: ${operation} of a `);
     await expect(one.scope<Promise<unknown>>(call)).rejects.toMatchObject({ operation, message });
   });
 
-  it('is not there while another strategy is in charge', async () => {
+  it('is not available while another strategy is current', async () => {
     expect.assertions(3);
     await expect(one.scope(() => alone.allReduce('sum', 1))).rejects.toThrow(/^Mixing different strategies/);
     const [error] = await Promise.allSettled([one.run(() => alone.mergeCall(() => 0))]);

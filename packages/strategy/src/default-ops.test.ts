@@ -15,7 +15,7 @@ async function told(options: ConstructorParameters<typeof MirroredStrategy>[0]):
 }
 
 it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
-  'takes the most wanted on %s and %s',
+  'resolveOps chooses the plug-in with the highest priority for %s and %s',
   async (...devices) => {
     expect(await told({ devices })).toEqual([
       'direct',
@@ -26,7 +26,7 @@ it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
   },
 );
 
-it('reduces on one device where devices are of several types', async () => {
+it('resolveOps reduces on one device if devices have several types', async () => {
   const why = 'because devices of several types (CPU, GPU) are reduced on one device by default';
   expect(await told({ devices: mixed })).toEqual([
     'reduction-to-one',
@@ -36,7 +36,7 @@ it('reduces on one device where devices are of several types', async () => {
   ]);
 });
 
-it("takes what is asked for on any devices, 'auto' too", async () => {
+it("resolveOps uses the requested plug-in on any devices, also 'auto'", async () => {
   expect((await told({ devices: mixed, crossDeviceOps: 'auto' }))[0]).toBe('direct');
   expect(await told({ devices: mixed, crossDeviceOps: 'ring' })).toEqual([
     'ring',
@@ -45,7 +45,7 @@ it("takes what is asked for on any devices, 'auto' too", async () => {
   expect(await told({ devices: mixed, crossDeviceOps: await ring.create(undefined) })).toEqual(['ring']);
 });
 
-it('takes devices of several tasks where what was asked for tells them from each other', async () => {
+it('resolveOps accepts devices of several tasks if the requested ops distinguish them', async () => {
   const devices = ['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'];
   class Wide extends RingAllReduce {
     override get severalTasks(): boolean {
@@ -70,7 +70,7 @@ it('takes devices of several tasks where what was asked for tells them from each
   }
 });
 
-it('logs the devices of a strategy', () => {
+it('resolveOps logs the devices of a strategy', () => {
   const sink = vi.fn<LogSink>();
   setLogSink(sink);
   new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });

@@ -6,7 +6,7 @@ const strategy = getStrategy();
 const { extended } = strategy;
 
 describe('the default strategy', () => {
-  it('has no devices and no ops, and says what is missing', async () => {
+  it('has no devices and no ops, and reports what is missing', async () => {
     const told = (what: string) => `the default strategy does not support ${what}; enter the scope of a strategy`;
     expect(() => extended.workerDevices).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_CONTEXT', message: expect.stringContaining(told('workerDevices')) }),
@@ -18,7 +18,7 @@ describe('the default strategy', () => {
     expect(extended.defaultDevice).toBe('cpu:0');
   });
 
-  it('gives structures without distributed values back as they are', async () => {
+  it('returns structures without distributed values unchanged', async () => {
     const value = { x: [1, 2] };
     expect(strategy.experimentalLocalResults(value)[0]).toBe(value);
     expect(await extended.reduceTo('SUM', value, 'cpu:0')).toBe(value);
@@ -33,7 +33,7 @@ describe('the default strategy', () => {
     await expect(strategy.run('replica.js' as never)).rejects.toMatchObject({ name: 'ValueError' });
   });
 
-  it('updates a variable with the arguments given, and no others', async () => {
+  it('updates a variable with exactly the given arguments', async () => {
     const variable = extended.createVariable(1);
     const seen: unknown[][] = [];
     const note = (...args: unknown[]) => {
@@ -49,20 +49,20 @@ describe('the default strategy', () => {
     expect(extended.valueContainer(variable)).not.toBeInstanceOf(DistributedValues);
   });
 
-  it('gathers no sparse values', async () => {
+  it('refuses to gather sparse values', async () => {
     const slices = new IndexedSlices(tensor(Float32Array.of(1)), Int32Array.of(0), [4]);
     const refused = { name: 'NotImplementedError', operation: 'gather' };
     await expect(extended.gatherTo(slices, 'cpu:0', 0)).rejects.toMatchObject(refused);
   });
 
-  it('checks the options of input, of which it uses none', () => {
+  it('validates input options, although it uses none', () => {
     const wrong = { globalBatchSize: 0 };
     expect(() => strategy.experimentalDistributeDataset([[1]], wrong)).toThrow('globalBatchSize must be');
     expect(() => strategy.distributeDatasetsFromFunction(() => [[1]], wrong)).toThrow('globalBatchSize must be');
   });
 });
 
-it('allocates memory for its replica', () => {
+it('allocate returns memory for the default replica', () => {
   const replica = getReplicaContext() as ReplicaContext;
   expect(replica.allocate('int16', [2, 3])).toMatchObject({ dtype: 'int16', shape: [2, 3], data: new Int16Array(6) });
   expect(replica.canBlock).toBe(true);

@@ -25,19 +25,19 @@ const placed = new PerReplica([
 const components = (value: unknown) => (value as Mirrored<Tensor>).values.map(({ data, device }) => [device, ...data]);
 
 describe('devices', () => {
-  it('are told by their full names', () => {
+  it('have full names', () => {
     expect(extended.workerDevices).toEqual([cpu(0), cpu(1)]);
     expect(extended.parameterDevices).toEqual([cpu(0), cpu(1)]);
     expect(strategy.numReplicasInSync).toBe(2);
   });
 
-  it('include a default one for results, which is the first', () => {
+  it('include a default device for results, the first', () => {
     expect(new MirroredStrategy({ devices: ['cpu:1', 'cpu:0'] }).extended.defaultDevice).toBe(cpu(1));
   });
 });
 
 describe('reduceTo', () => {
-  it('puts the result on a device, a list of devices, or where a value is', async () => {
+  it('puts the result on a device, a list of devices, or the devices of a value', async () => {
     expect(await extended.reduceTo('sum', bare, 'cpu:1')).toMatchObject({
       data: Float32Array.of(4, 7),
       device: cpu(1),
@@ -72,7 +72,7 @@ describe('reduceTo', () => {
     expect(reduced).toMatchObject({ a: { data: Float32Array.of(4, 7) }, b: [{ data: Float64Array.of(3) }, 0] });
   });
 
-  it.each(['mean', 'min', 'max'] as const)('returns a mirrored value as it is: %s', async (op) => {
+  it.each(['mean', 'min', 'max'] as const)('returns a mirrored value unchanged: %s', async (op) => {
     const mirrored = new Mirrored([Float32Array.of(1), Float32Array.of(1)]);
     expect(await extended.reduceTo(op, mirrored, 'cpu:0')).toBe(mirrored);
   });
@@ -88,7 +88,7 @@ describe('reduceTo', () => {
     });
   });
 
-  it('rejects destinations that name no device', async () => {
+  it('refuses destinations without a device', async () => {
     for (const destinations of [undefined, null, 5, {}, '', [], Float32Array.of(1)])
       await expect(extended.reduceTo('sum', bare, destinations as never)).rejects.toMatchObject({
         name: 'ValueError',
@@ -100,7 +100,7 @@ describe('reduceTo', () => {
     });
   });
 
-  it('rejects ops, options and component counts of the wrong kind', async () => {
+  it('refuses invalid ops, options and component counts', async () => {
     await expect(extended.reduceTo('none' as never, bare, 'cpu:0')).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -120,7 +120,7 @@ it.each([
   ['a tensor', () => tensor(Float32Array.of(2))],
   ['an array', () => Float32Array.of(2)],
   ['slices', () => new IndexedSlices(tensor(Float32Array.of(2)), tensor(Int32Array.of(0)), [1])],
-])('one replica reduces %s to where it is, as several do', async (_, make) => {
+])('reduceTo on a single replica reduces %s to its own device, like on several', async (_, make) => {
   for (const each of [alone, strategy]) {
     const reduced = await each.run(async (replica) =>
       replica.mergeCall(
@@ -135,7 +135,7 @@ it.each([
 });
 
 describe('the aggregation of a variable', () => {
-  it.each(['NONE', 'ONLY_FIRST_REPLICA'] as const)('is no reduce op: %s', async (aggregation) => {
+  it.each(['NONE', 'ONLY_FIRST_REPLICA'] as const)('is not a reduce op: %s', async (aggregation) => {
     for (const reduced of [
       extended.reduceTo(VariableAggregation[aggregation] as never, bare, 'cpu:0'),
       extended.batchReduceTo(aggregation as never, [[bare, 'cpu:0']]),
@@ -146,7 +146,7 @@ describe('the aggregation of a variable', () => {
 });
 
 describe('reduceTo of a value that is not distributed', () => {
-  it('gives zero for zero, whatever the op and the destinations', async () => {
+  it('returns zero for zero, with any op and destinations', async () => {
     expect(await extended.reduceTo('sum', 0, undefined as never)).toBe(0);
     expect(await extended.reduceTo('mean', -0, 'cpu:0')).toBe(0);
     const zeros = new Int32Array(3);
@@ -156,13 +156,13 @@ describe('reduceTo of a value that is not distributed', () => {
     expect(await extended.reduceTo('sum', new BigInt64Array(1), 'cpu:0')).toMatchObject({ data: new BigInt64Array(1) });
   });
 
-  it('gives the value itself for its mean', async () => {
+  it('returns the value itself for its mean', async () => {
     const array = Float32Array.of(1, 2);
     expect(await extended.reduceTo('mean', array, 5 as never)).toBe(array);
     expect(await extended.reduceTo('mean', 3, 'cpu:0')).toBe(3);
   });
 
-  it('refuses its sum over several replicas', async () => {
+  it('refuses to sum the value over several replicas', async () => {
     for (const value of [
       1,
       Float32Array.of(0, 1),
@@ -176,7 +176,7 @@ describe('reduceTo of a value that is not distributed', () => {
         });
   });
 
-  it('copies its sum over one replica to the destinations', async () => {
+  it('copies the sum over a single replica to the destinations', async () => {
     const array = Float32Array.of(1, 2);
     const copy = (await alone.extended.reduceTo('sum', array, 'cpu:0')) as Tensor;
     expect(copy).toMatchObject({ data: array, device: cpu(0) });
@@ -188,7 +188,7 @@ describe('reduceTo of a value that is not distributed', () => {
     await expect(alone.extended.reduceTo('sum', array, '')).rejects.toMatchObject({ code: 'ERR_COLL_DESTINATION' });
   });
 
-  it('takes what carries a tensor, and refuses what is no value', async () => {
+  it('accepts tensor carriers and refuses other values', async () => {
     const carrier = { [tensorSymbol]: () => Float32Array.of(6) };
     expect(await alone.extended.reduceTo('sum', carrier, 'cpu:0')).toMatchObject({ data: Float32Array.of(6) });
     for (const value of ['text', null, undefined, new Map()])
@@ -215,7 +215,7 @@ describe('batchReduceTo', () => {
     expect(components(reduced[2])).toEqual(components(reduced[0]));
   });
 
-  it('takes mixtures of dtypes, any iterable, and nothing', async () => {
+  it('accepts mixed dtypes, any iterable, and an empty batch', async () => {
     const ints = new PerReplica([Int32Array.of(1), Int32Array.of(2)]);
     const pairs = new Map([
       [ints, ints],
@@ -226,7 +226,7 @@ describe('batchReduceTo', () => {
     expect(await extended.batchReduceTo('sum', [])).toEqual([]);
   });
 
-  it('rejects what are no pairs before anything moves', async () => {
+  it('refuses invalid pairs before any data moves', async () => {
     for (const pairs of [5, undefined, {}, [5], [undefined], [[bare]], [[bare, 'cpu:0', 1]]])
       await expect(extended.batchReduceTo('sum', pairs as never)).rejects.toMatchObject({
         name: 'ValueError',
@@ -254,7 +254,7 @@ describe('broadcastTo', () => {
     expect(await extended.broadcastTo(value, 'cpu:1')).toMatchObject({ data: value, device: cpu(1) });
   });
 
-  it('returns plain numbers as they are, and refuses to guess destinations', async () => {
+  it('returns plain numbers unchanged, and requires explicit destinations', async () => {
     expect(await extended.broadcastTo(5, 'cpu:0')).toBe(5);
     await expect(extended.broadcastTo(5, undefined as never)).rejects.toMatchObject({
       name: 'AssertionError',
@@ -272,7 +272,7 @@ describe('broadcastTo', () => {
 });
 
 describe('gatherTo', () => {
-  it('joins components on the destinations', async () => {
+  it('concatenates components on the destinations', async () => {
     expect(components(await extended.gatherTo(bare, bare, 0))).toEqual([
       [cpu(0), 1, 2, 3, 5],
       [cpu(1), 1, 2, 3, 5],
@@ -281,7 +281,7 @@ describe('gatherTo', () => {
 });
 
 describe('callForEachReplica', () => {
-  it('does what run does', async () => {
+  it('is the same as run', async () => {
     const seen = await extended.callForEachReplica((replica) => replica.replicaIdInSyncGroup);
     expect(strategy.experimentalLocalResults(seen)).toEqual([0, 1]);
   });
@@ -290,7 +290,7 @@ describe('callForEachReplica', () => {
 it.each([
   ['slices', new IndexedSlices(tensor(Float32Array.of(1)), Int32Array.of(0), [4])],
   ['slices of each replica', new PerReplica([0, 1].map(() => new IndexedSlices(tensor([1]), Int32Array.of(0), [4])))],
-])('gathers no %s', async (_, value) => {
+])('gatherTo refuses %s', async (_, value) => {
   const refused = { name: 'NotImplementedError', operation: 'gather' };
   await expect(extended.gatherTo(value, 'cpu:0', 0)).rejects.toMatchObject(refused);
 });

@@ -23,7 +23,7 @@ function replicaOf(outcome: Promise<unknown>, canBlock: boolean) {
   return { context, fail, reduce: () => runInReplica(context, () => context.allReduce('SUM', 1)) };
 }
 
-describe('a call of a replica alone in its thread that goes wrong', () => {
+describe('a failed call of a replica in its own thread', () => {
   it.each([
     new RuntimeError('ERR_COLL_CLOSED', 'closed'),
     new InternalError('ERR_COLL_MISMATCH', 'other'),
@@ -40,13 +40,13 @@ describe('a call of a replica alone in its thread that goes wrong', () => {
     new RangeError('too far'),
     new OutOfRangeError('too far'),
     new ValueError('ERR_COLL_VALUE', 'not that'),
-  ])('is its own for %s', async (error) => {
+  ])('only rejects for %s', async (error) => {
     const { fail, reduce } = replicaOf(Promise.reject(error), true);
     await expect(reduce()).rejects.toBe(error);
     expect(fail).not.toHaveBeenCalled();
   });
 
-  it('is known to the scheduler of replicas that share a thread', async () => {
+  it('is reported to the scheduler of replicas that share a thread', async () => {
     const { fail, reduce } = replicaOf(Promise.reject(new Error('x')), false);
     await expect(reduce()).rejects.toThrow('x');
     expect(fail).not.toHaveBeenCalled();
@@ -54,7 +54,7 @@ describe('a call of a replica alone in its thread that goes wrong', () => {
 });
 
 describe('settle', () => {
-  it('waits for calls that nobody awaits, however they end', async () => {
+  it('waits for calls that are not awaited, however they end', async () => {
     const call = deferred<unknown>();
     const { context, reduce } = replicaOf(call.promise, false);
     void reduce().catch(() => {});

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { Latch } from './latch.js';
 
 describe('Latch', () => {
-  it('tells those who wait when it opens, and those who come later', async () => {
+  it('resolves for those who wait when it opens, and for later ones', async () => {
     const latch = new Latch();
     const waiting = latch.opens(60_000);
     latch.open();
@@ -11,7 +11,7 @@ describe('Latch', () => {
     expect(await latch.opens(0)).toBe(true);
   });
 
-  it('lets nobody wait longer than they want to', async () => {
+  it('stops waiting when the given signal is aborted', async () => {
     vi.useFakeTimers();
     try {
       const waiting = new Latch().opens(1000);

@@ -10,14 +10,14 @@ afterEach(() => {
   setLogSink();
 });
 
-it('unwrap is experimentalLocalResults, and warns once', () => {
+it('unwrap calls experimentalLocalResults, and warns once', () => {
   const value = new PerReplica([1, 2]);
   for (const given of [value, 3, { a: value }])
     expect(strategy.unwrap(given)).toEqual(strategy.experimentalLocalResults(given));
   expect(lines).toEqual(['warn unwrap is deprecated; use experimentalLocalResults instead']);
 });
 
-it('experimentalRunV2 is run, and warns once', async () => {
+it('experimentalRunV2 calls run, and warns once', async () => {
   for (const factor of [1, 2]) {
     const results = await strategy.experimentalRunV2(
       (replica, times: number) => times * (replica.replicaIdInSyncGroup + 1),

@@ -5,13 +5,13 @@ import { MirroredStrategy, type ReplicaContext } from './index.js';
 const one = new MirroredStrategy({ devices: ['cpu:0'] });
 const two = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
 
-describe('calls that block', () => {
-  it('are told by the context', async () => {
+describe('synchronous calls', () => {
+  it('are reported as available by the context', async () => {
     expect(await two.run(({ canBlock }) => canBlock)).toBe(false);
     expect(await one.run(({ canBlock }) => canBlock)).toBe(true);
   });
 
-  it('are made by a replica that has the thread for itself', async () => {
+  it('work in a replica that has its own thread', async () => {
     const own = Float32Array.of(1, 2);
     const results = await one.run((replica) => [
       replica.allReduceSync('mean', { own, count: 3 }),
@@ -25,7 +25,7 @@ describe('calls that block', () => {
     });
   });
 
-  it('keep the dtype of integer slices, but for their mean', async () => {
+  it('keep the dtype of integer slices, except for the mean', async () => {
     const slices = new IndexedSlices(Int32Array.of(5), Int32Array.of(0));
     const dtypes = one.run((replica) =>
       (['sum', 'mean'] as const).map((op) => replica.allReduceSync(op, slices).values.dtype),
@@ -33,7 +33,7 @@ describe('calls that block', () => {
     expect(await dtypes).toEqual(['int32', 'float64']);
   });
 
-  it('are refused while an earlier call is under way', async () => {
+  it('are refused while an earlier call is running', async () => {
     const running = one.run(async (replica) => {
       const first = replica.allReduce('sum', 1);
       expect(() => replica.allReduceSync('sum', 1)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUSY' }));
@@ -53,7 +53,7 @@ describe('calls that block', () => {
     expect(toNumbers((await running) as unknown as Tensor)).toEqual([2]);
   });
 
-  it('are refused, and say what to do instead', async () => {
+  it('are refused with a message that names the alternative', async () => {
     for (const call of [
       (replica: ReplicaContext) => replica.allReduceSync('sum', 1),
       (replica: ReplicaContext) => replica.broadcastSync(1),

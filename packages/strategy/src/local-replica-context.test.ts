@@ -25,7 +25,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const total = ids.reduce((sum, id) => sum + id, 0);
 
-  it.each([ring, reductionToOne])('reduce nested structures by $name', async (plugin) => {
+  it.each([ring, reductionToOne])('reduce nested structures with $name', async (plugin) => {
     const reduced = await each(strategyOf(replicas, plugin), (replica) => {
       const id = replica.replicaIdInSyncGroup;
       const slices = new IndexedSlices(tensor([id, id], { dtype: 'float32' }), Int32Array.of(id, 0), [9]);
@@ -46,7 +46,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
     }
   });
 
-  it('gather along an axis that may differ', async () => {
+  it('gather along an axis with different lengths', async () => {
     const gathered = await each(strategyOf(replicas), (replica) => {
       const rows = replica.replicaIdInSyncGroup + 1;
       return replica.allGather({ x: tensor(new Int32Array(rows * 2).fill(rows), { shape: [rows, 2] }) }, 0);
@@ -69,7 +69,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
       expect(result).toMatchObject([{ data: Float32Array.of(root) }, { data: Float64Array.of(7) }]);
   });
 
-  it('give results memory of their own, and leave inputs as they were', async () => {
+  it('return results in new memory and do not change their inputs', async () => {
     const inputs = ids.map((id) => Float32Array.of(id));
     await each(strategyOf(replicas), async (replica) => {
       const input = inputs[replica.replicaIdInSyncGroup] as Float32Array;
@@ -83,7 +83,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
     expect(inputs).toEqual(ids.map((id) => Float32Array.of(id)));
   });
 
-  it('share one memory where they say so, which is none of the inputs', async () => {
+  it('share one result memory with sharedResult, which is not an input', async () => {
     const results = await each(strategyOf(replicas), async (replica) => {
       const input = Float32Array.of(replica.replicaIdInSyncGroup);
       const options = { sharedResult: true };
@@ -102,7 +102,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
     }
   });
 
-  it('write results into memory that is named, also that of the values', async () => {
+  it('write results into into memory, also into the memory of the values', async () => {
     const inPlace = ids.map((id) => ({ a: Float32Array.of(id), b: [Float32Array.of(1, id)] }));
     const results = await each(strategyOf(replicas), async (replica) => {
       const value = inPlace[replica.replicaIdInSyncGroup] as (typeof inPlace)[0];
@@ -116,7 +116,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
 });
 
 describe('allReduce', () => {
-  it('names the fields that a tensor among its values lacks', async () => {
+  it('names the fields that a tensor-like value lacks', async () => {
     const incomplete = { grads: [{ data: new Float32Array(2), device: 'cpu:0' }] };
     const call = each(two, (replica) => replica.allReduce('sum', incomplete as never));
     await expect(call).rejects.toThrow('replica 0: value has data but no dtype and no shape');
@@ -128,7 +128,7 @@ describe('allReduce', () => {
     ['Min', [1, 10]],
     ['max', [2, 20]],
     ['product', [2, 200]],
-  ] as const)('combines by %s', async (op, expected) => {
+  ] as const)('reduces with %s', async (op, expected) => {
     const [first, second] = await each(two, (replica) => {
       const factor = replica.replicaIdInSyncGroup + 1;
       return replica.allReduce(op as 'sum', Float32Array.of(factor, 10 * factor));
@@ -137,7 +137,7 @@ describe('allReduce', () => {
     expect(toNumbers(second as Tensor)).toEqual(expected);
   });
 
-  it('packs as it is told, with the same result', async () => {
+  it('returns the same result with any packing options', async () => {
     const values = Array.from({ length: 7 }, (_, index) => Float32Array.from({ length: index }, (_, at) => index + at));
     const reduce = async (options: object) => each(two, (replica) => replica.allReduce('sum', values, options));
     const plain = await reduce({});
@@ -153,13 +153,13 @@ describe('allReduce', () => {
       expect(await reduce(options)).toEqual(plain);
   });
 
-  it('takes what carries a tensor, and structures without leaves', async () => {
+  it('accepts tensor carriers, and structures without leaves', async () => {
     const carrier = { [tensorSymbol]: () => Float32Array.of(2) };
     const [result] = await each(two, (replica) => replica.allReduce('sum', [carrier, [], {}]));
     expect(result).toMatchObject([{ data: Float32Array.of(4) }, [], {}]);
   });
 
-  it('keeps the memory for dense results apart from slices', async () => {
+  it('separates the memory for dense results from slices', async () => {
     const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
     const into = { dense: new Float32Array(1) };
     const results = await each(two, (replica) =>
@@ -189,7 +189,7 @@ describe('allReduce', () => {
     ],
     ['the mean of bool', 'mean', tensor([1], { dtype: 'bool' }), {}, 'ERR_COLL_REFUSED'],
     ['the minimum of slices', 'min', new IndexedSlices(new Float32Array(1), Int32Array.of(0)), {}, 'ERR_COLL_REFUSED'],
-  ])('rejects %s before anybody waits', async (_, op, value, options, code) => {
+  ])('refuses %s before any replica waits', async (_, op, value, options, code) => {
     const failing = two.run(async (replica) => {
       if (replica.replicaIdInSyncGroup === 1) throw new Error('replica 0 should have failed first');
       return replica.allReduce(op as 'sum', value as never, options as never);
@@ -197,7 +197,7 @@ describe('allReduce', () => {
     await expect(failing).rejects.toMatchObject({ name: 'ValueError', code, rank: 0 });
   });
 
-  it('rejects one buffer for two results', async () => {
+  it('refuses one buffer for two results', async () => {
     const memory = new Float32Array(3);
     const into = [memory.subarray(0, 2), memory.subarray(1, 3)];
     const value = [new Float32Array(2), new Float32Array(2)];
@@ -224,12 +224,12 @@ describe('allReduce', () => {
     ['structures', [[1, 2], [1]], 'InternalError', 'ERR_COLL_MISMATCH'],
     ['keys', [{ a: 1 }, { b: 1 }], 'InternalError', 'ERR_COLL_MISMATCH'],
     ['forms', [{ a: 1 }, [1]], 'InternalError', 'ERR_COLL_MISMATCH'],
-  ] as const)('rejects different %s', async (_, values, name, code) => {
+  ] as const)('refuses different %s', async (_, values, name, code) => {
     const failing = two.run((replica) => replica.allReduce('sum', values[replica.replicaIdInSyncGroup] as never));
     await expect(failing).rejects.toMatchObject({ name, code, rank: 1 });
   });
 
-  it('rejects replicas that deduplicate beside others that do not', async () => {
+  it('refuses replicas of which only some deduplicate', async () => {
     const failing = two.run((replica) =>
       replica.allReduce('sum', Float32Array.of(1), { deduplicate: replica.replicaIdInSyncGroup === 1 }),
     );
@@ -245,7 +245,7 @@ describe('allGather and broadcast', () => {
     await expect(two.run((replica) => replica.broadcast(slices as never))).rejects.toBeInstanceOf(NotImplementedError);
   });
 
-  it('refuse axes and roots that are not there', async () => {
+  it('refuse axes and roots that are out of range', async () => {
     await expect(two.run((replica) => replica.allGather(Float32Array.of(1), 1))).rejects.toBeInstanceOf(RangeError);
     await expect(two.run((replica) => replica.allGather(1, 0))).rejects.toMatchObject({ name: 'ValueError' });
     for (const root of [2, -1, 0.5, '0'])
@@ -255,7 +255,7 @@ describe('allGather and broadcast', () => {
       });
   });
 
-  it('refuse shapes that do not fit together', async () => {
+  it('refuse shapes that do not match', async () => {
     const broadcast = two.run((replica) => replica.broadcast(new Float32Array(replica.replicaIdInSyncGroup + 1)));
     await expect(broadcast).rejects.toMatchObject({ name: 'InvalidArgumentError' });
     const gather = two.run((replica) => {
@@ -265,7 +265,7 @@ describe('allGather and broadcast', () => {
     await expect(gather).rejects.toMatchObject({ name: 'InvalidArgumentError' });
   });
 
-  it('write a broadcast into memory that is named', async () => {
+  it('write a broadcast into into memory', async () => {
     const weights = [Float32Array.of(1, 2), Float32Array.of(3, 4)];
     await two.run((replica) => {
       const mine = weights[replica.replicaIdInSyncGroup] as Float32Array;

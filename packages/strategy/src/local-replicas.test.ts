@@ -13,7 +13,7 @@ describe('an exception in a replica', () => {
     readonly detail = 7;
   }
 
-  it('ends the others, and is rethrown as the object it is, with the number of the replica', async () => {
+  it('ends the other replicas, and is rethrown as the same object with the replica number', async () => {
     const oops = new Oops('no more');
     const seen: unknown[] = [];
     const failing = three.run(async (replica) => {
@@ -38,7 +38,7 @@ describe('an exception in a replica', () => {
     }
   });
 
-  it('keeps those from being called that have not been', async () => {
+  it('prevents replicas that have not started from starting', async () => {
     const called: number[] = [];
     const failing = three.run((replica) => {
       called.push(replica.replicaIdInSyncGroup);
@@ -48,7 +48,7 @@ describe('an exception in a replica', () => {
     expect(called).toEqual([0]);
   });
 
-  it('reaches the caller while another replica goes on by itself', async () => {
+  it('reaches the caller while another replica continues', async () => {
     const failing = two.run(async (replica) => {
       if (replica.replicaIdInSyncGroup === 0) {
         void replica.allReduce('sum', 1);
@@ -59,7 +59,7 @@ describe('an exception in a replica', () => {
     await expect(failing).rejects.toThrow('replica 1: later');
   });
 
-  it('may be anything', async () => {
+  it('may be any value', async () => {
     for (const thrown of ['text', 0, null, undefined, { odd: true }]) {
       const failing = two.run(() => {
         throw thrown;
@@ -74,7 +74,7 @@ describe('an exception in a replica', () => {
     }
   });
 
-  it('may be of the kind that cannot be changed', async () => {
+  it('may be a frozen object', async () => {
     const reason = AbortSignal.abort().reason as DOMException;
     const failing = two.run(() => {
       throw reason;
@@ -82,7 +82,7 @@ describe('an exception in a replica', () => {
     await expect(failing).rejects.toMatchObject({ code: 'ERR_COLL_REPLICA', cause: reason });
   });
 
-  it('does not matter where nobody awaits what was begun', async () => {
+  it('is ignored in a call that is not awaited', async () => {
     const failing = two.run(async (replica) => {
       void replica.allReduce('sum', 1);
       void replica.mergeCall(() => 0);
@@ -92,7 +92,7 @@ describe('an exception in a replica', () => {
   });
 });
 
-describe('what a replica still asks for when its run is over', () => {
+describe('a call of a replica whose run has ended', () => {
   it.each([
     ['has ended', () => {}, 'ERR_COLL_CLOSED'],
     [
@@ -102,7 +102,7 @@ describe('what a replica still asks for when its run is over', () => {
       },
       'ERR_COLL_PEER_FAILED',
     ],
-  ])('is refused once it %s', async (_, end, code) => {
+  ])('is refused once the run %s', async (_, end, code) => {
     let later: Promise<unknown> = Promise.resolve();
     await two
       .run((replica) => {
@@ -118,7 +118,7 @@ describe('what a replica still asks for when its run is over', () => {
 });
 
 describe('report', () => {
-  it('tells onReport who reports what, outside of the replica', async () => {
+  it('passes the value and its replica to onReport, outside the replica', async () => {
     const reports: unknown[] = [];
     await two.run(
       (replica) => {
@@ -144,7 +144,7 @@ describe('report', () => {
 });
 
 describe('arguments', () => {
-  it('of a replica are its components, and everything else as it is', async () => {
+  it("are unwrapped to the replica's components, and otherwise passed unchanged", async () => {
     const shared = { same: true };
     const seen: unknown[] = [];
     await two.run((_, ...args: readonly unknown[]) => seen.push(args), {
@@ -157,7 +157,7 @@ describe('arguments', () => {
     expect((seen[0] as unknown[])[1]).toBe(shared);
   });
 
-  it('may have names: those come as one object, after the others', async () => {
+  it('may be named: kwargs are passed as one object after the others', async () => {
     const kwargs = { x: new PerReplica([1, 2]), y: 'same' };
     const seen = await two.run((_, z: number, named: typeof kwargs) => ({ z, ...named }), { args: [3], kwargs });
     expect(seen).toEqual({ x: new PerReplica([1, 2]), y: 'same', z: new PerReplica([3, 3]) });
@@ -174,7 +174,7 @@ describe('arguments', () => {
 });
 
 describe('results', () => {
-  it('are regrouped: bare where all replicas return the identical thing', async () => {
+  it('are regrouped, and unwrapped if all replicas return the identical value', async () => {
     const shared = new Float32Array(1);
     const results = await two.run((replica) => ({
       text: 'same',
@@ -190,7 +190,7 @@ describe('results', () => {
     });
   });
 
-  it('are bare with one replica', async () => {
+  it('are unwrapped for one replica', async () => {
     expect(await strategyOf(1).run((replica) => [replica.replicaIdInSyncGroup])).toEqual([0]);
   });
 
@@ -201,10 +201,13 @@ describe('results', () => {
 });
 
 describe('run', () => {
-  it.each([5, 'file:///replica.js', undefined, { href: 'x' }])('takes a function or a URL, not %j', async (replica) => {
-    await expect(two.run(replica as never)).rejects.toMatchObject({
-      name: 'ValueError',
-      message: expect.stringMatching(/new URL\('.\/replica.js', import.meta.url\)/),
-    });
-  });
+  it.each([5, 'file:///replica.js', undefined, { href: 'x' }])(
+    'requires a function or a URL, not %j',
+    async (replica) => {
+      await expect(two.run(replica as never)).rejects.toMatchObject({
+        name: 'ValueError',
+        message: expect.stringMatching(/new URL\('.\/replica.js', import.meta.url\)/),
+      });
+    },
+  );
 });

@@ -6,7 +6,7 @@ describe('requireMergeCall', () => {
   const fn = () => 1;
   const named = { rate: 1 };
 
-  it('gives the arguments, the named ones last', () => {
+  it('returns the arguments, with kwargs last', () => {
     expect(requireMergeCall(fn)).toEqual([]);
     expect(requireMergeCall(fn, [1, 2])).toEqual([1, 2]);
     expect(requireMergeCall(fn, [1], named)).toEqual([1, named]);
@@ -18,7 +18,7 @@ describe('requireMergeCall', () => {
     [[fn, 6 as never], 'function fn, 6'],
     [[5 as never, [1], named], '5, [1], an object (Object)'],
     [[fn, [1], 7 as never], 'function fn, [1], 7'],
-  ])('quotes all that it was given: %j', (given, told) => {
+  ])('quotes the invalid arguments: %j', (given, told) => {
     const refused = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'mergeCall' },
       message: `mergeCall takes a function, a list of arguments and an object of named arguments, got ${told}`,
@@ -28,7 +28,7 @@ describe('requireMergeCall', () => {
 });
 
 describe('MergeCalls', () => {
-  it('are held once all replicas have come, each with its arguments', () => {
+  it('start once all replicas have arrived, with the arguments of each', () => {
     const calls = new MergeCalls(3);
     calls.add(2, 'c');
     calls.add(0, 'a');
@@ -39,7 +39,7 @@ describe('MergeCalls', () => {
     expect(calls.replicas).toEqual([]);
   });
 
-  it('are held one after the other, in the order of each replica', () => {
+  it('run one after the other, in the order of each replica', () => {
     const calls = new MergeCalls(2);
     for (const [replica, args] of [
       [0, 1],

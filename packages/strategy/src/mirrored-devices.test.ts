@@ -5,7 +5,7 @@ import { MirroredStrategy } from './index.js';
 import { mirroredDevices } from './mirrored-devices.js';
 
 describe('mirroredDevices', () => {
-  it('gives devices their full names', () => {
+  it('returns full device names', () => {
     expect(mirroredDevices(['cpu:1', '/device:GPU:0', '/job:localhost/task:0/cpu:2'])).toEqual([
       '/job:localhost/replica:0/task:0/device:CPU:1',
       '/job:localhost/replica:0/task:0/device:GPU:0',
@@ -15,7 +15,7 @@ describe('mirroredDevices', () => {
     expect(mirroredDevices(['/job:localhost/cpu:3'])).toEqual(['/job:localhost/replica:0/task:0/device:CPU:3']);
   });
 
-  it('refuses devices of several tasks, unless asked for them', () => {
+  it('refuses devices of several tasks unless they are allowed', () => {
     const devices = ['/job:worker/task:0/cpu:0', '/job:worker/task:1/cpu:0'];
     for (const options of [undefined, {}, { severalTasks: false }])
       expect(() => mirroredDevices(devices, options)).toThrow(
@@ -24,7 +24,7 @@ describe('mirroredDevices', () => {
     expect(mirroredDevices(devices, { severalTasks: true })).toHaveLength(2);
   });
 
-  it('makes a CPU device for each core where none are named', () => {
+  it('returns one CPU device per core if no devices are given', () => {
     const names = Array.from(
       { length: availableParallelism() },
       (_, core) => `/job:localhost/replica:0/task:0/device:CPU:${core}`,
@@ -33,13 +33,13 @@ describe('mirroredDevices', () => {
     expect(new MirroredStrategy().numReplicasInSync).toBe(availableParallelism());
   });
 
-  it.each([[['cpu:0', 'cpu:1']], [null], ['cpu:0']])('does not take %j for options', (options) => {
+  it.each([[['cpu:0', 'cpu:1']], [null], ['cpu:0']])('refuses %j as options', (options) => {
     expect(() => new MirroredStrategy(options as never)).toThrow(
       /^options must be an object, new MirroredStrategy\(\{ devices: /,
     );
   });
 
-  it('says that it ignores TF_CONFIG, which names the devices of several workers', () => {
+  it('logs that TF_CONFIG, which describes several workers, is ignored', () => {
     const lines: string[] = [];
     setLogSink((level, line) => lines.push(`${level} ${line}`));
     mirroredDevices(undefined);
@@ -65,7 +65,7 @@ describe('mirroredDevices', () => {
     [2, ValueError, /devices must be a list such as/],
     [null, ValueError, /devices must be a list such as/],
     [['cpu:0', 1], ValueError, /devices must be a list such as/],
-  ])('judges %j', (devices, errorClass, message) => {
+  ])('accepts or refuses %j', (devices, errorClass, message) => {
     const make = () => new MirroredStrategy({ devices: devices as never });
     if (!errorClass) {
       expect(make).not.toThrow();

@@ -26,12 +26,12 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-describe('loadingOf a module outside of any package, from a compiled library', () => {
+describe('loadingOf a module outside any package, from a compiled library', () => {
   const own = 'file:///nowhere/library.js';
   const tsx = createRequire(import.meta.url).resolve('tsx');
   const loader = pathToFileURL(tsx).href;
 
-  it('needs nothing for JavaScript in a process without tsx', () => {
+  it('needs no loader for JavaScript in a process without tsx', () => {
     withFlags(['--no-warnings', '--import=file:///nowhere/tsxes.mjs'], '--max-old-space-size=100  --title=x-tsx');
     for (const name of ['x.js', 'x.mjs', 'x.cjs', 'x.ts.js', 'x.tsy', 'xts'])
       expect(loadingOf([`file:///nowhere/${name}`], own)).toStrictEqual({ tsx: undefined });
@@ -41,7 +41,7 @@ describe('loadingOf a module outside of any package, from a compiled library', (
     [['--import', loader], ''],
     [[`--import=${loader}`], ''],
     [[], `--no-warnings  --import=${loader}`],
-  ])('finds tsx by the flags %j and NODE_OPTIONS=%j, which load it', (flags, nodeOptions) => {
+  ])('finds tsx by the flags %j and NODE_OPTIONS=%j that load it', (flags, nodeOptions) => {
     withFlags(flags, nodeOptions);
     const loading = loadingOf(['file:///nowhere/x.js'], own);
     expect(loading).not.toHaveProperty('execArgv');
@@ -49,7 +49,7 @@ describe('loadingOf a module outside of any package, from a compiled library', (
   });
 
   it.each(['tsx', '--import=tsx', '--import=tsx/esm', '/bin/tsx', 'C:\\tsx\\cli'])(
-    'takes %s for the flag of a process under tsx, and looks for tsx beside the library',
+    'treats %s as the flag of a process under tsx, and looks for tsx next to the library',
     (flag) => {
       withFlags([flag]);
       expect(loadingOf(['file:///nowhere/x.js'], own).tsx).toBeUndefined();
@@ -57,7 +57,7 @@ describe('loadingOf a module outside of any package, from a compiled library', (
     },
   );
 
-  it.each(['x.ts', 'x.mts', 'x.cts', 'x.tsx'])('refuses %s, which nothing can load', (name) => {
+  it.each(['x.ts', 'x.mts', 'x.cts', 'x.tsx'])('refuses %s, which no loader supports', (name) => {
     withFlags([]);
     stripTypes(false);
     expect(() => loadingOf(['file:///nowhere/a.js', `file:///nowhere/${name}`], own)).toThrow(
@@ -70,7 +70,7 @@ describe('loadingOf a module outside of any package, from a compiled library', (
     expect(loadingOf([`file:///nowhere/${name}`], own)).toStrictEqual({ tsx: undefined });
   });
 
-  it('takes no module that is not a file for CommonJS', () => {
+  it('treats a module that is not a file as an ES module', () => {
     expect(loadingOf(['data:text/javascript,'], source).tsx?.isCommonJs).toBe(false);
     expect(loadingOf([pathToFileURL(path.join(path.dirname(tsx), '../x.js')).href], source).tsx).toMatchObject({
       isCommonJs: false,
@@ -81,11 +81,11 @@ describe('loadingOf a module outside of any package, from a compiled library', (
 });
 
 describe('importModule', () => {
-  it('gives what the module exports', async () => {
+  it('returns the exports of the module', async () => {
     expect(await importModule('data:text/javascript,export const five = 5;')).toMatchObject({ five: 5 });
   });
 
-  it('refuses a module that is not there', async () => {
+  it('refuses a missing module', async () => {
     await expect(importModule('file:///nowhere/at-all.js')).rejects.toMatchObject({
       code: 'ERR_COLL_MODULE',
       message: expect.stringMatching(/^file:\/\/\/nowhere\/at-all\.js cannot be loaded in a worker thread: /),
@@ -93,7 +93,7 @@ describe('importModule', () => {
     });
   });
 
-  it('throws what the module throws', async () => {
+  it('throws the error that the module throws', async () => {
     const module = "data:text/javascript,throw new RangeError('while loading');";
     const error = await importModule(module).catch((thrown) => thrown);
     expect([error.name, error.message]).toEqual(['RangeError', 'while loading']);
@@ -102,7 +102,7 @@ describe('importModule', () => {
 
 describe('loadingOf', () => {
   it.each(['x.ts', 'x.mts', 'x.cts', 'x.tsx', 'x.js'])(
-    'finds the loader for %s, also where the module has none',
+    "finds the loader for %s, even if the module's folder has none",
     (name) => {
       const { tsx } = loadingOf([pathToFileURL(`/nowhere/${name}`).href], source);
       const file = expect.stringMatching(/^file:.*node_modules\/tsx\/.*\.[cm]js$/);
@@ -118,16 +118,16 @@ describe('loadingOf', () => {
     ['x.mts', false],
     ['x.mjs', false],
     ['x.mjs.js', true],
-  ])('takes %s outside of any package for CommonJS: %s', (name, isCommonJs) => {
+  ])('treats %s outside any package as CommonJS: %s', (name, isCommonJs) => {
     expect(loadingOf([pathToFileURL(`/nowhere/${name}`).href], source).tsx?.isCommonJs).toBe(isCommonJs);
   });
 
-  it('takes modules of a package of type "module" for ES modules, but not .cjs', () => {
+  it('treats files of a package of type "module" as ES modules, except .cjs', () => {
     const isCommonJs = (name: string) => loadingOf([new URL(name, source).href], source).tsx?.isCommonJs;
     expect(['x.js', 'x.ts', 'x.cjs', 'x.cjs.js'].map(isCommonJs)).toEqual([false, false, true, false]);
   });
 
-  it('lets threads resolve packages as this thread does', () => {
+  it('makes threads resolve packages like the current thread', () => {
     expect(loadingOf(['data:text/javascript,'], source)).toMatchObject({ execArgv: ['--conditions=@coll/source'] });
     withFlags(['--conditions=other', '--no-warnings', 'x--conditions=']);
     const execArgv = ['--conditions=other', '--conditions=@coll/source'];
@@ -136,7 +136,7 @@ describe('loadingOf', () => {
     expect(loadingOf(['data:text/javascript,'], source).execArgv).toEqual(['--conditions=@coll/source']);
   });
 
-  it('refuses what is no URL', () => {
+  it('refuses a string that is not a URL', () => {
     expect(() => loadingOf(['./replica.js'])).toThrow(CollError);
     expect(() => loadingOf(['./replica.js'])).toThrow(expect.objectContaining({ code: 'ERR_COLL_MODULE' }));
     expect(() => loadingOf(['./replica.js'])).toThrow(/"\.\/replica.js" is not a URL that a thread can import/);

@@ -31,7 +31,7 @@ const choose = (request: unknown, engine: 'auto' | 'js' = 'auto') =>
   new OpsChoice({ request: request as never, registry, devices, engine });
 
 describe('the ops of a strategy', () => {
-  it('are made once, when they are needed, and closed with the strategy', async () => {
+  it('are created once, when needed, and closed with the strategy', async () => {
     const { plugin, made, closed } = watched();
     const choice = choose(plugin);
     await choice.close();
@@ -42,7 +42,7 @@ describe('the ops of a strategy', () => {
     expect([made.mock.calls.length, closed.mock.calls.length]).toEqual([1, 1]);
   });
 
-  it('are closed with a strategy, by its method or by the end of a block', async () => {
+  it('are closed with the strategy, by close() or at the end of a using block', async () => {
     const { plugin, closed } = watched();
     const strategy = new MirroredStrategy({ devices: ['cpu:0'], crossDeviceOps: plugin });
     await strategy.extended.replicaOps();
@@ -55,7 +55,7 @@ describe('the ops of a strategy', () => {
     expect(closed).toHaveBeenCalledTimes(2);
   });
 
-  it('are made again after that failed', async () => {
+  it('are created again after a failed attempt', async () => {
     const { plugin, made, closed } = watched(1);
     const choice = choose(plugin);
     await expect(choice.ops()).rejects.toThrow('not yet');
@@ -66,7 +66,7 @@ describe('the ops of a strategy', () => {
     expect(closed).toHaveBeenCalledTimes(1);
   });
 
-  it('stay open if they were handed in', async () => {
+  it('stay open if the caller passed them', async () => {
     const ops = new ReductionToOneDevice();
     const close = vi.spyOn(ops, 'close');
     const choice = choose(ops);
@@ -75,7 +75,7 @@ describe('the ops of a strategy', () => {
     expect(close).not.toHaveBeenCalled();
   });
 
-  it('are looked for by whether they serve threads of their own', async () => {
+  it('are chosen by whether they support separate threads', async () => {
     const { plugin, probe } = watched();
     const choice = choose(plugin);
     await choice.ops();
@@ -84,14 +84,14 @@ describe('the ops of a strategy', () => {
     expect(probe.mock.lastCall).toEqual([expect.objectContaining({ devices, isolated: true })]);
   });
 
-  it('cannot be sent to other threads as an object', async () => {
+  it('cannot be sent to other threads if they are an object', async () => {
     await expect(choose(new ReductionToOneDevice()).isolated()).rejects.toMatchObject({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', operation: 'run' },
       message: expect.stringContaining('an ops object cannot be sent to other threads'),
     });
   });
 
-  it('have an engine already where they are an object', () => {
+  it('refuse an engine if they are an object', () => {
     expect(() => choose(new ReductionToOneDevice(), 'js')).toThrow(
       expect.objectContaining({
         ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },
@@ -101,7 +101,7 @@ describe('the ops of a strategy', () => {
     expect(choose(watched().plugin, 'js').engine?.engine.name).toBe('js');
   });
 
-  it.each([5, null, {}, { name: 5 }, { name: null }, []])('are not asked for by %j', (request) => {
+  it.each([5, null, {}, { name: 5 }, { name: null }, []])('cannot be %j', (request) => {
     for (const ask of [() => choose(request), () => servesSeveralTasks(request as never, registry)])
       expect(ask).toThrow(
         expect.objectContaining({

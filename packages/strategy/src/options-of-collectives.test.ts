@@ -2,7 +2,7 @@ import { CollectiveHints, CommunicationImplementation, CommunicationOptions, Red
 import { expect, it } from 'vitest';
 import * as strategies from './index.js';
 
-it('exports the options of collectives beside the strategies', () => {
+it('@coll/strategy also exports the options of collectives', () => {
   expect(strategies).toMatchObject({ CollectiveHints, CommunicationImplementation, CommunicationOptions, ReduceOp });
   expect(strategies.CollectiveHints).toBe(CollectiveHints);
 });

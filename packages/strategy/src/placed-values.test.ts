@@ -11,7 +11,7 @@ describe('placedDestinations', () => {
     ['a tensor without a device, with one replica', tensor(1), ['cpu:3'], 'cpu:3'],
     ['components without a device', new PerReplica([tensor(1), tensor(2)]), devices, devices],
     ['a component without a device', new PerReplica([at('gpu:7'), tensor(2)]), devices, ['gpu:7', devices[1]]],
-  ])('places %s', (_, destinations, replicas, placed) => {
+  ])('assigns %s to the devices of replicas', (_, destinations, replicas, placed) => {
     expect(placedDestinations(destinations as never, replicas)).toEqual(placed);
   });
 
@@ -23,18 +23,18 @@ describe('placedDestinations', () => {
     ['components on devices', new PerReplica([at('gpu:7'), at('gpu:8')]), devices],
     ['fewer components than replicas', new PerReplica([tensor(1)]), devices],
     ['a function with the field of a device', Object.assign(() => 1, { device: '' }), ['cpu:3']],
-  ])('leaves %s', (_, destinations, replicas) => {
+  ])('does not change %s', (_, destinations, replicas) => {
     expect(placedDestinations(destinations as never, replicas)).toBe(destinations);
   });
 });
 
 describe('placedValues', () => {
-  it('lets components without a device live on that of their replica', () => {
+  it('assigns components without a device to the device of their replica', () => {
     const { values } = placedValues(new PerReplica([at('gpu:7'), tensor(2), 3]), ['cpu:0', 'cpu:1', 'cpu:2']);
     expect(values.map((value) => (value as Tensor).device)).toEqual(['gpu:7', 'cpu:1', 'cpu:2']);
   });
 
-  it('refuses another number of components', () => {
+  it('refuses a different number of components', () => {
     expect(() => placedValues(new PerReplica([1]), devices)).toThrow(
       expect.objectContaining({
         ...{ code: 'ERR_COLL_VALUE', operation: 'reduce' },
@@ -44,7 +44,7 @@ describe('placedValues', () => {
   });
 });
 
-it.each(['NONE', 'ONLY_FIRST_REPLICA'])('takes %s for no op', (name) => {
+it.each(['NONE', 'ONLY_FIRST_REPLICA'])('a reduce op cannot be %s', (name) => {
   const refused = {
     name: 'AssertionError',
     code: 'ERR_COLL_VALUE',
@@ -54,7 +54,7 @@ it.each(['NONE', 'ONLY_FIRST_REPLICA'])('takes %s for no op', (name) => {
 });
 
 describe('requirePairs', () => {
-  it('takes any iterable of pairs', () => {
+  it('accepts any iterable of pairs', () => {
     const pairs = new Map<unknown, unknown>([[1, 'cpu:0']]);
     expect(requirePairs(pairs)).toEqual([[1, 'cpu:0']]);
   });

@@ -17,14 +17,14 @@ it.each([
     'a function of that name',
     'export function mine() {} mine.create = 1; export const z = { name: "mine", create() {} };',
   ],
-])('finds the plug-in of a module beside %s', async (_, code) => {
+])('pluginOf finds the plug-in of a module that also exports %s', async (_, code) => {
   expect(await loadPlugin({ name: 'mine', module: moduleOf(code), options: undefined })).toEqual({
     name: 'mine',
     create: expect.any(Function),
   });
 });
 
-it('refuses a module without a plug-in of that name', async () => {
+it('pluginOf refuses a module without a plug-in of the given name', async () => {
   const module = moduleOf('export const other = { name: "other", create() {} }; export const mine = { name: "mine" };');
   const loading = loadPlugin({ name: 'mine', module, options: undefined });
   await expect(loading).rejects.toBeInstanceOf(CollError);
@@ -36,7 +36,7 @@ it('refuses a module without a plug-in of that name', async () => {
   });
 });
 
-it('makes ops and a strategy by the plug-in of a module, with its options, and closes both', async () => {
+it('a plug-in module creates ops and a strategy with its options, and closes both', async () => {
   const module = moduleOf(
     'export const closed = []; export const own = { name: "own", apiVersion: 1, priority: 0, module: "file:///own.js", ' +
       'create: (options, world) => ({ options, world, close: async () => closed.push(options) }) };',

@@ -6,12 +6,12 @@ import { reduceNonDistributed } from './reduce-non-distributed.js';
 const reduced = (op: ReduceOp, value: unknown, replicas: number) =>
   reduceNonDistributed({ op, value, destinations: 'cpu:0', replicas, ops: async () => new ReductionToOneDevice() });
 
-it.each(['MEAN', 'MIN', 'MAX'] as const)('the %s of one value is that value', async (op) => {
+it.each(['MEAN', 'MIN', 'MAX'] as const)('reduceNonDistributed returns the value itself for %s', async (op) => {
   const value = Float32Array.of(1, 2);
   expect(await reduced(op, value, 2)).toBe(value);
 });
 
-it.each(['SUM', 'PRODUCT'] as const)('the %s of one value is refused over two replicas, but for 0', async (op) => {
+it.each(['SUM', 'PRODUCT'] as const)('reduceNonDistributed refuses %s over two replicas, except for 0', async (op) => {
   await expect(reduced(op, 5, 2)).rejects.toMatchObject({
     ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'reduce' },
     message: expect.stringContaining(

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { annotate, ofVariable } from './replica-error.js';
 
 describe('annotate', () => {
-  it('puts the number of the replica into the error, once', () => {
+  it('adds the replica number to the error once', () => {
     const error = new RangeError('too far');
     expect(annotate(error, 3)).toBe(error);
     expect(annotate(error, 4)).toBe(error);
@@ -15,13 +15,13 @@ describe('annotate', () => {
     error.message = 'replica 3: too far';
   });
 
-  it('leaves a rank that is named already', () => {
+  it('keeps an existing rank', () => {
     const error = new ValueError('ERR_COLL_VALUE', 'not this', { rank: 1 });
     expect(annotate(error, 0)).toMatchObject({ message: 'replica 0: not this', rank: 1 });
     expect(annotate(new ValueError('ERR_COLL_VALUE', 'not this'), 2)).toMatchObject({ rank: 2 });
   });
 
-  it('takes messages as they are', () => {
+  it('does not change messages that already name the replica', () => {
     const error = new Error("$& and $' and $1");
     annotate(error, 0);
     expect(error.stack).toContain("Error: replica 0: $& and $' and $1\n");
@@ -41,7 +41,7 @@ describe('annotate', () => {
         }
       })(),
     ],
-  ])('wraps what cannot be changed: %s', (_, error) => {
+  ])('wraps an error that cannot be modified: %s', (_, error) => {
     const { message } = error;
     const annotated = annotate(error, 5);
     expect(annotated).toBeInstanceOf(RuntimeError);
@@ -50,21 +50,21 @@ describe('annotate', () => {
     expect(error.message).toBe(message);
   });
 
-  it('wraps an error without a message of its own or inherited', () => {
+  it('wraps an error without a message', () => {
     const bare = Object.setPrototypeOf(new Error(), null);
     expect(annotate(bare, 2)).toMatchObject({ name: 'RuntimeError', rank: 2, cause: bare });
     const odd = Object.create(Object.create(null, { [Symbol.hasInstance]: { value: true } }));
     expect(ofVariable(odd, 'w')).toBe(odd);
   });
 
-  it('leaves the stack of an error without a message', () => {
+  it('keeps the stack of an error without a message', () => {
     const error = new Error('');
     const { stack } = error;
     annotate(error, 1);
     expect(error.stack).toBe(stack);
   });
 
-  it('puts the name of a variable before the message, of errors that can be changed', () => {
+  it('prefixes the name of a variable to the message of errors that can be modified', () => {
     expect(ofVariable(new RangeError('too far'), 'w')).toMatchObject({ message: 'variable "w": too far' });
     const frozen = Object.freeze(new Error('ice'));
     expect(ofVariable(frozen, 'w')).toBe(frozen);
@@ -73,7 +73,7 @@ describe('annotate', () => {
     expect(ofVariable(undefined, 'w')).toBeUndefined();
   });
 
-  it.each(['text', 5, undefined, null, Symbol('odd')])('wraps what is no error: %s', (thrown) => {
+  it.each(['text', 5, undefined, null, Symbol('odd')])('wraps a thrown value that is not an error: %s', (thrown) => {
     expect(annotate(thrown, 0)).toMatchObject({ name: 'RuntimeError', message: `replica 0: ${String(thrown)}` });
     expect(annotate(thrown, 0).cause).toBe(thrown);
   });

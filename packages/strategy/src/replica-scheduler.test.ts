@@ -10,7 +10,7 @@ const three = strategyOf(3);
 expectNoUnhandledRejections();
 
 describe('replicas of one thread', () => {
-  it('take turns: one goes on until it waits for the others or ends', async () => {
+  it('take turns: each runs until it waits for the others or ends', async () => {
     const log: string[] = [];
     await three.run(async ({ replicaIdInSyncGroup: id }) => {
       log.push(`${id} begins`);
@@ -20,7 +20,7 @@ describe('replicas of one thread', () => {
     expect(log).toEqual([0, 1, 2].flatMap((id) => [`${id} begins`, `${id} has waited for itself`]));
   });
 
-  it('go on in the same order after each thing done together', async () => {
+  it('continue in the same order after each joint call', async () => {
     const log: string[] = [];
     await three.run(async (replica) => {
       const say = (what: string) => log.push(`${what} ${replica.replicaIdInSyncGroup}`);
@@ -36,12 +36,12 @@ describe('replicas of one thread', () => {
     expect(log).toEqual([...each('begins'), ...each('first', 'second'), 'merge', ...each('third')]);
   });
 
-  it('are functions that need not be asynchronous', async () => {
+  it('may be synchronous functions', async () => {
     expect(await two.run((replica) => replica.numReplicasInSync)).toEqual(new PerReplica([2, 2]));
     expect(await two.run(() => {})).toBeUndefined();
   });
 
-  it('work in two runs at once, and one run after the other', async () => {
+  it('can run in two overlapping runs, and in consecutive runs', async () => {
     const sum = async (value: number) => {
       const result = await two.run((replica, x: number) => replica.allReduce('sum', x), { args: [value] });
       return two.experimentalLocalResults(result).map((item) => (item as { data: Float64Array }).data[0]);
@@ -56,7 +56,7 @@ describe('replicas of one thread', () => {
 });
 
 describe('mergeCall', () => {
-  it('hands on named arguments as one object, after the others', async () => {
+  it('passes kwargs as one object after the other arguments', async () => {
     const fn = (_: Strategy, x: PerReplica, { y, z }: { y: PerReplica; z: string }) => [
       x.values.join(),
       y.values.join(),
@@ -69,7 +69,7 @@ describe('mergeCall', () => {
     expect(merged).toEqual(['0,1', '10,9', 'same']);
   });
 
-  it("runs replica 0's function once for all, with arguments regrouped, and gives each replica its part", async () => {
+  it("runs replica 0's function once for all with regrouped arguments, and gives each replica its component", async () => {
     const calls: unknown[] = [];
     const results = await two.run((replica) => {
       const id = replica.replicaIdInSyncGroup;
@@ -88,7 +88,7 @@ describe('mergeCall', () => {
     ]);
   });
 
-  it('may reduce what it was given', async () => {
+  it('may reduce its arguments', async () => {
     const results = await two.run((replica) =>
       replica.mergeCall(
         (strategy, value) => strategy.extended.reduceTo('sum', value, ['cpu:0', 'cpu:1']),
@@ -101,7 +101,7 @@ describe('mergeCall', () => {
     ]);
   });
 
-  it('keeps concurrent calls apart, in the order of the calls', async () => {
+  it('separates concurrent calls in call order', async () => {
     const order: string[] = [];
     const results = await two.run((replica) => {
       const merge = (name: string) =>
@@ -122,7 +122,7 @@ describe('mergeCall', () => {
     ]);
   });
 
-  it('is held also for replicas that end without awaiting it', async () => {
+  it('runs also for replicas that end without awaiting it', async () => {
     let merged = 0;
     await two.run((replica) => {
       void replica.mergeCall(() => {
@@ -132,7 +132,7 @@ describe('mergeCall', () => {
     expect(merged).toBe(1);
   });
 
-  it('ends the run with what its function throws', async () => {
+  it('ends the run with the error that its function throws', async () => {
     const failing = two.run(async (replica) => {
       await replica
         .mergeCall(() => {
@@ -144,14 +144,14 @@ describe('mergeCall', () => {
     await expect(failing).rejects.toThrow(/^in the merge$/);
   });
 
-  it('ends the run where arguments differ in form', async () => {
+  it('ends the run if arguments differ in form', async () => {
     const failing = two.run((replica) =>
       replica.mergeCall((_, value: unknown) => value, replica.replicaIdInSyncGroup === 0 ? [[1]] : [{ x: 1 }]),
     );
     await expect(failing).rejects.toMatchObject({ name: 'AssertionError' });
   });
 
-  it('is checked', async () => {
+  it('validates its arguments', async () => {
     const named = two.run((replica) => replica.mergeCall(() => 0, [], 5 as never));
     await expect(named).rejects.toThrow(/an object of named arguments, got function/);
     await expect(two.run((replica) => replica.mergeCall(5 as never))).rejects.toMatchObject({ name: 'ValueError' });
@@ -161,12 +161,12 @@ describe('mergeCall', () => {
   });
 });
 
-describe('replicas that do not do the same', () => {
+describe('replicas that make different calls', () => {
   it.each([
     [0, (replica: ReplicaContext) => replica.mergeCall(() => 0), 'mergeCall'],
     [1, (replica: ReplicaContext) => replica.mergeCall(() => 0), 'mergeCall'],
     [1, (replica: ReplicaContext) => replica.allReduce('sum', 1), 'all-reduce SUM'],
-  ] as const)('are told when replica %i ends early', async (leaver, wait, name) => {
+  ] as const)('fail when replica %i ends early', async (leaver, wait, name) => {
     const failing = two.run((replica) => (replica.replicaIdInSyncGroup === leaver ? 0 : wait(replica)));
     await expect(failing).rejects.toBeInstanceOf(RuntimeError);
     await expect(failing).rejects.toMatchObject({
@@ -181,7 +181,7 @@ describe('replicas that do not do the same', () => {
     ['calls', (replica) => (replica.replicaIdInSyncGroup ? replica.allReduce('sum', 1) : replica.mergeCall(() => 0))],
     ['roots', (replica) => replica.broadcast(1, replica.replicaIdInSyncGroup)],
     ['axes', (replica) => replica.allGather(zeros('float32', [1, 1]), replica.replicaIdInSyncGroup)],
-  ])('are told when they differ in %s', async (_, call) => {
+  ])('fail when the calls differ in %s', async (_, call) => {
     const failing = two.run(call);
     await expect(failing).rejects.toBeInstanceOf(InternalError);
     await expect(failing).rejects.toMatchObject({
@@ -205,7 +205,7 @@ describe('replicas that do not do the same', () => {
   });
 });
 
-it('calls no replica of a run that was aborted before it began', async () => {
+it('a run that was aborted before it began calls no replica', async () => {
   let calls = 0;
   const running = two.run(() => calls++, { signal: AbortSignal.abort('enough') });
   await expect(running).rejects.toMatchObject({ name: 'AbortedError', code: 'ERR_COLL_ABORTED', cause: 'enough' });

@@ -41,7 +41,7 @@ async function failureOf({ threads }: { readonly threads: ReplicaThreads }): Pro
 }
 
 describe('the error of a run', () => {
-  it('is the cause, also where what others suffer from it is heard first', async () => {
+  it('is the cause, even if its consequences in other replicas are reported first', async () => {
     const run = threadsOf(3);
     run.say(1, consequence(2));
     run.threads.exit(1, 0, undefined);
@@ -50,7 +50,7 @@ describe('the error of a run', () => {
     expect(await failureOf(run)).toMatchObject({ message: 'the cause' });
   });
 
-  it('is what others suffer where the cause is never heard', async () => {
+  it('is the consequence in another replica if the cause is never reported', async () => {
     const run = threadsOf(2);
     run.say(1, consequence(0));
     vi.advanceTimersByTime(499);
@@ -61,21 +61,21 @@ describe('the error of a run', () => {
     expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
   });
 
-  it('is what a replica tells of its own failure, which nobody else explains', async () => {
+  it('is the failure that a replica reports about itself if nothing else explains it', async () => {
     const run = threadsOf(2);
     run.say(1, consequence(1));
     run.say(0, failed(new RangeError('heard later')));
     expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });
 
-  it('is what the replica told, not that its thread ended then', async () => {
+  it('is the reported error, not the later exit of the thread', async () => {
     const run = threadsOf(2);
     run.say(1, failed(new RangeError('told')));
     run.threads.exit(1, 1, new Error('as it arrives by itself'));
     expect(await failureOf(run)).toMatchObject({ message: 'told' });
   });
 
-  it('is what the thread ended with where the replica told nothing', async () => {
+  it('is the exit of the thread if the replica reported nothing', async () => {
     const crashed = threadsOf(1);
     crashed.threads.exit(0, 1, new RangeError('out of memory'));
     expect(await failureOf(crashed)).toMatchObject({ name: 'RangeError', message: 'replica 0: out of memory' });
@@ -90,14 +90,14 @@ describe('the error of a run', () => {
     });
   });
 
-  it('is the first one', async () => {
+  it('is the first of several errors', async () => {
     const run = threadsOf(2);
     run.say(1, failed(new Error('first')));
     run.say(0, failed(new Error('second')));
     expect(await failureOf(run)).toMatchObject({ message: 'first' });
   });
 
-  it('is that of whoever aborts the run, or ends it', async () => {
+  it('is the error that aborts or ends the run', async () => {
     const aborted = threadsOf(2);
     aborted.threads.abort('enough');
     expect(await failureOf(aborted)).toMatchObject({
@@ -109,7 +109,7 @@ describe('the error of a run', () => {
     expect(await failureOf(ended)).toBe(reason);
   });
 
-  it('says that a replica has ended for which another one waits', async () => {
+  it('names the ended replica that another replica waits for', async () => {
     const run = threadsOf(2, undefined, 4);
     const closed = { rank: 4, operation: 'all-reduce' };
     run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 4 has left the group', closed)));
@@ -121,13 +121,13 @@ describe('the error of a run', () => {
     });
   });
 
-  it.each([5, undefined])('is its own where a replica finds closed what is of rank %s', async (rank) => {
+  it.each([5, undefined])('is the closed-group error itself if a replica finds rank %s closed', async (rank) => {
     const run = threadsOf(2, undefined, 4);
     run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'it was closed', rank === undefined ? {} : { rank })));
     expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_CLOSED', message: 'it was closed' });
   });
 
-  it('counts replicas from the first one of this process', async () => {
+  it('numbers replicas from the first one of this process', async () => {
     const reports: unknown[] = [];
     const run = threadsOf(2, (replica, value) => reports.push([replica, value]), 4);
     run.say(1, { type: 'report', value: { a: 1 } });
@@ -143,7 +143,7 @@ describe('the error of a run', () => {
     });
   });
 
-  it('is that of a thread that cannot be started', async () => {
+  it('is the error of a thread that cannot be started', async () => {
     const replicas = { group: createThreadGroup({ size: 2 }), firstReplica: 0, onReport: undefined };
     const threads = new ReplicaThreads(replicas, (replica) => {
       if (replica === 1) throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', 'an argument');
@@ -152,7 +152,7 @@ describe('the error of a run', () => {
     expect(await failureOf({ threads })).toMatchObject({ message: 'an argument' });
   });
 
-  it('is that of the listener of reports', async () => {
+  it('is the error of the onReport listener', async () => {
     const run = threadsOf(1, () => {
       throw new SyntaxError('in the listener');
     });
@@ -162,7 +162,7 @@ describe('the error of a run', () => {
 });
 
 describe('merge calls', () => {
-  it('are held by replica 0, one after the other, and their outcomes told to all', async () => {
+  it('run on replica 0 one after the other, and their outcomes are sent to all', async () => {
     const { say, heard, threads } = threadsOf(2);
     for (const args of [['a'], ['b']]) say(1, { type: 'merge', args });
     for (const args of [['x'], ['y']]) say(0, { type: 'merge', args });
@@ -181,7 +181,7 @@ describe('merge calls', () => {
     expect(await threads.results).toEqual([0, 1]);
   });
 
-  it.each(['before', 'after'])('that a replica leaves out are told as that, %s the others notice', async (when) => {
+  it.each(['before', 'after'])('that one replica omits are reported as such, %s the others notice', async (when) => {
     const run = threadsOf(3);
     const noticed = failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 1 has left the group', { rank: 1 }));
     run.say(0, merging);
@@ -198,7 +198,7 @@ describe('merge calls', () => {
     });
   });
 
-  it('in which not all are together are told as that, also where a disagreement is heard first', async () => {
+  it('that only some replicas make are reported as such, even if a disagreement is reported first', async () => {
     const run = threadsOf(2);
     run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
     run.say(0, merging);
@@ -211,7 +211,7 @@ describe('merge calls', () => {
     });
   });
 
-  it.each(['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'] as const)('explain %s, too', async (code) => {
+  it.each(['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'] as const)('explain %s too', async (code) => {
     const run = threadsOf(3);
     run.say(0, merging);
     run.say(2, merging);
@@ -219,20 +219,20 @@ describe('merge calls', () => {
     expect(await failureOf(run)).toMatchObject({ message: expect.stringContaining('replica 0, 2 calls mergeCall') });
   });
 
-  it('do not explain a disagreement in which no replica merges', async () => {
+  it('do not explain a disagreement without merge calls', async () => {
     const run = threadsOf(2);
     run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
     expect(await failureOf(run)).toMatchObject({ message: 'ranks disagree' });
   });
 
-  it('do not explain errors of another kind', async () => {
+  it('do not explain other errors', async () => {
     const run = threadsOf(2);
     run.say(0, merging);
     run.say(1, failed(new RangeError('something else')));
     expect(await failureOf(run)).toMatchObject({ name: 'RangeError', message: 'something else' });
   });
 
-  it('end the run when replica 0 fails to hold them', async () => {
+  it('end the run if replica 0 fails to run them', async () => {
     const run = threadsOf(1);
     run.say(0, merging);
     run.say(0, { type: 'mergeFailed', error: encodeError(new EvalError('in the merge')) });

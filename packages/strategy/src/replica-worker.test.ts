@@ -60,8 +60,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('end', () => {
-  it('waits no longer than the grace for a replica that tells nothing', async () => {
+describe('ending a replica worker', () => {
+  it('waits at most the grace period for a replica that reports nothing', async () => {
     const { worker, heard, message } = workerOf('(replica) => { replica.report(1); for (;;); }');
     await message;
     const ending = worker.end(200);
@@ -72,7 +72,7 @@ describe('end', () => {
     expect(heard).toEqual(['report', 1]);
   });
 
-  it('waits no longer than the grace for a thread that has more to do', async () => {
+  it('waits at most the grace period for a thread with pending work', async () => {
     const { worker, heard, message } = workerOf('() => { setInterval(() => {}, 1000); }');
     await message;
     const ending = worker.end(500);
@@ -85,7 +85,7 @@ describe('end', () => {
     expect(heard).toEqual(['result', 1]);
   });
 
-  it('waits for what a replica prints once it has told its result', async () => {
+  it('waits for output of the replica after its result', async () => {
     // The thread is stuck before the text that it printed last has been handed over.
     const { worker, heard, message } = workerOf('() => { setImmediate(() => { for (;;); }); }');
     await message;
@@ -99,7 +99,7 @@ describe('end', () => {
     expect(heard).toEqual(['result', 1]);
   });
 
-  it('waits as long as a replica goes on to print', async () => {
+  it('waits as long as the replica continues to print', async () => {
     const terminate = vi.spyOn(Worker.prototype, 'terminate');
     // Its output is through only after three dots, of which the test lets each take 1.9 s.
     const { worker, heard, message } = workerOf(`(replica) => {
@@ -119,7 +119,7 @@ describe('end', () => {
     expect(heard).toEqual(['result', 'report', 'report', 'report', 0]);
   });
 
-  it('leaves a thread alone that ends by itself', async () => {
+  it('does not terminate a thread that exits by itself', async () => {
     const { worker, heard } = workerOf('() => 5');
     await worker.end(500);
     expect(heard).toEqual(['result', 0]);
@@ -127,12 +127,12 @@ describe('end', () => {
   });
 });
 
-describe('a thread', () => {
+describe('the thread of a replica', () => {
   beforeEach(() => {
     vi.useRealTimers();
   });
 
-  it('tells what nobody caught there, with its class, and its number', async () => {
+  it('reports uncaught errors with their class and the replica number', async () => {
     const code = "() => { setTimeout(() => { throw new RangeError('late'); }); return new Promise(() => {}); }";
     const { told, heard, ended } = workerOf(code, { firstReplica: 4 });
     expect(await ended()).toMatchObject({ name: 'RangeError', message: expect.stringContaining('late') });
@@ -141,7 +141,7 @@ describe('a thread', () => {
     expect(told).toMatchObject([{ type: 'error', error }]);
   });
 
-  it('tells nothing of what its replica catches for the whole thread', async () => {
+  it('reports no errors that its replica catches for the whole thread', async () => {
     const code = `() => new Promise((resolve) => {
       process.on('uncaughtException', () => resolve('caught'));
       setTimeout(() => { throw new RangeError('late'); });
@@ -176,14 +176,14 @@ describe('a thread', () => {
   });
 });
 
-describe('what cannot be posted to a thread', () => {
+describe('a value that cannot be posted to a thread', () => {
   const uncloneable = () => 1;
 
   it.each<[string, Partial<ThreadStart>]>([
     ['an argument of a replica', { args: [uncloneable] }],
     ['an argument of a replica', { args: [uncloneable], home: homeOf({ numPacks: 1 }) }],
     ['an option of plug-in "ring"', { home: homeOf({ numPacks: uncloneable }) }],
-  ])('is named: %s', (what, start) => {
+  ])('is named in the error: %s', (what, start) => {
     expect(() => workerOf('() => 1', start)).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },

@@ -19,7 +19,7 @@ function runOf(code: string, more: Partial<ThreadRun> = {}): Promise<unknown[]> 
 }
 
 describe('replicas in threads', () => {
-  it('give their results and their reports', async () => {
+  it('return their results and send their reports', async () => {
     const reports: unknown[] = [];
     const onReport = (...report: unknown[]) => reports.push(report);
     const argsOf = (replica: number) => [replica + 5];
@@ -29,7 +29,7 @@ describe('replicas in threads', () => {
     expect(reports).toEqual([[0, 1]]);
   });
 
-  it('are not started by a run that is aborted already', async () => {
+  it('are not started by a run that is already aborted', async () => {
     const createGroup = vi.fn(engine.createGroup);
     const options = { signal: AbortSignal.abort('enough') };
     await expect(runOf('() => 1', { engine: { ...engine, createGroup } as Engine, options })).rejects.toMatchObject({
@@ -39,7 +39,7 @@ describe('replicas in threads', () => {
     expect(createGroup).not.toHaveBeenCalled();
   });
 
-  it('end when their run is aborted, and listen no longer', async () => {
+  it('end when their run is aborted, and remove their listeners', async () => {
     const over = new AbortController();
     const remove = vi.spyOn(over.signal, 'removeEventListener');
     const onReport = () => over.abort('enough');
@@ -54,7 +54,7 @@ describe('replicas in threads', () => {
     expect(remove).toHaveBeenCalledExactlyOnceWith('abort', expect.any(Function));
   });
 
-  it('tell replicas elsewhere when one fails', async () => {
+  it('notify replicas in other processes when one fails', async () => {
     const others = { failure: () => undefined, fail: vi.fn() };
     const failed = runOf("() => { throw new RangeError('too far'); }", { others });
     await expect(failed).rejects.toMatchObject({ name: 'RangeError', message: 'replica 0: too far' });
@@ -62,7 +62,7 @@ describe('replicas in threads', () => {
     await expect(runOf("() => { throw new RangeError('too far'); }")).rejects.toThrow('replica 0: too far');
   });
 
-  it('end when one elsewhere fails', async () => {
+  it('end when a replica in another process fails', async () => {
     const error = new RangeError('elsewhere');
     const others = { failure: vi.fn<() => Error | undefined>().mockReturnValueOnce(undefined), fail: vi.fn() };
     others.failure.mockReturnValue(error);
@@ -74,7 +74,7 @@ describe('replicas in threads', () => {
   it.each([
     [availableParallelism(), { size: availableParallelism() }],
     [availableParallelism() + 1, { size: availableParallelism() + 1, spins: 0 }],
-  ])('do not spin where there are more than cores: %i', async (size, options) => {
+  ])('do not busy-wait if there are more threads than cores: %i', async (size, options) => {
     const createGroup = vi.fn(engine.createGroup);
     const devices = Array.from({ length: size }, (_, cpu) => `/job:localhost/replica:0/task:0/device:CPU:${cpu}`);
     // Which no thread can be started with.

@@ -34,7 +34,7 @@ afterEach(() => {
 });
 
 describe('selectPlugin', () => {
-  it('takes nccl with one pack where it serves all devices', async () => {
+  it('chooses nccl with one pack if it supports all devices', async () => {
     const nccl = ncclDouble();
     const registry = registryOf(direct, nccl.plugin as never, ring, reductionToOne);
     const { plugin, options, candidates } = await selectPlugin(gpus, { registry });
@@ -54,7 +54,7 @@ describe('selectPlugin', () => {
     [['cpu:0', 'cpu:1'], 'CPU:0'],
     [['gpu:0', 'cpu:1'], 'CPU:1'],
     [['/job:gpu/task:0/cpu:1'], '/job:gpu/replica:0/task:0/device:CPU:1'],
-  ])('takes reduction to one device for %j, which are not all GPUs', async (devices, odd) => {
+  ])('chooses reduction to one device for %j, which are not all GPUs', async (devices, odd) => {
     const { plugin, candidates } = await selectPlugin(devices, { registry: registryOf(ncclDouble().plugin as never) });
     const why = `${odd.startsWith('/') ? odd : full(odd)} is not a GPU`;
     expect(plugin).toBe(reductionToOne);
@@ -65,7 +65,7 @@ describe('selectPlugin', () => {
     expect(lines).toEqual([`warn ${why}: using reduction-to-one instead of nccl`]);
   });
 
-  it('takes it where nccl refuses', async () => {
+  it('falls back to reduction to one device if nccl refuses', async () => {
     const refused = 'libnccl.so.2 is missing';
     const { plugin } = ncclDouble(() => ({ available: false, reason: refused }));
     const found = await selectPlugin(gpus, { registry: registryOf(plugin as never), visibleDevices: gpus });
@@ -79,7 +79,7 @@ describe('selectPlugin', () => {
     expect(lines).toEqual([`warn nccl cannot be used: ${refused}: using reduction-to-one instead of nccl`]);
   });
 
-  it('takes it where nccl is not registered, and says how to get it', async () => {
+  it('falls back to reduction to one device and names the package if nccl is missing', async () => {
     const found = await selectPlugin(gpus, { registry: registryOf(direct), visibleDevices: gpus });
     const refused = "it is not registered: npm install @coll/nccl, then import '@coll/nccl/register'";
     expect(found.plugin).toBe(reductionToOne);
@@ -89,7 +89,7 @@ describe('selectPlugin', () => {
   });
 
   it.each([{ physicalGpus: 1 }, { physicalGpus: 2, visibleDevices: [...gpus, 'gpu:2'] }])(
-    'takes it where GPUs are virtual: %j',
+    'falls back to reduction to one device for virtual GPUs: %j',
     async (inventory) => {
       const probe = vi.fn(twoGpus);
       const registry = registryOf(ncclDouble(probe).plugin as never);
@@ -103,31 +103,31 @@ describe('selectPlugin', () => {
     },
   );
 
-  it('takes nccl where as many GPUs are in the machine as are visible', async () => {
+  it('chooses nccl if the machine has as many GPUs as are visible', async () => {
     const registry = registryOf(ncclDouble().plugin as never);
     const inventory = { physicalGpus: 2, visibleDevices: ['cpu:0', ...gpus] };
     expect((await selectPlugin(gpus, { registry, ...inventory })).plugin.name).toBe('nccl');
   });
 
-  it('only warns of devices that are not visible', async () => {
+  it('only warns about invisible devices', async () => {
     const registry = registryOf(ncclDouble(() => ({ available: true })).plugin as never);
     const { plugin } = await selectPlugin(gpus, { registry, visibleDevices: ['cpu:0', 'gpu:1'] });
     expect(plugin.name).toBe('nccl');
     expect(lines).toEqual([`warn some of the devices are not visible to this process: ${full('GPU:0')}`]);
   });
 
-  it('asks the plug-ins made for GPUs which there are, where nobody says', async () => {
+  it('asks GPU plug-ins for the visible GPUs by default', async () => {
     await selectPlugin([...gpus, 'gpu:7'], { registry: registryOf(ring, ncclDouble().plugin as never) });
     expect(lines[0]).toBe(`warn some of the devices are not visible to this process: ${full('GPU:7')}`);
     expect(lines[1]).toContain(`: there is no ${full('GPU:7')}`);
   });
 
-  it('says each thing once', async () => {
+  it('logs each message once', async () => {
     for (let time = 0; time < 3; time++) await selectPlugin(['cpu:0'], { registry: createRegistry() });
     expect(lines).toHaveLength(1);
   });
 
-  it.each([undefined, [], 'gpu:0', [0], null])('refuses %o for devices', async (devices) => {
+  it.each([undefined, [], 'gpu:0', [0], null])('refuses %o as devices', async (devices) => {
     await expect(selectPlugin(devices as never)).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_DEVICE',
@@ -135,7 +135,7 @@ describe('selectPlugin', () => {
     });
   });
 
-  it.each([-1, 0.5, '2'])('refuses %o GPUs', async (physicalGpus) => {
+  it.each([-1, 0.5, '2'])('refuses %o as a number of GPUs', async (physicalGpus) => {
     await expect(selectPlugin(gpus, { physicalGpus: physicalGpus as never })).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -144,7 +144,7 @@ describe('selectPlugin', () => {
 });
 
 describe('selectCrossDeviceOps', () => {
-  it('makes the ops, nccl with one pack', async () => {
+  it('creates the ops, nccl with one pack', async () => {
     const nccl = ncclDouble();
     const registry = registryOf(nccl.plugin as never);
     expect(await selectCrossDeviceOps(gpus, { registry })).toBe(nccl.create.mock.results[0]?.value);
@@ -152,7 +152,7 @@ describe('selectCrossDeviceOps', () => {
     expect(await selectCrossDeviceOps(['cpu:0'], { registry })).toBeInstanceOf(ReductionToOneDevice);
   });
 
-  it('has an old name, which warns once', async () => {
+  it('has a deprecated alias, which warns once', async () => {
     const registry = createRegistry();
     for (let time = 0; time < 2; time++)
       expect(await chooseTheBest(['cpu:0'], { registry })).toBeInstanceOf(ReductionToOneDevice);

@@ -28,7 +28,7 @@ async function numbersOf(reduced: Promise<unknown>): Promise<{ numbers: number[]
 describe('reduce without an axis', () => {
   const value = new PerReplica([Float32Array.of(1, 2), Float32Array.of(3, 5), Float32Array.of(5, 11)]);
 
-  it('gives a float for the mean of integers, with one replica as with two', async () => {
+  it('returns a float for the mean of integers, with one replica or two', async () => {
     const float = { numbers: [1, 2], shape: [2], dtype: 'float64' };
     for (const replicas of [1, 2]) {
       await using strategy = new MirroredStrategy({ devices: cpu(replicas) });
@@ -51,14 +51,14 @@ describe('reduce without an axis', () => {
     expect(await three.reduce(op as 'sum', value, undefined)).toEqual(result);
   });
 
-  it('leaves its inputs as they were', async () => {
+  it('does not change its inputs', async () => {
     const components = [Float32Array.of(1), Float32Array.of(2)];
     const result = await two.reduce('sum', new PerReplica(components), null);
     result.data.fill(9);
     expect(components).toEqual([Float32Array.of(1), Float32Array.of(2)]);
   });
 
-  it('takes numbers, tensors and structures', async () => {
+  it('accepts numbers, tensors and structures', async () => {
     const structure = {
       loss: new PerReplica([1, 2]),
       grads: [new PerReplica([tensor(Int32Array.of(1)), tensor(Int32Array.of(4))])],
@@ -69,20 +69,20 @@ describe('reduce without an axis', () => {
     });
   });
 
-  it('takes the first component of what is mirrored already', async () => {
+  it('uses the first component of a mirrored value', async () => {
     const mirrored = new Mirrored([tensor(Float32Array.of(1)), tensor(Float32Array.of(1))]);
     expect(await two.reduce('mean', mirrored, null)).toBe(mirrored.values[0]);
     expect(await two.reduce('mean', { a: mirrored }, null)).toEqual({ a: mirrored.values[0] });
   });
 
-  it('takes a copy of what a variable holds', async () => {
+  it('uses a copy of the value of a variable', async () => {
     const made = two.scope(() => variable(Float32Array.of(1)));
     const mean = (await two.reduce('mean', { made }, null)) as { readonly made: Tensor };
     await made.assign([2]);
     expect(toNumbers(mean.made)).toEqual([1]);
   });
 
-  it('adds 64-bit integers exactly, and divides them truly', async () => {
+  it('sums 64-bit integers exactly, and divides them without truncation', async () => {
     const big = 2n ** 62n + 1n;
     const value = new PerReplica([BigInt64Array.of(big, 3n), BigInt64Array.of(1n, 4n)]);
     expect(await two.reduce('sum', value, null)).toMatchObject({ data: BigInt64Array.of(big + 1n, 7n) });
@@ -92,14 +92,14 @@ describe('reduce without an axis', () => {
     });
   });
 
-  it('densifies nothing: the sum of slices is slices', async () => {
+  it('keeps slices sparse: the sum of slices is slices', async () => {
     const slices = (row: number) => new IndexedSlices(tensor(Float32Array.of(row)), Int32Array.of(row), [4]);
     const sum = await two.reduce('sum', new PerReplica([slices(1), slices(3)]), null);
     expect(sum).toBeInstanceOf(IndexedSlices);
     expect([sum.values.data, sum.indices.data]).toEqual([Float32Array.of(1, 3), Int32Array.of(1, 3)]);
   });
 
-  it('stops a reduce by the signal of its options before it begins', async () => {
+  it('is aborted by the signal of its options before it starts', async () => {
     await expect(three.reduce('sum', value, null, { signal: AbortSignal.abort() })).rejects.toThrow(AbortedError);
     await expect(three.reduce('sum', value, 0, { signal: AbortSignal.abort() })).rejects.toThrow(AbortedError);
   });
@@ -114,7 +114,7 @@ describe('reduce without an axis', () => {
     { deduplicate: true },
     { options: new CommunicationOptions() },
     { experimentalHints: new CommunicationOptions() },
-  ] as const)('takes the options %o', async (options) => {
+  ] as const)('accepts the options %o', async (options) => {
     expect(await three.reduce('sum', value, null, options)).toMatchObject({ data: Float32Array.of(9, 18) });
   });
 
@@ -126,13 +126,13 @@ describe('reduce without an axis', () => {
     ['hints', /options must be/],
     [{ options: 5 }, /options must be/],
     [{ timeoutSeconds: 'soon' }, /timeoutSeconds/],
-  ])('rejects the options %o', async (options, message) => {
+  ])('refuses the options %o', async (options, message) => {
     const reduced = three.reduce('sum', value, null, options as never);
     await expect(reduced).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
     await expect(reduced).rejects.toThrow(message);
   });
 
-  it('rejects ops and values of the wrong kind', async () => {
+  it('refuses invalid ops and values', async () => {
     await expect(two.reduce('most' as never, 0, null)).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -180,7 +180,7 @@ describe('reduce along axes', () => {
     expect(await numbersOf(two.reduce('sum', value, axis))).toEqual({ numbers, shape, dtype: 'float32' });
   });
 
-  it('weighs every element alike in a mean over unequal batches', async () => {
+  it('weighs every element equally in a mean over unequal batches', async () => {
     const batches = new PerReplica([matrix([[1], [2], [3]]), matrix([[10]])]);
     expect(await numbersOf(two.reduce('mean', batches, 0))).toMatchObject({ numbers: [4], shape: [1] });
     expect(await numbersOf(two.reduce('mean', batches, [0, 1]))).toMatchObject({ numbers: [4], shape: [] });
@@ -188,7 +188,7 @@ describe('reduce along axes', () => {
     expect(await numbersOf(two.reduce('mean', empty, 0))).toMatchObject({ numbers: [1.5] });
   });
 
-  it('averages by a true division, which makes floats of integers', async () => {
+  it('returns floats for the mean of integers', async () => {
     const batches = new PerReplica([Int32Array.of(1, 2), Int32Array.of(4)]);
     expect(await numbersOf(two.reduce('mean', batches, 0))).toEqual({ numbers: [7 / 3], shape: [], dtype: 'float64' });
     expect(await numbersOf(two.reduce('sum', batches, 0))).toEqual({ numbers: [7], shape: [], dtype: 'int32' });
@@ -203,14 +203,14 @@ describe('reduce along axes', () => {
     expect(await two.reduce('sum', new PerReplica([none, none]), 0)).toMatchObject({ data: new BigUint64Array(2) });
   });
 
-  it('adds floats in float64 and rounds once', async () => {
+  it('sums floats in float64 and rounds once', async () => {
     const batches = new PerReplica([Float32Array.of(2 ** 24, 1, 1), Float32Array.of(0)]);
     expect(await numbersOf(two.reduce('sum', batches, 0))).toMatchObject({ numbers: [2 ** 24 + 2] });
     const halves = new PerReplica([tensor([1, 2, 3], { dtype: 'bfloat16' }), tensor([4, 5, 6], { dtype: 'bfloat16' })]);
     expect(await numbersOf(two.reduce('mean', halves, 0))).toEqual({ numbers: [3.5], shape: [], dtype: 'bfloat16' });
   });
 
-  it('refuses the sum of a value that is not distributed, as without an axis', async () => {
+  it('refuses to sum a value that is not distributed, like without an axis', async () => {
     const bare = matrix([
       [1, 2],
       [3, 4],
@@ -232,7 +232,7 @@ describe('reduce along axes', () => {
     });
   });
 
-  it.each([2, -3, [0, 2], [-3]])('rejects axis %j, which is out of range', async (axis) => {
+  it.each([2, -3, [0, 2], [-3]])('refuses axis %j, which is out of range', async (axis) => {
     await expect(two.reduce('sum', value, axis)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_RANGE' });
     await expect(two.reduce('mean', value, axis)).rejects.toMatchObject({
       code: 'ERR_COLL_RANGE',
@@ -240,21 +240,24 @@ describe('reduce along axes', () => {
     });
   });
 
-  it('rejects any axis of a scalar', async () => {
+  it('refuses any axis of a scalar', async () => {
     await expect(two.reduce('sum', new PerReplica([1, 2]), 0)).rejects.toThrow(/axis 0 is out of range for shape \[\]/);
   });
 
-  it.each(['0', 0.5, Number.NaN, true, ['0'], [0, 1.5], {}])('rejects axis %j, which is no integer', async (axis) => {
-    const reduced = two.reduce('sum', value, axis as never);
-    await expect(reduced).rejects.toBeInstanceOf(TypeError);
-    await expect(reduced).rejects.toMatchObject({ code: 'ERR_COLL_TYPE' });
-  });
+  it.each(['0', 0.5, Number.NaN, true, ['0'], [0, 1.5], {}])(
+    'refuses axis %j, which is not an integer',
+    async (axis) => {
+      const reduced = two.reduce('sum', value, axis as never);
+      await expect(reduced).rejects.toBeInstanceOf(TypeError);
+      await expect(reduced).rejects.toMatchObject({ code: 'ERR_COLL_TYPE' });
+    },
+  );
 
-  it.each(['min', 'max', 'product'] as const)('rejects %s along an axis', async (op) => {
+  it.each(['min', 'max', 'product'] as const)('refuses %s along an axis', async (op) => {
     await expect(two.reduce(op, value, 0)).rejects.toBeInstanceOf(TypeError);
   });
 
-  it('rejects the mean of bool', async () => {
+  it('refuses the mean of bool', async () => {
     const flags = tensor([1, 0], { dtype: 'bool' });
     await expect(two.reduce('mean', new PerReplica([flags, flags]), 0)).rejects.toMatchObject({
       name: 'ValueError',
@@ -265,7 +268,7 @@ describe('reduce along axes', () => {
 });
 
 describe('gather', () => {
-  it('joins components in replica order, on the first device, along an axis that may differ', async () => {
+  it('concatenates components of different lengths in replica order, on the first device', async () => {
     const value = new PerReplica([matrix([[1], [2]]), matrix([[3]]), matrix([[4], [5]])]);
     const gathered = await three.gather(value, 0);
     expect(gathered).toEqual({ data: Float32Array.of(1, 2, 3, 4, 5), dtype: 'float32', shape: [5, 1], device: first });
@@ -273,7 +276,7 @@ describe('gather', () => {
     expect(await three.gather(columns, 1)).toMatchObject({ shape: [1, 4] });
   });
 
-  it('rejects slices, scalars and axes that are not there', async () => {
+  it('refuses slices, scalars and axes that are out of range', async () => {
     const slices = new IndexedSlices(tensor(Float32Array.of(1)), Int32Array.of(0));
     await expect(two.gather(slices, 0)).rejects.toMatchObject({
       name: 'NotImplementedError',
@@ -296,7 +299,7 @@ describe('gather', () => {
   });
 });
 
-describe('numbers that replicas return', () => {
+describe('numbers returned by replicas', () => {
   it.each([
     [[3, 4], 7],
     [[3, 3], 6],
@@ -318,14 +321,14 @@ describe('numbers that replicas return', () => {
     expect(results).toEqual({ steps: [new PerReplica([2n, 2n]), 'text'], merged: new PerReplica([5, 5]) });
   });
 
-  it('stay bare with one replica', async () => {
+  it('are not wrapped with one replica', async () => {
     const strategy = new MirroredStrategy({ devices: ['cpu:0'] });
     expect(await strategy.run(() => 3)).toBe(3);
   });
 });
 
 describe('experimentalLocalResults', () => {
-  it('lists the components, structure by structure', () => {
+  it('lists the components of each leaf in a structure', () => {
     expect(two.experimentalLocalResults(new PerReplica(['a', 'b']))).toEqual(['a', 'b']);
     expect(two.experimentalLocalResults({ x: new PerReplica([1, 2]), y: [new Mirrored([3, 3]), 4] })).toEqual([
       { x: 1, y: [3, 4] },
@@ -333,7 +336,7 @@ describe('experimentalLocalResults', () => {
     ]);
   });
 
-  it('lists a bare value alone', () => {
+  it('returns a list with a single value that is not distributed', () => {
     expect(two.experimentalLocalResults(5)).toEqual([5]);
     expect(two.experimentalLocalResults(undefined)).toEqual([undefined]);
     expect(two.experimentalLocalResults([1, 2])).toEqual([[1, 2]]);
@@ -341,7 +344,7 @@ describe('experimentalLocalResults', () => {
 });
 
 describe('experimentalDistributeValuesFromFunction', () => {
-  it('wraps what the function returns for each replica, also where all are identical', () => {
+  it('wraps the values that the function returns for the replicas, even if they are identical', () => {
     const value = three.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup, numReplicasInSync }) => {
       return [replicaIdInSyncGroup, numReplicasInSync];
     });
@@ -359,7 +362,7 @@ describe('experimentalDistributeValuesFromFunction', () => {
     );
   });
 
-  it('feeds the replicas of a run by name, whatever the names are', async () => {
+  it('can be passed to the replicas of a run by name, with any names', async () => {
     const data = two.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) => replicaIdInSyncGroup + 5);
     const kwargs = { dtype: 'float32', data };
     const seen = await two.run((_, named: unknown) => named, { kwargs });
@@ -369,7 +372,7 @@ describe('experimentalDistributeValuesFromFunction', () => {
     ]);
   });
 
-  it('feeds the replicas of a run', async () => {
+  it('can be passed to the replicas of a run', async () => {
     const five = two.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup }) => replicaIdInSyncGroup + 5);
     const seen = await two.run((_, value: number) => value, { args: [five] });
     expect(two.experimentalLocalResults(seen)).toEqual([5, 6]);

@@ -12,7 +12,7 @@ const classes = Object.values(core).filter(
   (value) => typeof value === 'function' && (value === CollError || Object.getPrototypeOf(value) === CollError),
 ) as (typeof CollError)[];
 
-describe('an error that is posted', () => {
+describe('an error posted between threads', () => {
   it.each(classes)('keeps its class: $name', (errorClass) => {
     const error = new errorClass('ERR_COLL_VALUE', 'told', { rank: 2, operation: 'reduce', cause: 'why' });
     const arrived = posted(error);
@@ -27,14 +27,14 @@ describe('an error that is posted', () => {
     expect([arrived.message, arrived.stack]).toEqual(['told', error.stack]);
   });
 
-  it('is known to be one of the classes above', () => {
+  it('has one of the tested classes', () => {
     expect(classes.length).toBeGreaterThan(10);
   });
 
   it.each([
     [new core.WrongTypeError('a type'), core.WrongTypeError, TypeError],
     [new core.OutOfRangeError('a range'), core.OutOfRangeError, RangeError],
-  ])("keeps its class where that is the language's, too: %s", (error, ours, theirs) => {
+  ])('keeps its built-in class: %s', (error, ours, theirs) => {
     const arrived = posted(Object.assign(error, { rank: 1, cause: 5 }));
     expect(arrived.cause).toBe(5);
     expect(arrived).toBeInstanceOf(ours);
@@ -67,7 +67,7 @@ describe('an error that is posted', () => {
     expect(String(arrived)).toBe('HttpError: gone');
   });
 
-  it('has its name as a field of its own only if its class does not', () => {
+  it('has an own name property only if its class does not provide the name', () => {
     expect(Object.hasOwn(posted(new RangeError('told')), 'name')).toBe(false);
     const odd = posted(Object.assign(new Error('told'), { name: 'OddError' }));
     const descriptor = { value: 'OddError', configurable: true, writable: true, enumerable: false };
@@ -76,18 +76,18 @@ describe('an error that is posted', () => {
     expect(encoded.fields).toEqual({ tries: 5n });
   });
 
-  it('without a stack gets the one of its arrival', () => {
+  it('without a stack gets the stack of the receiving thread', () => {
     expect(posted(Object.assign(new Error('told'), { stack: undefined })).stack).toMatch(/^Error: told\n/);
   });
 
-  it('of a class that a plug-in derived stays one of ours', () => {
+  it('of a class that a plug-in derived is still a CollError', () => {
     class FabricError extends RuntimeError {}
     const arrived = posted(new FabricError('ERR_COLL_REPLICA', 'cut', { rank: 3 }));
     expect(arrived).toBeInstanceOf(CollError);
     expect(arrived).toMatchObject({ name: 'FabricError', code: 'ERR_COLL_REPLICA', rank: 3 });
   });
 
-  it('keeps its causes, each with its class', () => {
+  it('keeps its chain of causes with their classes', () => {
     const inner = new core.ValueError('ERR_COLL_VALUE', 'inner', { cause: 5 });
     const arrived = posted(new TypeError('outer', { cause: inner }));
     expect(arrived.cause).toBeInstanceOf(core.ValueError);
@@ -95,7 +95,7 @@ describe('an error that is posted', () => {
     expect(posted(new Error('odd', { cause: { deep: true } })).cause).toBe('an object (Object)');
   });
 
-  it.each(['text', 0, undefined, null])('may have been no error: %j', (thrown) => {
+  it.each(['text', 0, undefined, null])('may be any other value: %j', (thrown) => {
     const arrived = posted(thrown);
     expect(arrived).toBeInstanceOf(RuntimeError);
     expect(arrived).toMatchObject({ code: 'ERR_COLL_REPLICA', message: String(thrown) });

@@ -42,8 +42,8 @@ function groupOf(factor: number) {
   return { group, asked };
 }
 
-describe('a merge call of a thread', () => {
-  it('sends its arguments, and gets its part of the outcome', async () => {
+describe('a merge call in a thread', () => {
+  it('sends its arguments and receives its component of the result', async () => {
     const { context, next, starter } = replicaOf(undefined);
     const merged = runInReplica(context, () => context.mergeCall(() => 0, [5], { rate: 2 }));
     expect(await next()).toEqual({ type: 'merge', args: [5, { rate: 2 }] });
@@ -51,7 +51,7 @@ describe('a merge call of a thread', () => {
     expect(await merged).toBe(7);
   });
 
-  it('is held by replica 0 for all, across the replicas', async () => {
+  it('runs on replica 0 for all, in cross-replica context', async () => {
     const { context, next, starter } = replicaOf(undefined);
     const seen: unknown[] = [];
     const merged = runInReplica(context, () =>
@@ -71,7 +71,7 @@ describe('a merge call of a thread', () => {
     expect(await merged).toBe(10);
   });
 
-  it('tells why it could not be held', async () => {
+  it('reports why it could not run', async () => {
     const { context, next, starter } = replicaOf(undefined);
     const fail = () => {
       throw new RangeError('too far');
@@ -82,7 +82,7 @@ describe('a merge call of a thread', () => {
     expect(await next()).toMatchObject({ type: 'mergeFailed', error: { name: 'RangeError', message: 'too far' } });
   });
 
-  it('is told from other calls by a collective, whose number grows', async () => {
+  it('is distinguished from other calls by a collective with an increasing number', async () => {
     const { group, asked } = groupOf(2);
     const { context, next, starter } = replicaOf(group, undefined, 1);
     for (let call = 1; call <= 3; call++) {
@@ -94,7 +94,7 @@ describe('a merge call of a thread', () => {
     expect(asked).toEqual([1, 2, 3].map((number) => ['SUM', Float32Array.of(number, -number), 1]));
   });
 
-  it('fails where another replica makes another call', async () => {
+  it('fails if another replica makes a different call', async () => {
     const { group } = groupOf(3);
     const { context, next } = replicaOf(group);
     const merged = runInReplica(context, () => context.mergeCall(() => 0));
@@ -126,7 +126,7 @@ describe('a replica in a thread', () => {
     expect(() => context.report(() => 1)).toThrow(/^a report cannot be sent to another thread/);
   });
 
-  it('can block, and names what ops without its world cannot do', async () => {
+  it('supports synchronous calls, and names operations that need a world', async () => {
     const { context } = replicaOf(undefined);
     expect(context.canBlock).toBe(true);
     await expect(runInReplica(context, () => context.allReduce('SUM', 1))).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe('a replica in a thread', () => {
     expect(() => runInReplica(context, () => context.broadcastSync(1))).toThrow('lonely cannot broadcastSync inside');
   });
 
-  it('merges the options of a call into those of its strategy', async () => {
+  it('merges the options of a call into the options of its strategy', async () => {
     const { group, asked } = groupOf(1);
     const value = Float32Array.of(1);
     const { context } = replicaOf(group, new CommunicationOptions({ timeoutSeconds: 7, bytesPerPack: 3 }));

@@ -5,17 +5,17 @@ import { decode, encode } from './thread-values.js';
 
 const posted = (value: unknown) => decode(structuredClone(encode(value)));
 
-describe('a value that is posted', () => {
+describe('a value posted between threads', () => {
   it.each([
     ['plain data', { a: [1, 'two', null, undefined, true, 10n], b: { c: Number.NaN } }],
     ['tensors', [tensor(Float32Array.of(1, 2), { shape: [2, 1], device: 'cpu:0' }), BigInt64Array.of(1n)]],
     ['what can be cloned', { date: new Date(5), map: new Map([['x', new Set([1])]]) }],
     ['an empty list', []],
-  ])('arrives as it was: %s', (_, value) => {
+  ])('arrives unchanged: %s', (_, value) => {
     expect(posted(value)).toEqual(value);
   });
 
-  it('keeps the classes of slices and of distributed values', () => {
+  it('keeps the classes of slices and distributed values', () => {
     const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0), [4]);
     const shapeless = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
     const value = { x: new PerReplica([1, { deep: slices }]), y: [new Mirrored([shapeless, shapeless])] };
@@ -27,12 +27,12 @@ describe('a value that is posted', () => {
     expect(arrived.y[0]?.values[0]?.denseShape).toBeUndefined();
   });
 
-  it('is the tensor that it carries', () => {
+  it('arrives as a tensor if it is a tensor carrier', () => {
     const carrier = { [tensorSymbol]: () => Float32Array.of(3), own: () => 'functions cannot be posted' };
     expect(posted([carrier])).toEqual([tensor(Float32Array.of(3))]);
   });
 
-  it('is no variable, which stays in its thread', () => {
+  it('must not be a variable, which stays in its thread', () => {
     expect(() => encode({ deep: [variable(1, { name: 'w' })] })).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE' },

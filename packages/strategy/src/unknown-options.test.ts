@@ -99,7 +99,7 @@ it.each<[owner: string, take: (options: never) => unknown, names: readonly strin
     ['clusterResolver', 'communication', ...ofWorkers],
   ],
   ['selectPlugin', (options) => selectPlugin(['gpu:0'], options), ['visibleDevices', 'physicalGpus', 'registry']],
-])('%s refuses an option it does not know, and lists those it knows', async (owner, take, names) => {
+])('%s refuses an unknown option, and lists the known options', async (owner, take, names) => {
   const message = `${owner}: unknown option "zzz"; known options: ${names.join(', ')}`;
   const taking = (async () => take({ zzz: 1 } as never))();
   await expect(taking).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE', message });
@@ -126,7 +126,7 @@ it.each<[example: string, take: (options: never) => unknown]>([
   ['{ args: [delta] }', (options) => two.extended.update(variable, () => 1, options)],
   ['{ registry }', (options) => selectPlugin(['gpu:0'], options)],
   ["{ communication: 'RING' }", (options) => new ExperimentalMultiWorkerMirroredStrategy(options)],
-])('shows %s to a caller who passes a text for options', async (example, take) => {
+])('the error shows %s when a caller passes a string as options', async (example, take) => {
   const message = `options must be an object, ${example}, got "text"`;
   const taking = (async () => take('text' as never))();
   await expect(taking).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE', message });

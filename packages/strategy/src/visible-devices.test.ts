@@ -26,19 +26,19 @@ async function trained(strategy: Strategy) {
     await strategy.run(async (replica) => replica.allReduce('sum', Float32Array.of(1)));
 }
 
-it('warns once, with the cure, of GPUs that nothing finds', async () => {
+it('a strategy warns once, with a fix, about GPUs that no plug-in supports', async () => {
   await using mirrored = new MirroredStrategy({ devices: gpus, registry: createRegistry() });
   await trained(mirrored);
   expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
 });
 
-it('warns of them in a strategy of several workers', async () => {
+it('a multi-worker strategy warns about GPUs that no plug-in supports', async () => {
   await using strategy = new MultiWorkerMirroredStrategy({ devices: gpus });
   await trained(strategy);
   expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
 });
 
-it('says why nccl refused them, also if another plug-in was asked for by name', async () => {
+it('the warning says why nccl refused GPUs, even if another plug-in was requested', async () => {
   const registry = createRegistry();
   const probe = () => ({ available: false, reason: 'there is no driver' }) as const;
   registry.register(definePlugin({ ...ring, name: 'nccl', capabilities: { devices: ['GPU'] }, probe }));
@@ -48,7 +48,7 @@ it('says why nccl refused them, also if another plug-in was asked for by name', 
   expect(warnings()).toEqual([`${told}; nccl refused: there is no driver; ${cure}`]);
 });
 
-it('does not warn of CPUs, or of GPUs that a plug-in finds', async () => {
+it('a strategy does not warn about CPUs, or GPUs that a plug-in supports', async () => {
   const registry = createRegistry();
   registry.register(definePlugin({ ...ring, name: 'nccl', capabilities: { devices: ['GPU'] } }));
   await using onGpus = new MirroredStrategy({ devices: gpus, registry });
@@ -65,22 +65,22 @@ describe('virtualGpus', () => {
     [2, undefined],
     [1, 'some of the 2 GPUs are virtual, because the machine has 1'],
     [0, 'some of the 2 GPUs are virtual, because the machine has 0'],
-  ])('with %s physical ones tells %s', (physicalGpus, told) => {
+  ])('with %s physical GPUs returns %s', (physicalGpus, told) => {
     expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(told);
   });
 
-  it('counts those that are visible', () => {
+  it('counts visible GPUs', () => {
     expect(virtualGpus(gpus, { physicalGpus: 1, visibleDevices: ['gpu:0'] })).toBeUndefined();
   });
 
-  it.each([-1, 0.5, '2', null])('refuses %j for a number of GPUs', (physicalGpus) => {
+  it.each([-1, 0.5, '2', null])('refuses %j as a number of GPUs', (physicalGpus) => {
     expect(() => virtualGpus(gpus, { physicalGpus: physicalGpus as number })).toThrow(
       `physicalGpus must be a number of GPUs, got ${JSON.stringify(physicalGpus)}`,
     );
   });
 });
 
-it('a registry with a fallback is that registry if it has one', () => {
+it('withFallback returns the same registry if it already has a fallback', () => {
   const registry = createRegistry();
   const extended = withFallback(registry);
   expect(extended).not.toBe(registry);

@@ -41,7 +41,7 @@ describe.each([
   ['in worker threads', true],
 ])('an all-reduce of promises %s', (_, isThreads) => {
   it.each(isThreads ? [12] : [0, 1, 12, 1000])(
-    'gives the same bits as one of values, in packs of %i bytes',
+    'returns the same bits as one of values, in packs of %i bytes',
     async (bytesPerPack) => {
       for (const result of (await play(isThreads, 'alike', bytesPerPack)).results) {
         const { arrived, plain } = result as { arrived: number[][]; plain: number[][] };
@@ -51,7 +51,7 @@ describe.each([
     },
   );
 
-  it('gives results pack by pack, from the last value on', async () => {
+  it('delivers results pack by pack, last value first', async () => {
     const { results } = await play(isThreads, 'order', [3, 2, 1, 0], [1, 2, 3, 4]);
     const steps = [[3], [2, 3], [1, 2, 3], [0, 1, 2, 3]];
     const sums = [0, 1, 2, 3].map((layer) => [2 * layer, 2]);
@@ -61,7 +61,7 @@ describe.each([
     ]);
   });
 
-  it('starts no pack before the values after it are there', async () => {
+  it('starts a pack only when all values after it have arrived', async () => {
     const { results } = await play(isThreads, 'order', [0, 2, 3, 1], [0, 0, 2, 4]);
     for (const result of results) expect(result).toMatchObject({ steps: [[], [], [2, 3], [0, 1, 2, 3]] });
   });
@@ -70,7 +70,7 @@ describe.each([
     [0, true],
     [1, true],
     [1, false],
-  ])('ends on all replicas where a gradient of replica %i fails (the last one: %s)', async (culprit, isLast) => {
+  ])('fails on all replicas if a gradient of replica %i rejects (the last one: %s)', async (culprit, isLast) => {
     const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
     const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
     const failed = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: expect.stringContaining(told) };
@@ -79,7 +79,7 @@ describe.each([
     else expect(reports[1 - culprit]?.[0]).toContainEqual(failed);
   });
 
-  it('comes before the calls after it', async () => {
+  it('executes before later calls', async () => {
     const { results } = await play(isThreads, 'after');
     expect(results).toEqual([
       [[10], [2], [20], [200], [1]],
@@ -87,30 +87,30 @@ describe.each([
     ]);
   });
 
-  it('writes where it is told to', async () => {
+  it('writes into into memory', async () => {
     const { results } = await play(isThreads, 'memory');
     for (const result of results) expect(result).toEqual({ into: [[2, 4], [14]], isSame: true });
   });
 
-  it('takes one promise, sparse values and scalars', async () => {
+  it('accepts a single promise, sparse values and scalars', async () => {
     const { results } = await play(isThreads, 'kinds');
     for (const result of results)
       expect(result).toEqual({ alone: [[1, 0]], indices: [[0, 1]], values: [[0, 1]], scalar: [] });
   });
 
-  it('waits no longer than it may', async () => {
+  it('times out after timeoutSeconds', async () => {
     const { error, reports } = await play(isThreads, 'waits', 0.05);
     expect(error).toMatchObject({ name: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' });
     expect(reports[0]).toEqual(['DeadlineExceededError']);
   });
 
-  it('is given up by a signal, for all', async () => {
+  it('is aborted for all replicas by a signal', async () => {
     const { reports, error } = await play(isThreads, 'aborts');
     const told = [...reports.flat(), error?.message];
     expect(told).toContainEqual(expect.stringContaining('replica 1 aborted: enough'));
   });
 
-  it('is waited for by a replica that ends', async () => {
+  it('is awaited by a replica that ends', async () => {
     const { reports } = await play(isThreads, 'leaves', false);
     expect(reports).toEqual([
       [2, 6],
@@ -121,7 +121,7 @@ describe.each([
   });
 });
 
-it('is refused at once for an unknown op, or memory that does not fit', async () => {
+it('an all-reduce of promises is refused at once for an unknown op or into memory that does not fit', async () => {
   await two.run((replica) => {
     const gradient = Promise.resolve(Float32Array.of(1));
     expect(() => replica.allReduce('median' as never, [gradient])).toThrow(
@@ -138,7 +138,7 @@ it('is refused at once for an unknown op, or memory that does not fit', async ()
   });
 });
 
-it('works for the one replica of the default strategy', async () => {
+it('an all-reduce of promises works for the single replica of the default strategy', async () => {
   const replica = getReplicaContext() as ReplicaContext;
   const { a, b } = replica.allReduce('mean', { a: Promise.resolve(Int32Array.of(3)), b: Float32Array.of(4) });
   expect([(await a).data, (await b).data]).toEqual([Float64Array.of(3), Float32Array.of(4)]);

@@ -82,18 +82,18 @@ function bundleByWebpack(outdir: string, importMeta: boolean): Promise<unknown> 
 }
 
 describe.each(Object.entries(bundlers))('a program bundled by %s', (_, bundle) => {
-  it('runs two replicas in threads, with the entry replica-thread beside it', async () => {
+  it('runs two replicas in threads with the entry replica-thread next to it', async () => {
     await bundle(folder);
     expect((await run()).stdout).toBe('3 3\n');
   }, 300_000);
 });
 
-it("webpack takes no file of the checkout for an asset, such as the native engine's binary, which is missing elsewhere", async () => {
+it('webpack treats no file of the checkout as an asset, such as the binary of the native engine', async () => {
   await bundleByWebpack(folder, true);
   expect((await readdir(folder)).filter((name) => !/\.js(on)?$/.test(name))).toEqual([]);
 }, 300_000);
 
-it('names the entry that a bundle lacks', async () => {
+it('reports an entry that the bundle lacks', async () => {
   await bundlers['esbuild']?.(folder);
   await rm(path.join(folder, 'replica-thread.js'));
   await expect(run()).rejects.toMatchObject({

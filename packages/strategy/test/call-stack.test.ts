@@ -28,19 +28,19 @@ async function found(module: typeof replica | URL): Promise<readonly Hop[]> {
 }
 
 describe('the functions between an all-reduce of a replica and the engine', () => {
-  it('are those of the documentation in one thread', async () => {
+  it('are the documented functions for replicas in one thread', async () => {
     const hops = await found(replica);
     expect(hops).toEqual(documented('In one thread'));
     expect(hops.length).toBeLessThanOrEqual(9);
   });
 
-  it('are those of the documentation in worker threads', async () => {
+  it('are the documented functions for replicas in worker threads', async () => {
     const hops = await found(new URL('./fixtures/call-stack-replica.js', import.meta.url));
     expect(hops).toEqual(documented('In worker threads'));
     expect(hops.length).toBeLessThanOrEqual(7);
   });
 
-  it('are those of the documentation among processes, with the choice by size', async () => {
+  it('are the documented functions for processes, including the choice by size', async () => {
     const ends = await runWorkers('call-stack-worker.js', 2, []);
     expect(ends.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ''],

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 const devices = ['cpu:0', 'cpu:1'];
 const module = new URL('./fixtures/asks.mjs', import.meta.url);
 
-describe('engine', () => {
-  it('is by default the fastest that works here, and explain tells why', async () => {
+describe('the engine of a strategy', () => {
+  it('is by default the fastest available, and explain reports why', async () => {
     const strategy = new MirroredStrategy({ devices, crossDeviceOps: ring });
     const { engine, engines, threadEngine } = await strategy.explain();
     expect(engines.map(({ name }) => name)).toEqual(['native', 'wasm', 'js']);
@@ -16,7 +16,7 @@ describe('engine', () => {
     expect(engines[0]?.refused ?? '').not.toContain('not registered');
   });
 
-  it.each(['js', 'wasm'] as const)('may be %s, for replicas here and in threads', async (engine) => {
+  it.each(['js', 'wasm'] as const)('may be %s, for replicas in one thread and in worker threads', async (engine) => {
     await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine });
     expect(await strategy.explain()).toMatchObject({ engine, threadEngine: engine, engines: [{ name: engine }] });
     expect(await strategy.run((replica) => replica.allReduce('sum', replica.replicaIdInSyncGroup + 1))).toMatchObject({
@@ -27,7 +27,7 @@ describe('engine', () => {
   });
 
   it.each(['js', 'wasm'] as const)(
-    '%s has memory for replicas in threads, and works on it where it is',
+    '%s allocates memory for replicas in threads, and works on it in place',
     async (engine) => {
       await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine });
       const isThere = { isInPlace: true, isShared: true };
@@ -40,7 +40,7 @@ describe('engine', () => {
     },
   );
 
-  it('has ordinary memory for replicas that share a thread', async () => {
+  it('allocates ordinary memory for replicas that share a thread', async () => {
     await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine: 'wasm' });
     const made = await strategy.run((replica) => replica.allocate('float32', [replica.replicaIdInSyncGroup, 2]));
     expect(made).toMatchObject({
@@ -51,7 +51,7 @@ describe('engine', () => {
     });
   });
 
-  it('is the same for all that a strategy does: its plug-in may not ask for another', async () => {
+  it('is the same for the whole strategy: its plug-in cannot request another one', async () => {
     const asking = { name: ring, options: { engine: 'js' } } as const;
     expect(await new MirroredStrategy({ devices, crossDeviceOps: asking, engine: 'js' }).explain()).toMatchObject({
       engine: 'js',
@@ -63,7 +63,7 @@ describe('engine', () => {
     });
   });
 
-  it('of an ops object is its own', async () => {
+  it('of an ops object is its own engine', async () => {
     const ops = new RingAllReduce({ engine: 'js' });
     const { engine, threadEngine } = await new MirroredStrategy({ devices, crossDeviceOps: ops }).explain();
     expect([engine, threadEngine]).toEqual(['js', undefined]);
@@ -72,11 +72,11 @@ describe('engine', () => {
     );
   });
 
-  it('must be one', () => {
+  it('must be a known engine', () => {
     expect(() => new MirroredStrategy({ devices, engine: 'cuda' as never })).toThrow(/'auto', native, wasm, js/);
   });
 
-  it('that does its own arithmetic is told as that', async () => {
+  it('is reported as custom arithmetic if the plug-in has its own', async () => {
     const strategy = new MirroredStrategy({ devices, crossDeviceOps: 'reduction-to-one', engine: 'wasm' });
     expect(await strategy.explain()).toMatchObject({ engine: 'js', threadEngine: 'wasm' });
   });

@@ -31,18 +31,18 @@ const linesOf = (replica: number, length: number) =>
 
 describe.concurrent('a program', () => {
   it.each(['never closes', 'closes and is used no more', 'awaits nothing', 'leaves timers in threads'])(
-    'that %s ends by itself',
+    'that %s exits by itself',
     async (way) => {
       expect(await outcomeOf('program.js', way)).toEqual({ ...isClean, stdout: 'done\n' });
     },
   );
 
-  it('in plain JavaScript ends by itself', async () => {
+  it('in plain JavaScript exits by itself', async () => {
     expect(await outcomeOf('program.mjs')).toEqual({ ...isClean, stdout: '2 2 2 2\n' });
   });
 
   it.each(['throws in a replica of this thread', 'throws in a thread'])(
-    'that %s fails with that error',
+    'that %s fails with the error of the replica',
     async (way) => {
       const { code, stdout, stderr } = await outcomeOf('program.js', way);
       expect([code, stdout]).toEqual([1, '']);
@@ -52,18 +52,18 @@ describe.concurrent('a program', () => {
     },
   );
 
-  it('that catches what replicas throw ends well', async () => {
+  it('that catches errors of replicas exits with code 0', async () => {
     const stdout = 'replica 1: boom\nreplica 1: boom\n';
     expect(await outcomeOf('program.js', 'catches what replicas throw')).toEqual({ ...isClean, stdout });
   });
 
-  it('that leaves timers in threads that fail ends well', async () => {
+  it('that leaves timers in failing threads exits', async () => {
     const outcome = await outcomeOf('program.js', 'leaves timers in threads and fails');
     expect(outcome).toEqual({ ...isClean, stdout: 'replica 0: boom\n' });
   });
 
   it.each(['in a busy loop', 'in Atomics.wait', 'in an all-reduce'])(
-    'that leaves by process.exit while a replica is %s has its exit code',
+    'that calls process.exit while a replica is %s has its exit code',
     async (where) => {
       expect(await outcomeOf('program.js', 'leaves by process.exit', where)).toEqual({
         code: 3,
@@ -73,13 +73,13 @@ describe.concurrent('a program', () => {
     },
   );
 
-  it('that throws while threads run fails with that error', async () => {
+  it('that throws while threads run fails with its own error', async () => {
     const { code, stderr } = await outcomeOf('program.js', 'throws while threads run');
     expect(code).toBe(1);
     expect(stderr).toMatch(/Error: from the program/);
   });
 
-  it('that did not settle in time in one thread is ended by Node', async () => {
+  it('that waits without end in one thread is ended by Node', async () => {
     const { code, stdout } = await outcomeOf('program.js', 'waits for ever in one thread');
     expect([code, stdout]).toEqual([13, 'waiting\n']);
   });

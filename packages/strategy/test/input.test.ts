@@ -13,7 +13,7 @@ async function run<Fn extends (...args: never) => unknown>(exportName: string, a
 }
 
 describe('replicas in threads', () => {
-  it('read their parts of one dataset, in memory that they share', async () => {
+  it('read their shares of one dataset, in shared memory', async () => {
     const width = 2;
     const samples = Float32Array.from({ length: 17 * width }, (_, index) => index);
     const shared = new Float32Array(new SharedArrayBuffer(samples.byteLength));
@@ -33,7 +33,7 @@ describe('replicas in threads', () => {
     expect(inOrder).toEqual(Array.from(samples));
   });
 
-  it('take their parts of a step as an argument', async () => {
+  it('receive their components of a step as an argument', async () => {
     const x = tensor(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8), { shape: [4, 2] });
     for await (const step of strategy.experimentalDistributeDataset([{ x, names: ['a', 'b', 'c', 'd'] }])) {
       const results = await run<typeof takes>('takes', step);

@@ -10,7 +10,7 @@ const three = strategyOf(3);
 expectNoUnhandledRejections();
 
 describe('timeoutSeconds', () => {
-  it('names who never came, to everybody', async () => {
+  it('names the replicas that did not arrive, in the error of every replica', async () => {
     const seen: CollError[] = [];
     const failing = three.run(async (replica) => {
       if (replica.replicaIdInSyncGroup === 1) return never();
@@ -31,7 +31,7 @@ describe('timeoutSeconds', () => {
     ]);
   });
 
-  it('leaves what comes in time alone, and 0 means for ever', async () => {
+  it('does not affect calls that arrive in time, and 0 means no limit', async () => {
     const results = await two.run(async (replica) => {
       await replica.allReduce('sum', 1, { timeoutSeconds: 60 });
       await replica.broadcast(1, 0, { timeoutSeconds: 2 ** 40 });
@@ -40,7 +40,7 @@ describe('timeoutSeconds', () => {
     expect(two.experimentalLocalResults(results)).toHaveLength(2);
   });
 
-  it('can be caught; nothing is done together any more then', async () => {
+  it('throws an error that can be caught, after which no more collectives are possible', async () => {
     let release = () => {};
     const stuck = new Promise<void>((resolve) => {
       release = resolve;
@@ -60,7 +60,7 @@ describe('timeoutSeconds', () => {
 });
 
 describe('an AbortSignal', () => {
-  it('ends a run that has not begun', async () => {
+  it('ends a run that has not started', async () => {
     const signal = AbortSignal.abort(new Error('why'));
     const failing = two.run(
       () => {
@@ -99,7 +99,7 @@ describe('an AbortSignal', () => {
     if (where !== 'in a merge call') expect(seen).toMatchObject([{ code: 'ERR_COLL_ABORTED' }]);
   });
 
-  it('does nothing to a run that has ended', async () => {
+  it('does not affect a run that has ended', async () => {
     const controller = new AbortController();
     const { signal } = controller;
     expect(await two.run((replica) => replica.allReduce('sum', 1, { signal }), { signal })).toBeDefined();
@@ -107,7 +107,7 @@ describe('an AbortSignal', () => {
     controller.abort();
   });
 
-  it('ends a collective for everybody', async () => {
+  it('ends a collective on all replicas', async () => {
     const controller = new AbortController();
     const failing = two.run(async (replica) => {
       if (replica.replicaIdInSyncGroup === 0) return replica.allReduce('sum', 1, { signal: controller.signal });
@@ -123,7 +123,7 @@ describe('an AbortSignal', () => {
     });
   });
 
-  it('refuses a collective that it aborted before', async () => {
+  it('refuses a collective if it was aborted before', async () => {
     const failing = two.run((replica) => replica.broadcast(1, 0, { signal: AbortSignal.abort() }));
     await expect(failing).rejects.toThrow('replica 0: broadcast from replica 0 was aborted before it began');
   });

@@ -12,7 +12,7 @@ const strategyOf = (replicas: number) =>
 const alive = () => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort|Immediate/.test(name)).length;
 
 describe('many runs in threads', () => {
-  it('one after the other leave nothing behind', async () => {
+  it('leave nothing behind if they run one after the other', async () => {
     const strategy = strategyOf(1);
     const before = alive();
     const { signal } = new AbortController();
@@ -21,7 +21,7 @@ describe('many runs in threads', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('at once keep their collectives and their reports apart', async () => {
+  it('keep their collectives and reports separate if they overlap', async () => {
     const strategy = strategyOf(2);
     const before = alive();
     const reports = [new Set(), new Set()];
@@ -37,7 +37,7 @@ describe('many runs in threads', () => {
     await expect.poll(alive).toBeLessThanOrEqual(before);
   });
 
-  it('go on after one that failed', async () => {
+  it('continue after a failed run', async () => {
     const strategy = strategyOf(2);
     await expect(strategy.run(module, { exportName: 'nothing' })).rejects.toMatchObject({ code: 'ERR_COLL_MODULE' });
     expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));

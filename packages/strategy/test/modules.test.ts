@@ -24,22 +24,22 @@ function written(name: string, source: string): URL {
   return pathToFileURL(file);
 }
 
-describe('a module of replicas', () => {
-  it('may be TypeScript that imports more of it', async () => {
+describe('a replica module', () => {
+  it('may be TypeScript that imports further TypeScript', async () => {
     expect(two.experimentalLocalResults(await two.run(fixture('typed.ts'), { args: [20] }))).toEqual([40, 41]);
   });
 
-  it('may be TypeScript outside of any project with a loader', async () => {
+  it('may be TypeScript outside any project with a loader', async () => {
     const module = written('typed.mts', 'export default (replica: unknown, value: number): number => value + 1;');
     expect(await one.run(module, { args: [1] })).toBe(2);
   });
 
-  it('may be CommonJS, or text', async () => {
+  it('may be CommonJS, or a data URL', async () => {
     expect(await one.run(fixture('common.cjs'))).toBe('common 0');
     expect(await one.run(text('export default (replica, x) => x + 1'), { args: [1] })).toBe(2);
   });
 
-  it('exports `default`, or else `replica`, or what is named', async () => {
+  it('exports `default`, or else `replica`, or the requested name', async () => {
     const module = text(
       'export default () => "default"; export const replica = () => "replica"; export const other = () => "other"',
     );
@@ -48,11 +48,11 @@ describe('a module of replicas', () => {
     expect(await one.run(text('export default 5; export const replica = () => "replica"'))).toBe('replica');
   });
 
-  it('has its replica as context at its top level, too', async () => {
+  it('has its replica context at its top level too', async () => {
     expect(await one.run(fixture('top-level.mjs'))).toBe(true);
   });
 
-  it('cannot set a strategy at its top level, which is in a replica', async () => {
+  it('cannot set a strategy at its top level, which runs inside a replica', async () => {
     expect(await one.run(fixture('sets-strategy.mjs'))).toEqual({
       name: 'RuntimeError',
       code: 'ERR_COLL_CONTEXT',
@@ -64,7 +64,7 @@ describe('a module of replicas', () => {
     [undefined, /exports no function called default or replica: export default async function/],
     ['train', /exports no function called train/],
     ['answer', /exports no function called answer/],
-  ])('that does not export %s is an error', async (exportName, message) => {
+  ])('that does not export %s is refused', async (exportName, message) => {
     const failing = one.run(text('export const answer = 42'), exportName === undefined ? {} : { exportName });
     await expect(failing).rejects.toBeInstanceOf(CollError);
     await expect(failing).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe('a module of replicas', () => {
     });
   });
 
-  it('that is not there is an error', async () => {
+  it('that does not exist is refused', async () => {
     const failing = two.run(fixture('nowhere.mjs'));
     await expect(failing).rejects.toMatchObject({
       name: 'CollError',
@@ -84,13 +84,13 @@ describe('a module of replicas', () => {
     });
   });
 
-  it('that is no JavaScript is an error', async () => {
+  it('that is not JavaScript is refused', async () => {
     const failing = one.run(written('broken.mjs', 'export default (replica) => replica..oops;'));
     await expect(failing).rejects.toBeInstanceOf(SyntaxError);
     await expect(failing).rejects.toThrow(/^replica 0: /);
   });
 
-  it('that throws when it is imported is an error', async () => {
+  it('that throws when it is imported fails the run', async () => {
     const failing = one.run(text('throw new RangeError("at the top")'));
     await expect(failing).rejects.toBeInstanceOf(RangeError);
     await expect(failing).rejects.toThrow(/^replica 0: at the top$/);

@@ -9,8 +9,8 @@ function printed(ends: readonly EndOfWorker[]): unknown[] {
 
 const device = (worker: number, place: number) => `/job:worker/replica:0/task:${worker}/device:CPU:${place}`;
 
-describe.concurrent('workers in processes of their own', () => {
-  it('have the same variables, which start with what the chief brings', async () => {
+describe.concurrent('workers in separate processes', () => {
+  it('have the same variables, initialised by the chief', async () => {
     const told = printed(await runWorkers('worker.js', 2, ['variables']));
     const ofReplica = [[2.5, 3], [0, 1, 7], [5]];
     const inReplicas = [ofReplica, ofReplica];
@@ -25,11 +25,11 @@ describe.concurrent('workers in processes of their own', () => {
   it.each([
     [1, [11, 11, 10.5, 12, 12, 11]],
     [2, [11, 12.25, 11.5, 14, 19, 16]],
-  ])('count the number of each of their %i replicas by itself', async (replicas, sums) => {
+  ])('number each of their %i replicas individually', async (replicas, sums) => {
     expect(printed(await runWorkers('worker.js', 2, ['numbers', String(replicas)]))).toEqual([sums, sums]);
   });
 
-  it('may block where a worker has one replica', async () => {
+  it('may make synchronous calls if each worker has one replica', async () => {
     const told = printed(await runWorkers('worker.js', 2, ['blocking']));
     const combined = { dense: [1, 2], rows: [1, 2], into: [0.5, 1], ofLast: [1, 7] };
     const each = { canBlock: true, ...combined, after: [2] };
@@ -60,7 +60,7 @@ describe.concurrent('workers in processes of their own', () => {
     expect(told).toEqual([0, 1].map((worker) => [result(worker, 1), result(worker, 10)]));
   });
 
-  it.each(['throws', 'throwsInThread'])('are ended by one that %s, which all are told', async (scenario) => {
+  it.each(['throws', 'throwsInThread'])('all fail with the same message if one %s', async (scenario) => {
     const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
     const message = 'replica 3: rank 1 and replica 0 are out of memory';
     expect(last).toMatchObject({ name: 'RangeError', message, rank: 3 });
@@ -69,7 +69,7 @@ describe.concurrent('workers in processes of their own', () => {
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });
 
-  it('throw the same kind of error, each about its own replicas, when shapes differ on each worker', async () => {
+  it('throw the same kind of error, each about its own replicas, if shapes differ on each worker', async () => {
     const [first, last] = printed(await runWorkers('worker.js', 2, ['shapes']));
     const code = 'ERR_COLL_SHAPE_MISMATCH';
     expect(first).toMatchObject({
@@ -84,13 +84,13 @@ describe.concurrent('workers in processes of their own', () => {
     });
   });
 
-  it('that create different variables are told which', async () => {
+  it('report which worker creates a different variable', async () => {
     const told = /^variable "weights": Shape mismatch in the collective: ranks disagree: .* [12] float64 elements/;
     for (const error of printed(await runWorkers('worker.js', 2, ['differs'])))
       expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(told) });
   });
 
-  it('notice at once that one has ended', async () => {
+  it('detect at once that one has exited', async () => {
     const [first, last] = (await runWorkers('worker.js', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
     expect(last.code).toBe(7);
     expect(printed([first])).toMatchObject([
@@ -101,20 +101,20 @@ describe.concurrent('workers in processes of their own', () => {
   it.each([
     [0, /worker 0 of 2 waited 1 seconds for the others to start: .*rank 1/],
     [1, /worker 1 of 2 waited 1 seconds for the others to start: .*worker 0 at 127\.0\.0\.1:\d+/],
-  ])('that are only worker %i give up in time, naming the other', async (worker, told) => {
+  ])('time out if only worker %i starts, and name the other', async (worker, told) => {
     const [alone] = printed(await runWorkers('worker.js', 2, ['lonely'], [worker]));
     expect(alone).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE' });
     expect(alone).toMatchObject({ message: expect.stringMatching(told) });
   });
 
-  it('go on with a strategy of the next generation after a failure', async () => {
+  it('continue with a strategy of the next generation after a failure', async () => {
     expect(printed(await runWorkers('worker.js', 2, ['again']))).toEqual([
       ['object', [2]],
       ['object', [2]],
     ]);
   });
 
-  it('end by themselves, whatever they left open', async () => {
+  it('exit by themselves, whatever they left open', async () => {
     expect(printed(await runWorkers('worker.js', 2, ['leaves']))).toEqual([[0.5], [0.5]]);
   });
 });

@@ -44,7 +44,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(extended.workerDevices).toEqual([`/job:${taskType}/replica:0/task:0/device:CPU:0`]);
   });
 
-  it('is alone without a cluster, by TF_CONFIG unless a launcher says otherwise', async () => {
+  it('is a single worker without a cluster, and prefers a launcher over TF_CONFIG', async () => {
     vi.stubEnv('TF_CONFIG', '');
     await using strategy = new MultiWorkerMirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
     expect(strategy.clusterResolver).toBeInstanceOf(TFConfigClusterResolver);
@@ -62,7 +62,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     vi.unstubAllEnvs();
   });
 
-  it('wants options and resolvers to be such', () => {
+  it('refuses invalid options and resolvers', () => {
     const make = (options: unknown) => () => new MultiWorkerMirroredStrategy(options as never);
     for (const [options, told] of [
       [
@@ -100,7 +100,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(make({ communicationOptions: { bytesPerPack: 1, implementation: 'ring' } })).not.toThrow();
   });
 
-  it('keeps a group that was handed in, which cannot go to threads', async () => {
+  it('keeps a group that was passed open, and refuses to send it to threads', async () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     const module = new URL('./fixtures/worker-replica.ts', import.meta.url);
     await expect(strategy.run(module)).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE', operation: 'run' });
@@ -110,20 +110,20 @@ describe('a MultiWorkerMirroredStrategy', () => {
     });
   });
 
-  it('refuses a group that is not the one of its cluster', async () => {
+  it('refuses a group that does not match its cluster', async () => {
     const [group] = await groupsHere(3);
     const make = () => new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), group: group as never });
     expect(make).toThrow(/worker 0 of 2, but the group .* rank 0 of 3/);
     expect(make).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
   });
 
-  it('refuses a group in which this process has another place', async () => {
+  it('refuses a group in which this process has another rank', async () => {
     const [, group] = await groupsHere(2);
     const make = () => new MultiWorkerMirroredStrategy({ clusterResolver: resolverOf('chief'), group: group as never });
     expect(make).toThrow(/worker 0 of 2, but the group .* rank 1 of 2/);
   });
 
-  it('takes its place from a group where no cluster is described', async () => {
+  it('uses the rank of the group if no cluster is described', async () => {
     vi.stubEnv('TF_CONFIG', '');
     const groups = await groupsHere(2);
     const strategies = groups.map((group) => new MultiWorkerMirroredStrategy({ group, devices: ['cpu:0'] }));
@@ -149,7 +149,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(again.address).toBe(`tcp://127.0.0.1:${port}`);
   });
 
-  it('keeps what one GPU of each worker brings on that GPU', async () => {
+  it('combines the value of one GPU per worker on that GPU', async () => {
     const workers = await workersHere(2, 1, { devices: ['gpu:0'] });
     const devices = await Promise.all(
       workers.map(async (strategy) => {
@@ -160,7 +160,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(devices).toEqual([0, 1].map((task) => `/job:worker/replica:0/task:${task}/device:GPU:0`));
   });
 
-  it('warns where NCCL is asked for without GPUs', () => {
+  it('warns if NCCL is requested without GPUs', () => {
     const sink = vi.fn();
     setLogSink(sink);
     const communicationOptions = new CommunicationOptions({ implementation: 'NCCL' });
@@ -168,7 +168,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/NCCL .* no GPUs/));
   });
 
-  it('tells which engine adds up: that of the group, or within a worker its own', async () => {
+  it('reports which engine reduces: that of the group, or within a worker its own', async () => {
     const explained = async (replicas: number) => {
       const workers = await workersHere(2, replicas, { engine: 'js' });
       const [told] = await Promise.all(workers.map((strategy) => strategy.explain()));
@@ -179,7 +179,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(await explained(2)).toMatchObject({ engine: 'js', engines: [{ name: 'js' }], links });
   });
 
-  it.each([1, 2])('reduces what %i replicas of each worker bring to where it is', async (replicas) => {
+  it.each([1, 2])('reduces the values of %i replicas per worker on their devices', async (replicas) => {
     const workers = await workersHere(2, replicas);
     const sums = await Promise.all(
       workers.map((strategy) =>
@@ -197,7 +197,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     );
   });
 
-  it('says once that on CPUs a ring takes the place of NCCL', async () => {
+  it('logs once that on CPUs a ring replaces NCCL', async () => {
     const lines: string[] = [];
     setLogSink((_, message) => lines.push(message));
     const communicationOptions = new CommunicationOptions({ implementation: 'NCCL' });
@@ -217,7 +217,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     ]);
   });
 
-  it('is its experimental class, and the other way round', () => {
+  it('is an instance of its experimental class, and vice versa', () => {
     const sink = vi.fn();
     setLogSink(sink);
     const old = new ExperimentalMultiWorkerMirroredStrategy({
@@ -238,7 +238,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(sink).toHaveBeenCalledWith('info', expect.stringMatching(/communication RING/));
   });
 
-  it('needs to have met the others before a variable is made', async () => {
+  it('must have joined the other workers before a variable is created', async () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     expect(() => strategy.scope(() => variable(1))).toThrow(
       expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT', operation: 'broadcast' }),
@@ -246,7 +246,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(() => strategy.scope(() => variable(1))).toThrow(/await strategy.ready\(\)/);
   });
 
-  it.each(['AUTO', 'RING'] as const)('is ready when all are, whatever plays: %s', async (implementation) => {
+  it.each(['AUTO', 'RING'] as const)('is ready when all workers are, with any executor: %s', async (implementation) => {
     const communicationOptions = new CommunicationOptions({ implementation });
     const [first, second] = await workersHere(2, 1, { communicationOptions });
     const told: string[] = [];
@@ -257,7 +257,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     expect(told).toEqual(['comes', 'ready']);
   });
 
-  it('refuses another number of devices than others have, on all workers', async () => {
+  it('refuses a different number of devices on the workers, on all workers', async () => {
     const groups = await groupsHere(3);
     const devices = [['cpu:0'], ['cpu:0'], ['cpu:0', 'cpu:1']];
     const ready = groups.map((group, rank) =>
@@ -273,7 +273,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     }
   });
 
-  it('merges the options of a call into its own', async () => {
+  it('merges the options of a call into its own options', async () => {
     const communicationOptions = new CommunicationOptions({ timeoutSeconds: 0.05 });
     const [early, late] = (await workersHere(2, 1, { communicationOptions })) as [
       Strategy,
@@ -288,7 +288,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     ['options', { options: new CommunicationOptions({ timeoutSeconds: 0.05 }) }],
     ['experimentalHints', { experimentalHints: new CommunicationOptions({ timeoutSeconds: 0.05 }) }],
     ['their fields', { timeoutSeconds: 0.05 }],
-  ])('gives up a reduce after the timeoutSeconds of its %s', async (_name, options) => {
+  ])('times out a reduce after the timeoutSeconds of its %s', async (_name, options) => {
     const [early, late] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy, MultiWorkerMirroredStrategy];
     await Promise.all([early.ready(), late.ready()]);
     await expect(early.reduce('sum', tensor([1]), null, options)).rejects.toMatchObject({
@@ -297,7 +297,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     });
   });
 
-  it('gives up a mean along an axis after timeoutSeconds while other workers count their elements', async () => {
+  it('times out a mean along an axis while other workers count their elements', async () => {
     const [early, late] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy, MultiWorkerMirroredStrategy];
     await Promise.all([early.ready(), late.ready()]);
     const mean = early.reduce('mean', tensor([1, 2]), 0, { timeoutSeconds: 2 });
@@ -305,7 +305,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     await expect(mean).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE' });
   });
 
-  it('ends the others when it fails, which are told by whom', async () => {
+  it('fails the other workers when it fails, with a message that names it', async () => {
     const strategies = await workersHere(2, 2);
     const outcomes = await Promise.allSettled(
       strategies.map((strategy) =>
@@ -341,7 +341,7 @@ describe('a MultiWorkerMirroredStrategy', () => {
     await refused;
   });
 
-  it('refuses what comes after close', async () => {
+  it('refuses calls after close', async () => {
     const [strategy] = (await workersHere(2, 1)) as [MultiWorkerMirroredStrategy];
     await strategy.close();
     await strategy.close();

@@ -52,7 +52,7 @@ describe.each([
     );
   });
 
-  it('reduce, gather and broadcast from inside of replicas', async () => {
+  it('reduce, gather and broadcast inside replicas', async () => {
     const results = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const outcome = await strategy.run(async (context) => {
         const id = context.replicaIdInSyncGroup;
@@ -75,7 +75,7 @@ describe.each([
     }
   });
 
-  it('reduce and gather outside of replicas, destinations being devices of each worker', async () => {
+  it('reduce and gather outside replicas, with devices of each worker as destinations', async () => {
     const results = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const value = strategy.experimentalDistributeValuesFromFunction((context) =>
         tensor(Float64Array.of(context.replicaIdInSyncGroup, 2)),
@@ -115,7 +115,7 @@ describe.each([
     }
   });
 
-  it('combine single values over workers, each contributing its own', async () => {
+  it('combine single values across workers, one contribution per worker', async () => {
     const results = await onAll(await workersHere(workers, replicas), async (strategy, worker) => {
       const bare = tensor([worker + 1]);
       if (workers === 1) return [numbersOf(await strategy.extended.reduceTo('mean', bare, 'cpu:0'))];
@@ -143,7 +143,7 @@ describe.each([
     for (const result of results) expect(result).toEqual(workers === 1 ? [[1]] : several);
   });
 
-  it('leave mirrored values as they are', async () => {
+  it('return mirrored values unchanged', async () => {
     const [strategy] = (await workersHere(workers, replicas)) as [MultiWorkerMirroredStrategy];
     const mirrored = new Mirrored(cpus(replicas).map(() => tensor([1])));
     expect(await strategy.extended.reduceTo('mean', mirrored, 'cpu:0')).toBe(mirrored);
@@ -153,7 +153,7 @@ describe.each([
     });
   });
 
-  it('hold merge calls on each worker, with the arguments of its replicas', async () => {
+  it('run merge calls on each worker, with the arguments of its replicas', async () => {
     const results = await onAll(await workersHere(workers, replicas), async (strategy) => {
       const outcome = await strategy.run((context) =>
         context.mergeCall(
@@ -191,7 +191,7 @@ function sumTo(workers: number): number {
   return (workers * (workers + 1)) / 2;
 }
 
-it('workers refuse a dataset whose first batch differs between them, on all of them', async () => {
+it('all workers refuse a dataset whose first batch differs between them', async () => {
   const outcomes = await onAll(await workersHere(2, 1), async (strategy, worker) => {
     const dataset = strategy.experimentalDistributeDataset([Float32Array.of(1, 2), Float32Array.of(worker, 3)]);
     const steps: unknown[] = [];

@@ -31,8 +31,8 @@ const strategyOf = (
 
 const refusals = (candidates: readonly Candidate[]) => candidates.map(({ name, refused }) => [name, refused]);
 
-describe('a plug-in that a user has written', () => {
-  it('is found by its name once it is registered, here and in threads', async () => {
+describe('a user-defined plug-in', () => {
+  it('is found by its name once it is registered, in this thread and in worker threads', async () => {
     expect(() => strategyOf('mine')).toThrow(CollError);
     registry.register(mine);
     const strategy = strategyOf('mine');
@@ -41,7 +41,7 @@ describe('a plug-in that a user has written', () => {
     expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
   });
 
-  it("is taken by 'auto' where it is wanted most and does not refuse, here and in threads", async () => {
+  it("is chosen by 'auto' if it has the highest priority and does not refuse, also in threads", async () => {
     const known = registryOf(mine, ring);
     const pair = strategyOf('auto', { registry: known });
     expect(await pair.explain()).toMatchObject({ name: 'mine (plain)' });
@@ -60,13 +60,13 @@ describe('a plug-in that a user has written', () => {
     expect(many.candidates[0]).toMatchObject({ name: 'mine', refused: 'it supports up to 3 ranks, not 4' });
   });
 
-  it('gets its options, also in threads', async () => {
+  it('receives its options, also in threads', async () => {
     const strategy = strategyOf({ name: mine, options: { label: 'mine own' } });
     expect(await strategy.explain()).toMatchObject({ name: 'mine (mine own)' });
     expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
   });
 
-  it('is asked whether it serves threads', async () => {
+  it('is asked whether it supports threads', async () => {
     const strategy = strategyOf('auto', { registry: registryOf(homebody, ring) });
     expect(await strategy.explain()).toMatchObject({ name: 'mine (home)' });
     expect(await strategy.run(module)).toEqual(new PerReplica([3, 3]));
@@ -77,19 +77,19 @@ describe('a plug-in that a user has written', () => {
     });
   });
 
-  it('gathers, also where its algorithm only adds up', async () => {
+  it('supports gather, even if its algorithm only reduces', async () => {
     const strategy = strategyOf(mine);
     const gathered = await strategy.run(module, { exportName: 'gather' });
     const datas = strategy.experimentalLocalResults(gathered).map((result) => (result as Tensor).data);
     expect(datas).toEqual([Float32Array.of(0, 1), Float32Array.of(0, 1)]);
   });
 
-  it('may ignore its world: replicas in threads then have merge calls only', async () => {
+  it('may ignore its world: replicas in threads then support only merge calls', async () => {
     const found = await strategyOf(worldless).run(module, { exportName: 'withoutWorld' });
     expect(found).toEqual(['NotImplementedError', 'NotImplementedError', 'NotImplementedError', 'merged']);
   });
 
-  it('refuses what it does not serve when it is named, too', async () => {
+  it('throws for unsupported devices when it is requested by name too', async () => {
     const strategy = new MirroredStrategy({ devices: cpu(3), crossDeviceOps: mine });
     for (const failing of [
       strategy.explain(),
@@ -102,7 +102,7 @@ describe('a plug-in that a user has written', () => {
       });
   });
 
-  it('is asked again after it refused', async () => {
+  it('is asked again after a refusal', async () => {
     let isReady = false;
     const plugin = definePlugin({
       name: 'late',
@@ -130,7 +130,7 @@ describe('a plug-in that a user has written', () => {
     });
   });
 
-  it('gets options across threads only as plain data', async () => {
+  it('receives options across threads only as plain data', async () => {
     const strategy = strategyOf({ name: ring, options: { onDone: () => 0 } });
     await expect(strategy.run(module)).rejects.toMatchObject({
       name: 'RuntimeError',
@@ -141,7 +141,7 @@ describe('a plug-in that a user has written', () => {
 });
 
 describe('two versions of a plug-in', () => {
-  it('clash where the second one is registered', () => {
+  it('are refused when the second one is registered', () => {
     const known = registryOf(mine);
     known.register(mine);
     expect(() => known.register(otherVersion)).toThrow(
@@ -154,14 +154,14 @@ describe('two versions of a plug-in', () => {
     );
   });
 
-  it('may be used side by side as objects', async () => {
+  it('can be used side by side as objects', async () => {
     expect(await strategyOf(mine).explain()).toMatchObject({ name: 'mine (plain)' });
     await expect(strategyOf(otherVersion).explain()).rejects.toThrow('is never created');
   });
 });
 
-describe('a name that nothing is registered under', () => {
-  it('is an error at once, which lists what there is and how to install it', () => {
+describe('the name of an unregistered plug-in', () => {
+  it('is refused at once, with the registered names and how to install it', () => {
     const known = registryOf(ring, mine);
     expect(() => strategyOf('nccl', { registry: known })).toThrow(
       expect.objectContaining({
@@ -183,7 +183,7 @@ describe('crossDeviceOps', () => {
     );
   });
 
-  it('may be an ops object, which serves this thread only and is left open', async () => {
+  it('may be an ops object, which works in this thread only and stays open', async () => {
     const ops = new RingAllReduce();
     const strategy = strategyOf(ops);
     expect(await strategy.explain()).toMatchObject({ name: 'ring', candidates: [] });
@@ -198,7 +198,7 @@ describe('crossDeviceOps', () => {
     expect(await strategy.reduce('sum', value, null)).toMatchObject({ data: Float64Array.of(3) });
   });
 
-  it('that a strategy has opened are closed with it', async () => {
+  it('are closed with the strategy that created them', async () => {
     const closed: string[] = [];
     class Watched extends RingAllReduce {
       override async close(): Promise<void> {
@@ -220,7 +220,7 @@ describe('crossDeviceOps', () => {
     expect(new Watched()).toBeInstanceOf(CrossDeviceOps);
   });
 
-  it('are by default the best of what is registered, or else the one that comes with every strategy', async () => {
+  it('are by default the best registered plug-in, or else the built-in one', async () => {
     expect(await new MirroredStrategy({ devices: cpu(2), registry: registryOf() }).explain()).toMatchObject({
       name: 'reduction-to-one',
     });

@@ -31,7 +31,7 @@ const devicesOf = (devices: number | readonly string[] | undefined) =>
   typeof devices === 'number' ? cpus(devices) : devices;
 
 describe('workers of one strategy', () => {
-  it('have as many devices', async () => {
+  it('must have the same number of devices', async () => {
     const told = 'worker 0 has 1 device, worker 2 has 2 devices: all workers must have the same number';
     for (const error of await meet([1, 1, 2])) expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told });
   });
@@ -40,7 +40,7 @@ describe('workers of one strategy', () => {
     [['gpu:0'], ['cpu:0'], '1 device (1 GPU)', '1 device'],
     [['gpu:0', 'gpu:1'], ['gpu:0', 'cpu:0'], '2 devices (2 GPUs)', '2 devices (1 GPU)'],
     [['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], '2 devices', '2 devices (2 GPUs)'],
-  ])('have as many GPUs, not %j and %j', async (first, second, one, other) => {
+  ])('must have the same number of GPUs, not %j and %j', async (first, second, one, other) => {
     const message = `worker 0 has ${one}, worker 1 has ${other}: all workers must have the same number`;
     for (const error of await meet([first, second]))
       expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message, rank: 1, operation: 'start' });
@@ -50,14 +50,14 @@ describe('workers of one strategy', () => {
     [{ implementation: 'RING' }, 'implementation: RING, bytesPerPack: 0, checkCalls: false'],
     [{ bytesPerPack: 2 ** 33 }, 'implementation: AUTO, bytesPerPack: 8589934592, checkCalls: false'],
     [{ checkCalls: true }, 'implementation: AUTO, bytesPerPack: 0, checkCalls: true'],
-  ])('have the same communication options, not only one %j', async (options, odd) => {
+  ])('must have the same communication options, not a different %j', async (options, odd) => {
     const usual = 'implementation: AUTO, bytesPerPack: 0, checkCalls: false';
     const told = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers must use the same`;
     for (const error of await meet([1, 1], [{}, options]))
       expect(error).toMatchObject({ code: 'ERR_COLL_CLUSTER', message: told, rank: 1 });
   });
 
-  it('may wait for each other for different times', async () => {
+  it('may have different startup timeouts', async () => {
     expect(await meet([1, 1], [{}, { timeoutSeconds: 60 }])).toEqual([undefined, undefined]);
   });
 });

@@ -22,7 +22,7 @@ describe.each(runs)('sparse values of %i replicas, with %s', (replicas, engine) 
   const strategy = new MirroredStrategy({ devices: cpu(replicas), crossDeviceOps: 'direct', engine });
   const ids = Array.from({ length: replicas }, (_, id) => id);
 
-  it('are the same in threads as in one thread, to the bit', async () => {
+  it('reduce to the same bits in threads as in one thread', async () => {
     const here = strategy.experimentalLocalResults(await strategy.run(sparse)) as Sparse[];
     const run = strategy.run(module, { exportName: 'sparse', args: [true] });
     const there = strategy.experimentalLocalResults(await run) as Sparse[];
@@ -40,10 +40,10 @@ describe.each(runs)('sparse values of %i replicas, with %s', (replicas, engine) 
   });
 });
 
-describe('values that do not fit', () => {
+describe('mismatching sparse values', () => {
   const strategy = new MirroredStrategy({ devices: cpu(3), crossDeviceOps: 'ring' });
 
-  it('are the same error on all replicas in threads', async () => {
+  it('fail with the same error on all replicas in threads', async () => {
     const told = strategy.experimentalLocalResults(await strategy.run(module, { exportName: 'refusals' }));
     for (const one of told as Awaited<ReturnType<typeof refusals>>[]) {
       expect(one).toMatchObject({
@@ -55,7 +55,7 @@ describe('values that do not fit', () => {
     }
   });
 
-  it('sparse on one replica and dense on others, add up in one thread, and are an error on all in threads', async () => {
+  it('with dense values on other replicas are summed in one thread, and fail on all replicas in threads', async () => {
     const [sum] = strategy.experimentalLocalResults(await strategy.run(mixed)) as [Tensor];
     expect(sum).toMatchObject({ dtype: 'float32', shape: [3], data: Float32Array.of(23, 2, 22) });
     const told = await strategy.run(module, { exportName: 'mixed' });
@@ -74,7 +74,7 @@ describe('a strategy', () => {
       [4],
     );
 
-  it('reduces, moves and refuses to gather sparse values', async () => {
+  it('reduces and broadcasts sparse values, and refuses to gather them', async () => {
     const [first] = strategy.extended.workerDevices as [string];
     expect(await strategy.reduce('sum', value, null)).toEqual(sum(first));
     expect(await strategy.extended.reduceTo('sum', { nested: [value] }, first)).toEqual({ nested: [sum(first)] });
@@ -109,7 +109,7 @@ function plainSum(replicas: number): number[] {
   return sums;
 }
 
-it('outside of a strategy they are already reduced, and every index is there once where that is asked for', async () => {
+it('outside a strategy sparse values are already reduced, with unique indices if requested', async () => {
   const replica = getReplicaContext() as ReplicaContext;
   const thirds = new IndexedSlices(tensor(Int32Array.of(1, 2, 4)), Int32Array.of(5, 3, 5));
   const options = { deduplicate: true };

@@ -37,7 +37,7 @@ describe('an exception in one thread', () => {
     ['in a busy loop', 2],
     ['with an all-reduce that they do not await', 2],
     ['in allReduceSync', 4],
-  ])('ends the others promptly: %s (%i replicas)', async (where, replicas) => {
+  ])('ends the other threads promptly: %s (%i replicas)', async (where, replicas) => {
     let thrownAt = 0;
     const flags = new Int32Array(new SharedArrayBuffer(12));
     const error = await failureOf(replicas, 'throwWhileOthers', [where, flags], {
@@ -79,27 +79,27 @@ describe('an exception in one thread', () => {
     expect(error.stack).toContain(error.message);
   });
 
-  it.each(['in a timer', 'in a promise that nobody awaits'])('is told when it comes up %s', async (how) => {
+  it.each(['in a timer', 'in a promise that nobody awaits'])('is reported if it is thrown %s', async (how) => {
     const error = await failureOf(2, 'throwLater', [how]);
     expect(error).toBeInstanceOf(ValueError);
     expect(error).toMatchObject({ code: 'ERR_COLL_VALUE', message: expect.stringMatching(/^replica 1: from a /) });
   });
 
-  it('does not matter to others when the replica catches it itself', async () => {
+  it('does not affect the others if the replica catches it', async () => {
     const reports: unknown[] = [];
     const run = strategyOf(1).run(module, { exportName: 'catchOwn', onReport: (_, value) => reports.push(value) });
     expect(await run).toBe('went on');
     expect(reports).toEqual(['caught']);
   });
 
-  it('ends the run when it comes from a merge call, whatever replica 0 makes of it', async () => {
+  it('ends the run if a merge call throws it, even if replica 0 catches it', async () => {
     const error = await failureOf(2, 'throwInMerge');
     expect(error).toMatchObject({ name: 'Oops', message: 'in the merge', status: 418 });
   });
 });
 
 describe('a thread that ends', () => {
-  it('by process.exit is an error, whatever its code', async () => {
+  it('with process.exit is an error, whatever its code', async () => {
     expect(await failureOf(2, 'exit', [0])).toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_REPLICA',
@@ -131,7 +131,7 @@ describe('a thread that ends', () => {
   });
 });
 
-describe('replicas in threads that do not ask for the same', () => {
+describe('replicas in threads that make different calls', () => {
   it.each([
     [
       'dtype',
@@ -156,7 +156,7 @@ describe('replicas in threads that do not ask for the same', () => {
       'ERR_COLL_MISMATCH',
       /^replicas make different calls: {2}replica 1 calls mergeCall/,
     ],
-  ])('are told the same: %s', async (what, name, code, message) => {
+  ])('get the same error: %s', async (what, name, code, message) => {
     const told: unknown[] = [];
     const error = await failureOf(2, 'disagree', [what], { onReport: (replica, text) => told.push([replica, text]) });
     expect(error).toBeInstanceOf(CollError);
@@ -173,14 +173,14 @@ describe('replicas in threads that do not ask for the same', () => {
   });
 });
 
-describe('what cannot be posted', () => {
+describe('a value that cannot be posted to a thread', () => {
   const notCloneable = (what: string) => ({
     name: 'RuntimeError',
     code: 'ERR_COLL_NOT_CLONEABLE',
     message: expect.stringMatching(new RegExp(`^(replica 0: )?${what} cannot be posted between threads`)),
   });
 
-  it('is refused among arguments', async () => {
+  it('is refused as an argument', async () => {
     expect(await failureOf(2, 'exit', [() => 0])).toMatchObject(notCloneable('an argument of a replica'));
   });
 
@@ -195,7 +195,7 @@ describe('what cannot be posted', () => {
 });
 
 describe('waiting in threads', () => {
-  it('ends after timeoutSeconds, and names who never came', async () => {
+  it('ends after timeoutSeconds, and names the replicas that did not arrive', async () => {
     const error = await failureOf(3, 'waitInVain', [0.05]);
     expect(error).toBeInstanceOf(DeadlineExceededError);
     expect(error).toMatchObject({
@@ -204,13 +204,13 @@ describe('waiting in threads', () => {
     });
   });
 
-  it("ends when a replica's AbortSignal says so", async () => {
+  it("ends when a replica's AbortSignal is aborted", async () => {
     const error = await failureOf(2, 'abortOwn');
     expect(error).toBeInstanceOf(AbortedError);
     expect(error).toMatchObject({ message: expect.stringMatching(/rank 0 aborted: mine/) });
   });
 
-  it("ends when the run's AbortSignal says so, wherever the replicas are", async () => {
+  it("ends when the run's AbortSignal is aborted, wherever the replicas wait", async () => {
     const controller = new AbortController();
     const error = await failureOf(2, 'stayForEver', [], {
       signal: controller.signal,
@@ -220,7 +220,7 @@ describe('waiting in threads', () => {
     expect(error).toMatchObject({ message: 'run was aborted', cause: new Error('why') });
   });
 
-  it('does not begin when the AbortSignal has said so', async () => {
+  it('does not start if the AbortSignal is already aborted', async () => {
     const error = await failureOf(2, 'stayForEver', [], { signal: AbortSignal.abort() });
     expect(error).toMatchObject({ name: 'AbortedError', message: 'run was aborted before it began' });
   });

@@ -4,7 +4,7 @@ import { mirrored } from './variables.js';
 
 const module = new URL('./fixtures/variables.mjs', import.meta.url);
 
-describe.each([1, 2, 3])('variables of %i replicas in threads of their own', (replicas) => {
+describe.each([1, 2, 3])('variables of %i replicas in separate threads', (replicas) => {
   const strategy = strategyOf(replicas);
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const sum = ids.reduce((total, id) => total + id + 1, 0);
@@ -44,7 +44,7 @@ describe.each([1, 2, 3])('variables of %i replicas in threads of their own', (re
     ONLY_FIRST_REPLICA: () => [2, 0, 0],
   };
 
-  it('combine what the replicas write, and start with what replica 0 has', async () => {
+  it('combine the values that replicas write, and start with the value of replica 0', async () => {
     const results = strategy.experimentalLocalResults(await strategy.run(module));
     const total = ids.reduce((all, id) => all + 11 * id + 1, 0);
     expect(results).toHaveLength(replicas);
@@ -68,10 +68,10 @@ describe.each([1, 2, 3])('variables of %i replicas in threads of their own', (re
   });
 });
 
-describe('a variable in a thread of its own', () => {
+describe('a variable in its own thread', () => {
   const two = strategyOf(2);
 
-  it('does not leave it, nor does one come in', async () => {
+  it('cannot be sent to another thread in either direction', async () => {
     await expect(two.run(module, { exportName: 'returnsVariable' })).rejects.toMatchObject({
       code: 'ERR_COLL_NOT_CLONEABLE',
       message: expect.stringContaining('variable "stays" cannot be sent to another thread: send the result of read()'),
@@ -81,7 +81,7 @@ describe('a variable in a thread of its own', () => {
     });
   });
 
-  it('has one shape everywhere', async () => {
+  it('must have the same shape on all replicas', async () => {
     await expect(two.run(module, { exportName: 'differs' })).rejects.toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
   });
 });

@@ -31,25 +31,25 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     threads = resultsOf(strategy, await strategy.run(module, { args: [...args, true], exportName: 'everything' }));
   });
 
-  it('give the same as in one thread', () => {
+  it('return the same results as in one thread', () => {
     expect(threads.map((result) => ({ ...result, blocking: undefined }))).toEqual(oneThread);
   });
 
-  it('give the same by calls that block', () => {
+  it('sync calls return the same results as async calls', () => {
     for (const result of threads) {
       expect(Object.keys(result.blocking ?? {})).toHaveLength(7);
       expect(result).toMatchObject(result.blocking ?? {});
     }
   });
 
-  it('know who and where they are', () => {
+  it('have the right replica id and device', () => {
     for (const [id, { who, contexts }] of threads.entries()) {
       expect(who).toEqual({ id, of: replicas, devices: [`/job:localhost/replica:0/task:0/device:CPU:${id}`] });
       expect(new Set(Object.values(contexts))).toEqual(new Set([true]));
     }
   });
 
-  it('get their components of the arguments', () => {
+  it('receive their components of the arguments', () => {
     expect(threads.map(({ args }) => args.mine)).toEqual(['anna', 'bert', 'carl', 'dora'].slice(0, replicas));
     for (const { args } of threads)
       expect(args).toMatchObject({ scale: 3, grid: { data: Int16Array.of(1, 2), dtype: 'int16', shape: [2, 1] } });
@@ -74,7 +74,7 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     }
   });
 
-  it('reduce integers exactly, wrapped around, and average them into floats', () => {
+  it('reduce integers exactly with wrap-around, and average them to floats', () => {
     for (const { integers, meanOfIntegers } of threads as never[]) {
       const { small, big } = integers as unknown as Record<string, Tensor>;
       const sum = BigInt.asIntN(64, BigInt(replicas) * 2n ** 62n + BigInt(total));
@@ -90,7 +90,7 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     }
   });
 
-  it('pack as they are told, with the same results', () => {
+  it('return the same results with any packing options', () => {
     for (const { packed, timed } of threads) {
       expect(packed).toEqual(timed);
       const sums = (packed as unknown as Tensor[]).map(toNumbers);
@@ -100,7 +100,7 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     }
   });
 
-  it('match what stands under the same key, in whatever order', () => {
+  it('match leaves by key, in any order', () => {
     for (const { anyOrder } of threads) {
       expect(anyOrder).toMatchObject({
         a: { data: Float64Array.of(total) },
@@ -109,14 +109,14 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     }
   });
 
-  it('write results into memory that they name', () => {
+  it('write results into into memory', () => {
     for (const { inPlace, into } of threads) {
       expect(inPlace).toEqual([Float32Array.of(total, replicas), Float32Array.of(total)]);
       expect(into).toMatchObject([{ data: inPlace[0] }, { data: inPlace[1] }]);
     }
   });
 
-  it('gather along axes that may differ', () => {
+  it('gather along axes with different lengths', () => {
     for (const { rows, columns } of threads) {
       const { unequal, equal } = rows as unknown as Record<string, Tensor>;
       expect(unequal?.shape).toEqual([total + replicas, 2]);
@@ -133,7 +133,7 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     }
   });
 
-  it("merge calls into one of replica 0's functions, one after the other", () => {
+  it("run merge calls with replica 0's function, one after the other", () => {
     for (const [id, { merged }] of threads.entries()) {
       const per = ['p', 'q', 'r', 's'][id];
       expect(merged.first).toEqual({ whose: 0, from: { id }, order: 'a', per });
@@ -144,8 +144,8 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
   });
 });
 
-describe('calls of a replica that are under way at once', () => {
-  it('are done one after the other, and keep their values apart', async () => {
+describe('overlapping calls of a replica', () => {
+  it('execute one after the other, without mixing their values', async () => {
     const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: ring });
     const asks = new URL('./fixtures/asks.mjs', import.meta.url);
     const sums = (value: number) => [`${2 * value},${2 * value}`, `${4 * value},${2 * value}`];
@@ -154,7 +154,7 @@ describe('calls of a replica that are under way at once', () => {
     expect(result).toEqual([...sums(1), ...sums(10), ...sums(100), '5,5', ...sums(1000)]);
   });
 
-  it('are done also when it returns without awaiting them', async () => {
+  it('complete even if it returns without awaiting them', async () => {
     const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: ring });
     const asks = new URL('./fixtures/asks.mjs', import.meta.url);
     const reports: unknown[] = [];
@@ -165,7 +165,7 @@ describe('calls of a replica that are under way at once', () => {
 });
 
 describe.each([direct, reductionToOne] as Plugin<never>[])('replicas in threads by $name', (plugin) => {
-  it('give the same as in one thread', async () => {
+  it('return the same results as in one thread', async () => {
     const strategy = new MirroredStrategy({ devices: cpu(2), crossDeviceOps: plugin });
     const options = { args: argsFor(2), exportName: 'everything' };
     const threads = resultsOf(strategy, await strategy.run(module, options));

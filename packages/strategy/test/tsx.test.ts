@@ -51,7 +51,7 @@ describe.concurrent.each(['{ "type": "module" }', '{}'])('in a package of %s', (
     },
   );
 
-  it('replicas of TypeScript run without tsx in the program', async () => {
+  it('replicas in TypeScript run although the program runs without tsx', async () => {
     expect(await resultsOf('replica.ts', manifest, [])).toEqual([40, 41]);
   });
 });

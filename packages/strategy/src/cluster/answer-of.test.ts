@@ -21,8 +21,8 @@ const breaksOff: RequestListener = (_, answer) => {
   setTimeout(() => answer.destroy(), 20);
 };
 
-describe('the answer of a server', () => {
-  it('is its JSON', async () => {
+describe('answerOf', () => {
+  it('returns the parsed JSON of the response', async () => {
     expect(await asked((_, answer) => answer.end('{"items":[1]}'))).toEqual({ items: [1] });
   });
 
@@ -31,11 +31,11 @@ describe('the answer of a server', () => {
     ['without JSON', (_, answer) => answer.end('<html>'), /JSON/],
     ['that ends in its midst', breaksOff, /aborted|terminated|premature/i],
     ['that never begins', (asking) => asking.socket.destroy(), /socket hang up/],
-  ])('%s is an error', async (_, listener, words) => {
+  ])('rejects for %s', async (_, listener, words) => {
     await expect(asked(listener)).rejects.toThrow(words);
   });
 
-  it('is what fails when the request fails after it has begun', async () => {
+  it('rejects with the error of a request that fails after it has started', async () => {
     const server = createServer((_, answer) => answer.write('{"items"')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const asking = request({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
@@ -50,7 +50,7 @@ describe('the answer of a server', () => {
   it.each<readonly [string, RequestListener]>([
     ['begins', () => {}],
     ['goes on', (_, answer) => answer.write('{"items"')],
-  ])('is not waited for where it never %s', async (_, listener) => {
+  ])('times out if the server never %s', async (_, listener) => {
     await expect(asked(listener, 100)).rejects.toThrow(/timeout|aborted/);
   });
 });

@@ -26,7 +26,7 @@ describe('TFConfigClusterResolver', () => {
     new TFConfigClusterResolver({ variables: { TF_CONFIG: JSON.stringify(config) }, ...options });
   const cluster = { worker: ['a:1', 'b:1'] };
 
-  it('has no cluster without the variable', () => {
+  it('has no cluster if TF_CONFIG is not set', () => {
     const resolver = new TFConfigClusterResolver({ variables: {} });
     expect([resolver.taskType, resolver.taskId, resolver.rpcLayer, resolver.environment]).toEqual([
       undefined,
@@ -38,7 +38,7 @@ describe('TFConfigClusterResolver', () => {
     expect(resolver.numAccelerators()).toEqual({});
   });
 
-  it('reads the variable anew each time', () => {
+  it('reads TF_CONFIG anew at each call', () => {
     const variables: Record<string, string> = {};
     const resolver = new TFConfigClusterResolver({ variables });
     expect(resolver.taskId).toBeUndefined();
@@ -48,7 +48,7 @@ describe('TFConfigClusterResolver', () => {
     expect(resolver.clusterSpec().asDescription()).toEqual(cluster);
   });
 
-  it('lets the constructor win', () => {
+  it('prefers the arguments of its constructor', () => {
     const resolver = of(
       { cluster, task: { type: 'worker', index: 1 } },
       { taskType: 'chief', taskId: 0, rpcLayer: 'tcp' },
@@ -57,7 +57,7 @@ describe('TFConfigClusterResolver', () => {
     expect(resolver.master({ taskType: 'worker', taskId: 0 })).toBe('tcp://a:1');
   });
 
-  it('takes the master of sessions, and none for a single task', () => {
+  it('returns the master for sessions, and none for a single task', () => {
     expect(of({ cluster, session_master: 'there:1' }).master()).toBe('there:1');
     expect(of({ cluster: { worker: ['a:1'] } }).master()).toBe('');
     expect(() => of({ cluster }).master()).toThrow(
@@ -112,7 +112,7 @@ describe('TFConfigClusterResolver', () => {
     expect(of({ task: { type: 'worker', index } }).taskId).toBe(taskId);
   });
 
-  it('says what is wrong with a cluster, as the cause says it', () => {
+  it('reports what is wrong with a cluster, with the same message as its cause', () => {
     const resolver = of({ cluster: { worker: 'a:1' } });
     const cause = expect.objectContaining({
       message: expect.stringContaining("with the addresses of each job's"),
@@ -124,14 +124,14 @@ describe('TFConfigClusterResolver', () => {
     expect(noJson).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER', cause: expect.any(SyntaxError) }));
   });
 
-  it('takes the environment of its options, or of the variable', () => {
+  it('reads the environment of its options, or the given variable', () => {
     expect([
       of({ environment: 'cloud' }).environment,
       of({ environment: 'cloud' }, { environment: 'own' }).environment,
     ]).toEqual(['cloud', 'own']);
   });
 
-  it('reads a task type that is a number as its text', () => {
+  it('converts a numeric task type to a string', () => {
     expect(of({ cluster: { 5: ['a:1'] }, task: { type: 5, index: 0 } }).taskType).toBe('5');
   });
 
@@ -139,7 +139,7 @@ describe('TFConfigClusterResolver', () => {
     expect(() => of({ task: { type, index: 0 } }).taskType).toThrow(/TF_CONFIG: task.type must be a string/);
   });
 
-  it('refuses other values that are no texts, and takes null for none', () => {
+  it('refuses other values that are not strings, and accepts null as missing', () => {
     expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer must be a string, got 5/);
     expect(() => of({ session_master: {} }).master()).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
@@ -151,7 +151,7 @@ describe('TFConfigClusterResolver', () => {
     expect([none.master(), none.rpcLayer, none.environment]).toEqual(['', undefined, '']);
   });
 
-  it('answers, or refuses by a ValueError, whatever the variable says', () => {
+  it('returns a result or throws a ValueError for any TF_CONFIG', () => {
     const odd = fc.oneof(fc.constantFrom('worker', 'chief', 0, 1, '1', ' ', -1, null), fc.jsonValue({ maxDepth: 1 }));
     const tasks = fc.oneof(odd, fc.array(fc.constantFrom<unknown>('a:1', 'b:1', 5), { maxLength: 3 }));
     const described = fc.oneof(odd, fc.record({ worker: tasks, chief: tasks }, { requiredKeys: [] }));
@@ -170,7 +170,7 @@ describe('TFConfigClusterResolver', () => {
 });
 
 describe('SimpleClusterResolver', () => {
-  it('says what it was told', () => {
+  it('returns the values that it was given', () => {
     const resolver = new SimpleClusterResolver(two, {
       master: 'm:1',
       taskType: 'worker',
@@ -196,7 +196,7 @@ describe('SimpleClusterResolver', () => {
     expect(new SimpleClusterResolver(two, { environment: 'here' }).environment).toBe('here');
   });
 
-  it('refuses what is no cluster, and no master', () => {
+  it('refuses a cluster that is not a ClusterSpec and a master that is not a string', () => {
     expect(() => new SimpleClusterResolver({ worker: ['a:1'] } as never)).toThrow(TypeError);
     for (const master of [1, null])
       expect(() => new SimpleClusterResolver(two, { master: master as never })).toThrow(
@@ -209,7 +209,7 @@ describe('UnionResolver', () => {
   const simple = (description: object, options = {}) =>
     new SimpleClusterResolver(new ClusterSpec(description as never), options);
 
-  it('joins lists in the order of the resolvers', () => {
+  it('concatenates task lists in the order of the resolvers', () => {
     const union = new UnionResolver([
       simple({ worker: ['a:1'], chief: ['c:1'] }, { taskType: 'worker', taskId: 0, rpcLayer: 'grpc' }),
       simple({ worker: ['b:1'] }),
@@ -220,7 +220,7 @@ describe('UnionResolver', () => {
     expect(union.master({ taskType: 'worker', taskId: 1, rpcLayer: 'tcp' })).toBe('tcp://b:1');
   });
 
-  it('lets the first resolver answer what no task is named for', () => {
+  it('answers from the first resolver if no task is given', () => {
     const options = { master: 'm:1', environment: 'here', numAccelerators: { GPU: 2 }, rpcLayer: 'grpc' };
     const union = new UnionResolver([simple({ worker: ['a:1'] }, options), simple({ worker: ['b:1'] })]);
     expect([union.master(), union.master({ rpcLayer: 'tcp' })]).toEqual(['grpc://m:1', 'tcp://m:1']);
@@ -228,7 +228,7 @@ describe('UnionResolver', () => {
     expect([union.environment, union.numAccelerators()]).toEqual(['here', { GPU: 2 }]);
   });
 
-  it('joins numbers, of which each may be there once', () => {
+  it('merges numbered tasks, and refuses duplicates', () => {
     const maps = [simple({ worker: { 1: 'a:1' } }), simple({ worker: { 3: 'b:1' } })];
     expect(new UnionResolver(maps).clusterSpec().asDescription()).toEqual({ worker: { 1: 'a:1', 3: 'b:1' } });
     expect(() => new UnionResolver([...maps, simple({ worker: { 3: 'c:1' } })]).clusterSpec()).toThrow(KeyError);
@@ -241,13 +241,13 @@ describe('UnionResolver', () => {
     expect(() => new UnionResolver([...maps, simple({ worker: ['x:1', 'y:1'] })]).clusterSpec()).toThrow('a:1 and y:1');
   });
 
-  it('lets its own options win, 0 and empty ones too', () => {
+  it('prefers its own options, including 0 and empty strings', () => {
     const first = simple({}, { taskType: 'worker', taskId: 3, rpcLayer: 'grpc' });
     const union = new UnionResolver([first], { taskId: 0, rpcLayer: '' });
     expect([union.taskType, union.taskId, union.rpcLayer]).toEqual(['worker', 0, '']);
   });
 
-  it('refuses nothing, other things, and unknown options', () => {
+  it('refuses an empty list, other values, and unknown options', () => {
     expect(() => new UnionResolver([])).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
@@ -269,6 +269,6 @@ it.each<[string, () => unknown]>([
   ['SlurmClusterResolver', () => new SlurmClusterResolver(null as never)],
   ['EnvironmentClusterResolver', () => new EnvironmentClusterResolver('statefulSetService' as never)],
   ['KubernetesClusterResolver', () => KubernetesClusterResolver.create([] as never)],
-])('%s takes options as an object', async (_, make) => {
+])('%s requires options to be an object', async (_, make) => {
   await expect((async () => make())()).rejects.toThrow('options must be an object');
 });

@@ -7,14 +7,14 @@ const workersOnly = new ClusterSpec({ worker: ['a:1', 'b:1'] });
 
 const task = (taskType: string, taskId: number): Task => ({ taskType, taskId });
 
-describe('rules of a cluster', () => {
-  it('know the chief', () => {
+describe('cluster rules', () => {
+  it('determine the chief', () => {
     const tasks = [task('chief', 0), task('worker', 0), task('evaluator', 0), task('ps', 0)];
     expect(tasks.map((each) => isChief(withChief, each))).toEqual([true, false, true, false]);
     expect([0, 1].map((id) => isChief(workersOnly, task('worker', id)))).toEqual([true, false]);
   });
 
-  it('count workers, the chief among them', () => {
+  it('count workers, including the chief', () => {
     expect(workerCount(withChief, task('worker', 1))).toBe(3);
     expect(workerCount(withChief, task('chief', 0))).toBe(3);
     expect(workerCount(withChief, task('evaluator', 0))).toBe(1);
@@ -24,7 +24,7 @@ describe('rules of a cluster', () => {
     );
   });
 
-  it('number workers from the chief on', () => {
+  it('number workers starting with the chief', () => {
     const numbers = [task('chief', 0), task('worker', 0), task('worker', 1), task('evaluator', 0)];
     expect(numbers.map((each) => idInCluster(withChief, each))).toEqual([0, 1, 2, 0]);
     expect(idInCluster(workersOnly, task('worker', 1))).toBe(1);
@@ -33,7 +33,7 @@ describe('rules of a cluster', () => {
     );
   });
 
-  it('name the leader of collectives', () => {
+  it('determine the leader of collectives', () => {
     expect(collectiveLeader(withChief, task('worker', 1))).toBe('/job:chief/replica:0/task:0');
     expect(collectiveLeader(workersOnly, task('worker', 1))).toBe('/job:worker/replica:0/task:0');
     expect(collectiveLeader(withChief, task('evaluator', 0))).toBe('');

@@ -4,7 +4,7 @@ import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 const cluster = new ClusterSpec({ worker: ['a:1', 'b:1'], chief: ['c:1'], ps: { 1: 'd:1', 3: 'e:1' } });
 
 describe('ClusterSpec', () => {
-  it('knows jobs, tasks and addresses', () => {
+  it('returns jobs, tasks and addresses', () => {
     expect(cluster.jobs).toEqual(['chief', 'ps', 'worker']);
     expect(cluster.jobs.map((job) => cluster.numTasks(job))).toEqual([1, 2, 2]);
     expect(cluster.taskIndices('ps')).toEqual([1, 3]);
@@ -14,7 +14,7 @@ describe('ClusterSpec', () => {
     expect([cluster.isEmpty, new ClusterSpec().isEmpty]).toEqual([false, true]);
   });
 
-  it('becomes the description that it was made of, lists where no number is missing', () => {
+  it('is converted back to its description, with lists for jobs without gaps', () => {
     const description: ClusterDescription = { chief: ['c:1'], ps: { 1: 'd:1', 3: 'e:1' }, worker: ['a:1', 'b:1'] };
     expect(cluster.asDescription()).toEqual(description);
     expect(JSON.parse(JSON.stringify(new ClusterSpec(cluster)))).toEqual(JSON.parse(JSON.stringify(description)));
@@ -26,7 +26,7 @@ describe('ClusterSpec', () => {
     expect(beyond.taskIndices('ps')).toEqual([4_294_967_296, 5_000_000_000]);
   });
 
-  it('names the job or the task that is not there', () => {
+  it('names the missing job or task', () => {
     const missing = (message: string) =>
       expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) });
     expect(() => cluster.numTasks('evaluator')).toThrow(missing('has no job "evaluator"; it has chief, ps, worker'));
@@ -45,7 +45,7 @@ describe('ClusterSpec', () => {
     [{ worker: 'a:1' }, 'got job "worker": "a:1"'],
     [{ chief: ['b:1'], worker: ['a:1', 1] }, 'got job "worker": ["a:1", 1]'],
     [['a:1'], 'got ["a:1"]'],
-  ])('says what is odd in %j', (description, told) => {
+  ])('names the invalid part of %j', (description, told) => {
     const expected = "each job's tasks, { worker: ['host-a:2222', 'host-b:2222'] }, ";
     expect(() => new ClusterSpec(description as never)).toThrow(expected + told);
   });

@@ -209,11 +209,11 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
 ];
 
 describe('membershipFrom', () => {
-  it.each(cases)('reads what %s left: %j', (launcher, environment, expected) => {
+  it.each(cases)('reads the membership that %s sets: %j', (launcher, environment, expected) => {
     expect(membershipFrom(environment)).toMatchObject({ counts: 'processes', ...expected, launcher });
   });
 
-  it('does not take a batch script of Slurm, or a TF_CONFIG without a cluster, for a member', () => {
+  it('does not treat a Slurm batch script, or a TF_CONFIG without a cluster, as a member', () => {
     const { SLURM_STEP_ID: _, ...batch } = slurmStep;
     expect(membershipFrom(batch)).toBeUndefined();
     expect(membershipFrom({ TF_CONFIG: '{}' })).toBeUndefined();
@@ -252,22 +252,22 @@ describe('membershipFrom', () => {
     ['it has a cluster but no task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
     ['contains SM_CURRENT_HOST, algo-2', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
     ['COLL_STORE must be a string, got 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
-  ])('keeps the error that %s as the cause', (told, environment) => {
+  ])('keeps the error that %s as its cause', (told, environment) => {
     const cause = expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
     expect(() => membershipFrom(environment)).toThrow(expect.objectContaining({ cause }));
   });
 
-  it('takes the largest group', () => {
+  it('accepts the largest group', () => {
     expect(membershipFrom({ COLL_RANK: '65535', COLL_SIZE: '65536' })).toMatchObject({ size: 65_536 });
   });
 });
 
-it('refuses a size at once that would need addresses for millions of members', () => {
+it('an oversized group is refused before its addresses are generated', () => {
   const told = /coll run, but the number of members must be at most 65536, got 50000000/;
   expect(() => membershipFrom({ COLL_RANK: '0', COLL_SIZE: '50000000' })).toThrow(told);
 });
 
-it('names the launcher whose variables make no sense', () => {
+it('an error names the launcher whose variables are invalid', () => {
   expect(() => membershipFrom({ RANK: 'one', WORLD_SIZE: '2', MASTER_ADDR: 'h' })).toThrow(
     'this process seems to be started by torchrun, but RANK must be a whole number, 0 or more, got "one"',
   );
@@ -290,14 +290,14 @@ describe('a TF_CONFIG with a cluster', () => {
     [{ task: { type: 'worker', index: 1 } }, 'job worker has no task 1: its 1 tasks'],
     [{ task: { type: 'chief', index: 0 } }, 'task type "chief" is not in the cluster'],
     [{ task: { type: 'worker', index: 0 }, cluster: { worker: { 1: 'a:1' } } }, 'job "worker" has no task 0; it has 1'],
-  ])('has to name a task that is in it, not %j', (task, told) => {
+  ])('must name an existing task, not %j', (task, told) => {
     const asked = () => new EnvironmentClusterResolver({ variables: { ...of(task), ...openMpi } });
     expect(asked).toThrow('this process seems to be started by TF_CONFIG, but ');
     const cause = expect.objectContaining({ message: expect.stringContaining(told) });
     expect(asked).toThrow(expect.objectContaining({ message: expect.stringContaining(told), cause }));
   });
 
-  it.each(['ps', 'evaluator'])('makes a task of job %s no member, whatever other launchers left', (type) => {
+  it.each(['ps', 'evaluator'])('makes a task of job %s no member, whatever other launchers set', (type) => {
     const variables = { ...of({ task: { type, index: 0 } }), ...slurmStep };
     expect(membershipFrom(variables)).toBeUndefined();
     expect(() => new EnvironmentClusterResolver({ variables })).toThrow(
@@ -306,7 +306,7 @@ describe('a TF_CONFIG with a cluster', () => {
   });
 });
 
-it('finds a member, none, or refuses by a ValueError, whatever the variables are', () => {
+it('membershipFrom returns a member or undefined, or throws a ValueError, for any variables', () => {
   const names = [
     'COLL_SIZE',
     'WORLD_SIZE',
@@ -332,7 +332,7 @@ it('finds a member, none, or refuses by a ValueError, whatever the variables are
 });
 
 describe('EnvironmentClusterResolver', () => {
-  it('makes all processes workers', () => {
+  it('makes every process a worker', () => {
     const resolver = new EnvironmentClusterResolver({ variables: slurmStep });
     expect([resolver.taskType, resolver.taskId, resolver.environment]).toEqual(['worker', 5, 'Slurm']);
     expect(resolver.clusterSpec().numTasks('worker')).toBe(11);
@@ -342,13 +342,13 @@ describe('EnvironmentClusterResolver', () => {
     expect(unknown.clusterSpec().jobTasks('worker')).toEqual(['', '', '', '']);
   });
 
-  it('has the addresses that TF_CONFIG tells', () => {
+  it('uses the addresses of TF_CONFIG', () => {
     const resolver = new EnvironmentClusterResolver({ variables: { TF_CONFIG: tfConfig } });
     expect(resolver.clusterSpec().jobTasks('worker')).toEqual(['a:1', 'b:1', 'b:2', 'c:1']);
     expect(resolver.taskId).toBe(2);
   });
 
-  it('takes the number in the host name of a pod, when asked to', () => {
+  it('uses the number in the host name of a pod with statefulSetService', () => {
     const variables = { HOSTNAME: 'train-digits-2', COLL_SIZE: '3' };
     expect(membershipFrom(variables)).toBeUndefined();
     const { membership, taskId } = new EnvironmentClusterResolver({ variables, statefulSetService: 'workers' });
@@ -372,7 +372,7 @@ describe('EnvironmentClusterResolver', () => {
     });
   });
 
-  it('says what is missing', () => {
+  it('reports which variables are missing', () => {
     expect(() => new EnvironmentClusterResolver({ variables: {} })).toThrow(
       expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
     );

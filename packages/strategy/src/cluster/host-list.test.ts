@@ -58,19 +58,22 @@ describe('expandHostList', () => {
     ['a[1-1000000000000000]', '"1-1000000000000000" is not a number or a range'],
     ['a[1x]', '"1x" is not a number or a range'],
     ['a,,b', 'a host has no name'],
-  ])('says what is wrong with %j', (list, told) => {
+  ])('reports what is wrong with %j', (list, told) => {
     expect(() => expandHostList(list)).toThrow(told);
   });
 
-  it.each(['a[1-100000]', 'a[1-1000]b[1-100]', 'a[1-99999],b'])('expands %s, which has the most hosts', (list) => {
-    expect(expandHostList(list)).toHaveLength(100_000);
-  });
+  it.each(['a[1-100000]', 'a[1-1000]b[1-100]', 'a[1-99999],b'])(
+    'expands %s, which has the maximum number of hosts',
+    (list) => {
+      expect(expandHostList(list)).toHaveLength(100_000);
+    },
+  );
 
   it.each(['a[1-100001]', 'a[1-1001]b[1-100]', 'a[1-100000],b'])('refuses %s, which has too many hosts', (list) => {
     expect(() => expandHostList(list)).toThrow('it has more than 100000 hosts');
   });
 
-  it('gives back what was listed, number by number', () => {
+  it('restores a host list that was compressed number by number', () => {
     const numbers = fc.uniqueArray(fc.nat({ max: 999 }), { minLength: 1, maxLength: 20 });
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 5 }), (list, width) => {
@@ -80,7 +83,7 @@ describe('expandHostList', () => {
     );
   });
 
-  it('gives hosts or a ValueError, whatever it is given', () => {
+  it('returns hosts or throws a ValueError for any text', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '1', '0', '[', ']', ',', '-', ' ') });
     fc.assert(
       fc.property(text, (list) => {
@@ -95,7 +98,7 @@ describe('expandHostList', () => {
 });
 
 describe('expandTaskCounts', () => {
-  it('quotes a list that is none', () => {
+  it('quotes an invalid list', () => {
     expect(() => expandTaskCounts('1,two')).toThrow('the tasks per node must be counts such as 2(x3),1, got "1,two"');
   });
 
@@ -115,7 +118,7 @@ describe('expandTaskCounts', () => {
     );
   });
 
-  it('takes as many nodes as a list has hosts, and no more', () => {
+  it('accepts as many nodes as a host list may have, and no more', () => {
     expect(expandTaskCounts('1(x100000)')).toHaveLength(100_000);
     expect(() => expandTaskCounts('1(x100001)')).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),

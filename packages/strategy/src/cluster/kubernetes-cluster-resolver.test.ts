@@ -20,13 +20,13 @@ describe('KubernetesClusterResolver', () => {
     expect(resolver.master()).toBe('grpc://10.0.0.2:8470');
   });
 
-  it('leaves pods of the same name, which are of several namespaces, in the order in which they are listed', async () => {
+  it('keeps the listed order for pods with the same name in several namespaces', async () => {
     const client = clientOf({ 'job-name=tensorflow': ['3', '1', '2'].map((ip) => pod('w-0', ip)) });
     const resolver = await KubernetesClusterResolver.create({ client });
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['3:8470', '1:8470', '2:8470'] });
   });
 
-  it('lets the caller say which task this is, and how it is reached', async () => {
+  it('accepts the task and the protocol from the caller', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1'), pod('w-1', '10.0.0.2')] });
     const options = { client, taskType: 'worker', taskId: 1, rpcLayer: 'tcp' };
     const resolver = await KubernetesClusterResolver.create(options);
@@ -39,13 +39,13 @@ describe('KubernetesClusterResolver', () => {
     expect((await KubernetesClusterResolver.create({ client })).rpcLayer).toBe('grpc');
   });
 
-  it.each([1, 65_535])('reaches pods at port %i', async (serverPort) => {
+  it.each([1, 65_535])('uses port %i for the addresses of pods', async (serverPort) => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1')] });
     const resolver = await KubernetesClusterResolver.create({ client, serverPort });
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker: [`10.0.0.1:${serverPort}`] });
   });
 
-  it("takes the address of a pod where the client tells it, and the host's otherwise or if asked to", async () => {
+  it('uses the address of a pod if the client returns it, and otherwise, or on request, that of its host', async () => {
     const pods = [{ ...pod('a', '10.0.0.1'), podIP: '172.16.0.7' }, pod('b', '10.0.0.2')];
     const client = clientOf({ 'job-name=tensorflow': pods });
     const addresses = async (options: KubernetesOptions) =>
@@ -59,20 +59,20 @@ describe('KubernetesClusterResolver', () => {
     );
   });
 
-  it('takes several labels and jobs', async () => {
+  it('accepts several labels and jobs', async () => {
     const client = clientOf({ 'a=1': [pod('x', '1')], 'a=2': [pod('b', '2')], c: [pod('c', '3')] });
     const jobToLabelMapping = { worker: ['a=1', 'a=2'], chief: ['c'] };
     const resolver = await KubernetesClusterResolver.create({ client, jobToLabelMapping, serverPort: 9 });
     expect(resolver.clusterSpec().asDescription()).toEqual({ chief: ['3:9'], worker: ['1:9', '2:9'] });
   });
 
-  it('writes addresses of IPv6 in brackets', async () => {
+  it('writes IPv6 addresses in brackets', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', 'fd00::1')] });
     const resolver = await KubernetesClusterResolver.create({ client });
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker: ['[fd00::1]:8470'] });
   });
 
-  it('refuses labels that are no list', async () => {
+  it('refuses labels that are not a list', async () => {
     const jobToLabelMapping = { worker: 'app=train' } as never;
     await expect(KubernetesClusterResolver.create({ client: clientOf({}), jobToLabelMapping })).rejects.toThrow(
       'jobToLabelMapping must have a list of label selectors for each job, { worker: [\'app=train\'] }, got "app=train"',
@@ -117,12 +117,12 @@ describe('KubernetesClusterResolver', () => {
     ['hostIP }], got null', { client: clientOf({ 'job-name=tensorflow': [null as never] }) }],
     ['hostIP }], got an object', { client: clientOf({ 'job-name=tensorflow': [{ phase: 'Running' } as never] }) }],
     ['pod w-0 of job worker has no address', { client: clientOf({ 'job-name=tensorflow': [pod('w-0', '')] }) }],
-  ])('says what makes no sense: %s', async (told, options) => {
+  ])('reports the invalid option %s', async (told, options) => {
     const create = KubernetesClusterResolver.create({ client: clientOf({}), ...options });
     await expect(create).rejects.toMatchObject({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
   });
 
-  it('refuses a pod that is not running, and to ask where there is no cluster', async () => {
+  it('refuses a pod that is not running, and fails outside Kubernetes', async () => {
     const client = clientOf({ 'job-name=tensorflow': [pod('w-0', '10.0.0.1', 'Pending')] });
     await expect(KubernetesClusterResolver.create({ client })).rejects.toThrow(
       'w-0 of job worker is not running, its phase is Pending',
@@ -133,7 +133,7 @@ describe('KubernetesClusterResolver', () => {
     });
   });
 
-  it('has the address of every pod, or refuses, whatever is listed', async () => {
+  it('returns the address of every pod or throws, for any list of pods', async () => {
     const odd = fc.constantFrom<unknown>(undefined, null, '', 'w-0', 'Running', 'Pending', 5, []);
     const pods = fc.oneof(odd, fc.array(fc.oneof(odd, fc.record({ name: odd, phase: odd, hostIP: odd }))));
     await fc.assert(

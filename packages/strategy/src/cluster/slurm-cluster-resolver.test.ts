@@ -23,7 +23,7 @@ describe('SlurmClusterResolver', () => {
     ...more,
   });
 
-  it('numbers tasks along the names of hosts', () => {
+  it('numbers tasks in the order of host names', () => {
     const resolver = new SlurmClusterResolver({ variables: step() });
     const worker = ['t1-n1:8888', 't2-n13:8888', 't2-n13:8889', 't2-n14:8888', 't2-n14:8889'];
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker });
@@ -32,7 +32,7 @@ describe('SlurmClusterResolver', () => {
     expect([resolver.rpcLayer, resolver.environment, resolver.numAccelerators()]).toEqual(['grpc', '', { GPU: 0 }]);
   });
 
-  it('shares tasks out to jobs by name', () => {
+  it('assigns tasks to jobs by name', () => {
     const resolver = new SlurmClusterResolver({
       variables: step(),
       jobs: { worker: 3, ps: 2 },
@@ -53,7 +53,7 @@ describe('SlurmClusterResolver', () => {
     expect([next.taskType, next.taskId]).toEqual(['worker', 0]);
   });
 
-  it('takes the last ports, and as many GPUs as a node has', () => {
+  it('uses the last ports below 65536, and all GPUs of a node', () => {
     const resolver = new SlurmClusterResolver({ variables: step(), portBase: 65_534, gpusPerNode: 4, gpusPerTask: 2 });
     expect(resolver.master()).toBe('grpc://t2-n14:65534');
     expect(resolver.master({ taskId: 4 })).toBe('grpc://t2-n14:65535');
@@ -61,7 +61,7 @@ describe('SlurmClusterResolver', () => {
     expect(new SlurmClusterResolver({ variables: step(), portBase: 1 }).master({ taskId: 0 })).toBe('grpc://t1-n1:1');
   });
 
-  it('gives each task its GPUs, and tells CUDA', () => {
+  it('assigns GPUs to each task, and sets CUDA_VISIBLE_DEVICES', () => {
     const variables = step({ SLURM_PROCID: '4' });
     const resolver = new SlurmClusterResolver({ variables, gpusPerNode: 5 });
     expect(resolver.numAccelerators()).toEqual({ GPU: 2 });
@@ -72,20 +72,20 @@ describe('SlurmClusterResolver', () => {
     expect(silent['CUDA_VISIBLE_DEVICES']).toBeUndefined();
   });
 
-  it('leaves CUDA_VISIBLE_DEVICES alone when tasks have no GPUs', () => {
+  it('does not set CUDA_VISIBLE_DEVICES if tasks have no GPUs', () => {
     const variables = step();
     new SlurmClusterResolver({ variables }).clusterSpec();
     expect(variables).toStrictEqual(step());
   });
 
-  it('takes the number of tasks of a host from the caller', () => {
+  it('accepts the number of tasks per host from the caller', () => {
     const everywhere = new SlurmClusterResolver({ variables: step({ SLURM_STEP_NUM_TASKS: '6' }), tasksPerNode: 2 });
     expect(everywhere.clusterSpec().numTasks('worker')).toBe(6);
     const named = new SlurmClusterResolver({ variables: step(), tasksPerNode: { y: 4, x: 1 } });
     expect(named.clusterSpec().taskAddress('worker', 1)).toBe('y:8888');
   });
 
-  it('refuses what does not fit', () => {
+  it('refuses inconsistent options and variables', () => {
     expect(() => new SlurmClusterResolver({ variables: {} })).toThrow(
       expect.objectContaining({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER' }),
     );
@@ -149,13 +149,13 @@ describe('SlurmClusterResolver', () => {
       {},
       { SLURM_STEP_TASKS_PER_NODE: '2' },
     ],
-  ])('says what makes no sense: %s', (told, options, more) => {
+  ])('reports the invalid value: %s', (told, options, more) => {
     const create = () => new SlurmClusterResolver({ ...options, variables: step(more) });
     expect(create).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
     expect(create).toThrow(told);
   });
 
-  it('has as many tasks as there are, or refuses, whatever the variables say', () => {
+  it('returns as many tasks as there are, or throws, for any variables', () => {
     const number = fc.constantFrom('', '0', '1', '2', '3', ' ', '1e0', '0x1', '-1');
     const variables = fc.record({
       SLURM_PROCID: number,

@@ -2,7 +2,7 @@ import { setLogSink } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { filesOfWorker, shardingOf } from './auto-shard.js';
 
-describe('how workers share a dataset', () => {
+describe('the sharding of a dataset across workers', () => {
   afterEach(() => setLogSink());
 
   it.each([
@@ -14,18 +14,18 @@ describe('how workers share a dataset', () => {
     ['OFF', 9, 3, 'OFF'],
     ['FILE', undefined, 1, 'DATA'],
     ['OFF', undefined, 1, 'DATA'],
-  ] as const)('%s, %s files, %i workers: %s', (policy, files, workers, sharding) => {
+  ] as const)('for %s, %s files and %i workers is by %s', (policy, files, workers, sharding) => {
     expect(shardingOf(policy, files, workers)).toBe(sharding);
   });
 
-  it('is by data, without a warning, for a dataset that has no files', () => {
+  it('is by data, without a warning, for a dataset without files', () => {
     const lines: string[] = [];
     setLogSink((level, message) => lines.push(`${level}: ${message}`));
     expect(shardingOf('AUTO', undefined, 3)).toBe('DATA');
     expect(lines).toEqual([]);
   });
 
-  it('is by data, with a warning, where there are fewer files than workers', () => {
+  it('is by data, with a warning, for fewer files than workers', () => {
     const lines: string[] = [];
     setLogSink((level, message) => lines.push(`${level}: ${message}`));
     expect(shardingOf('AUTO', 2, 3)).toBe('DATA');
@@ -37,7 +37,7 @@ describe('how workers share a dataset', () => {
     [undefined, 'a dataset without a list of files'],
     [0, 'a dataset of 0 files'],
     [2, 'a dataset of 2 files'],
-  ])('is refused by file with %s files for three workers', (files, what) => {
+  ])('by file with %s files is refused for three workers', (files, what) => {
     const told = `${what} cannot be sharded by file across 3 workers: pass { files, read }`;
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => shardingOf('FILE', files, 3)).toThrow(expect.objectContaining(refused));
@@ -45,7 +45,7 @@ describe('how workers share a dataset', () => {
 });
 
 describe('the files of a worker', () => {
-  it('are dealt out in turn, each to one worker', () => {
+  it('are assigned in rotation, each to one worker', () => {
     const files = ['a', 'b', 'c', 'd', 'e'];
     expect([0, 1, 2].map((worker) => filesOfWorker(files, 3, worker))).toEqual([['a', 'd'], ['b', 'e'], ['c']]);
   });

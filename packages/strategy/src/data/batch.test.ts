@@ -5,8 +5,8 @@ import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
 
 const only = (value: unknown) => batchesOf(value) as Batch;
 
-describe('the batches of an element', () => {
-  it('are typed arrays, tensors and lists of plain values; everything around them is structure', () => {
+describe('the batched leaves of an element', () => {
+  it('are typed arrays, tensors and lists of plain values', () => {
     const element = {
       x: tensor(new Float32Array(6), { shape: [3, 2] }),
       rest: [new Int8Array(3), ['a', 'b', 'c'], { y: [1n, null, true] }],
@@ -16,7 +16,7 @@ describe('the batches of an element', () => {
     expect(batchSizeOf(batchesOf(element))).toBe(3);
   });
 
-  it('of nested lists are the innermost ones', () => {
+  it('of nested lists are the innermost lists', () => {
     expect(
       flatten(
         batchesOf([
@@ -44,7 +44,7 @@ describe('the batches of an element', () => {
     ['an empty structure', { x: {} }],
     ['a list of functions', [() => 1]],
     ['a list of objects', [new Date(0)]],
-  ])('cannot be made of %s', (_, element) => {
+  ])('cannot be %s', (_, element) => {
     expect(() => batchSizeOf(batchesOf(element) as Structure<Batch>)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
@@ -81,14 +81,14 @@ it.each([
   ['an object (Date)', new Date(0)],
   ['a tensor without dimensions', tensor(5)],
   ['a tensor without dimensions', new TfTensor([])],
-])('an element that holds %s is refused by that name', (held, element) => {
+])('an element that contains %s is refused with a message that names it', (held, element) => {
   const told = `an element of the dataset contains ${held}, which cannot be split along the first axis: batch the dataset`;
   expect(() => batchSizeOf(batchesOf(element))).toThrow(told);
   expect(() => only(element).part(0, 1)).toThrow(told);
 });
 
 describe('dispose', () => {
-  it('frees a tensor of TensorFlow.js, and nothing that lacks a part of one', () => {
+  it('disposes a tensor of TensorFlow.js, and ignores objects that lack a part of one', () => {
     const whole = new TfTensor([1]);
     dispose({ x: [whole] });
     expect(whole.disposed).toBe(1);
@@ -102,8 +102,8 @@ describe('dispose', () => {
   });
 });
 
-describe('a part of a batch', () => {
-  it('cannot be had of a scalar', () => {
+describe('a slice of a batch', () => {
+  it('cannot be taken of a scalar', () => {
     expect(() => only(3).part(0, 1)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
   });
 
@@ -114,21 +114,21 @@ describe('a part of a batch', () => {
     expect((part as { data: Int16Array }).data.buffer).toBe(data.buffer);
   });
 
-  it('keeps the device of a tensor where no other is named', () => {
+  it('keeps the device of a tensor if no device is given', () => {
     expect(only(tensor(Float32Array.of(1), { device: 'cpu:7' })).part(0, 1)).toMatchObject({ device: 'cpu:7' });
   });
 
-  it('of half floats keeps their dtype', () => {
+  it('of half floats keeps the dtype', () => {
     const half = tensor([1, 2, 3], { dtype: 'bfloat16' });
     expect(only(half).part(2, 3)).toMatchObject({ dtype: 'bfloat16', data: half.data.subarray(2) });
   });
 
-  it('of what carries a tensor is a tensor', () => {
+  it('of a tensor carrier is a tensor', () => {
     const carrier = { [tensorSymbol]: () => tensor(Float32Array.of(1, 2, 3, 4), { shape: [2, 2] }) };
     expect(only(carrier).part(1, 2)).toMatchObject({ data: Float32Array.of(3, 4), shape: [1, 2] });
   });
 
-  it('of a typed array is a typed array over the same memory; of a list, a list', () => {
+  it('of a typed array is a view of the same memory, and of a list a list', () => {
     const array = BigInt64Array.of(1n, 2n, 3n);
     const part = only(array).part(1, 3) as BigInt64Array;
     expect(part).toEqual(BigInt64Array.of(2n, 3n));
@@ -136,7 +136,7 @@ describe('a part of a batch', () => {
     expect(only(['a', 'b', 'c']).part(0, 2)).toEqual(['a', 'b']);
   });
 
-  it('may have no items', () => {
+  it('may be empty', () => {
     expect(only(tensor(new Float32Array(6), { shape: [2, 3] })).part(2, 2)).toMatchObject({ shape: [0, 3] });
     expect(only(tensor(new Float32Array(0), { shape: [2, 0] })).part(1, 2)).toMatchObject({ shape: [1, 0] });
   });
@@ -155,7 +155,7 @@ describe('a tensor of another library', () => {
     };
   }
 
-  it('is cut by its own slice, and disposed of wherever it is', () => {
+  it('is sliced with its own method, and disposed wherever it occurs', () => {
     const calls: unknown[] = [];
     expect(only(foreign([5, 2], calls)).part(1, 4, 'cpu:0')).toMatchObject({ shape: [3] });
     dispose({ a: [foreign([1], calls)], b: new PerReplica([foreign([1], calls), 4]), c: Float32Array.of(1) });

@@ -22,7 +22,7 @@ const lazy = (...elements: readonly unknown[]) => ({
   },
 });
 
-describe('a reader', () => {
+describe('a dataset reader', () => {
   it.each([
     ['a list', [1, 2]],
     ['a list of promises', [Promise.resolve(1), 2]],
@@ -41,7 +41,7 @@ describe('a reader', () => {
     expect(await readAll(dataset)).toEqual([1, 2]);
   });
 
-  it('opens the dataset when it is first asked, and afresh for each reader', async () => {
+  it('opens the dataset at the first read, and anew for each reader', async () => {
     let opened = 0;
     const dataset = () => {
       opened += 1;
@@ -55,7 +55,7 @@ describe('a reader', () => {
     ]);
   });
 
-  it('says that a generator can be read only once', async () => {
+  it('reports that a generator can be read only once', async () => {
     const generator = later(1);
     await new DatasetReader(generator).next();
     await expect(new DatasetReader(generator).next()).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe('a reader', () => {
     });
   });
 
-  it('says whose the elements are', async () => {
+  it('knows whether it owns the elements', async () => {
     for (const [dataset, givesAway] of [
       [[1], false],
       [lazy(1), true],
@@ -92,7 +92,7 @@ describe('a reader', () => {
   });
 });
 
-describe('closing a reader', () => {
+describe('closing a dataset reader', () => {
   function watched() {
     const events: string[] = [];
     async function* elements() {
@@ -106,7 +106,7 @@ describe('closing a reader', () => {
     return { events, read: () => new DatasetReader(() => elements()) };
   }
 
-  it('closes the source, once', async () => {
+  it('closes the source once', async () => {
     const { events, read } = watched();
     const reader = read();
     await reader.next();
@@ -116,7 +116,7 @@ describe('closing a reader', () => {
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('does not open what has not been opened', async () => {
+  it('does not open an unopened source', async () => {
     const { events, read } = watched();
     const reader = read();
     await reader.close();
@@ -143,7 +143,7 @@ describe('closing a reader', () => {
     expect(returned).toBe(0);
   });
 
-  it('happens by itself where a promise in a list is rejected', async () => {
+  it('happens automatically if a promise in a list rejects', async () => {
     let closed = false;
     function* promises() {
       try {
@@ -156,7 +156,7 @@ describe('closing a reader', () => {
     expect(closed).toBe(true);
   });
 
-  it('happens at once, even while it is being opened', async () => {
+  it('happens at once, even while the source is being opened', async () => {
     let asked = 0;
     const opening = Promise.resolve({
       iterator: async () => ({ next: async () => ({ done: false, value: asked++ }) }),
@@ -167,7 +167,7 @@ describe('closing a reader', () => {
     expect([await read, asked]).toEqual([{ done: true, value: undefined }, 0]);
   });
 
-  it('passes on what the source throws then, unless it is abandoned', async () => {
+  it('throws what closing the source throws, unless the reader is abandoned', async () => {
     async function* stubborn() {
       try {
         yield 1;
@@ -185,8 +185,8 @@ describe('closing a reader', () => {
   });
 });
 
-describe('a reader that has come to the end', () => {
-  it('neither reads on nor closes what has ended by itself', async () => {
+describe('a dataset reader at its end', () => {
+  it('neither reads nor closes a source that has ended', async () => {
     let asked = 0;
     let returned = 0;
     const iterator = {
@@ -215,7 +215,7 @@ describe('a reader that has come to the end', () => {
     expect(opened).toEqual([]);
   });
 
-  it('has ended, too, once the dataset has thrown', async () => {
+  it('is also reached when the dataset has thrown', async () => {
     let asked = 0;
     const next = () => {
       asked += 1;

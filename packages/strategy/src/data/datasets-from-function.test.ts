@@ -12,8 +12,8 @@ async function collect<Element>(make: DatasetFunction<Element>, options?: InputO
   return steps;
 }
 
-describe('datasets from a function', () => {
-  it('give each replica one element in every step, as it is', async () => {
+describe('distributeDatasetsFromFunction', () => {
+  it('passes one element per step to each replica unchanged', async () => {
     const element = (number: number) => ({ x: Float32Array.of(number, number), y: [number] });
     expect(await collect(() => [1, 2, 3, 4, 5, 6].map(element))).toEqual([
       { x: new PerReplica([1, 2, 3].map((n) => element(n).x)), y: new PerReplica([[1], [2], [3]]) },
@@ -21,7 +21,7 @@ describe('datasets from a function', () => {
     ]);
   });
 
-  it('make the function once, with the one pipeline', async () => {
+  it('calls the function once per pipeline', async () => {
     const contexts: InputContext[] = [];
     const dataset = three.distributeDatasetsFromFunction((context) => {
       contexts.push(context);
@@ -38,7 +38,7 @@ describe('datasets from a function', () => {
     expect(contexts[0]?.getPerReplicaBatchSize(6)).toBe(2);
   });
 
-  it('fill the last step with batches without items', async () => {
+  it('fills the last step with empty batches', async () => {
     const x = (number: number) => tensor(Float32Array.of(number, number), { shape: [1, 2] });
     const steps = (await collect(() => [1, 2, 3, 4].map((number) => ({ x: x(number), names: ['a'] })))) as {
       x: PerReplica;
@@ -54,7 +54,7 @@ describe('datasets from a function', () => {
     expect(steps[1]?.x.devices).toEqual(three.extended.workerDevices);
   });
 
-  it('may have scalars, as long as no replica has to go without', async () => {
+  it('supports scalars if no replica runs out of them', async () => {
     expect(await collect(() => [1, 2, 3])).toEqual([new PerReplica([1, 2, 3])]);
     await expect(collect(() => [1, 2, 3, 4])).rejects.toMatchObject({
       name: 'ValueError',
@@ -63,7 +63,7 @@ describe('datasets from a function', () => {
     });
   });
 
-  it('may be one for each replica, of different lengths', async () => {
+  it('supports one dataset per replica, of different lengths', async () => {
     const contexts: object[] = [];
     const make = (context: InputContext) => {
       contexts.push({ ...context });
@@ -80,7 +80,7 @@ describe('datasets from a function', () => {
     );
   });
 
-  it('are numbered worker by worker, where each replica has one', () => {
+  it('numbers pipelines worker by worker if each replica has one', () => {
     const contexts: object[] = [];
     const context = new InputContext({ numInputPipelines: 3, inputPipelineId: 2, numReplicasInSync: 6 });
     const make = (own: InputContext) => {
@@ -93,7 +93,7 @@ describe('datasets from a function', () => {
     );
   });
 
-  it('may come later', async () => {
+  it('accepts promises of datasets', async () => {
     async function* elements() {
       yield [1];
       yield [2];
@@ -101,7 +101,7 @@ describe('datasets from a function', () => {
     expect(await collect(async () => elements)).toEqual([new PerReplica([[1], [2], []])]);
   });
 
-  it('are refused where they are none, at once or where they come later', async () => {
+  it('refuses values that are not datasets, at once or when a promise resolves', async () => {
     expect(() => three.distributeDatasetsFromFunction(() => 3 as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
@@ -118,7 +118,7 @@ describe('datasets from a function', () => {
     await expect(collect(() => Promise.reject(new Error('torn')))).rejects.toThrow('torn');
   });
 
-  it('are closed, all of them, where one fails, its elements differ, or they are left early', async () => {
+  it('closes all datasets if one fails, elements differ, or the loop ends early', async () => {
     let closed = 0;
     const make =
       (break_: (id: number) => unknown) =>
@@ -150,10 +150,10 @@ describe('datasets from a function', () => {
   });
 });
 
-describe('the old name', () => {
+describe('experimentalDistributeDatasetsFromFunction', () => {
   afterEach(() => setLogSink());
 
-  it('does the same, and warns once', async () => {
+  it('does the same as distributeDatasetsFromFunction, and warns once', async () => {
     const lines: string[] = [];
     setLogSink((_, message) => lines.push(message));
     for (let time = 0; time < 2; time++) {

@@ -14,7 +14,7 @@ async function sizesOf(replicas: number, sizes: readonly number[], options?: Inp
 }
 
 describe('a distributed dataset', () => {
-  it('gives each replica its part of every batch', async () => {
+  it('passes each replica its slice of every batch', async () => {
     const dataset = two.experimentalDistributeDataset([Float32Array.of(1, 2, 3, 4), Float32Array.of(5, 6, 7, 8)]);
     expect(await collect(dataset)).toEqual([
       new PerReplica([Float32Array.of(1, 2), Float32Array.of(3, 4)]),
@@ -22,7 +22,7 @@ describe('a distributed dataset', () => {
     ]);
   });
 
-  it('splits every batch of a structure, and puts tensors on the devices of their replicas', async () => {
+  it('splits every batch of a structure, and assigns tensors to the devices of their replicas', async () => {
     const x = tensor(Float32Array.of(1, 2, 3, 4, 5, 6), { shape: [3, 2] });
     const [step] = await collect(
       two.experimentalDistributeDataset([{ x, meta: [['a', 'b', 'c'], Int8Array.of(7, 8, 9)] }]),
@@ -37,14 +37,14 @@ describe('a distributed dataset', () => {
     });
   });
 
-  it('leaves tensors where they say that they are without experimentalFetchToDevice', async () => {
+  it('keeps the devices of tensors without experimentalFetchToDevice', async () => {
     const x = tensor(Float32Array.of(1, 2), { device: 'gpu:3' });
     const dataset = two.experimentalDistributeDataset([x], { experimentalFetchToDevice: false });
     const [step] = await collect(dataset);
     expect(step?.devices).toEqual(['gpu:3', 'gpu:3']);
   });
 
-  it('has one component for one replica', async () => {
+  it('has one component for a single replica', async () => {
     const steps = await collect(strategyOf(1).experimentalDistributeDataset(batches(3, 1)));
     expect(steps).toEqual([new PerReplica([[0, 1, 2]]), new PerReplica([[3]])]);
   });
@@ -88,16 +88,16 @@ describe('a distributed dataset', () => {
         [2, 1, 1],
       ],
     ],
-  ])('splits %s', async (_, replicas, sizes, parts) => {
+  ])('splits the batch %s', async (_, replicas, sizes, parts) => {
     expect(await sizesOf(replicas, sizes)).toEqual(parts);
   });
 
-  it('knows from globalBatchSize that the first batch is a partial one', async () => {
+  it('uses globalBatchSize to detect that the first batch is partial', async () => {
     expect(await sizesOf(3, [4])).toEqual([[2, 1, 1]]);
     expect(await sizesOf(3, [4], { globalBatchSize: 8 })).toEqual([[2, 2, 0]]);
   });
 
-  it('keeps every item, in order, whatever the sizes', async () => {
+  it('yields every item in order, for any sizes', async () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(sizes, fc.integer({ min: 1, max: 7 }), async (list, replicas) => {
@@ -109,7 +109,7 @@ describe('a distributed dataset', () => {
     );
   });
 
-  it('can be read again, and by two readers at once', async () => {
+  it('can be read repeatedly, and by two readers at once', async () => {
     const dataset = two.experimentalDistributeDataset(() => batches(2, 2).values());
     const [first, second] = await Promise.all([collect(dataset), collect(dataset)]);
     expect(first).toHaveLength(2);
@@ -117,13 +117,13 @@ describe('a distributed dataset', () => {
     expect(await collect(dataset)).toEqual(first);
   });
 
-  it('of a generator can be read once', async () => {
+  it('of a generator can be read only once', async () => {
     const dataset = two.experimentalDistributeDataset(batches(2, 2).values());
     expect(await collect(dataset)).toHaveLength(2);
     await expect(collect(dataset)).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' });
   });
 
-  it('feeds run, of which each replica gets its part', async () => {
+  it('can be passed to run, which gives each replica its slice', async () => {
     const dataset = two.experimentalDistributeDataset([{ x: Float32Array.of(1, 2, 3) }]);
     for await (const step of dataset) {
       const sums = await two.run(
@@ -139,7 +139,7 @@ describe('a distributed dataset', () => {
 });
 
 describe('errors of a dataset', () => {
-  it('come in their step, after which there is none', async () => {
+  it('are thrown in their step and end the iteration', async () => {
     async function* torn() {
       yield Float32Array.of(1, 2);
       throw new Error('torn');
@@ -154,7 +154,7 @@ describe('errors of a dataset', () => {
     ['a scalar', 3],
     ['a scalar tensor', { x: tensor(3) }],
     ['leaves of different sizes', { x: [1, 2], y: [1] }],
-  ])('close it for %s', async (_, element) => {
+  ])('close the dataset for %s', async (_, element) => {
     let closed = false;
     function* elements() {
       try {
@@ -170,7 +170,7 @@ describe('errors of a dataset', () => {
     expect(closed).toBe(true);
   });
 
-  it('are told at once where it is no dataset, and where options are wrong', () => {
+  it('are thrown at once for invalid datasets and options', () => {
     for (const wrong of [3, 'abc', undefined, { x: [1] }])
       expect(() => two.experimentalDistributeDataset(wrong as never)).toThrow(
         expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
@@ -184,7 +184,7 @@ describe('errors of a dataset', () => {
     );
   });
 
-  it('are told inside of a replica', async () => {
+  it('are thrown inside a replica too', async () => {
     await expect(two.run(async () => void two.experimentalDistributeDataset([[1, 2]]))).rejects.toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_CONTEXT',
@@ -192,8 +192,8 @@ describe('errors of a dataset', () => {
   });
 });
 
-describe('leaving a dataset early', () => {
-  it.each([0, 1, 4])('closes it, with %i steps read ahead', async (experimentalPerReplicaBufferSize) => {
+describe('leaving a loop over a dataset early', () => {
+  it.each([0, 1, 4])('closes the dataset, with %i steps read ahead', async (experimentalPerReplicaBufferSize) => {
     let read = 0;
     let closed = 0;
     async function* endless() {
@@ -212,7 +212,7 @@ describe('leaving a dataset early', () => {
     expect(read).toBeLessThanOrEqual(1 + experimentalPerReplicaBufferSize);
   });
 
-  it('reads a source that uses its memory again only when asked, with a buffer of 0', async () => {
+  it('does not read a source ahead that reuses its memory, with a buffer of 0', async () => {
     const memory = new Int32Array(2);
     function* again() {
       for (let step = 1; step <= 3; step++) yield memory.fill(step);
@@ -228,7 +228,7 @@ describe('leaving a dataset early', () => {
 });
 
 describe('under the default strategy', () => {
-  it('datasets are as they were', () => {
+  it('are returned unchanged', () => {
     const dataset = [[1, 2]];
     expect(getStrategy().experimentalDistributeDataset(dataset)).toBe(dataset);
     expect(getStrategy().distributeDatasetsFromFunction((context) => [dataset, context] as never)).toEqual([

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { InputContext } from './input-context.js';
 
 describe('an input context', () => {
-  it('is one pipeline of one replica unless it is told otherwise', () => {
+  it('has one pipeline and one replica by default', () => {
     expect({ ...new InputContext() }).toEqual({ numInputPipelines: 1, inputPipelineId: 0, numReplicasInSync: 1 });
   });
 
-  it('splits a global batch size evenly or not at all', () => {
+  it('divides a global batch size evenly or throws', () => {
     const context = new InputContext({ numReplicasInSync: 4 });
     expect([0, 4, 64].map((size) => context.getPerReplicaBatchSize(size))).toEqual([0, 1, 16]);
     for (const size of [2, 63, 1.5, -4])
@@ -16,7 +16,7 @@ describe('an input context', () => {
       );
   });
 
-  it('says which pipeline it is', () => {
+  it('prints its pipeline', () => {
     const context = new InputContext({ numInputPipelines: 3, inputPipelineId: 2, numReplicasInSync: 6 });
     expect(`${context}`).toBe('InputContext(input pipeline id 2, total: 3)');
   });
@@ -31,13 +31,13 @@ describe('an input context', () => {
   });
 });
 
-it.each([-1, 2, 0.5, '0', null])('refuses the pipeline %j of two', (inputPipelineId) => {
+it.each([-1, 2, 0.5, '0', null])('InputContext refuses pipeline %j of two', (inputPipelineId) => {
   const make = () => new InputContext({ numInputPipelines: 2, inputPipelineId: inputPipelineId as number });
   const message = `inputPipelineId must be below the number of pipelines 2, got ${JSON.stringify(inputPipelineId)}`;
   expect(make).toThrow(expect.objectContaining({ name: 'RangeError', message: expect.stringContaining(message) }));
 });
 
-it('names the count that is wrong', () => {
+it('InputContext names the invalid count', () => {
   expect(() => new InputContext({ numInputPipelines: 0 })).toThrow(
     'numInputPipelines must be a whole number, 1 or more',
   );

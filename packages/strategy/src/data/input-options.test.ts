@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { InputOptions } from './input-options.js';
 
 describe('input options', () => {
-  it('have the defaults of the original', () => {
+  it('have the defaults of TensorFlow', () => {
     expect({ ...new InputOptions() }).toEqual({
       experimentalFetchToDevice: true,
       experimentalReplicationMode: 'PER_WORKER',
@@ -13,12 +13,12 @@ describe('input options', () => {
     });
   });
 
-  it('are made from options, too', () => {
+  it('can be created from other options', () => {
     const options = new InputOptions({ experimentalPerReplicaBufferSize: 3, autoShardPolicy: 'OFF' });
     expect(new InputOptions(options)).toEqual(options);
   });
 
-  it('place a dataset on its device only for each replica, and without fetching it there', () => {
+  it('allow experimentalPlaceDatasetOnDevice only with PER_REPLICA and without fetching to the device', () => {
     const placed = { experimentalPlaceDatasetOnDevice: true } as const;
     const own = { ...placed, experimentalReplicationMode: 'PER_REPLICA' } as const;
     expect(() => new InputOptions(placed)).toThrow(

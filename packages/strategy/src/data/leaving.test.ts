@@ -32,7 +32,7 @@ const lazy = (next: () => Promise<IteratorResult<unknown>>) => ({ iterator: asyn
 const place = { numInputPipelines: 1, inputPipelineId: 0, numReplicasInSync: 2 };
 
 describe('leaving a loop over a dataset while its next batch is being read', () => {
-  it.each([1, 2])('waits for the batch and frees the steps that it makes for each of %i workers', async (workers) => {
+  it.each([1, 2])('waits for the batch and frees its steps for each of %i workers', async (workers) => {
     const tensors = new CountedTensors();
     const begun = deferred<void>();
     const late = deferred<IteratorResult<unknown>>();
@@ -64,7 +64,7 @@ describe('leaving a loop over a dataset while its next batch is being read', () 
     expect(tensors.alive).toEqual(new Set((steps as PerReplica<object>[]).flatMap(({ values }) => values)));
   });
 
-  it('does not throw because the dataset then cannot be opened', async () => {
+  it('does not throw if the dataset then cannot be opened', async () => {
     const opening = deferred<never>();
     const reader = new DatasetReader(opening.promise);
     const read = reader.next();
@@ -76,7 +76,7 @@ describe('leaving a loop over a dataset while its next batch is being read', () 
   });
 });
 
-describe('the elements of a step that fails because another replica has none', () => {
+describe('the elements of a step that fails because another replica has no element', () => {
   const stepOf = async (datasets: readonly unknown[]) => {
     const make = ({ inputPipelineId }: InputContext) => datasets[inputPipelineId] as never;
     const options = { experimentalReplicationMode: 'PER_REPLICA' } as const;
@@ -92,7 +92,7 @@ describe('the elements of a step that fails because another replica has none', (
     expect(tensors.alive.size).toBe(0);
   });
 
-  it('stay with a dataset that keeps them', async () => {
+  it('are not freed if the dataset keeps them', async () => {
     const tensors = new CountedTensors();
     const kept = tensors.make(1);
     await expect(stepOf([[kept], [Promise.reject(new Error('torn'))]])).rejects.toThrow('torn');

@@ -44,7 +44,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const over = { done: true, value: undefined };
 
 describe('reading ahead', () => {
-  it.each([0, 1, 3])('reads up to %i steps before they are asked for', async (size) => {
+  it.each([0, 1, 3])('reads up to %i steps before they are requested', async (size) => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, size);
     await settled();
@@ -71,7 +71,7 @@ describe('reading ahead', () => {
     await ahead.return();
   });
 
-  it('gives an error in the place of its step, and nothing after it', async () => {
+  it('throws an error in place of its step, and nothing after it', async () => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, 2);
     steps.give(0, 1);
@@ -86,7 +86,7 @@ describe('reading ahead', () => {
     expect(steps.closed).toBe(0);
   });
 
-  it('keeps quiet about an error of a step that nobody asks for', async () => {
+  it('ignores an error of a step that is never requested', async () => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, 1);
     steps.give(0);
@@ -108,7 +108,7 @@ describe('reading ahead', () => {
     expect([steps.asked, steps.closed]).toEqual([2, 0]);
   });
 
-  it('closes its source once and discards what was read in vain', async () => {
+  it('closes its source once and discards unused steps', async () => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, 2);
     steps.give(0, 1, 2);
@@ -121,7 +121,7 @@ describe('reading ahead', () => {
     expect(await ahead.next()).toEqual(over);
   });
 
-  it('closes a source that is being read, which calls the reading off', async () => {
+  it('closes a source that is being read, which cancels the read', async () => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, 1);
     steps.give(0);
@@ -134,7 +134,7 @@ describe('reading ahead', () => {
   it.each([
     ['a step', (steps: NumberedSteps) => steps.give(0), [0]],
     ['the end', (steps: NumberedSteps) => steps.end(0), []],
-  ])('frees %s that a check refuses, with what was read after it', async (_, begin, discarded) => {
+  ])('frees %s that a check refuses, with all steps read after it', async (_, begin, discarded) => {
     const steps = new NumberedSteps();
     begin(steps);
     const ahead = new ReadAhead(steps, 0, () => Promise.reject(new Error('differs')));
@@ -143,7 +143,7 @@ describe('reading ahead', () => {
     expect(await ahead.next()).toEqual(over);
   });
 
-  it('is closed by the end of a block', async () => {
+  it('is closed at the end of a using block', async () => {
     const steps = new NumberedSteps();
     steps.give(0);
     {

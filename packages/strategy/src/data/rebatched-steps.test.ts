@@ -23,7 +23,7 @@ describe('a dataset of several workers', () => {
       }),
     );
 
-  it('that is shared by data gives every item to one replica', async () => {
+  it('yields every item to exactly one replica if sharded by data', async () => {
     expect(await stepsOf(batches(8, 4))).toEqual([
       [
         [
@@ -43,7 +43,7 @@ describe('a dataset of several workers', () => {
     ]);
   });
 
-  it('that is shared by file gives each worker its files, and steps of the global size', async () => {
+  it('gives each worker its own files, with steps of the global size, if sharded by file', async () => {
     const files = [0, 100, 200, 300];
     const read = (some: readonly number[]) =>
       some.map((first) => Array.from({ length: 7 }, (_, index) => first + index));
@@ -60,12 +60,12 @@ describe('a dataset of several workers', () => {
     for (const step of [0, 1, 2]) expect(steps.flatMap((of) => of[step]?.flat()).length).toBe(7);
   });
 
-  it('that is not shared gives all of it to every worker', async () => {
+  it('gives every worker all items if not sharded', async () => {
     const steps = await stepsOf(batches(6), { autoShardPolicy: 'OFF' });
     expect(steps.map((of) => of.flat(2))).toEqual([0, 1, 2].map(() => [0, 1, 2, 3, 4, 5]));
   });
 
-  it('is refused by file where it has none', () => {
+  it('refuses sharding by file without files', () => {
     const [context] = contexts as [InputContext];
     expect(() => distributeDataset([[1]], context, cpu(2), { autoShardPolicy: 'FILE' })).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
@@ -73,12 +73,12 @@ describe('a dataset of several workers', () => {
   });
 });
 
-describe('the steps of batches that are read', () => {
+describe('steps of batches that are read', () => {
   const reading = { sharding: 'DATA', globalBatchSize: undefined, devices: [], isChecked: false } as const;
   const place = { numWorkers: 1, workerIndex: 0, replicasPerWorker: 2 };
   const join = (parts: readonly unknown[]) => parts;
 
-  it('are none for who asked before the dataset was closed', async () => {
+  it('are empty for a read that was requested before the dataset was closed', async () => {
     const late = deferred<number[]>();
     const dataset = {
       [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: await late.promise }) }),
@@ -94,7 +94,7 @@ describe('the steps of batches that are read', () => {
   it.each([
     [true, 1],
     [false, 0],
-  ])('have a checksum if asked for: %s', async (isChecked, times) => {
+  ])('have a checksum if requested: %s', async (isChecked, times) => {
     const data = vi.fn(async () => Float32Array.of(1, 2));
     const tensor = { dataId: {}, shape: [2], dtype: 'float32', data, slice: () => tensor, dispose: vi.fn() };
     const steps = new RebatchedSteps(new DatasetReader([tensor]), { ...reading, place, join, isChecked });
@@ -110,13 +110,16 @@ describe('the steps of batches that are read', () => {
     ['one worker', 1, undefined, 0],
     ['two workers', 2, undefined, 1],
     ['two workers with all of it for each', 2, 'OFF', 0],
-  ] as const)('are compared by %s that read the same dataset', async (_, numInputPipelines, autoShardPolicy, times) => {
-    const max = vi.fn(async (numbers: Float64Array) => numbers);
-    const context = new InputContext({ numInputPipelines, numReplicasInSync: 2 * numInputPipelines });
-    const data = vi.fn(async () => Float32Array.of(1, 2, 3, 4));
-    const tensor = { dataId: {}, shape: [4], dtype: 'float32', data, slice: () => tensor, dispose: () => {} };
-    await collect(distributeDataset([tensor] as never, context, cpu(2), { autoShardPolicy }, max));
-    expect(max).toHaveBeenCalledTimes(times);
-    expect(data).toHaveBeenCalledTimes(times);
-  });
+  ] as const)(
+    'are compared between %s that read the same dataset',
+    async (_, numInputPipelines, autoShardPolicy, times) => {
+      const max = vi.fn(async (numbers: Float64Array) => numbers);
+      const context = new InputContext({ numInputPipelines, numReplicasInSync: 2 * numInputPipelines });
+      const data = vi.fn(async () => Float32Array.of(1, 2, 3, 4));
+      const tensor = { dataId: {}, shape: [4], dtype: 'float32', data, slice: () => tensor, dispose: () => {} };
+      await collect(distributeDataset([tensor] as never, context, cpu(2), { autoShardPolicy }, max));
+      expect(max).toHaveBeenCalledTimes(times);
+      expect(data).toHaveBeenCalledTimes(times);
+    },
+  );
 });

@@ -13,7 +13,7 @@ const foreign = (...numbers: readonly number[]) => ({
 });
 
 describe('checksumOf', () => {
-  it('is the same for the same numbers, whatever holds them', async () => {
+  it('is the same for equal numbers, whatever contains them', async () => {
     const sum = await sumOf(Float32Array.of(1, 2));
     expect(await sumOf(tensor(Float32Array.of(1, 2)))).toBe(sum);
     expect(await sumOf(foreign(1, 2))).toBe(sum);
@@ -38,7 +38,7 @@ describe('checksumOf', () => {
       { x: [1], y: [2] },
       { x: [1], y: [3] },
     ],
-  ])('tells %o from %o', async (one, other) => {
+  ])('distinguishes %o from %o', async (one, other) => {
     expect(await sumOf(one)).not.toBe(await sumOf(other));
   });
 
@@ -49,7 +49,7 @@ describe('checksumOf', () => {
 });
 
 describe('requireSameInput', () => {
-  it('asks all readers for the highest and the lowest checksum, -1 where there is no batch', async () => {
+  it('reduces the highest and lowest checksum of all readers, -1 without a batch', async () => {
     const asked: unknown[] = [];
     const max = async (numbers: Float64Array) => {
       asked.push([...numbers]);
@@ -63,7 +63,7 @@ describe('requireSameInput', () => {
     ]);
   });
 
-  it('refuses checksums that differ, and names the readers', async () => {
+  it('refuses different checksums, and names the readers', async () => {
     const max = async () => Float64Array.of(9, -7);
     await expect(requireSameInput({ checksum: 7 }, { max, readers: 'replicas' })).rejects.toMatchObject({
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'input' },

@@ -9,8 +9,8 @@ const batches = [8, 8, 5].map((size, index) => ({
   labels: Int32Array.from({ length: size }, (_, item) => 10 * index + item),
 }));
 
-describe('the shard of a replica', () => {
-  it('is the component that the controller would hand it, step by step', async () => {
+describe('shardForReplica', () => {
+  it('yields the component that a single controller would pass to the replica, step by step', async () => {
     const whole: { x: PerReplica; labels: PerReplica }[] = [];
     for await (const step of three.experimentalDistributeDataset(batches)) whole.push(step);
     const shards = three.experimentalLocalResults(
@@ -27,7 +27,7 @@ describe('the shard of a replica', () => {
     );
   });
 
-  it('of a dataset of files is files of its own', async () => {
+  it("yields a replica's own files of a dataset of files", async () => {
     const files = ['a', 'b', 'c', 'd'];
     const read = (some: readonly string[]) => some.map((file) => [file, file, file]);
     const shards = await three.run(async (replica) => {
@@ -38,7 +38,7 @@ describe('the shard of a replica', () => {
     expect(three.experimentalLocalResults(shards)).toEqual(['aaaddd', 'bbb', 'ccc']);
   });
 
-  it('is refused of one generator for all replicas', async () => {
+  it('refuses one generator for all replicas', async () => {
     const generator = batches.values();
     const run = three.run(async (replica) => {
       for await (const _ of shardForReplica(generator, replica));
@@ -46,7 +46,7 @@ describe('the shard of a replica', () => {
     await expect(run).rejects.toThrow(/pass a function/);
   });
 
-  it('is refused in every epoch in which replicas read different first batches, as after a shuffle without a seed', async () => {
+  it('throws in every epoch in which replicas read different first batches, as after an unseeded shuffle', async () => {
     const readEpochs = (batchesOf: (replica: number, epoch: number) => unknown[], epochs: number) =>
       three.run(async (replica) => {
         let [epoch, read] = [0, 0];

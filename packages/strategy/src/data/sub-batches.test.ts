@@ -14,7 +14,7 @@ const places = fc
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 describe('even sizes', () => {
-  it('are those of the rule, for any total and any number of parts', () => {
+  it('follow the documented rule for any total and any number of parts', () => {
     fc.assert(
       fc.property(totals, counts, (total, parts) => {
         const sizes = evenSizes(total, parts);
@@ -39,7 +39,7 @@ describe('sizes until exhausted', () => {
     expect(sizesUntilExhausted(total, parts)).toEqual(sizes);
   });
 
-  it('are all the same but for one, and nothing after that', () => {
+  it('are equal except for one, followed by zeros', () => {
     fc.assert(
       fc.property(totals, counts, (total, parts) => {
         const sizes = sizesUntilExhausted(total, parts);
@@ -53,7 +53,7 @@ describe('sizes until exhausted', () => {
 });
 
 describe('the batch sizes for a worker', () => {
-  it('are rotated from worker to worker', () => {
+  it('are rotated between workers', () => {
     const sizes = [0, 1, 2].map((workerIndex) =>
       batchSizesForWorker({ globalBatchSize: 10, numWorkers: 3, replicasPerWorker: 2, workerIndex }),
     );
@@ -64,7 +64,7 @@ describe('the batch sizes for a worker', () => {
     ]);
   });
 
-  it('add up to the global batch size over all workers, in every step', () => {
+  it('sum to the global batch size across all workers, in every step', () => {
     fc.assert(
       fc.property(totals, places, (globalBatchSize, workers) => {
         const sizes = workers.map((place) => batchSizesForWorker({ globalBatchSize, ...place }));
@@ -103,7 +103,7 @@ describe('the steps of a batch', () => {
   const items = (steps: readonly (readonly { begin: number; end: number }[])[]) =>
     steps.flat().flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, index) => begin + index));
 
-  it('are one that all workers share, each item once and in order, where all read the data', () => {
+  it('are shared by all workers, each item once and in order, if all read the data', () => {
     fc.assert(
       fc.property(totals, places, (total, workers) => {
         const sizes = evenSizes(total, workers.length * (workers[0]?.replicasPerWorker ?? 0));
@@ -115,7 +115,7 @@ describe('the steps of a batch', () => {
     );
   });
 
-  it('are one for each worker, all items in order, where it reads alone', () => {
+  it('are separate for each worker, with all items in order, if it reads alone', () => {
     fc.assert(
       fc.property(totals, places, (total, workers) => {
         for (const place of workers) {
@@ -130,18 +130,18 @@ describe('the steps of a batch', () => {
     );
   });
 
-  it('have no step without items at the end of what a worker reads alone', () => {
+  it('do not end with an empty step if a worker reads alone', () => {
     const place = { numWorkers: 3, workerIndex: 0, replicasPerWorker: 2 };
     expect(stepsOfBatch([1, 1, 1, 0, 0, 0], place, 'FILE')).toHaveLength(2);
     expect(stepsOfBatch([0, 0, 0, 0, 0, 0], place, 'OFF')).toHaveLength(1);
   });
 });
 
-describe('the replicas of all workers', () => {
+describe('the number of replicas of all workers', () => {
   const of = (numWorkers: number, replicasPerWorker: number) =>
     batchSizesForWorker({ globalBatchSize: 1, numWorkers, workerIndex: 0, replicasPerWorker });
 
-  it('are at most as many as a group can have ranks', () => {
+  it('is at most the maximum size of a group', () => {
     expect(of(65_536, 1)).toHaveLength(65_536);
     expect(of(2, 32_768)).toHaveLength(65_536);
     expect(() => of(65_537, 1)).toThrow('numWorkers times replicasPerWorker must be at most 65536, got 65537');

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { MirroredStrategy, ValueContext } from '../index.js';
 
 describe('a value context', () => {
-  it('is the one replica unless it is told otherwise', () => {
+  it('is a single replica by default', () => {
     expect({ ...new ValueContext() }).toEqual({ replicaIdInSyncGroup: 0, numReplicasInSync: 1 });
   });
 
-  it('is what values are made from', () => {
+  it('is passed to the function that creates values', () => {
     const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
     const { values } = strategy.experimentalDistributeValuesFromFunction((context) => context);
     expect(values).toEqual(
@@ -15,7 +15,7 @@ describe('a value context', () => {
     expect(values.every((context) => context instanceof ValueContext)).toBe(true);
   });
 
-  it('says which replica it is', () => {
+  it('prints its replica', () => {
     const context = new ValueContext({ replicaIdInSyncGroup: 1, numReplicasInSync: 3 });
     expect(`${context}`).toBe('ValueContext(replica id 1, total replicas in sync: 3)');
   });

@@ -14,14 +14,14 @@ afterEach(() => {
 const batch = { SLURM_PROCID: '0', SLURM_NTASKS: '4' };
 const TF_CONFIG = JSON.stringify({ cluster: { worker: ['a:1', 'b:1'] }, task: { type: 'worker', index: 1 } });
 
-it('takes TF_CONFIG, and says so', () => {
+it('defaultResolver uses TF_CONFIG and logs this', () => {
   const resolver = defaultResolver({ TF_CONFIG, RANK: '0', WORLD_SIZE: '2', MASTER_ADDR: 'h' });
   expect(resolver).toBeInstanceOf(TFConfigClusterResolver);
   expect([resolver.taskType, resolver.taskId]).toEqual(['worker', 1]);
   expect(lines).toEqual(['info MultiWorkerMirroredStrategy: TF_CONFIG says which workers there are']);
 });
 
-it('takes what a launcher left, that of coll run also beside TF_CONFIG', () => {
+it('defaultResolver uses the variables of a launcher, and prefers those of coll run over TF_CONFIG', () => {
   for (const variables of [
     { TF_CONFIG, COLL_RANK: '1', COLL_SIZE: '2' },
     { RANK: '1', WORLD_SIZE: '2', MASTER_ADDR: 'h' },
@@ -33,11 +33,11 @@ it('takes what a launcher left, that of coll run also beside TF_CONFIG', () => {
   expect(lines).toEqual([]);
 });
 
-it('refuses a TF_CONFIG that makes no sense, by its name', () => {
+it('defaultResolver refuses an invalid TF_CONFIG, and names it', () => {
   expect(() => defaultResolver({ TF_CONFIG: '{' })).toThrow('this process seems to be started by TF_CONFIG, but');
 });
 
-it('has no cluster where there is neither', () => {
+it('defaultResolver has no cluster without TF_CONFIG and launcher variables', () => {
   const variables: Record<string, string> = {};
   const resolver = defaultResolver(variables);
   expect(resolver).toBeInstanceOf(TFConfigClusterResolver);
@@ -51,7 +51,7 @@ it.each([
   [batch, 4],
   [{ SLURM_PROCID: '0', SLURM_JOB_NUM_NODES: '2' }, 2],
   [{ ...batch, SLURM_NTASKS: '3', SLURM_JOB_NUM_NODES: '2' }, 3],
-])('warns in a batch script of Slurm: %j', (variables, tasks) => {
+])('defaultResolver warns in a Slurm batch script: %j', (variables, tasks) => {
   expect(defaultResolver(variables).clusterSpec().isEmpty).toBe(true);
   expect(lines).toEqual([
     `warn MultiWorkerMirroredStrategy: this is the batch script of a Slurm job of ${tasks} tasks, which is one worker by itself: start the program with srun`,
@@ -63,7 +63,7 @@ it.each([
   { SLURM_PROCID: '0' },
   { SLURM_NTASKS: '4' },
   { ...batch, SLURM_STEP_ID: '0' },
-])('does not warn elsewhere: %j', (variables) => {
+])('defaultResolver does not warn elsewhere: %j', (variables) => {
   defaultResolver(variables);
   expect(lines).toEqual([]);
 });

@@ -36,7 +36,7 @@ function extendedOf(devices: number, workers: number) {
 }
 
 describe('a value that is not distributed', () => {
-  it('is combined on the CPU of each worker that has several devices', async () => {
+  it('is combined on the CPU of each worker with several devices', async () => {
     const { extended, asked } = extendedOf(2, 2);
     await extended.reduceTo('SUM', tensor([1]), 'gpu:1');
     await extended.gatherTo(tensor([1]), 'gpu:1', 0);
@@ -46,19 +46,19 @@ describe('a value that is not distributed', () => {
     ]);
   });
 
-  it('is combined on the device of each worker that has one', async () => {
+  it('is combined on the device of each worker with one device', async () => {
     const { extended, asked } = extendedOf(1, 2);
     await extended.reduceTo('SUM', tensor([1]), 'cpu:0');
     expect(asked).toEqual([['devices', 'SUM', nameOf('GPU:0'), host]]);
   });
 
-  it('stays on the device that it names', async () => {
+  it('stays on its own device', async () => {
     const { extended, asked } = extendedOf(2, 2);
     await extended.reduceTo('SUM', tensor([1], { device: nameOf('GPU:7') }), 'cpu:0');
     expect(asked).toEqual([['host', 'SUM', nameOf('GPU:7'), host]]);
   });
 
-  it('is its own mean on a worker that is alone, whose devices gather it', async () => {
+  it('is its own mean on a single worker, whose devices receive it', async () => {
     const { extended, asked } = extendedOf(2, 1);
     const value = tensor([1]);
     expect(await extended.reduceTo('MEAN', value, 'cpu:0')).toBe(value);
@@ -67,7 +67,7 @@ describe('a value that is not distributed', () => {
   });
 });
 
-it('combines a value with one component as one that has none', async () => {
+it('reduce treats a value with one component like a value that is not distributed', async () => {
   const { extended, asked } = extendedOf(2, 2);
   await extended.reduceTo('SUM', new PerReplica([tensor([1])]), 'cpu:0');
   await extended.reduceTo('SUM', new PerReplica([tensor([1]), tensor([2])]), 'cpu:0');
@@ -89,7 +89,7 @@ describe('a batch', () => {
         ['host', 'SUM', 2],
       ],
     ],
-  ])('of %s is one for each kind', async (_, values, calls) => {
+  ])('of %s makes one call per kind', async (_, values, calls) => {
     const { extended, asked } = extendedOf(2, 2);
     const results = await extended.batchReduceTo(
       'SUM',
@@ -107,7 +107,7 @@ it.each([
   ['a value on a device', tensor([1], { device: 'gpu:9' }), tensor([1], { device: 'gpu:9' })],
   ['the empty name', '', ''],
   ['a list that holds a value', ['cpu:2', 5], ['cpu:2', 5]],
-])('takes %s for a destination on this worker', async (_, destinations, placed) => {
+])('reduceTo accepts %s as a destination on this worker', async (_, destinations, placed) => {
   const { extended, asked } = extendedOf(2, 2);
   await extended.reduceTo('SUM', new PerReplica([tensor([1]), tensor([2])]), destinations as never);
   expect(asked[0]?.[3]).toEqual(placed);

@@ -26,8 +26,8 @@ function workerOf(taskId: number, options: MultiWorkerMirroredStrategyOptions = 
   return new MultiWorkerMirroredStrategy({ clusterResolver, jobKey: 'a secret of many bytes', ...options });
 }
 
-describe('the line that a strategy of workers logs', () => {
-  it('tells the place of the worker, its devices and how it communicates', () => {
+describe('the log line of a multi-worker strategy', () => {
+  it("contains the worker's index, its devices and its communication", () => {
     workerOf(1, { devices: ['cpu:0', 'cpu:1'], communicationOptions: { implementation: 'RING' } });
     const devices = [0, 1].map((cpu) => `/job:worker/replica:0/task:1/device:CPU:${cpu}`).join(', ');
     expect(lines).toEqual([
@@ -42,7 +42,7 @@ describe('the line that a strategy of workers logs', () => {
   });
 });
 
-it('hands its options down to the group that it opens', async () => {
+it('MultiWorkerMirroredStrategy passes its options to the group that it opens', async () => {
   const job = { job: 'options', jobKey: TcpStoreServer.newKey() };
   await using server = await TcpStoreServer.listen(job);
   vi.stubEnv('COLL_STORE', server.address);
@@ -51,12 +51,12 @@ it('hands its options down to the group that it opens', async () => {
   vi.unstubAllEnvs();
 });
 
-it('names run if another strategy is in charge', async () => {
+it('an error names run if another strategy is current', async () => {
   const running = strategyOf(1).scope(() => workerOf(0).run(() => 1));
   await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_CONTEXT', operation: 'run' });
 });
 
-it('is closed by the end of a block', async () => {
+it('a using block closes MultiWorkerMirroredStrategy at its end', async () => {
   let closed: MultiWorkerMirroredStrategy | undefined;
   {
     await using strategy = workerOf(1);
@@ -65,7 +65,7 @@ it('is closed by the end of a block', async () => {
   await expect(closed.ready()).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
 });
 
-it('sends no group to threads but that of a worker that is alone', async () => {
+it('only the group of a single worker can be sent to threads', async () => {
   const module = new URL('file:///nowhere/replica.js');
   const [group] = (await groupsHere(1)) as [ProcessGroup];
   const cluster = new ClusterSpec({ worker: ['127.0.0.1:1'] });

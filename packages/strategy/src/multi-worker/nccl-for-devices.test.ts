@@ -12,13 +12,13 @@ afterEach(() => {
 describe('forDevices', () => {
   const nccl = new CommunicationOptions({ implementation: 'NCCL', bytesPerPack: 3 });
 
-  it('takes a ring in place of NCCL where there are no GPUs', () => {
+  it('replaces NCCL by a ring if there are no GPUs', () => {
     expect(forDevices(nccl, cpus)).toMatchObject({ implementation: 'RING', bytesPerPack: 3 });
     expect([forDevices(nccl, gpus), forDevices(nccl, both)]).toEqual([nccl, nccl]);
     expect(forDevices(nccl, gpus)).toBe(nccl);
   });
 
-  it.each(['AUTO', 'RING'] as const)('leaves %s', (implementation) => {
+  it.each(['AUTO', 'RING'] as const)('does not change %s', (implementation) => {
     const options = new CommunicationOptions({ implementation });
     for (const devices of [cpus, gpus, both]) expect(forDevices(options, devices)).toBe(options);
   });
@@ -36,13 +36,13 @@ describe('ncclFor', () => {
     });
   }
 
-  it('is the plug-in that threads on GPUs load', () => {
+  it('returns the plug-in that threads with GPUs load', () => {
     registered();
     const plugin = { name: 'nccl', module: 'file:///double.js', options: undefined };
     expect([ncclFor(gpus), ncclFor(both), ncclFor(cpus)]).toEqual([plugin, plugin, undefined]);
   });
 
-  it('is nothing where it is not registered', () => {
+  it('returns undefined if NCCL is not registered', () => {
     vi.spyOn(registry, 'has').mockReturnValue(false);
     expect([ncclFor(gpus), ncclFor(cpus)]).toEqual([undefined, undefined]);
   });

@@ -22,7 +22,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('does not try again where workers of a newer generation have come', async () => {
+it('opening the group fails at once if workers of a newer generation have joined', async () => {
   await using server = await TcpStoreServer.listen(job);
   const { address } = server;
   await using store = await TcpStore.connect({ ...job, address });
@@ -40,7 +40,7 @@ it('does not try again where workers of a newer generation have come', async () 
   await newer;
 });
 
-it('says where worker 0 should have been when the time is over', async () => {
+it('opening the group reports the expected address of worker 0 at the timeout', async () => {
   const seat = { ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
   const store = 'worker 0 at 127.0.0.1:1 did not arrive';
   await expect(openWorkerGroup(seat)).rejects.toMatchObject({
@@ -50,12 +50,12 @@ it('says where worker 0 should have been when the time is over', async () => {
   });
 });
 
-it('looks for no other store once its signal has aborted', async () => {
+it('opening the group stops looking for a store once its signal is aborted', async () => {
   const opening = openWorkerGroup(seatAt('tcp://127.0.0.1:1', 2), AbortSignal.abort('enough'));
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
-it('rejects naming worker 0 when it ends while the workers meet, even without a time limit', async () => {
+it('opening the group rejects and names worker 0 if it ends meanwhile, even without a time limit', async () => {
   const server = await TcpStoreServer.listen(job);
   server.set(`keeper/${generation}`, new Uint8Array());
   const { address } = server;
@@ -73,7 +73,7 @@ it('rejects naming worker 0 when it ends while the workers meet, even without a 
   await store.close();
 });
 
-it('waits for the next store when the one of an earlier generation goes away', async () => {
+it('opening the group waits for the next store if the store of an earlier generation disappears', async () => {
   const former = await TcpStoreServer.listen(job);
   const { address } = former;
   const store = await TcpStore.connect({ ...job, address });
@@ -90,7 +90,7 @@ it('waits for the next store when the one of an earlier generation goes away', a
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
-it('does not wait for another store of a launcher that has ended', async () => {
+it('opening the group does not wait for another store of a launcher that has ended', async () => {
   const server = await TcpStoreServer.listen(job);
   const { address } = server;
   const store = await TcpStore.connect({ ...job, address });
@@ -103,7 +103,7 @@ it('does not wait for another store of a launcher that has ended', async () => {
   await store.close();
 });
 
-it('warns after 30 seconds, and then every minute, which workers are missing', async () => {
+it('opening the group logs missing workers after 30 seconds, and then every minute', async () => {
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   await using server = await TcpStoreServer.listen(job);
   const { address } = server;
@@ -129,7 +129,7 @@ it('warns after 30 seconds, and then every minute, which workers are missing', a
 it.each([
   [true, 'worker 0 at 127.0.0.1:1'],
   [false, 'the store at tcp://127.0.0.1:1'],
-])('warns of a store that has not come, of a worker: %s', async (isOfWorker, store) => {
+])('opening the group logs a missing store or worker: %s', async (isOfWorker, store) => {
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();
@@ -141,7 +141,7 @@ it.each([
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
-it('tells in its warning how long it will wait', async () => {
+it('the warning about missing workers contains the time limit', async () => {
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();
@@ -154,7 +154,7 @@ it('tells in its warning how long it will wait', async () => {
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
-it('keeps the store at the address of worker 0, and nowhere else', async () => {
+it('only worker 0 runs the store, at its own address', async () => {
   const free = await TcpStoreServer.listen(job);
   const { address } = free;
   await free.close();
@@ -166,7 +166,7 @@ it('keeps the store at the address of worker 0, and nowhere else', async () => {
   expect(await store.get('keeper/3')).toEqual(new Uint8Array());
 });
 
-it('waits only as long for each step as is left of the time to start', async () => {
+it('each step of opening the group waits at most for the remaining startup time', async () => {
   const now = performance.now.bind(performance);
   // It begins 9.8 seconds before its first step.
   vi.spyOn(performance, 'now').mockImplementationOnce(() => now() - 9800);
@@ -181,7 +181,7 @@ const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
 
-it.skipIf(!hasIPv6)('keeps the store at an address of IPv6', async () => {
+it.skipIf(!hasIPv6)('the store can have an IPv6 address', async () => {
   const { meeting, ...seat } = seatAt('tcp://[::1]:0', 2);
   await using server = await keepStore({ ...seat, meeting: { ...meeting, isHere: true } });
   expect(server?.address).toMatch(/^tcp:\/\/\[::1\]:[1-9]/);

@@ -18,18 +18,18 @@ it.each([
   ['a:', undefined],
   ['a/b:1', undefined],
   ['', undefined],
-])('reaches a worker at %j by the host %j', (address, host) => {
+])('the worker at %j is reached by the host %j', (address, host) => {
   const task = { taskType: 'worker', taskId: 0 };
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: [address] }), task);
   expect(ownHost(resolver, placeOf(resolver))).toBe(host);
 });
 
-it('has no host without a cluster', () => {
+it('a worker has no host without a cluster', () => {
   const resolver = new SimpleClusterResolver(new ClusterSpec());
   expect(ownHost(resolver, placeOf(resolver))).toBeUndefined();
 });
 
-it('needs an address and a key', () => {
+it('the store of the workers requires an address and a key', () => {
   expect(() => meetingPlaceAt('')).toThrow('the address of worker 0, which is not known: describe the cluster');
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1', 'b:2'] }), {
     ...{ taskType: 'worker', taskId: 1 },
@@ -55,12 +55,15 @@ it('needs an address and a key', () => {
   });
 });
 
-it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('lets workers meet at %s', (address) => {
+it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('the workers find each other at %s', (address) => {
   expect(meetingPlaceAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
 });
 
-it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])('says that workers cannot meet at %j', (address) => {
-  const told = `all workers connect to the address of worker 0, which is "${address}": describe the`;
-  const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) };
-  expect(() => meetingPlaceAt(address)).toThrow(expect.objectContaining(refused));
-});
+it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])(
+  'the workers cannot use the address %j',
+  (address) => {
+    const told = `all workers connect to the address of worker 0, which is "${address}": describe the`;
+    const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) };
+    expect(() => meetingPlaceAt(address)).toThrow(expect.objectContaining(refused));
+  },
+);

@@ -26,8 +26,8 @@ async function twoWorkers(...devices: readonly string[]) {
   return groups.map((group, worker) => collectivesOf(group, 2, devices, worker));
 }
 
-describe('one worker', () => {
-  it('hands values back as they are, and opens no group', async () => {
+describe('a single worker', () => {
+  it('returns values unchanged and opens no group', async () => {
     const { collectives, open } = collectivesOf(undefined, 1, ['CPU:0', 'CPU:1']);
     const values = [tensor([1])];
     const [value] = values as [Tensor];
@@ -43,8 +43,8 @@ describe('one worker', () => {
   });
 });
 
-describe('workers that have not met', () => {
-  it('have no links and no failure, and cannot make calls that block', () => {
+describe('workers that have not joined yet', () => {
+  it('have no links, no failure and no synchronous calls', () => {
     const { collectives, open } = collectivesOf(undefined, 2, ['CPU:0']);
     expect([collectives.links, collectives.failure()]).toEqual([[], undefined]);
     expect(collectives.fail(new Error('early'))).toBeUndefined();
@@ -54,7 +54,7 @@ describe('workers that have not met', () => {
     expect(open).not.toHaveBeenCalled();
   });
 
-  it('try again after they could not meet, until they are closed', async () => {
+  it('retry after a failed start until they are closed', async () => {
     const { collectives, open } = collectivesOf(undefined, 2, ['CPU:0']);
     for (let time = 1; time <= 2; time++) {
       await expect(collectives.ready()).rejects.toThrow('nobody came');
@@ -87,7 +87,7 @@ describe('two workers', () => {
     }
   });
 
-  it('combine and broadcast their values', async () => {
+  it('reduce and broadcast their values', async () => {
     const workers = await twoWorkers('CPU:0', 'CPU:1');
     const results = await Promise.all(
       workers.map(async ({ collectives }, worker) => {
@@ -106,7 +106,7 @@ describe('two workers', () => {
   it.each([
     [new RangeError('too far'), 'too far'],
     ['a text', 'a text'],
-  ])('fail together, for %s, told of replicas', async (thrown, told) => {
+  ])('fail together, for %s, with a message about replicas', async (thrown, told) => {
     const workers = await twoWorkers('CPU:0', 'CPU:1');
     await Promise.all(workers.map(({ collectives }) => collectives.ready()));
     const [first, second] = workers.map(({ collectives }) => collectives) as [WorkerCollectives, WorkerCollectives];
@@ -117,7 +117,7 @@ describe('two workers', () => {
     expect(first.failure()?.message).toContain('2, 3 (worker 1)');
   });
 
-  it('leave the group that they opened when their settings differ', async () => {
+  it('leave the group that they opened if their settings differ', async () => {
     const groups = await groupsHere(2);
     const workers = groups.map((group, worker) =>
       collectivesOf(group, 2, worker === 0 ? ['CPU:0'] : ['CPU:0', 'CPU:1'], worker),

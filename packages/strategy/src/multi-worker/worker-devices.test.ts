@@ -11,7 +11,7 @@ const resolver = new SimpleClusterResolver(cluster, {
 const place = placeOf(resolver);
 const alone = placeOf(new SimpleClusterResolver(new ClusterSpec()));
 
-it('asks the resolver for the GPUs of the task of this worker', () => {
+it("worker devices are the GPUs that the resolver returns for the worker's task", () => {
   const count = vi.spyOn(resolver, 'numAccelerators');
   expect(workerDevices(undefined, place, resolver)).toEqual(
     [0, 1].map((gpu) => `/job:worker/replica:0/task:1/device:GPU:${gpu}`),
@@ -21,7 +21,7 @@ it('asks the resolver for the GPUs of the task of this worker', () => {
   expect(count).toHaveBeenLastCalledWith({});
 });
 
-it.each([-1, 0.5, '2', null])('refuses a resolver that counts %j GPUs', (GPU) => {
+it.each([-1, 0.5, '2', null])('worker devices cannot be counted by a resolver that returns %j GPUs', (GPU) => {
   const odd = new SimpleClusterResolver(cluster, { numAccelerators: { GPU: GPU as number } });
   const message = `numAccelerators of the resolver must return a number of GPUs, { GPU: 2 }, got { GPU: ${JSON.stringify(GPU)} }`;
   expect(() => workerDevices(undefined, place, odd)).toThrow(
@@ -29,12 +29,12 @@ it.each([-1, 0.5, '2', null])('refuses a resolver that counts %j GPUs', (GPU) =>
   );
 });
 
-it('has a CPU where there are no GPUs', () => {
+it('a worker without GPUs has a CPU device', () => {
   const none = new SimpleClusterResolver(cluster);
   expect(workerDevices(undefined, place, none)).toEqual(['/job:worker/replica:0/task:1/device:CPU:0']);
 });
 
-it('takes devices of this worker, and no others', () => {
+it('worker devices must belong to the worker', () => {
   expect(taskName(place)).toBe('/job:worker/replica:0/task:1');
   expect(taskName(alone)).toBe('');
   expect(ownDevices(['cpu:3', '/job:worker/task:1/gpu:0'], place)).toEqual([

@@ -28,7 +28,7 @@ async function sumOf({ ops }: ThreadHome, replica: number, value: number): Promi
   return [...sum.data].map(Number);
 }
 
-it('of a worker that is alone has its strategy, its ops and its options, until it is left', async () => {
+it('the thread of a single worker has its strategy, ops and options until it ends', async () => {
   const home = await homeOf(undefined, {});
   expect(home.defaults).toMatchObject({ timeoutSeconds: 7 });
   expect([home.strategy.numReplicasInSync, home.strategy.extended.workers.size]).toEqual([1, 1]);
@@ -39,7 +39,7 @@ it('of a worker that is alone has its strategy, its ops and its options, until i
   await expect(sumOf(home, 0, 5)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
 });
 
-it('of one of several workers meets the others, and fails together with them', async () => {
+it('the thread of one of several workers joins the others, and fails together with them', async () => {
   const job = { job: 'homes', jobKey: TcpStoreServer.newKey() };
   await using server = await TcpStoreServer.listen(job);
   const meeting = { ...job, generation: 0, address: server.address, isOfWorker: false, isHere: false };
@@ -70,7 +70,7 @@ describe('NCCL', () => {
     vi.restoreAllMocks();
   });
 
-  it('is registered in the thread if it is handed over, and not there yet', async () => {
+  it('is registered in the thread if it was passed on and is not registered yet', async () => {
     const register = vi.spyOn(registry, 'register').mockImplementation(() => {});
     const has = vi.spyOn(registry, 'has').mockReturnValue(false);
     await (await homeOf(undefined, {}))[Symbol.asyncDispose]();

@@ -12,7 +12,7 @@ const resolverOf = (taskType?: string, taskId?: number, description = cluster) =
   new SimpleClusterResolver(new ClusterSpec(description), { taskType, taskId });
 const tfConfig = JSON.stringify({ cluster: { worker: ['a:1', 'b:1'] }, task: { type: 'worker', index: 1 } });
 
-describe('the place of a worker', () => {
+describe('the index of a worker', () => {
   it.each([
     ['chief', 0, { workers: 3, idInCluster: 0, isChief: true }],
     ['worker', 0, { workers: 3, idInCluster: 1, isChief: false }],
@@ -22,7 +22,7 @@ describe('the place of a worker', () => {
     expect(placeOf(resolverOf(taskType, taskId))).toEqual({ ...place, task: { taskType, taskId } });
   });
 
-  it('is alone without a cluster', () => {
+  it('is zero of one without a cluster', () => {
     const place = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
     expect(placeOf(resolverOf(undefined, undefined, {}))).toEqual(place);
   });
@@ -35,13 +35,13 @@ describe('the place of a worker', () => {
     [resolverOf('worker', 2), /job worker has no task 2/],
     [resolverOf('worker', '1' as never), /taskId must be a whole number, 0 or more, got "1"/],
     [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /at most one chief/],
-  ])('is refused by a ValueError: %#', (resolver, told) => {
+  ])('is refused with a ValueError: %#', (resolver, told) => {
     expect(() => placeOf(resolver)).toThrow(told);
     expect(() => placeOf(resolver)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
   });
 });
 
-describe('the resolver of who names none', () => {
+describe('the default resolver', () => {
   it.each([
     [{}, '', 0],
     [{ TF_CONFIG: tfConfig }, '', 2],
@@ -49,7 +49,7 @@ describe('the resolver of who names none', () => {
     [{ TF_CONFIG: tfConfig, SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '3' }, '', 2],
     [{ SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '3' }, 'Slurm', 3],
     [{ COLL_RANK: '', TF_CONFIG: '' }, '', 0],
-  ])('takes %j', (variables, environment, workers) => {
+  ])('uses %j', (variables, environment, workers) => {
     const resolver = defaultResolver(variables);
     expect(resolver.environment).toBe(environment);
     const spec = resolver.clusterSpec();
@@ -63,7 +63,7 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '1' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', SLURM_STEP_ID: '0' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', TF_CONFIG: tfConfig }],
-])('warns in a batch script of Slurm that is alone: %s for %j', (warns, variables) => {
+])('the resolver warns in the Slurm batch script of a single worker: %s for %j', (warns, variables) => {
   const sink = vi.fn();
   setLogSink(sink);
   defaultResolver(variables);
@@ -74,12 +74,12 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/of 4 tasks.*: start the program with srun/));
 });
 
-it('names TF_CONFIG where its task is not in its cluster', () => {
+it('an error names TF_CONFIG if its task is not in its cluster', () => {
   const TF_CONFIG = tfConfig.replace('"index":1', '"index":2');
   expect(() => defaultResolver({ TF_CONFIG })).toThrow(/started by TF_CONFIG, but .*job worker has no task 2/);
 });
 
-it('says where TF_CONFIG comes before the variables of a launcher', () => {
+it('an error says that TF_CONFIG takes precedence over the variables of a launcher', () => {
   const sink = vi.fn();
   setLogSink(sink);
   defaultResolver({ TF_CONFIG: '{}', SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '4' });
@@ -110,7 +110,7 @@ describe('the devices of a worker', () => {
     expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(told);
   });
 
-  it.each([-2, 0.5, '2', Number.NaN])('are not counted by %j', (GPU) => {
+  it.each([-2, 0.5, '2', Number.NaN])('are not counted from %j', (GPU) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators: { GPU } as never });
     expect(() => workerDevices(undefined, place, resolver)).toThrow(
       /numAccelerators of the resolver must return a number of GPUs/,
@@ -130,25 +130,25 @@ describe('the host of a worker', () => {
   });
 });
 
-describe('the place where workers meet', () => {
+describe('the address where workers join', () => {
   const key = 'a secret of 16 bytes or more';
   const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
     storeAddress(resolver, placeOf(resolver), options, environment);
 
-  it('is the address of the first worker, who keeps the store', () => {
+  it('is that of the first worker, which runs the store', () => {
     const expected = { address: 'tcp://a:1', isOfWorker: true, job: 'multi-worker', jobKey: key, generation: 0 };
     expect(meet({ COLL_JOB_KEY: key })).toEqual({ ...expected, isHere: false });
     expect(meet({}, { jobKey: key }, resolverOf('chief', 0))).toEqual({ ...expected, isHere: true });
   });
 
-  it('is the store of a launcher, and options win over variables', () => {
+  it("is that of a launcher's store, and options take precedence over variables", () => {
     const environment = { COLL_STORE: 'tcp://h:1', COLL_JOB: 'one', COLL_JOB_KEY: key, COLL_GENERATION: '2' };
     const expected = { address: 'tcp://h:1', isOfWorker: false, isHere: false, job: 'one', jobKey: key, generation: 2 };
     expect(meet(environment, {}, resolverOf('chief', 0))).toEqual(expected);
     expect(meet(environment, { job: 'two', generation: 5 })).toEqual({ ...expected, job: 'two', generation: 5 });
   });
 
-  it('needs a secret, and an address with a port', () => {
+  it('requires a secret and an address with a port', () => {
     expect(() => meet({})).toThrow(/COLL_JOB_KEY/);
     for (const address of ['', 'h']) {
       const resolver = resolverOf('worker', 0, { worker: [address, 'b:1'] });

@@ -15,7 +15,7 @@ const traits = (dtype: DType, shape: readonly number[]): VariableTraits => ({
 const slices = (dtype: DType, values: readonly number[], shape: readonly number[], indices: readonly number[]) =>
   new IndexedSlices(tensor(values, { dtype, shape }), Int32Array.from(indices));
 
-describe('a value that a variable cannot be changed with', () => {
+describe('an invalid value for a change of a variable', () => {
   const matrix = traits('float32', [2, 3]);
   const rowOf = (size: number, index: number) => slices('float32', new Array(size).fill(1), [1, size], [index]);
 
@@ -67,7 +67,7 @@ describe('a value that a variable cannot be changed with', () => {
   it.each<[unknown, string]>([
     [Float32Array.of(1), 'scatterAdd of variable "w" takes IndexedSlices, got '],
     [undefined, 'scatterAdd of variable "w" takes IndexedSlices, got undefined'],
-  ])('has the wrong type for a scatter method: %o', (value, message) => {
+  ])('is refused by scatter methods with a WrongTypeError: %o', (value, message) => {
     const refused = () => changeValue(matrix, 'scatterAdd', value);
     expect(refused).toThrow(WrongTypeError);
     expect(refused).toThrow(
@@ -76,24 +76,24 @@ describe('a value that a variable cannot be changed with', () => {
   });
 });
 
-describe('a change of memory', () => {
+describe('changing memory', () => {
   const changed = (dtype: DType, initial: readonly number[], change: Change, value: unknown) => {
     const memory = tensor(initial, { dtype });
     applyChange(memory, change, changeValue(traits(dtype, memory.shape), change, value) as Value);
     return toNumbers(memory);
   };
 
-  it('takes numbers and lists in the dtype of the variable', () => {
+  it('accepts numbers and lists in the dtype of the variable', () => {
     expect(changed('int32', [1, 2], 'assign', [3, 4])).toEqual([3, 4]);
     expect(changed('float16', [1, 2], 'assignSub', [3, 4])).toEqual([-2, -2]);
   });
 
-  it('copies bool, which has no arithmetic', () => {
+  it('copies bool values, which have no arithmetic', () => {
     expect(changed('bool', [1, 0], 'assign', tensor([0, 1], { dtype: 'bool' }))).toEqual([0, 1]);
     expect(changed('bool', [1, 0], 'scatterUpdate', slices('bool', [1], [1], [1]))).toEqual([1, 1]);
   });
 
-  it('cuts off quotients of integers, and divides floats by zero', () => {
+  it('truncates quotients of integers, and divides floats by zero', () => {
     expect(changed('int32', [7, -7, 5], 'scatterDiv', slices('int32', [2, 2], [2], [0, 1]))).toEqual([3, -3, 5]);
     expect(changed('float32', [1, -1], 'scatterDiv', slices('float32', [0, 0], [2], [0, 1]))).toEqual([
       Number.POSITIVE_INFINITY,
@@ -101,7 +101,7 @@ describe('a change of memory', () => {
     ]);
   });
 
-  it('reaches the rows that are named only, and one that is named twice both times', () => {
+  it('changes only the given rows, and a repeated row twice', () => {
     const memory = tensor([1, 2, 3, 4, 5, 6], { dtype: 'float32', shape: [3, 2] });
     const twice = slices('float32', [10, 20, 30, 40], [2, 2], [2, 2]);
     applyChange(memory, 'scatterAdd', changeValue(traits('float32', [3, 2]), 'scatterAdd', twice));

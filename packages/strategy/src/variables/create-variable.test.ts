@@ -19,7 +19,7 @@ const two = strategyOf(2);
 
 afterEach(() => experimentalSetStrategy(undefined));
 
-describe('a variable in a scope', () => {
+describe('a variable created in a scope', () => {
   it.each([
     [undefined, 'ON_WRITE', MirroredVariable, true],
     ['AUTO', 'ON_WRITE', MirroredVariable, true],
@@ -65,9 +65,12 @@ describe('a variable in a scope', () => {
     expect(create).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
   });
 
-  it.each(['float16', 'bfloat16', 'float32', 'float64'] as const)('has a mean of %s', (dtype) => {
-    expect(mirrored(two, [1.5], { dtype, aggregation: 'MEAN' })).toMatchObject({ dtype, aggregation: 'MEAN' });
-  });
+  it.each(['float16', 'bfloat16', 'float32', 'float64'] as const)(
+    'may have aggregation MEAN with dtype %s',
+    (dtype) => {
+      expect(mirrored(two, [1.5], { dtype, aggregation: 'MEAN' })).toMatchObject({ dtype, aggregation: 'MEAN' });
+    },
+  );
 
   it.each([
     ['a number', 2, 'float64', [], [2]],
@@ -77,13 +80,13 @@ describe('a variable in a scope', () => {
     ['what carries a tensor', { [tensorSymbol]: () => Float32Array.of(4) }, 'float32', [1], [4]],
     ['another variable', mirrored(two, [5]), 'float32', [1], [5]],
     ['nothing at all', new Float32Array(0), 'float32', [0], []],
-  ])('starts with %s', (_, initial, dtype, shape, numbers) => {
+  ])('has the initial value %s', (_, initial, dtype, shape, numbers) => {
     const made = two.scope(() => variable(initial)) as MirroredVariable;
     expect(made).toMatchObject({ dtype, shape });
     expect(held(made)).toEqual([numbers, numbers]);
   });
 
-  it('starts with what it is told to read, and with nothing else', () => {
+  it('is initialised only from the value that it reads', () => {
     expect(
       held(two.scope(() => variable(new Uint16Array([0x3c00]), { dtype: 'float16' })) as MirroredVariable)[1],
     ).toEqual([1]);
@@ -99,7 +102,7 @@ describe('a variable in a scope', () => {
     expect(same).toMatchObject({ dtype: 'float32' });
   });
 
-  it('belongs to the strategy that is in charge, also without a scope', () => {
+  it('belongs to the current strategy, also without a scope', () => {
     experimentalSetStrategy(two);
     const made = variable([1]) as DistributedVariable;
     expect([made.strategy, made.values.length]).toEqual([two, 2]);
@@ -110,8 +113,8 @@ describe('a variable in a scope', () => {
   });
 });
 
-describe('a variable in replicas of one thread', () => {
-  it("is one for all of them, which starts with replica 0's value", async () => {
+describe('a variable created in replicas of one thread', () => {
+  it("is shared by all of them and starts with replica 0's value", async () => {
     const made = await two.run(({ replicaIdInSyncGroup: id }) => [
       variable([id + 1], { name: 'a' }),
       variable([id + 10], { name: 'b', synchronization: 'on_read' }),
@@ -124,13 +127,13 @@ describe('a variable in replicas of one thread', () => {
     ]);
   });
 
-  it('is a new one in each run', async () => {
+  it('is a new variable in each run', async () => {
     const [one, other] = [await two.run(() => variable(1)), await two.run(() => variable(1))];
     expect(one).toBeInstanceOf(MirroredVariable);
     expect(one).not.toBe(other);
   });
 
-  it('must be the same one everywhere', async () => {
+  it('must be the same on all replicas', async () => {
     const differ = two.run(({ replicaIdInSyncGroup: id }) => variable([id], { name: `v${id}` }));
     await expect(differ).rejects.toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
     await expect(differ).rejects.toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1 });
@@ -139,14 +142,14 @@ describe('a variable in replicas of one thread', () => {
     await expect(lonely).rejects.toThrow(/replica 1 creates a variable that replica 0 has not created/);
   });
 
-  it('is created for all in a merge call', async () => {
+  it('is created for all replicas in a merge call', async () => {
     const made = await two.run((replica) => replica.mergeCall(() => variable([3])));
     expect(held(made as unknown as MirroredVariable)).toEqual([[3], [3]]);
   });
 });
 
-describe('a variable of no strategy', () => {
-  it('is one by itself, in which all changes are its own', async () => {
+describe('a variable created without a strategy', () => {
+  it('is a plain variable that is changed directly', async () => {
     const made = variable([1, 2], { name: 'alone', aggregation: 'sum', synchronization: 'none' });
     expect(made).toBeInstanceOf(LocalVariable);
     expect(made).not.toBeInstanceOf(DistributedVariable);
@@ -158,7 +161,7 @@ describe('a variable of no strategy', () => {
     expect(getStrategy().extended.variableCreatedInScope(made)).toBe(true);
   });
 
-  it('stays where its value was', () => {
+  it('stays on the device of its value', () => {
     expect(variable(tensor([1], { device: 'cpu:3' }))).toMatchObject({ device: 'cpu:3' });
     expect(() => variable([1], { aggregation: 'most' as never })).toThrow(/aggregation must be one of/);
   });
@@ -171,7 +174,7 @@ describe('a variable of no strategy', () => {
   });
 });
 
-it('has enumerations whose members are their names', () => {
+it('VariableSynchronization and VariableAggregation have members whose values are their names', () => {
   for (const members of [VariableAggregation, VariableSynchronization])
     for (const [name, value] of Object.entries(members)) expect(value).toBe(name);
 });

@@ -7,7 +7,7 @@ import { variable } from '../index.js';
 describe('a mirrored variable', () => {
   const two = strategyOf(2);
 
-  it('refuses what does not fit before anything changes', async () => {
+  it('refuses an invalid change before anything changes', async () => {
     const made = mirrored(two, [1, 2], { aggregation: 'mean' });
     const bad: readonly [unknown, RegExp][] = [
       [5, /assign of variable "w": values must have shape \[2\], got \[\]/],
@@ -49,12 +49,12 @@ describe('a mirrored variable', () => {
     ]);
   });
 
-  it('scatters slices only, and only into rows', async () => {
+  it('scatters slices only, and only into its rows', async () => {
     await expect(mirrored(two, [1]).scatterAdd(Float32Array.of(1) as never)).rejects.toBeInstanceOf(TypeError);
     await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows to scatter to');
   });
 
-  it('scatters its own rows as they were before', async () => {
+  it('scatters its own rows as they were before the change', async () => {
     const swapped = mirrored(two, [1, 2]);
     await swapped.scatterUpdate(new IndexedSlices(swapped, Int32Array.of(1, 0)));
     expect(held(swapped)).toEqual([
@@ -69,7 +69,7 @@ describe('a mirrored variable', () => {
     ]);
   });
 
-  it('refuses to block where replicas share a thread', async () => {
+  it('refuses synchronous changes if replicas share a thread', async () => {
     const made = mirrored(two, [1], { aggregation: 'mean' });
     for (const method of ['assignSync', 'assignAddSync', 'assignSubSync'] as const)
       await expect(two.run(() => made[method]([1]))).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe('a mirrored variable', () => {
       });
   });
 
-  it('notices replicas that change different variables, or differently', async () => {
+  it('detects replicas that change different variables, or in different ways', async () => {
     const [one, other] = [mirrored(two, [1], { aggregation: 'sum' }), mirrored(two, [1], { aggregation: 'sum' })];
     const different = two.run(({ replicaIdInSyncGroup: id }) => (id === 0 ? one : other).assign(Float32Array.of(1)));
     await expect(different).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe('a mirrored variable', () => {
     await expect(oneOnly).rejects.toThrow(/different numbers of merge calls/);
   });
 
-  it('refuses to be used while another strategy is in charge', async () => {
+  it('refuses to be used while another strategy is current', async () => {
     const made = mirrored(two, [1]);
     const other = strategyOf(2);
     const uses: (readonly [operation: string, () => unknown])[] = [
@@ -112,7 +112,7 @@ describe('a mirrored variable', () => {
     }
   });
 
-  it('keeps minimum and maximum, halves and integers right', async () => {
+  it('handles minimum, maximum, half types and integers correctly', async () => {
     const half = mirrored(two, [1, 2], { dtype: 'bfloat16', aggregation: 'mean' });
     await two.run(({ replicaIdInSyncGroup: id }) => half.assignAdd(tensor([id, 1], { dtype: 'bfloat16' })));
     expect(held(half)[1]).toEqual([1.5, 3]);
@@ -121,7 +121,7 @@ describe('a mirrored variable', () => {
     expect(counts.read().data).toEqual(BigInt64Array.of(2n ** 60n - 2n, -1n));
   });
 
-  it('tells its components as text', () => {
+  it('prints its components', () => {
     expect(`${mirrored(two, [1, 2])}`).toBe(
       `MirroredVariable:{\n${[0, 1]
         .map((id) => `  ${id}: Variable "w${id ? '/replica_1' : ''}" float32 [2] on ${two.extended.workerDevices[id]}`)
@@ -129,7 +129,7 @@ describe('a mirrored variable', () => {
     );
   });
 
-  it('gives copies by read, and its memory as a tensor', () => {
+  it('returns copies from read, and its memory when used as a tensor', () => {
     const made = mirrored(two, [1]);
     const [copy, memory] = [made.read(), asTensor(made) as Tensor];
     made.assignSync([5]);

@@ -10,7 +10,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   const sum = ids.reduce((total, id) => total + id + 1, 0);
   const own = ({ replicaIdInSyncGroup }: ReplicaContext) => Float32Array.of(replicaIdInSyncGroup + 1, 10);
 
-  it('is created with a component a device, named after the replica, each in memory of its own', () => {
+  it('is created with one component per device, named after the replica, each in its own memory', () => {
     const initial = Float32Array.of(1, 2);
     const made = mirrored(strategy, initial);
     initial.fill(9);
@@ -41,7 +41,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     },
   );
 
-  it('takes a mirrored value across replicas, each component its own, and no other distributed one', async () => {
+  it('accepts a mirrored value across replicas, component by component, and no other distributed value', async () => {
     const made = mirrored(strategy, [0]);
     if (replicas === 1) return;
     await made.assign(new Mirrored(ids.map((id) => Float32Array.of(id))));
@@ -56,7 +56,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     await expect(made.assign(new Mirrored([Float32Array.of(1)]))).rejects.toMatchObject({ code: 'ERR_COLL_RANGE' });
   });
 
-  it('takes itself and other variables for values', async () => {
+  it('accepts itself and other variables as values', async () => {
     const [made, other] = [mirrored(strategy, [1, 2]), mirrored(strategy, [10, 20])];
     await made.assignAdd(made);
     expect(held(made)).toEqual(everywhere(replicas, [2, 4]));
@@ -89,7 +89,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     ['assignAdd', 'ONLY_FIRST_REPLICA', [2, 12]],
     ['assignSub', 'ONLY_FIRST_REPLICA', [0, -8]],
   ] as const)(
-    '%s in replicas combines their values by %s, and changes every component',
+    '%s in replicas combines their values with %s, and changes every component',
     async (method, aggregation, expected) => {
       const made = mirrored(strategy, [1, 2], { aggregation });
       await strategy.run(async (replica) => {
@@ -104,14 +104,14 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     ['SUM', sum],
     ['MEAN', sum / replicas],
     ['ONLY_FIRST_REPLICA', 1],
-  ] as const)('combines plain numbers that differ by %s, in its own dtype', async (aggregation, expected) => {
+  ] as const)('combines different plain numbers with %s, in its own dtype', async (aggregation, expected) => {
     const made = mirrored(strategy, 0, { aggregation });
     await strategy.run(({ replicaIdInSyncGroup }) => made.assign(replicaIdInSyncGroup + 1));
     expect(made.read()).toMatchObject({ dtype: 'float32', shape: [] });
     expect(held(made)).toEqual(everywhere(replicas, [expected]));
   });
 
-  it('takes the same number on all replicas for its mean, and refuses its sum over several', async () => {
+  it('accepts the same number on all replicas for MEAN, and refuses it for SUM on several', async () => {
     const mean = mirrored(strategy, 0, { aggregation: 'mean' });
     await strategy.run(() => mean.assign(4));
     expect(held(mean)).toEqual(everywhere(replicas, [4]));
@@ -136,7 +136,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     ['scatterMin', [1, 2, 3]],
     ['scatterMax', [3, 2, 10]],
     ['scatterUpdate', [1, 2, 10]],
-  ] as const)('%s changes rows in their order, across replicas and in them', async (method, expected) => {
+  ] as const)('%s changes rows in order, across replicas and inside them', async (method, expected) => {
     // Row 0 twice.
     const slices = rows([3, 1, 10], [0, 0, 2]);
     const close = expected.map((number) => expect.closeTo(number, 5));
@@ -158,7 +158,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     ['SUM', 'scatterSub', [1 - sum, 2 - 10 * replicas]],
     ['SUM', 'scatterMul', [ids.reduce((product, id) => product * (id + 1), 1), 2 * 10 ** replicas]],
     ['MEAN', 'scatterAdd', [1 + sum / replicas, 12]],
-  ] as const)('combines rows by %s: %s', async (aggregation, method, expected) => {
+  ] as const)('combines rows with %s: %s', async (aggregation, method, expected) => {
     const made = mirrored(strategy, [1, 2], { aggregation });
     await strategy.run(({ replicaIdInSyncGroup }) => made[method](rows([replicaIdInSyncGroup + 1, 10], [0, 1])));
     expect(held(made)).toEqual(
@@ -170,7 +170,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   });
 
   it.each(['scatterMin', 'scatterMax', 'scatterUpdate'] as const)(
-    'refuses %s with SUM and MEAN, everywhere',
+    'refuses %s with SUM and MEAN, in replicas and across them',
     async (method) => {
       for (const aggregation of ['SUM', 'MEAN'] as const) {
         const made = mirrored(strategy, [1, 2], { aggregation });
@@ -182,7 +182,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     },
   );
 
-  it("reads the replica's component in a replica, and across them one that stands for all", async () => {
+  it("reads the replica's component in a replica, and a component that is valid for all across replicas", async () => {
     const made = mirrored(strategy, [0]);
     await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
     const read = await strategy.run(() => ({ copy: made.read(), tensor: asTensor(made), device: made.get().device }));
@@ -196,7 +196,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     expect(made.getOnDeviceOrPrimary('gpu:7')).toBe(made.primary);
   });
 
-  it('is one value for collectives and for reducing', async () => {
+  it('is a single value for collectives and for reduce', async () => {
     const made = mirrored(strategy, [1, 2], { aggregation: 'sum' });
     const total = await strategy.run((replica) => replica.allReduce('sum', { weights: made }));
     for (const { weights } of strategy.experimentalLocalResults(total))
@@ -205,7 +205,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     await expect(strategy.extended.reduceTo('sum', made, made)).rejects.toThrow(/already reduced/);
   });
 
-  it('is a destination, and is not changed by what is reduced to it', async () => {
+  it('is a destination, and is not changed by a reduce to it', async () => {
     const made = mirrored(strategy, [7]);
     const value = new PerReplica(ids.map((id) => Float32Array.of(id + 1)));
     const reduced = await strategy.extended.reduceTo('sum', value, made);
@@ -215,7 +215,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     expect(held(made)).toEqual(everywhere(replicas, [7]));
   });
 
-  it('is handed on whole, and comes back whole', async () => {
+  it('is passed whole to replicas and returned whole', async () => {
     const made = mirrored(strategy, [7]);
     const back = await strategy.run(
       (_, given: MirroredVariable, { nested }: { nested: MirroredVariable }) => {

@@ -14,7 +14,7 @@ function replicas(): [ReplicaContext, ReplicaContext] {
   return [4, 5].map((replicaIdInSyncGroup) => ({ strategy, replicaIdInSyncGroup })) as never;
 }
 
-it('gives the variables of the first replica to the others, in their order', () => {
+it('the other replicas get the variables that the first replica created, in order', () => {
   const [first, second] = replicas();
   expect(sharesVariables(first)).toBe(false);
   shareVariables([first, second]);
@@ -29,7 +29,7 @@ it('gives the variables of the first replica to the others, in their order', () 
   expect(nextVariable(second, traits, never)).toBe(other);
 });
 
-it('names the replica that creates what the first one has not', () => {
+it('an error names a replica that creates a variable which the first has not created', () => {
   const [first, second] = replicas();
   shareVariables([first, second]);
   expect(() => nextVariable(second, traits, () => variable)).toThrow(

@@ -18,7 +18,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const sum = ids.reduce((total, id) => total + id + 1, 0);
 
-  it('is created with a component a device, and not trainable unless that is said', () => {
+  it('is created with one component per device, not trainable by default', () => {
     const made = onRead(strategy, [1, 2], { aggregation: 'sum' });
     expect(made).toMatchObject({ kind: 'SyncOnReadVariable', isMirrored: false, isVariable: true });
     expect(made).toMatchObject({ synchronization: 'ON_READ', aggregation: 'SUM', trainable: false });
@@ -28,7 +28,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   });
 
   it.each(['NONE', 'SUM', 'MEAN', 'ONLY_FIRST_REPLICA'] as const)(
-    'is changed and read by each replica for itself: %s',
+    'is changed and read by each replica separately: %s',
     async (aggregation) => {
       const made = onRead(strategy, [1], { aggregation });
       await strategy.run(async ({ replicaIdInSyncGroup: id }) => {
@@ -47,7 +47,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     ['SUM', sum],
     ['MEAN', sum / replicas],
     ['ONLY_FIRST_REPLICA', 1],
-  ] as const)('is read across replicas by %s', async (aggregation, expected) => {
+  ] as const)('is read across replicas with %s', async (aggregation, expected) => {
     const made = onRead(strategy, [0], { aggregation });
     await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
     for (const read of [
@@ -77,7 +77,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     await expect(strategy.extended.readVar(made)).rejects.toMatchObject({ name: 'ValueError' });
   });
 
-  it('is assigned its share of a sum across replicas', async () => {
+  it('divides an assigned value by the number of replicas for SUM, across replicas', async () => {
     const made = onRead(strategy, [0, 0], { aggregation: 'sum' });
     await made.assign([6, 3]);
     expect(held(made)).toEqual(everywhere(replicas, [Math.fround(6 / replicas), Math.fround(3 / replicas)]));
@@ -104,7 +104,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     ['MEAN', 'assignSub', [-3]],
     ['ONLY_FIRST_REPLICA', 'assignSub', [-3]],
   ] as const)(
-    'takes a whole value in every component across replicas: %s, %s',
+    'accepts a whole value for every component across replicas: %s, %s',
     async (aggregation, method, expected) => {
       const made = onRead(strategy, [2], { aggregation });
       await made[method]([5]);
@@ -124,13 +124,13 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     expect(held(made)).toEqual(everywhere(replicas, [2]));
   });
 
-  it('refuses a value that differs from replica to replica', async () => {
+  it('refuses a value with different components', async () => {
     const value = new PerReplica(ids.map((id) => Float32Array.of(id)));
     for (const aggregation of ['NONE', 'SUM', 'MEAN'] as const)
       await expect(onRead(strategy, [2], { aggregation }).assign(value)).rejects.toBeInstanceOf(TypeError);
   });
 
-  it.each(scatters)('refuses %s, everywhere', async (method) => {
+  it.each(scatters)('refuses %s, in replicas and across them', async (method) => {
     for (const aggregation of ['NONE', 'SUM'] as const) {
       const made = onRead(strategy, [2], { aggregation });
       const refused = { name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED', operation: method };
@@ -140,7 +140,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     }
   });
 
-  it('is reduced as the values of the replicas that it is', async () => {
+  it('is reduced like a value with one component per replica', async () => {
     const made = onRead(strategy, [0], { aggregation: 'mean' });
     await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
     expect(toNumbers(await strategy.reduce('sum', made, null))).toEqual([sum]);
@@ -149,14 +149,14 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     );
   });
 
-  it('has a component that stands for all where only the first counts', () => {
+  it('can be used as a tensor across replicas with ONLY_FIRST_REPLICA', () => {
     expect(onRead(strategy, [0], { aggregation: 'only_first_replica' }).get().name).toBe('w');
     expect(() => onRead(strategy, [0], { aggregation: 'sum' }).get()).toThrow(
       expect.objectContaining({ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED' }),
     );
   });
 
-  it('counts what replicas see', async () => {
+  it('sums what replicas count', async () => {
     const seen = onRead(strategy, 0, { aggregation: 'sum', dtype: 'int32' });
     for (let step = 0; step < 3; step++)
       await strategy.run(({ replicaIdInSyncGroup: id }) =>
@@ -166,7 +166,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   });
 });
 
-it('names the method that is called while another strategy is in charge', () => {
+it('an error names the method that is called while another strategy is current', () => {
   const [one, other] = [strategyOf(2), strategyOf(2)];
   const made = one.extended.createVariable([1], { synchronization: 'ON_READ', aggregation: 'SUM' });
   const refused = expect.objectContaining({ code: 'ERR_COLL_CONTEXT', operation: 'read' });

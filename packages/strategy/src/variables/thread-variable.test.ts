@@ -49,7 +49,7 @@ const plusTen = ({ value }: Call) => tensor(toNumbers(value as Tensor).map((numb
 const slices = () =>
   new IndexedSlices(tensor([5, 6], { shape: [1, 2] }), tensor(Int32Array.of(1), { dtype: 'int32' }), [2, 2]);
 
-describe('a variable of a replica in a thread of its own', () => {
+describe('a variable of a replica in its own thread', () => {
   it('has one component, which starts with the value of replica 0', () => {
     const { context, calls, made } = replicaOf(1, plusTen);
     const variable = made([1, 2], { aggregation: 'SUM' });
@@ -60,7 +60,7 @@ describe('a variable of a replica in a thread of its own', () => {
     expect(inside(context, () => numbers(variable))).toEqual([11, 12]);
   });
 
-  it('combines what the replicas bring, by its aggregation', async () => {
+  it('combines the values of the replicas by its aggregation', async () => {
     const { context, calls, made } = replicaOf(0, plusTen);
     const variable = made([1, 2], { aggregation: 'MEAN' });
     await inside(context, () => variable.assignAdd([1, 1]));
@@ -72,7 +72,7 @@ describe('a variable of a replica in a thread of its own', () => {
     expect(inside(context, () => numbers(variable))).toEqual([15, 15]);
   });
 
-  it('takes what replica 0 brings for ONLY_FIRST_REPLICA', async () => {
+  it('uses the value of replica 0 for ONLY_FIRST_REPLICA', async () => {
     const { context, calls, made } = replicaOf(1, plusTen);
     const variable = made([1, 2], { aggregation: 'ONLY_FIRST_REPLICA' });
     await inside(context, () => variable.assign([3, 4]));
@@ -88,25 +88,28 @@ describe('a variable of a replica in a thread of its own', () => {
   it.each([
     [0, [1, 2], [5, 6]],
     [1, [0, 2], []],
-  ])('takes the rows of replica 0: replica %i brings rows of shape %j', async (replica, shape, data) => {
-    const answer = ({ op, value }: Call) => (op === undefined ? value : slices());
-    const { context, calls } = replicaOf(replica, answer);
-    const variable = inside(context, () =>
-      two.extended.createVariable(tensor([1, 2, 3, 4], { shape: [2, 2] }), { aggregation: 'ONLY_FIRST_REPLICA' }),
-    );
-    await inside(context, () => variable.scatterUpdate(slices()));
-    const call = calls[1] as Call;
-    const brought = call.value as IndexedSlices;
-    expect([call.op, brought.values.shape, [...brought.values.data]]).toEqual(['SUM', shape, data]);
-    expect([brought.indices.dtype, brought.indices.data.length, brought.denseShape]).toEqual([
-      'int32',
-      shape[0],
-      [2, 2],
-    ]);
-    expect(inside(context, () => numbers(variable))).toEqual([1, 2, 5, 6]);
-  });
+  ])(
+    'uses the rows of replica 0 for ONLY_FIRST_REPLICA: replica %i passes rows of shape %j',
+    async (replica, shape, data) => {
+      const answer = ({ op, value }: Call) => (op === undefined ? value : slices());
+      const { context, calls } = replicaOf(replica, answer);
+      const variable = inside(context, () =>
+        two.extended.createVariable(tensor([1, 2, 3, 4], { shape: [2, 2] }), { aggregation: 'ONLY_FIRST_REPLICA' }),
+      );
+      await inside(context, () => variable.scatterUpdate(slices()));
+      const call = calls[1] as Call;
+      const brought = call.value as IndexedSlices;
+      expect([call.op, brought.values.shape, [...brought.values.data]]).toEqual(['SUM', shape, data]);
+      expect([brought.indices.dtype, brought.indices.data.length, brought.denseShape]).toEqual([
+        'int32',
+        shape[0],
+        [2, 2],
+      ]);
+      expect(inside(context, () => numbers(variable))).toEqual([1, 2, 5, 6]);
+    },
+  );
 
-  it('cannot be used across the replicas', () => {
+  it('cannot be used in cross-replica context', () => {
     const { made } = replicaOf(1, plusTen);
     const variable = made([1], { aggregation: 'SUM' });
     const told = /^get: variable "w" exists separately in the thread of each replica, here of replica 1/;
@@ -118,7 +121,7 @@ describe('a variable of a replica in a thread of its own', () => {
     );
   });
 
-  it('is updated by its replica alone', async () => {
+  it('is updated only by its own replica', async () => {
     const { context, made } = replicaOf(1, plusTen);
     const variable = made([1], { aggregation: 'SUM' });
     const seen: unknown[] = [];

@@ -18,7 +18,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const perReplica = new PerReplica(ids.map((id) => Float32Array.of(id)));
 
-  it('calls the function for each component, with the components of its arguments', async () => {
+  it('calls the function for each component, with that component of its arguments', async () => {
     const made = mirrored(strategy, [0]);
     const calls: unknown[] = [];
     const fn = (component: LocalVariable, x: Float32Array, y: number, named: { z: Float32Array }) => {
@@ -48,14 +48,14 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     expect(await extended.update(made, () => 'same')).toBe('same');
   });
 
-  it('lists results that are not to be grouped', async () => {
+  it('lists the results with group: false', async () => {
     const made = mirrored(strategy, [1]);
     const update = (fn: (component: LocalVariable) => unknown) => extended.update(made, fn, { group: false });
     expect(await update((component) => component.name)).toEqual(made.values.map(({ name }) => name));
     expect(await update((component) => [component.assignSync([3]), 'same'])).toEqual([made.values, ['same']]);
   });
 
-  it('lets the function use the variable as the component', async () => {
+  it('lets the function use the variable as that component', async () => {
     const made = mirrored(strategy, [0], { aggregation: 'mean' });
     await extended.update(
       made,
@@ -73,7 +73,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     expect(held(count)).toEqual(everywhere(replicas, [2]));
   });
 
-  it('acts from inside the replicas on all components, each with the arguments of its replica', async () => {
+  it('inside replicas updates all components, each with the arguments of its replica', async () => {
     const made = mirrored(strategy, [0]);
     const results = await strategy.run(async ({ replicaIdInSyncGroup: id }) => {
       const add = (component: LocalVariable, x: Float32Array, { y }: { y: number }) => {
@@ -93,7 +93,7 @@ describe.each([1, 2, 3])('on %i replicas', (replicas) => {
     }
   });
 
-  it('stops at what the function throws', async () => {
+  it('stops at an error that the function throws', async () => {
     const made = mirrored(strategy, [0]);
     const failing = (component: LocalVariable) => {
       component.assignSync([1]);
@@ -113,7 +113,7 @@ describe('extended', () => {
   it.each([
     ['update', (value: unknown) => two.extended.update(value, () => 0)],
     ['colocateVarsWith', async (value: unknown) => two.extended.colocateVarsWith(value, () => 0)],
-  ] as const)('%s takes variables of its own only', async (method, call) => {
+  ] as const)('%s accepts only variables of its strategy', async (method, call) => {
     for (const value of [alone, made.primary, mirrored(other, [1]), new Mirrored([1, 1]), 5, undefined])
       await expect(call(value)).rejects.toMatchObject({
         name: 'ValueError',
@@ -135,7 +135,7 @@ describe('extended', () => {
     });
   });
 
-  it('is one update of one variable for all replicas', async () => {
+  it('update is called once per variable for all replicas', async () => {
     const second = mirrored(two, [0]);
     const update = two.run(({ replicaIdInSyncGroup }) =>
       two.extended.update(replicaIdInSyncGroup === 0 ? made : second, () => 0),
@@ -146,7 +146,7 @@ describe('extended', () => {
     });
   });
 
-  it('refuses to update under another strategy', async () => {
+  it('update is refused while another strategy is current', async () => {
     await expect(other.scope(() => two.extended.update(made, () => 0))).rejects.toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_CONTEXT',
@@ -154,7 +154,7 @@ describe('extended', () => {
     await expect(other.run(() => two.extended.update(made, () => 0))).rejects.toThrow(/Mixing different strategies/);
   });
 
-  it('knows its variables and their components', () => {
+  it('recognises its variables and returns their components', () => {
     const { extended } = two;
     expect([made, made.primary, ...made.values].map((value) => extended.variableCreatedInScope(value))).toEqual(
       new Array(4).fill(true),
@@ -169,7 +169,7 @@ describe('extended', () => {
     expect(byDefault).toEqual([true, false, false, false]);
   });
 
-  it('puts variables beside another one', () => {
+  it('creates a variable colocated with another one', () => {
     const beside = two.extended.colocateVarsWith(made, () => two.scope(() => variable([2], { name: 'beside' })));
     expect(beside).toMatchObject({ devices: made.devices, name: 'beside' });
     {
@@ -179,7 +179,7 @@ describe('extended', () => {
     expect(getStrategy()).not.toBe(two);
   });
 
-  it('reads variables, and nothing else', async () => {
+  it('readVar reads variables and nothing else', async () => {
     expect(await two.extended.readVar(made)).toMatchObject({ data: Float32Array.of(1) });
     expect(await getStrategy().extended.readVar(alone)).toMatchObject({ data: Float64Array.of(1) });
     for (const value of [5, new PerReplica([1, 2])])
@@ -187,7 +187,7 @@ describe('extended', () => {
     await expect(two.run(() => two.extended.readVar(made))).rejects.toThrow(/requires being in cross-replica context/);
   });
 
-  it('tells what programs for TensorFlow ask', () => {
+  it('returns the flags that TensorFlow programs read', () => {
     const { extended } = two;
     expect(extended.nonSlotDevices([made])).toEqual(extended.workerDevices);
     expect(extended).toMatchObject({
@@ -200,7 +200,7 @@ describe('extended', () => {
     expect(two.clusterResolver).toBeUndefined();
   });
 
-  it('regroups updates for whoever does them', () => {
+  it('updateRegroup groups the results of updates', () => {
     const [a, b] = [tensor([1]), tensor([2])];
     expect(updateRegroup(two, [a, b], true)).toEqual(new Mirrored([a, b]));
     expect(updateRegroup(two, [a, b], false)).toEqual([a, b]);
@@ -233,7 +233,7 @@ describe('requireUpdate', () => {
   const fn = () => 1;
   const named = { rate: 1 };
 
-  it('takes a function, with a list and an object', () => {
+  it('accepts a function with a list and an object', () => {
     expect(requireUpdate(fn, {})).toBeUndefined();
     expect(requireUpdate(fn, { args: [1], kwargs: named, group: false })).toBeUndefined();
   });
@@ -243,7 +243,7 @@ describe('requireUpdate', () => {
     [fn, { args: 6 }, 'function fn, 6'],
     [5, { args: [1], kwargs: named }, '5, [1], an object (Object)'],
     [fn, { args: [1], kwargs: 7 }, 'function fn, [1], 7'],
-  ])('quotes all that it was given: %j, %j', (given, options, told) => {
+  ])('quotes the invalid arguments: %j, %j', (given, options, told) => {
     const refused = {
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'update' },
       message: `update takes a function, a list of args and an object of kwargs, got ${told}`,
@@ -256,7 +256,7 @@ describe('an update', () => {
   const strategy = strategyOf(2);
   const made = mirrored(strategy, [1]);
 
-  it('calls the function with the component alone where there are no arguments', async () => {
+  it('calls the function with only the component if there are no arguments', async () => {
     const counts: number[] = [];
     const note = (...args: unknown[]) => void counts.push(args.length);
     await strategy.extended.update(made, note);
@@ -264,13 +264,13 @@ describe('an update', () => {
     expect(counts).toEqual([1, 1, 1, 1]);
   });
 
-  it('has no result unless all components give tensors', async () => {
+  it('has no grouped result unless the function returns tensors for all components', async () => {
     let calls = 0;
     const mixed = () => (calls++ === 0 ? tensor([1]) : 'text');
     expect(await strategy.extended.update(made, mixed)).toBeUndefined();
   });
 
-  it('is refused where replicas update different variables', async () => {
+  it('is refused if replicas update different variables', async () => {
     const other = mirrored(strategy, [2]);
     const updating = strategy.run(({ replicaIdInSyncGroup: id }) =>
       strategy.extended.update(id === 0 ? made : other, () => 1),
@@ -283,7 +283,7 @@ describe('an update', () => {
     });
   });
 
-  it.each([5, undefined, null, {}])('is regrouped for a strategy, not %j', (odd) => {
+  it.each([5, undefined, null, {}])('requires a strategy for updateRegroup, not %j', (odd) => {
     expect(() => updateRegroup(odd as never, [1], true)).toThrow(
       expect.objectContaining({
         ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },

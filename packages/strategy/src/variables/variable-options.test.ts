@@ -5,7 +5,7 @@ import { distributedTraits, initialTensor, traitsOf } from './variable-options.j
 const floats = tensor(Float32Array.of(1, 2));
 
 describe('traitsOf', () => {
-  it('has its defaults, and takes members in any letter case', () => {
+  it('applies defaults, and accepts members in any letter case', () => {
     const shared = { dtype: 'float32', shape: [2] };
     expect(traitsOf(floats, {})).toEqual({
       ...shared,
@@ -39,7 +39,7 @@ describe('traitsOf', () => {
 });
 
 describe('distributedTraits', () => {
-  it('synchronizes on write unless told otherwise', () => {
+  it('synchronizes on write by default', () => {
     expect(distributedTraits(floats, {}).synchronization).toBe('ON_WRITE');
     expect(distributedTraits(floats, { synchronization: 'ON_READ' }).synchronization).toBe('ON_READ');
     expect(distributedTraits(floats, { aggregation: 'MEAN' }).aggregation).toBe('MEAN');
@@ -57,14 +57,14 @@ describe('distributedTraits', () => {
       { name: 'w', aggregation: 'MEAN' },
       'variable "w": aggregation MEAN is not defined for int8: choose',
     ],
-  ] as const)('refuses what replicas cannot keep: %j, %j', (initial, options, told) => {
+  ] as const)('refuses options that replicas do not support: %j, %j', (initial, options, told) => {
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => distributedTraits(initial, options)).toThrow(expect.objectContaining(refused));
   });
 });
 
 describe('initialTensor', () => {
-  it('gives plain values the dtype asked for, and takes tensors that have it', () => {
+  it('converts plain values to the requested dtype, and accepts tensors of this dtype', () => {
     expect(initialTensor([1, 2], {})).toMatchObject({ dtype: 'float64', shape: [2] });
     expect(initialTensor(3, { dtype: 'int16' })).toMatchObject({ dtype: 'int16', shape: [] });
     expect(initialTensor(Float32Array.of(1), {})).toMatchObject({ dtype: 'float32' });
