@@ -16,18 +16,18 @@ const chosenAmong = (ranks: number, bytes: number) => {
   return algorithms[choices.choose(sum, bytes).chosen]?.name;
 };
 
-it('plays few rounds for few bytes, and few bytes for many', () => {
+it('AlgorithmChoices prefers few rounds for small values and few bytes for large values', () => {
   expect(chosenAmong(13, 4)).toBe('binary-tree');
   expect(chosenAmong(16, 1 << 20)).toBe('recursive-halving-doubling');
   expect(chosenAmong(13, 1 << 26)).toMatch(/ring|direct/);
 });
 
-it('takes the first of those that cost the same', () => {
+it('AlgorithmChoices prefers the first of several algorithms with the same cost', () => {
   const free: LinkModel = { start: 1, gamma: 0, across: { alpha: 0, beta: 0, overhead: 0 } };
   expect(new AlgorithmChoices(algorithms, 4, free).choose(sum, 100).chosen).toBe(0);
 });
 
-it('plays what does not share links between hosts where many bytes cost about the same', () => {
+it('AlgorithmChoices avoids shared links between hosts if large values cost about the same', () => {
   const far: LinkModel = { start: 0, gamma: 1e-13, across: { alpha: 5e-3, beta: 8e-9, overhead: 1e-6 } };
   const chosen = (bytes: number, areHostsApart: boolean, ranks = 4) => {
     const choices = new AlgorithmChoices(algorithms, ranks, far, areHostsApart);
@@ -39,7 +39,7 @@ it('plays what does not share links between hosts where many bytes cost about th
   expect(chosen(1 << 26, true, 2)).toBe('direct');
 });
 
-it('prices a class of sizes once, whoever the root is', () => {
+it('AlgorithmChoices computes the cost of a size class once for all roots', () => {
   const choices = new AlgorithmChoices(algorithms, 6, network);
   expect(choices.choose(sum, 513)).toBe(choices.choose(sum, 1024));
   expect(choices.choose(sum, 512)).not.toBe(choices.choose(sum, 513));
@@ -48,7 +48,7 @@ it('prices a class of sizes once, whoever the root is', () => {
   expect(broadcast(5)).toBe(broadcast(0));
 });
 
-it('tells what was chosen, from what, and how long it took', () => {
+it('AlgorithmChoices logs the choice, the candidates and the time that it took', () => {
   const choices = new AlgorithmChoices(algorithms, 6, network);
   const choice = choices.choose(sum, 1000);
   expect(choices.explained).toEqual([

@@ -38,7 +38,7 @@ afterEach(() => {
 const listen = () => setLogSink((level, message) => void logged.push(`${level}: ${message}`));
 
 describe('devices and group size', () => {
-  it('go together', () => {
+  it('must be passed together', () => {
     expect(() => new CollectiveAllReduce(two, 3)).toThrow(/group_size 3: it must be divisible by 2/);
     for (const collectiveKeys of [null, {}] as never[])
       expect(() => new CollectiveAllReduce(two, 2, { collectiveKeys })).toThrow(
@@ -57,18 +57,18 @@ describe('devices and group size', () => {
     expect(() => new CollectiveAllReduce(two, 2, {}, portableWorld(two))).not.toThrow();
   });
 
-  it('are each there once', () => {
+  it('must be distinct devices and a matching group size', () => {
     expect(() => new CollectiveAllReduce([])).toThrow(ValueError);
     expect(() => new CollectiveAllReduce(['cpu:0', '/device:CPU:0'])).toThrow(AssertionError);
     expect(() => new CollectiveAllReduce(['nowhere:0'])).toThrow(ValueError);
   });
 });
 
-describe('errors about the components of a worker', () => {
+describe('errors about the components of one worker', () => {
   it.each([
     [0, 1, /replica 0 \(worker 0\) has shape \[2\], replica 1 \(worker 0\) has \[3\]/],
     [1, 3, /replica 2 \(worker 1\) has shape \[2\], replica 3 \(worker 1\) has \[3\]/],
-  ])('name the replicas of worker %i by their numbers among those of all workers', async (worker, rank, message) => {
+  ])('name the replicas of worker %i by their index across all workers', async (worker, rank, message) => {
     const group = processGroupDoubles(2)[worker];
     await using ops = new CollectiveAllReduce(two, 4, { group });
     const value = new PerReplica(two.map((device, index) => tensor(new Float32Array(index + 2), { device })));
@@ -89,21 +89,21 @@ describe('errors about the components of a worker', () => {
 });
 
 describe('options', () => {
-  it('are a CommunicationOptions, or fields', () => {
+  it('may be CommunicationOptions or an object with its fields', () => {
     const bad = { bytesPerPack: -1 };
     expect(() => new CollectiveAllReduce(two, 2, bad)).toThrow(/bytesPerPack/);
     expect(() => new CollectiveAllReduce(two, 2, { implementation: 'mpi' as 'ring' })).toThrow(/implementation/);
     expect(() => new CollectiveAllReduce(two, 2, new CommunicationOptions(100, 3, 'ring'))).not.toThrow();
   });
 
-  it.each([0, 'RING', null, [], 2 ** 20])('are an object, not %j', (options) => {
+  it.each([0, 'RING', null, [], 2 ** 20])('must be an object, not %j', (options) => {
     expect(() => new CollectiveAllReduce(['cpu:0'], 1, options as never)).toThrow('options must be an object');
     expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, options as never)).toThrow(
       'options must be an object',
     );
   });
 
-  it('hold where a call does not say otherwise', async () => {
+  it('are the defaults for calls that do not override them', async () => {
     const played: number[] = [];
     const groups = processGroupDoubles(2, {
       played: ({ kind }, _, length) => kind === 'all-reduce' && played.push(length),
@@ -133,7 +133,7 @@ describe('options', () => {
 });
 
 describe('NCCL', () => {
-  it('on CPUs is a ring, which is said once', async () => {
+  it('on CPUs is replaced by a ring, with a single warning', async () => {
     listen();
     await using ops = new CollectiveAllReduce(two, 2, { implementation: 'NCCL' });
     const value = valueOn(two, [1, 2]);
@@ -148,7 +148,7 @@ describe('NCCL', () => {
     expect(logged.filter((line) => line.includes('NCCL'))).toHaveLength(1);
   });
 
-  it('on GPUs is what is registered, within each worker, and a ring among workers', async () => {
+  it('on GPUs uses the registered plug-in within each worker, and a ring across workers', async () => {
     const gpus = ['gpu:0', 'gpu:1'];
     const value = valueOn(gpus, [1, 2]);
     await using before = new CollectiveAllReduce(gpus, 2);
@@ -200,7 +200,7 @@ describe('NCCL', () => {
 });
 
 describe('workers that are processes', () => {
-  it('have the engine of their group, and ask for no other one', async () => {
+  it('use the engine of their group, and refuse any other engine', async () => {
     listen();
     const workers = ['/job:worker/task:0', '/job:worker/task:1'];
     const reduced = processGroupDoubles(2).map(async (group) => {
@@ -222,7 +222,7 @@ describe('workers that are processes', () => {
       }),
     );
 
-  it('count their collectives alike', async () => {
+  it('count their collectives consistently', async () => {
     const keys = [0, 1].map(() => new CollectiveKeys());
     await Promise.all(
       processGroupDoubles(2).map(async (group) => {
@@ -234,12 +234,12 @@ describe('workers that are processes', () => {
     for (const key of keys) expect(two.map((device) => key.getInstanceKey(1, device))).toEqual([103, 103]);
   });
 
-  it('need a component on each device', async () => {
+  it('need one component on each device', async () => {
     const outcomes = await among(2, (ops) => ops.reduce(SUM, valueOn(['cpu:0'], [1]), 'cpu:0').catch((error) => error));
     for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'ERR_COLL_VALUE', message: /but one has 1/ });
   });
 
-  it('copy what is broadcast to their own devices', async () => {
+  it('copy broadcast values to their own devices', async () => {
     const results = await among(2, async (ops, rank) => listsOf(await ops.broadcast(Float32Array.of(rank), two)));
     expect(results).toEqual([
       [[0], [0]],
@@ -247,7 +247,7 @@ describe('workers that are processes', () => {
     ]);
   });
 
-  it('serve replicas of one thread, which meet first', async () => {
+  it('support replicas of one thread, which combine their values first', async () => {
     const results = await Promise.all(
       processGroupDoubles(2).map(async (group) => {
         await using ops = new CollectiveAllReduce(two, 4, { group }, portableWorld(two));
@@ -263,7 +263,7 @@ describe('workers that are processes', () => {
     ]);
   });
 
-  it.each([1, 2])('serve replicas of one thread among %i workers, without a world of their own', async (size) => {
+  it.each([1, 2])('support replicas of one thread with %i workers, without their own world', async (size) => {
     const results = await Promise.all(
       processGroupDoubles(size).map(async (group) => {
         await using ops = new CollectiveAllReduce(two, 2 * size, { group });
@@ -274,7 +274,7 @@ describe('workers that are processes', () => {
     expect(results).toEqual(Array.from({ length: size }, () => [[2 * size], [2 * size]]));
   });
 
-  it('serve the replica of a worker that is alone', async () => {
+  it('support the single replica of a worker', async () => {
     const [group] = processGroupDoubles(1);
     for (const devices of [['cpu:0'], undefined]) {
       await using ops = new CollectiveAllReduce(devices, 1, { group });
@@ -285,7 +285,7 @@ describe('workers that are processes', () => {
     expect(listsOf(await ops.allReduce(SUM, Float32Array.of(5), 0, { implementation: 'RING' }))).toEqual([[5]]);
   });
 
-  it('join values by a ring where a ring was asked for', async () => {
+  it('gather with a ring if a ring was requested', async () => {
     const played: string[] = [];
     await Promise.all(
       processGroupDoubles(3, { played: ({ kind }, algorithm) => void played.push(`${kind} by ${algorithm}`) }).map(
@@ -299,13 +299,13 @@ describe('workers that are processes', () => {
     expect(played).not.toEqual([]);
   });
 
-  it('warn where destinations are not those of the values', async () => {
+  it('warn if the destinations differ from the devices of the values', async () => {
     listen();
     await among(2, (ops) => ops.batchReduce(SUM, [[valueOn(two, [1, 2]), 'cpu:0']]));
     expect(logged.filter((line) => line.includes('equal destinations'))).not.toEqual([]);
   });
 
-  it('do nothing more once they are closed, and leave the group open', async () => {
+  it('refuse calls once they are closed, and leave the group open', async () => {
     await Promise.all(
       processGroupDoubles(2).map(async (group) => {
         const ops = new CollectiveAllReduce(two, 4, { group });
@@ -323,7 +323,7 @@ describe('workers that are processes', () => {
     );
   });
 
-  it('are those of a specification, as many as processes', () => {
+  it('have as many workers in a specification as processes', () => {
     const [group] = processGroupDoubles(3);
     expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, { group })).toThrow(
       /1 workers, but the group has 3/,

@@ -40,7 +40,7 @@ describe.each([
 ] as const)('a model of %s', (_, model, ranks) => {
   const perHost = model.within?.ranksPerWorker;
 
-  it('is found from what collectives take', () => {
+  it('is fitted exactly to the measured times of collectives', () => {
     const trials = trialsAmong(ranks);
     const found = fit(
       trials.map((trial) => ({ ...trial, seconds: predict(model, trial) })),
@@ -49,7 +49,7 @@ describe.each([
     for (const trial of trials) expect(predict(found, trial) / predict(model, trial)).toBeCloseTo(1, 1);
   });
 
-  it('is near where clocks are noisy, and never below nothing', () => {
+  it('is close despite noisy clocks, and never negative', () => {
     const trials = trialsAmong(ranks);
     const noise = (index: number) => 1 + 0.2 * Math.sin(index * 12.9898);
     const found = fit(
@@ -62,13 +62,13 @@ describe.each([
     expect(numbersOf(found).every((number) => number >= 0)).toBe(true);
   });
 
-  it('travels as numbers', () => {
+  it('can be sent as numbers', () => {
     expect(numbersOf(model)).toHaveLength(modelLength);
     expect(modelFrom(numbersOf(model))).toEqual(model);
   });
 });
 
-describe('ranks of a host', () => {
+describe('ranks of several hosts', () => {
   const link = (rank: number, isNear: boolean) => ({
     rank,
     transport: isNear ? ('shared-memory' as const) : ('tcp' as const),
@@ -81,7 +81,7 @@ describe('ranks of a host', () => {
     links: hosts.slice(1).map((_, index) => link(index + 1, near(index + 1))),
   });
 
-  it('have links of their own where they are numbered host by host, as many on each', () => {
+  it('have link groups if they are numbered host by host, with the same number on each', () => {
     expect(ranksPerHost(groupOf(['a', 'a', 'b', 'b']))).toBe(2);
     expect(ranksPerHost(groupOf(['a', 'b', 'a', 'b']))).toBeUndefined();
     expect(ranksPerHost(groupOf(['a', 'a', 'b']))).toBeUndefined();

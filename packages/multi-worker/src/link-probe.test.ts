@@ -12,7 +12,7 @@ const truth: LinkModel = { start: 1e-6, gamma: 1e-10, across: { alpha: 5e-3, bet
 const algorithms = [directAlgorithm(), ringAlgorithm()];
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 
-it('finds out how long links are, though those who come late to a collective do not wait', () => {
+it('the link probe measures latencies correctly although late ranks do not wait', () => {
   const models = probeAll((call, late) => (late ? 1e-6 : secondsOf(call)));
   for (const model of models) expect(model).toEqual(models[0]);
   for (const algorithm of algorithms) {

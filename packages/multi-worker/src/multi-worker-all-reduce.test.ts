@@ -26,18 +26,18 @@ const numbersOf = (result: unknown) => (result as Mirrored<Tensor>).values.map((
 afterEach(() => setLogSink());
 
 describe('construction', () => {
-  it('by default shares two shards out among the CPUs of two workers', () => {
+  it('divides two shards across the CPUs of two workers by default', () => {
     expect(() => new MultiWorkerAllReduce(tasks(2), 2)).not.toThrow();
     expect(() => new MultiWorkerAllReduce(tasks(2), 0)).not.toThrow();
   });
 
-  it('says what to change where one worker cannot', () => {
+  it('says what to change if one worker does not support it', () => {
     expect(() => new MultiWorkerAllReduce(tasks(1), 2)).toThrow(
       "allReduceSpec entry 0 (pscpu/pscpu): only 1 devices, but group_size=2 (one CPU per worker gathers, and there is 1 worker): use 1 shard, such as ['pscpu/pscpu', 1, -1], or name more workers",
     );
   });
 
-  it('needs no NCCL for a specification that names it', () => {
+  it('does not need NCCL for a specification that contains it', () => {
     const allReduceSpec = [
       ['nccl/xring', 1, 1024],
       ['pscpu/pscpu', 2, -1],
@@ -82,7 +82,7 @@ describe('construction', () => {
     expect(make).toThrow(message);
   });
 
-  it('takes one worker where the second level is left out anyway', () => {
+  it('accepts one worker for a specification whose second level is omitted', () => {
     for (const allReduceSpec of [
       ['nccl/xring', 3],
       ['pscpu/pscpu', 1],
@@ -120,7 +120,7 @@ describe('a batch', () => {
     ['pscpu/pscpu', 2, -1],
   ] as const;
 
-  it('comes back in its order, whatever entries its values go by', async () => {
+  it('is returned in order, whatever entries its values use', async () => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec });
     const lengths = [9, 1, 4, 0, 7, 2, 5, 6];
     const values = lengths.map((length, index) => spread(devicesOf(2, 2), new Array(length).fill(index + 1)));
@@ -134,7 +134,7 @@ describe('a batch', () => {
     });
   });
 
-  it('divides means by the components of a value', async () => {
+  it('divides means by the number of components of a value', async () => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec });
     const value = spread(devicesOf(2, 1, 'CPU'), [1, 2]);
     expect(numbersOf(await ops.reduce(ReduceOp.MEAN, value, value))).toEqual([
@@ -143,7 +143,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('is told of, with the specification and its packing, the first ten times', async () => {
+  it('is logged with the specification and its packing, the first ten times', async () => {
     const told: string[] = [];
     setLogSink((level, message) => message.startsWith('distributed') && told.push(`${level}: ${message}`));
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec, aggSmallGradsMaxBytes: 8 });
@@ -159,7 +159,7 @@ describe('a batch', () => {
     );
   });
 
-  it('keeps sparse values out of the specification', async () => {
+  it('excludes sparse values from the specification', async () => {
     const { IndexedSlices } = await import('@coll/core');
     setLogSink(() => {});
     const ops = new MultiWorkerAllReduce(tasks(2), 1);
@@ -188,7 +188,7 @@ describe('limits', () => {
     return outcome instanceof ValueError ? 'xring' : 'pscpu';
   };
 
-  it('count elements, and are included', async () => {
+  it('are inclusive and count elements', async () => {
     expect(await Promise.all([0, 1, 8, 9].map((length) => takenBy(length)))).toEqual([
       'pscpu',
       'pscpu',
@@ -197,13 +197,13 @@ describe('limits', () => {
     ]);
   });
 
-  it('count bytes where that is asked for', async () => {
+  it("count bytes with limitUnit: 'bytes'", async () => {
     expect(await Promise.all([0, 2, 3].map((length) => takenBy(length, 'bytes')))).toEqual(['pscpu', 'pscpu', 'xring']);
   });
 });
 
 describe('components', () => {
-  it('of another number than the ring has devices are refused', async () => {
+  it('are refused if their number differs from the devices of the ring', async () => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec: 'xring' });
     const value = spread(devicesOf(2, 1), [1]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toMatchObject({
@@ -213,7 +213,7 @@ describe('components', () => {
     });
   });
 
-  it('that cannot be shared out among the workers are refused', async () => {
+  it('are refused if they cannot be divided evenly across the workers', async () => {
     for (const allReduceSpec of ['pscpu', 'psgpu', 'pscpu/pscpu', 'nccl/xring']) {
       const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec });
       const value = spread(devicesOf(1, 3), [1]);
@@ -223,7 +223,7 @@ describe('components', () => {
     }
   });
 
-  it('of several workers need to have these named', async () => {
+  it('are refused for several workers without workerDevices', async () => {
     const ops = new MultiWorkerAllReduce();
     const value = spread(devicesOf(2, 1), [1]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toThrow(
@@ -235,7 +235,7 @@ describe('components', () => {
 });
 
 describe('a world', () => {
-  it('says which workers there are', async () => {
+  it('determines the workers', async () => {
     const allReduceSpec = ['xring', 2] as const;
     const ops = new MultiWorkerAllReduce(undefined, undefined, { allReduceSpec }, portableWorld(devicesOf(3, 2)));
     const sums = await Promise.all(
@@ -248,7 +248,7 @@ describe('a world', () => {
     ).toThrow(/3 sub-chunks/);
   });
 
-  it('has its devices worker by worker, as many in each', () => {
+  it('must have its devices grouped by worker, with the same number in each', () => {
     const [a, b, c, d] = devicesOf(2, 2) as [string, string, string, string];
     const make = (devices: readonly string[]) =>
       new MultiWorkerAllReduce(undefined, undefined, {}, portableWorld(devices));
@@ -258,7 +258,7 @@ describe('a world', () => {
 });
 
 describe('explain', () => {
-  it('tells who stands in for devices that gather, and logs where GPUs are missing', async () => {
+  it('names the devices that gather instead of missing ones, and logs that GPUs are missing', async () => {
     const told: string[] = [];
     setLogSink((_, message) => told.push(message));
     const gpus = new MultiWorkerAllReduce(tasks(2), 1, { allReduceSpec: 'psgpu:1:pscpu/pscpu' });

@@ -37,8 +37,8 @@ function choice(...others: readonly string[]): NcclChoice {
 const missing = 'no plug-in is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
 // In this order: what is registered stays so.
-describe('before anything is registered as nccl', () => {
-  it('says so to whoever asks for it by name, and nothing to others', async () => {
+describe('if no plug-in is registered as nccl', () => {
+  it('throws for implementation NCCL and stays silent for AUTO', async () => {
     const nccl = choice();
     expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
     expect(remarks).toEqual([]);
@@ -46,7 +46,7 @@ describe('before anything is registered as nccl', () => {
     expect(remarks).toEqual([`warn: NCCL was requested, but ${missing}; a ring is used instead`]);
   });
 
-  it('looks again, but asks other workers once', async () => {
+  it('checks the registry again, but asks other workers only once', async () => {
     const [alone, together] = [choice(), choice('null')];
     for (const nccl of [alone, together]) await nccl.opsFor('AUTO', gpus);
     registry.register(double);
@@ -56,8 +56,8 @@ describe('before anything is registered as nccl', () => {
   });
 });
 
-describe('what is registered as nccl', () => {
-  it('is for GPUs', async () => {
+describe('the plug-in registered as nccl', () => {
+  it('is used for GPUs only', async () => {
     const nccl = choice('null');
     expect(await nccl.opsFor('AUTO', ['gpu:0', 'cpu:0'])).toBeUndefined();
     expect(remarks).toEqual([]);
@@ -66,7 +66,7 @@ describe('what is registered as nccl', () => {
     expect(asked).toBe(0);
   });
 
-  it('serves where no worker refuses, by the same ops always', async () => {
+  it('is used if no worker refuses, with the same ops every time', async () => {
     const nccl = choice('null', 'null');
     const ops = await nccl.opsFor('AUTO', gpus);
     expect(ops?.name).toBe('reduction-to-one');
@@ -79,7 +79,7 @@ describe('what is registered as nccl', () => {
   it.each([
     ['here', () => choice(), 'there is no driver'],
     ['on one of several workers', () => choice('null'), 'on worker 0 there is no driver'],
-  ])('is an error where it refuses %s and was asked for by name, and a remark for AUTO', async (_, make, why) => {
+  ])('throws for NCCL and adds a note for AUTO if it refuses %s', async (_, make, why) => {
     refused = 'there is no driver';
     const nccl = make();
     expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
@@ -90,7 +90,7 @@ describe('what is registered as nccl', () => {
     });
   });
 
-  it('is refused here where another worker has none', async () => {
+  it('is not used if another worker does not have it', async () => {
     const nccl = choice('null', JSON.stringify({ why: 'it is broken', isNothing: false }));
     await expect(nccl.opsFor('NCCL', gpus)).rejects.toMatchObject({ rank: 2, message: /on worker 2 it is broken/ });
   });
@@ -106,7 +106,7 @@ describe('what is registered as nccl', () => {
     ['AUTO', ['cpu:0'], []],
     ['NCCL', gpus, ['warn: NCCL was requested, but it has no synchronous calls; a ring is used instead']],
     ['NCCL', ['cpu:0'], ['warn: NCCL was requested, but cpu:0 is not a GPU; a ring is used instead']],
-  ] as const)('does not serve calls that block, as %s on %s is told', (implementation, devices, told) => {
+  ] as const)('is not used for synchronous calls; %s on %s logs this', (implementation, devices, told) => {
     choice().refuseBlocking(implementation, devices);
     expect(remarks).toEqual(told);
   });

@@ -22,7 +22,7 @@ afterEach(() => setLogSink());
 describe('requireWorkerByWorker', () => {
   const workers = { workers: 2, gpusPerWorker: 2 };
 
-  it('takes devices worker by worker, and those of one task for all', () => {
+  it('accepts devices grouped by worker, and devices of a single task', () => {
     expect(() => requireWorkerByWorker([first, second, third, fourth], workers)).not.toThrow();
     expect(() => requireWorkerByWorker(['cpu:0', 'cpu:1', 'cpu:2', 'cpu:3'], workers)).not.toThrow();
     expect(() => requireWorkerByWorker(['', ''], workers)).not.toThrow();
@@ -38,7 +38,7 @@ describe('devices of several workers', () => {
       [first, third, '/job:worker/task:2/gpu:0', '/job:worker/task:3/gpu:0'],
       /there are 2 workers, but \[.*\] are devices of 4/,
     ],
-  ])('are refused where they are %s', async (_, devices, message) => {
+  ])('are refused if they are %s', async (_, devices, message) => {
     const ops = new MultiWorkerAllReduce(workerDevices, 2);
     const value = ones(devices);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toThrow(message);
@@ -46,7 +46,7 @@ describe('devices of several workers', () => {
     expect(() => new MultiWorkerAllReduce(workerDevices, 2, {}, portableWorld(devices))).toThrow(message);
   });
 
-  it('may stand in any order where nothing works by workers', async () => {
+  it('may be in any order if nothing depends on workers', async () => {
     const ops = new MultiWorkerAllReduce(workerDevices, 2);
     const toOne = (await ops.reduce(ReduceOp.SUM, ones(inTurns), first)) as Tensor;
     expect(toOne.data).toEqual(Float32Array.of(4));

@@ -53,7 +53,7 @@ const schedulesOf = (choice: SpecChoice, workers: Workers): readonly Algorithm[]
   [0, 1, 2, 3].map((group) => specAlgorithm(choice, workers, group));
 
 describe('every schedule of a specification', () => {
-  it.each(shapes)('is proven for $workers workers with $gpusPerWorker devices', (shape) => {
+  it.each(shapes)('is proved correct for $workers workers with $gpusPerWorker devices', (shape) => {
     const { workers, gpusPerWorker } = shape;
     const ranks = workers * gpusPerWorker;
     const most = { xring: gpusPerWorker, pscpu: workers, psgpu: ranks, 'pscpu/pscpu': workers } as const;
@@ -68,7 +68,7 @@ describe('every schedule of a specification', () => {
 });
 
 describe('recursive halving-doubling', () => {
-  it('keeps the first half on the lower rank, and reverses bits', () => {
+  it('keeps the first half on the lower rank and reverses bits', () => {
     expect(draw(recursiveHalvingDoublingAlgorithm().plan(allReduce, 4))).toBe(
       [
         'round 0 | 1 -(0)+> 0   1 -(1)+> 0   0 -(2)+> 1   0 -(3)+> 1   3 -(0)+> 2   3 -(1)+> 2   2 -(2)+> 3   2 -(3)+> 3',
@@ -79,14 +79,14 @@ describe('recursive halving-doubling', () => {
     );
   });
 
-  it.each([2, 4, 8, 16])('needs 2 log2(%i) rounds and as few bytes as a ring', (ranks) => {
+  it.each([2, 4, 8, 16])('needs 2 log2(%i) rounds and sends as few bytes as a ring', (ranks) => {
     const machine = { bytes: 64 * ranks, alpha: 0, beta: 1, gamma: 0 };
     const { rounds, bytesPerRank } = cost(recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks), machine);
     expect(rounds).toBe(2 * Math.log2(ranks));
     expect(bytesPerRank).toBe(2 * 64 * (ranks - 1));
   });
 
-  it('gathers to a root and scatters from it in a logarithm of rounds', () => {
+  it('gathers to a root and scatters from it in logarithmically many rounds', () => {
     for (const collective of [
       { kind: 'reduce', op: 'sum', root: 5 },
       { kind: 'broadcast', root: 5 },
@@ -95,7 +95,7 @@ describe('recursive halving-doubling', () => {
     }
   });
 
-  it('refuses numbers that are no power of two', () => {
+  it('refuses numbers of ranks that are not a power of two', () => {
     for (const ranks of [3, 5, 6, 7, 12]) {
       expect(recursiveHalvingDoublingAlgorithm().refuses?.(allReduce, ranks)).toMatch(
         `must be a power of two, got ${ranks}`,
@@ -104,7 +104,7 @@ describe('recursive halving-doubling', () => {
     }
   });
 
-  it.each([1, 2, 8])('streams among %i ranks what it plans', (ranks) => {
+  it.each([1, 2, 8])('streams the same transfers that it plans, for %i ranks', (ranks) => {
     const streamed = recursiveHalvingDoublingAlgorithm().stream?.(allReduce, ranks);
     expect(scheduleOf(ranks, streamed?.chunks ?? 0, streamed?.rounds ?? [])).toEqual(
       recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks),
@@ -113,7 +113,7 @@ describe('recursive halving-doubling', () => {
 });
 
 describe('binary tree', () => {
-  it('combines up the tree, and copies down', () => {
+  it('combines up the tree and copies down', () => {
     expect(draw(binaryTreeAlgorithm().plan(allReduce, 6))).toBe(
       [
         'round 0 | 3 -(0)+> 1   4 -(0)+> 1   5 -(0)+> 2',
@@ -124,7 +124,7 @@ describe('binary tree', () => {
     );
   });
 
-  it.each([2, 3, 4, 7, 8, 13, 33])('needs twice the depth of the tree among %i ranks', (ranks) => {
+  it.each([2, 3, 4, 7, 8, 13, 33])('needs twice the depth of the tree of %i ranks', (ranks) => {
     const depth = Math.floor(Math.log2(ranks));
     expect(binaryTreeAlgorithm().plan(allReduce, ranks).rounds).toHaveLength(2 * depth);
     for (const kind of ['reduce', 'broadcast'] as const) {
@@ -134,12 +134,12 @@ describe('binary tree', () => {
 });
 
 describe('shuffle', () => {
-  it('combines in rank order wherever it gathers', () => {
+  it('combines in rank order, whichever ranks gather', () => {
     const { plan } = shuffleAlgorithm({ gatherRanks: [3, 1, 1] });
     expect(chainsOf(plan(allReduce, 4), allReduce)).toEqual([0, 1, 2].map(() => [0, 1, 2, 3]));
   });
 
-  it('refuses other collectives, ranks that are not there, and no ranks', () => {
+  it('refuses other collectives, unknown ranks and an empty list', () => {
     const { refuses, plan } = shuffleAlgorithm({ gatherRanks: [2] });
     expect(refuses?.({ kind: 'all-gather' }, 4)).toBe('the shuffle algorithm supports all-reduce, but not all-gather');
     expect(refuses?.(allReduce, 2)).toBe('gatherRanks contains rank 2, but there are only 2 ranks');
@@ -149,8 +149,8 @@ describe('shuffle', () => {
   });
 });
 
-describe('two levels', () => {
-  it('combine within each worker, then the workers', () => {
+describe('a hierarchical algorithm', () => {
+  it('combines within each worker, then across workers', () => {
     const algorithm = specAlgorithm({ alg: 'pscpu/pscpu', shards: 2 }, { workers: 2, gpusPerWorker: 2 });
     expect(draw(algorithm.plan(allReduce, 4))).toBe(
       [
@@ -162,14 +162,14 @@ describe('two levels', () => {
     );
   });
 
-  it('of one worker have no second one', () => {
+  it('of one worker has no second level', () => {
     const algorithm = specAlgorithm({ alg: 'pscpu/pscpu', shards: 1 }, { workers: 1, gpusPerWorker: 3 });
     expect(draw(algorithm.plan(allReduce, 3))).toBe(
       ['round 0 | 1 -(0)+> 0   2 -(0)+> 0', 'round 1 | 0 -(0)-> 1   0 -(0)-> 2'].join('\n'),
     );
   });
 
-  it('refuse what their levels refuse, and ranks that do not divide', () => {
+  it('refuses collectives that its levels refuse, and ranks that do not divide evenly', () => {
     const algorithm = hierarchicalAlgorithm({
       workers: 3,
       within: ringAlgorithm(),
@@ -183,7 +183,7 @@ describe('two levels', () => {
 });
 
 describe('groups that gather', () => {
-  it('take turns, and are stood in for by ranks of the same worker', () => {
+  it('take turns, and are replaced by ranks of the same worker if they have no component', () => {
     const gatherers = (choice: SpecChoice, group: number, ranks: number) => {
       const { rounds } = specAlgorithm(choice, { workers: 2, gpusPerWorker: 2 }, group).plan(allReduce, ranks);
       return [...new Set(rounds[0]?.map(({ to }) => to))];

@@ -29,7 +29,7 @@ async function expectTotal(results: Promise<readonly Tensor[]>): Promise<void> {
   for (const { data } of found) expect([...data]).toEqual(total);
 }
 
-describe('on a list of tensors', () => {
+describe('building an all-reduce of a list of tensors', () => {
   it.each<[string, () => Promise<Tensor[]>]>([
     ['a ring', () => buildRingAllReduce(tensors, 2, 2, [1, 0])],
     ['recursive halving and doubling', () => buildRecursiveHdAllReduce(tensors)],
@@ -44,14 +44,14 @@ describe('on a list of tensors', () => {
     ['NCCL, then a shuffle', () => buildNcclThenShuffle(tensors, cpus)],
     ['a shuffle, then a ring', () => buildShuffleThenRing(tensors, cpus, 1)],
     ['a shuffle, then a shuffle', () => buildShuffleThenShuffle(tensors, cpus, cpus)],
-  ])('%s gives every device the sum, in the order of the list', async (_, build) => {
+  ])('with %s returns the sum for every device, in the order of the list', async (_, build) => {
     await expectTotal(build());
     tensors.forEach(({ data }, rank) => {
       expect(data).toEqual(ramp(rank));
     });
   });
 
-  it('NCCL works within tasks', async () => {
+  it('with NCCL works within tasks', async () => {
     reducedBy.length = 0;
     await buildNcclThenRing(tensors, 1);
     expect(reducedBy).toEqual([
@@ -60,7 +60,7 @@ describe('on a list of tensors', () => {
     ]);
   });
 
-  it('other ops and a function of the results are applied', async () => {
+  it('applies other ops and a function to the results', async () => {
     const doubled = ({ data, ...others }: Tensor) => ({
       ...others,
       data: (data as Float32Array).map((value) => 2 * value),
@@ -70,7 +70,7 @@ describe('on a list of tensors', () => {
     for (const { data } of results) expect([...data]).toEqual(largest);
   });
 
-  it('keeps shapes, and serves one tensor where there is nothing to go around', async () => {
+  it('keeps shapes, and supports a single tensor', async () => {
     const one = tensor(Float32Array.of(1, 2), { shape: [1, 2], device: 'cpu:0' });
     for (const [result] of [await buildShuffleAllReduce([one], ['cpu:0']), await buildRecursiveHdAllReduce([one])]) {
       expect([result?.shape, ...(result?.data ?? [])]).toEqual([[1, 2], 1, 2]);
@@ -96,7 +96,7 @@ describe('on a list of tensors', () => {
 });
 
 describe('splitGradsBySize', () => {
-  it('cuts every list at the same tensors', () => {
+  it('splits every list at the same tensors', () => {
     const lists = [0, 1].map((rank) => [3, 1, 4].map((length) => tensor(ramp(rank, length))));
     const { small, large } = splitGradsBySize(3, lists);
     expect(small.map((list) => list.map(({ data }) => data.length))).toEqual([

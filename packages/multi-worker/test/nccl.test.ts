@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe('a specification that names NCCL', () => {
-  it('says what to install when an entry first needs it, and works once it is there', async () => {
+  it('reports what to install when an entry first needs it, and works once it is installed', async () => {
     const allReduceSpec = [
       ['nccl/xring', 1, 1],
       ['pscpu/pscpu', 2, -1],
@@ -37,7 +37,7 @@ describe('a specification that names NCCL', () => {
     expect(numbersOf(await ops.reduce(ReduceOp.SUM, small, small))).toEqual(devices.map(() => [10]));
   });
 
-  it('has it reduce everything where it stands alone, whatever the number of components', async () => {
+  it('reduces everything with NCCL if it is the only algorithm, whatever the number of components', async () => {
     registry.register(ncclDouble);
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl' });
     const value = new PerReplica(spread(1, 2).values.slice(0, 3));
@@ -47,7 +47,7 @@ describe('a specification that names NCCL', () => {
   });
 
   it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])(
-    'has it reduce within each worker for %s',
+    'reduces with NCCL within each worker for %s',
     async (allReduceSpec) => {
       registry.register(ncclDouble);
       await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec });
@@ -62,7 +62,7 @@ describe('a specification that names NCCL', () => {
     },
   );
 
-  it('reduces packs, and gives one memory to all where that may be', async () => {
+  it('reduces packs, and gives all devices one memory with sharedResult', async () => {
     registry.register(ncclDouble);
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/pscpu', numPacks: 1 });
     const values = [spread(1), spread(2, 3), spread()];
@@ -73,7 +73,7 @@ describe('a specification that names NCCL', () => {
     expect(reducedBy).toHaveLength(2);
   });
 
-  it('keeps integers and their mean', async () => {
+  it('keeps integer dtypes, and returns floats for their mean', async () => {
     registry.register(ncclDouble);
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/xring' });
     const value = new PerReplica(devices.map((device, rank) => tensor(Int32Array.of(rank, 7), { device })));

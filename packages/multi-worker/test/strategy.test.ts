@@ -19,7 +19,7 @@ const specs: readonly MultiWorkerOptions[] = [
 ];
 
 describe('replicas in worker threads', () => {
-  it.each(specs)('reduce by %o', async (options) => {
+  it.each(specs)('reduce with the specification %o', async (options) => {
     await using strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: multiWorker, options } });
     const lengths = [7, 1, 5, 0, 100, 6];
     const results = strategy.experimentalLocalResults(
@@ -33,7 +33,7 @@ describe('replicas in worker threads', () => {
     }
   });
 
-  it('have no NCCL, and say what they have', async () => {
+  it('cannot use NCCL, and get an error that names the alternatives', async () => {
     const options = { ...workers, allReduceSpec: 'nccl/xring:5:xring' };
     await using strategy = new MirroredStrategy({ devices, crossDeviceOps: { name: multiWorker, options } });
     await expect(strategy.run(module, { args: [[3]], exportName: 'sums' })).rejects.toMatchObject({
@@ -44,7 +44,7 @@ describe('replicas in worker threads', () => {
 });
 
 describe('replicas in one thread', () => {
-  it('may have devices of several tasks', async () => {
+  it('may use devices of several tasks', async () => {
     const tasks = ['/job:worker/task:0', '/job:worker/task:1'];
     const names = tasks.map((task) => `${task}/cpu:0`);
     const crossDeviceOps = new MultiWorkerAllReduce(tasks, 1);

@@ -32,7 +32,7 @@ const expected: Readonly<Record<FailingScenarioName, readonly [code: string, wor
 describe.each([
   [3, 'shared-memory'],
   [2, 'tcp'],
-] as const)('CollectiveAllReduce among %i processes over %s', (size, transport) => {
+] as const)('CollectiveAllReduce with %i processes over %s', (size, transport) => {
   let workers: JobProcesses;
 
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe.each([
     await play({ scenario });
   });
 
-  it.each(Object.keys(failingScenarios))('tells all workers alike of %s', async (scenario) => {
+  it.each(Object.keys(failingScenarios))('reports %s to all workers with the same message', async (scenario) => {
     for (const count of [1, 2]) {
       const told = (await play({ scenario, count })) as (readonly Told[])[];
       const [code, words] = expected[scenario as FailingScenarioName];

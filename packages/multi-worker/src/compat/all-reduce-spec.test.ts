@@ -19,7 +19,7 @@ describe('parseSpec', () => {
     ['a list of one entry', [['xring']]],
     ['a list of fields', [{ alg: 'xring', shards: 1, limit: -1 }]],
     ['any limit below zero', ['xring', 1, -7]],
-  ])('fills up %s', (_, spec) => {
+  ])('fills in defaults for %s', (_, spec) => {
     expect(parsed(spec)).toEqual([xring]);
   });
 
@@ -31,7 +31,7 @@ describe('parseSpec', () => {
     ]);
   });
 
-  it('reads the one-line form', () => {
+  it('parses the one-line form', () => {
     expect(parsed('pscpu:2k:pscpu#2:64k:xring')).toEqual([
       { alg: 'pscpu', shards: 1, limit: 2048 },
       { alg: 'pscpu', shards: 2, limit: 65_536 },
@@ -101,14 +101,14 @@ describe('parseSpec', () => {
     expect(() => parsed(spec)).toThrow(message);
   });
 
-  it('reads any text, or says what is wrong with it', () => {
+  it('parses any string or reports what is wrong with it', () => {
     const part = fc.oneof(fc.constantFrom(...allReduceAlgs), fc.string({ maxLength: 6 }), fc.nat().map(String));
     const separators = fc.constantFrom(':', '#', ':2k:', '');
     const text = fc.array(fc.tuple(part, separators), { maxLength: 5 }).map((parts) => parts.flat().join(''));
     fc.assert(fc.property(fc.oneof(text, fc.string()), readsOrExplains));
   });
 
-  it('reads anything else, or says what is wrong with it', () => {
+  it('parses any other value or reports what is wrong with it', () => {
     const entry = fc.oneof(
       fc.array(fc.oneof(fc.constantFrom(...allReduceAlgs), fc.integer({ min: -2, max: 4 }), fc.anything()), {
         maxLength: 4,
@@ -120,12 +120,12 @@ describe('parseSpec', () => {
 });
 
 describe('formatSpec', () => {
-  it('writes what is read', () => {
+  it('prints the text form that parseSpec accepts', () => {
     const text = 'pscpu:2k:pscpu#2:64k:xring:70000:nccl/rechd#3:3M:xring';
     expect(formatSpec(parsed(text))).toBe(text);
   });
 
-  it('comes back from any specification', () => {
+  it('is reversed by parseSpec for any specification', () => {
     const entries = fc
       .uniqueArray(
         fc.oneof(

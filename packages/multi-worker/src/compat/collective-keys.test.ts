@@ -2,7 +2,7 @@ import { ValueError } from '@coll/core';
 import { expect, it } from 'vitest';
 import { CollectiveKeys } from './collective-keys.js';
 
-it('numbers lists of devices in the order in which they come', () => {
+it('CollectiveKeys numbers groups in the order of their first use', () => {
   const keys = new CollectiveKeys();
   expect(keys.getGroupKey(['a', 'b'])).toBe(1);
   expect(keys.getGroupKey(['b', 'a'])).toBe(2);
@@ -10,7 +10,7 @@ it('numbers lists of devices in the order in which they come', () => {
   expect(new CollectiveKeys(7).getGroupKey(['a'])).toBe(7);
 });
 
-it('counts the collectives of each device of a group from 100', () => {
+it('CollectiveKeys counts the collectives of each device of a group from 100', () => {
   const keys = new CollectiveKeys();
   const [pair, single] = [keys.getGroupKey(['a', 'b']), keys.getGroupKey(['a'])];
   expect([0, 1, 2].map(() => keys.getInstanceKey(pair, 'a'))).toEqual([100, 101, 102]);
@@ -18,7 +18,7 @@ it('counts the collectives of each device of a group from 100', () => {
   expect(keys.getInstanceKey(single, 'a')).toBe(100);
 });
 
-it('refuses groups and devices that it does not know', () => {
+it('CollectiveKeys refuses unknown groups and devices', () => {
   const keys = new CollectiveKeys();
   const key = keys.getGroupKey(['a']);
   expect(() => keys.getInstanceKey(key + 1, 'a')).toThrow(ValueError);
@@ -27,7 +27,7 @@ it('refuses groups and devices that it does not know', () => {
   expect(() => keys.getGroupKey('cpu:0' as never)).toThrow(/a group must be a list of devices, got "cpu:0"/);
 });
 
-it('goes on from where it was copied, apart from its copy', () => {
+it('a copy of CollectiveKeys continues independently of the original', () => {
   const keys = new CollectiveKeys(3);
   const key = keys.getGroupKey(['a']);
   keys.getInstanceKey(key, 'a');

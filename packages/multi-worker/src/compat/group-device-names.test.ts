@@ -2,7 +2,7 @@ import { ValueError } from '@coll/core';
 import { expect, it } from 'vitest';
 import { groupDeviceNames } from './group-device-names.js';
 
-it('takes members from afar, and some twice where the size does not divide the number', () => {
+it('groupDeviceNames spreads members, and repeats some if the size does not divide the number', () => {
   expect(groupDeviceNames(['a', 'b', 'c', 'd', 'e'], 3)).toEqual([
     ['a', 'c', 'e'],
     ['b', 'd', 'a'],
@@ -15,7 +15,7 @@ it('takes members from afar, and some twice where the size does not divide the n
   expect(groupDeviceNames([0, 1, 2], 3)).toEqual([[0, 1, 2]]);
 });
 
-it('refuses groups that are too large, or empty', () => {
+it('groupDeviceNames refuses groups that are too large or empty', () => {
   expect(() => groupDeviceNames(['a'], 2)).toThrow('only 1 devices, but group_size=2');
   expect(() => groupDeviceNames(['a'], 2)).toThrow(ValueError);
   for (const size of [0, -1, 1.5, Number.NaN]) expect(() => groupDeviceNames(['a', 'b'], size)).toThrow(ValueError);

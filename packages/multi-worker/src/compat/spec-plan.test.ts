@@ -30,7 +30,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('sends every value the way of its size, and packs to the groups in turn', () => {
+  it('assigns every value to the entry for its size, and packs to its groups in turn', () => {
     const routes = planOf('pscpu:4:xring#2:8:psgpu#3', 3).routes(values([9, 4, 5, 0, 8, 100]), 6);
     expect(routes.map(({ indices }) => indices)).toEqual([
       [1, 3],
@@ -45,14 +45,14 @@ describe('a plan', () => {
     ]);
   });
 
-  it('is one worker of all ranks where none are known', () => {
+  it('assumes one worker with all ranks if no workers are given', () => {
     const plan = planOf('psgpu#2');
     expect([2, 4, 5].map((ranks) => plan.variants(ranks).length)).toEqual([1, 2, 3]);
     expect(() => plan.routes(values([1]), 1)).toThrow(/only 1 devices, but group_size=2/);
     expect(() => planOf('pscpu#2')).toThrow(/only 1 devices, but group_size=2/);
   });
 
-  it('has an algorithm whose variants are its schedules, and one ring for the rest', () => {
+  it('has one algorithm with its schedules as variants, and a ring for other collectives', () => {
     const { algorithm } = planOf('pscpu:4:xring', 2);
     const scheduleOf = (variant: number) => algorithm.plan({ kind: 'all-reduce', op: 'sum', variant }, 4);
     expect([0, 1].map((variant) => scheduleOf(variant).rounds[0]?.[0]?.to)).toEqual([0, 2]);
@@ -65,7 +65,7 @@ describe('a plan', () => {
     expect(algorithm.plan({ kind: 'all-gather' }, 4).rounds).toHaveLength(3);
   });
 
-  it('leaves NCCL without a schedule', () => {
+  it('has no schedule for NCCL', () => {
     const { algorithm } = planOf('nccl/xring', 2);
     const refused = /nccl\/xring needs the values of all replicas in one thread/;
     expect(algorithm.refuses?.({ kind: 'all-reduce', op: 'sum' }, 4)).toMatch(refused);
