@@ -26,26 +26,26 @@ function groupOf(unopened: number[][], failure?: CollError) {
 const memberWith = (signal?: AbortSignal) => memberOf({ rank: 1, size: 3, jobKey, timeoutSeconds: 7, signal });
 
 describe('awaitAllOpened', () => {
-  it.each([undefined, 60])('says that this member has come, and waits for the others within %s', async (seconds) => {
+  it.each([undefined, 60])('announces that this member has arrived, and waits for the others within %s', async (seconds) => {
     const group = groupOf([[0, 2], [2], []]);
     await awaitAllOpened(group, memberWith(), seconds);
     expect(group.calls).toEqual(['opened']);
   });
 
-  it('throws why the group has failed', async () => {
+  it('throws the failure of the group', async () => {
     const failure = new AbortedError('ERR_COLL_ABORTED', 'rank 2 was aborted');
     const group = groupOf([[2]], failure);
     await expect(awaitAllOpened(group, memberWith(), 60)).rejects.toBe(failure);
     expect(group.calls).toEqual(['opened']);
   });
 
-  it('names who is late, also to the others', async () => {
+  it('names late members, and reports them to the other members', async () => {
     const group = groupOf([[0, 2]]);
     await expect(awaitAllOpened(group, memberWith(), 0.01)).rejects.toThrow('too late');
     expect(group.calls).toEqual(['opened', 'deadline 0,2: did not finish opening the group']);
   });
 
-  it('waits for all of its time', async () => {
+  it('waits for its whole timeout', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const late = Array.from({ length: 3 }, () => [2]);
     const group = groupOf([...late, []]);
@@ -54,7 +54,7 @@ describe('awaitAllOpened', () => {
     vi.useRealTimers();
   });
 
-  it('ends with its signal, and tells the others', async () => {
+  it('ends when its signal is aborted, and notifies the other members', async () => {
     const reason = new Error('enough');
     const group = groupOf([[2]]);
     const waiting = awaitAllOpened(group, memberWith(AbortSignal.abort(reason)), undefined);
@@ -66,7 +66,7 @@ describe('awaitAllOpened', () => {
 describe('abortedError', () => {
   const details = { code: 'ERR_COLL_ABORTED', rank: 1, operation: 'open a group' };
 
-  it('has the reason of the signal for its cause, or else the error', () => {
+  it('has the reason of the signal as its cause, or else the error', () => {
     const [reason, error] = [new Error('enough'), new Error('other')];
     const aborted = abortedError(memberWith(AbortSignal.abort(reason)), error);
     expect(aborted).toBeInstanceOf(AbortedError);

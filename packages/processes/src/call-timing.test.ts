@@ -12,7 +12,7 @@ afterEach(() => {
 
 const pass = (millis: number) => vi.advanceTimersByTime(millis);
 
-it('charges for waking a thread, and for each copied byte', () => {
+it('call timing includes the cost of waking a thread and of each copied byte', () => {
   expect(leavingMillis(0)).toBe(0.1);
   expect(leavingMillis(8e6)).toBeCloseTo(1.1);
 });
@@ -20,11 +20,11 @@ it('charges for waking a thread, and for each copied byte', () => {
 it.each([
   [4, false],
   [4.1, true],
-])('takes a program that was away for %s ms for busy: %s', (millis, busy) => {
+])('a program that was away for %s ms counts as busy: %s', (millis, busy) => {
   expect(isBusy(millis)).toBe(busy);
 });
 
-it('is kept waiting once others took longer than leaving the call would', () => {
+it('a call counts as delayed once other members took longer than leaving the call would', () => {
   // 3.1 ms.
   const pace = new CallTiming(24e6);
   const rounds = [];
@@ -37,7 +37,7 @@ it('is kept waiting once others took longer than leaving the call would', () => 
   expect(rounds).toEqual([false, false, true, true]);
 });
 
-it('is not kept waiting by slices in which it gets on', () => {
+it('a call that makes progress in slices does not count as delayed', () => {
   const pace = new CallTiming(0);
   pace.leave(status.slice);
   pass(3);
@@ -45,7 +45,7 @@ it('is not kept waiting by slices in which it gets on', () => {
   expect([pace.isKeptWaiting, pace.elapsedMillis]).toEqual([false, 3]);
 });
 
-it('is neglected once the program was busy for longer than it played', () => {
+it('a call counts as neglected once the program was busy for longer than it executed', () => {
   const pace = new CallTiming(0);
   pass(2);
   pace.leave(status.slice);

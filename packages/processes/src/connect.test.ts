@@ -114,7 +114,7 @@ const unproven = ({ host, port }: Address) => ({
   message: `the program that listens at ${host}:${port} failed to prove to rank 1 that it is rank 0 and has the job key: check which program uses this port`,
 });
 
-describe('connecting to an impostor in the place of a member', () => {
+describe("connecting to an impostor that listens at a member's address", () => {
   const anotherHello = encodeHello(connecting, 0, 0);
   const welcomeOf = ({ hello, challenge, proof }: Heard, by = key) =>
     encodeWelcome(by, [hello, challenge, proof], listenersSecret);
@@ -141,7 +141,7 @@ describe('connecting to an impostor in the place of a member', () => {
   });
 });
 
-it('takes the secret from a welcome of the member itself', async () => {
+it('returns the secret from the welcome of the real member', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
   const { signal } = new AbortController();
@@ -153,7 +153,7 @@ it('takes the secret from a welcome of the member itself', async () => {
   listener.close();
 });
 
-it('ends with the reason of its signal while a listener is silent', async () => {
+it('rejects with the reason of its signal while a listener is silent', async () => {
   const over = new AbortController();
   const reason = new Error('enough');
   const silent = await listen((socket) => socket.on('data', () => over.abort(reason)));
@@ -170,7 +170,7 @@ it('ends with the reason of its signal while a listener is silent', async () => 
   expect(getEventListeners(over.signal, 'abort')).toEqual([]);
 });
 
-it('tries again when a connection ends before it could be used', async () => {
+it('retries when a connection ends before the group could use it', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
   const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection closed before the group could use it');
@@ -185,7 +185,7 @@ it('tries again when a connection ends before it could be used', async () => {
   listener.close();
 });
 
-it.each(['before', 'while it waits to try again'])('ends with the reason of its signal %s', async (when) => {
+it.each(['before', 'while it waits to try again'])('rejects with the reason of its signal %s', async (when) => {
   const over = new AbortController();
   const reason = new Error('enough');
   if (when === 'before') over.abort(reason);

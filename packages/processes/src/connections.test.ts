@@ -8,7 +8,7 @@ import { memberOf } from './member-config.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
-it('tells why a member was not reached', async () => {
+it('the timeout error of connections includes why a member could not be reached', async () => {
   // It takes connections, and ends them.
   const deaf = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));

@@ -34,27 +34,30 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-it.each(['EMFILE', 'ENFILE'])('fails once when no file opens for some tenths of a second: %s', (code) => {
-  refused = code;
-  vi.advanceTimersByTime(399);
-  expect(failures).toEqual([]);
-  vi.advanceTimersByTime(1);
-  expect(failures).toMatchObject([
-    {
-      ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1, operation: 'open a group', cause: { code } },
-      message: `rank 1 cannot open a group of 4: it has too many open files (${code}); raise the limit before you start the process: ulimit -n 4096`,
-    },
-  ]);
-  vi.advanceTimersByTime(10_000);
-  expect(failures).toHaveLength(1);
-});
+it.each(['EMFILE', 'ENFILE'])(
+  'the file descriptor check fails once when no file can be opened for some tenths of a second: %s',
+  (code) => {
+    refused = code;
+    vi.advanceTimersByTime(399);
+    expect(failures).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(failures).toMatchObject([
+      {
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1, operation: 'open a group', cause: { code } },
+        message: `rank 1 cannot open a group of 4: it has too many open files (${code}); raise the limit before you start the process: ulimit -n 4096`,
+      },
+    ]);
+    vi.advanceTimersByTime(10_000);
+    expect(failures).toHaveLength(1);
+  },
+);
 
-it('closes what it opens', () => {
+it('the file descriptor check closes the files that it opens', () => {
   vi.advanceTimersByTime(200);
   expect(vi.mocked(fs.closeSync).mock.calls).toEqual([[1000], [1000]]);
 });
 
-it.each(['ENOENT', 'EACCES'])('takes %s for no lack of files', (code) => {
+it.each(['ENOENT', 'EACCES'])('the file descriptor check does not treat %s as a lack of descriptors', (code) => {
   refused = code;
   vi.advanceTimersByTime(10_000);
   descriptors.missed();
@@ -68,7 +71,7 @@ function miss(): void {
   refused = undefined;
 }
 
-it('counts connections that could not be taken over, though files can be opened in between', () => {
+it('the file descriptor check counts refused connections, though files can be opened in between', () => {
   miss();
   vi.advanceTimersByTime(250);
   miss();
@@ -78,7 +81,7 @@ it('counts connections that could not be taken over, though files can be opened 
   expect(failures).toHaveLength(1);
 });
 
-it('does not count from before a connection that was taken over', () => {
+it('the file descriptor check starts over after an accepted connection', () => {
   miss();
   vi.advanceTimersByTime(250);
   descriptors.opened();
@@ -91,21 +94,21 @@ it('does not count from before a connection that was taken over', () => {
 it.each([
   [1000, 1],
   [1200, 0],
-])('forgets a miss that is %i ms ago: %i failures', (millis, count) => {
+])('the file descriptor check forgets a refusal after %i ms: %i failures', (millis, count) => {
   miss();
   vi.advanceTimersByTime(millis);
   miss();
   expect(failures).toHaveLength(count);
 });
 
-it('does not count an attempt for which files can be opened', () => {
+it('the file descriptor check ignores an attempt if files can be opened', () => {
   miss();
   vi.advanceTimersByTime(400);
   descriptors.missed();
   expect(failures).toEqual([]);
 });
 
-it('looks no more after its end', () => {
+it('the file descriptor check stops when it is closed', () => {
   descriptors.end();
   refused = 'EMFILE';
   vi.advanceTimersByTime(10_000);

@@ -68,7 +68,7 @@ async function sit(size: number): Promise<readonly PeerInfo[]> {
 
 const named = (rank: number) => (seats[rank] as Seat).lost.map((error) => error.rank);
 
-it.each([0, 1, 2, 3])('tells both detector of rank %i of 4, and nobody else, that it has ended', async (rank) => {
+it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 detect that it has ended', async (rank) => {
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
   const peers = await sit(4);
   for (const seat of seats) seat.watch(peers);
@@ -82,7 +82,7 @@ it.each([0, 1, 2, 3])('tells both detector of rank %i of 4, and nobody else, tha
   });
 });
 
-it('has rank 0 tell that the last member has ended before it could connect', async () => {
+it('rank 0 detects that the last member ended before it could connect', async () => {
   const peers = await sit(2);
   seats[1]?.leave();
   seats[0]?.watch(peers);
@@ -95,7 +95,7 @@ it.each([
     'ETIMEDOUT',
     'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): check both hosts and the network',
   ],
-])('tells how a connection ended by %s', async (code, told) => {
+])('the failure detector reports how a connection ended by %s', async (code, told) => {
   const peers = await sit(2);
   const [first, second] = seats as [Seat, Seat];
   const shown: Socket[] = [];
@@ -119,7 +119,7 @@ it.each([
   sockets.close();
 });
 
-it('has nobody but rank 0 look whether the last member listens', async () => {
+it('only rank 0 checks whether the last member still listens', async () => {
   const looks: Socket[] = [];
   const server = createServer((socket) => looks.push(socket.on('error', () => {})));
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -133,7 +133,7 @@ it('has nobody but rank 0 look whether the last member listens', async () => {
   server.close();
 });
 
-it('tells nothing where a connection ends and another one takes its place', async () => {
+it('the failure detector reports nothing if a new connection replaces one that ended', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
   const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
@@ -153,7 +153,7 @@ it('tells nothing where a connection ends and another one takes its place', asyn
   network.close();
 });
 
-it('tells nothing when this process gets no core for longer than a connection may be away', async () => {
+it('the failure detector reports nothing if this process gets no CPU for longer than the heartbeat limit', async () => {
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
   const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
   const network = new NetworkDouble();

@@ -27,7 +27,7 @@ afterEach(() => {
 const talk = (lengths: readonly number[]) => new HandshakeStream(own, lengths, 10_000);
 
 describe('the next message', () => {
-  it('has its length, however its bytes arrive', async () => {
+  it('has its full length, however its bytes arrive', async () => {
     const stream = talk([3, 2]);
     other.setNoDelay(true);
     const first = stream.next();
@@ -40,7 +40,7 @@ describe('the next message', () => {
     expect(await second).toEqual(Buffer.of(4, 5));
   });
 
-  it('is had after the connection has ended, if it came before', async () => {
+  it('can be read after the connection has ended, if it arrived before', async () => {
     const stream = talk([2]);
     other.end(Buffer.of(1, 2));
     own.end();
@@ -55,7 +55,7 @@ describe('the next message', () => {
     );
   });
 
-  it('is none where the other side ends in its midst', async () => {
+  it('fails if the other side ends within the message', async () => {
     const next = talk([2]).next();
     other.end(Buffer.of(1));
     await once(own, 'end');
@@ -63,7 +63,7 @@ describe('the next message', () => {
     await expect(next).rejects.toThrow('the other side ended the connection');
   });
 
-  it('leaves to others what comes after the last one', async () => {
+  it('leaves bytes after the last message to the next reader', async () => {
     const stream = talk([2]);
     const next = stream.next();
     other.write(Buffer.of(1, 2));
@@ -75,7 +75,7 @@ describe('the next message', () => {
     expect(heard).not.toHaveBeenCalled();
   });
 
-  it('ends the connection if the other side says more than it should', async () => {
+  it('ends the connection if the other side sends more bytes than the handshake has', async () => {
     const stream = talk([1, 1]);
     other.write(Buffer.of(1, 2, 3));
     await closed;
@@ -85,7 +85,7 @@ describe('the next message', () => {
   it.each([
     [9_999, false],
     [10_000, true],
-  ])('is waited for no longer than 10 seconds: after %i ms it is over: %s', async (millis, isOver) => {
+  ])('times out after 10 seconds: after %i ms it is over: %s', async (millis, isOver) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const next = talk([1])
       .next()
@@ -100,14 +100,14 @@ describe('the next message', () => {
   });
 });
 
-describe('what is said', () => {
-  it('arrives', async () => {
+describe('a sent message', () => {
+  it('arrives at the other side', async () => {
     const heard = once(other, 'data');
     await talk([]).send(Buffer.of(7, 8));
     expect(await heard).toEqual([Buffer.of(7, 8)]);
   });
 
-  it('is refused with what ended the connection', async () => {
+  it('is rejected with the error that ended the connection', async () => {
     const stream = talk([1]);
     const reason = new Error('it broke');
     own.destroy(reason);
@@ -125,7 +125,7 @@ describe('what is said', () => {
   });
 });
 
-it('is dropped, or handed over by its descriptor, after which Node lets go of it', async () => {
+it('a handshake stream is dropped, or handed over by its descriptor, which Node then releases', async () => {
   const taken: number[] = [];
   const stream = talk([]);
   const handed = stream.handOver((descriptor) => taken.push(descriptor) + 41);

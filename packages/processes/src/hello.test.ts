@@ -43,23 +43,23 @@ function* turned(message: Buffer, from = 0): Generator<Buffer> {
 }
 
 describe('the handshake of two members', () => {
-  it('has messages of the lengths that it states', () => {
+  it('has messages of the documented lengths', () => {
     const messages = { hello, challenge, proof, welcome };
     expect(Object.fromEntries(Object.entries(messages).map(([name, { length }]) => [name, length]))).toEqual(lengths);
   });
 
-  it('gives each side the secret of the other', () => {
+  it('gives each side the secret of the other side', () => {
     expect(secretOfProof(key, [hello, challenge], proof)).toEqual(otherSecret);
     expect(secretOfWelcome(key, [hello, challenge, proof], welcome)).toEqual(ownSecret);
   });
 
-  it('refuses a proof once any bit said before it, or of itself, is another', () => {
+  it('refuses a proof if any bit of it or of an earlier message was changed', () => {
     for (const other of turned(hello)) expect(secretOfProof(key, [other, challenge], proof)).toBeUndefined();
     for (const other of turned(challenge)) expect(secretOfProof(key, [hello, other], proof)).toBeUndefined();
     for (const other of turned(proof)) expect(secretOfProof(key, [hello, challenge], other)).toBeUndefined();
   });
 
-  it('refuses a welcome once any bit said before it, or of itself, is another', () => {
+  it('refuses a welcome if any bit of it or of an earlier message was changed', () => {
     for (const other of turned(hello)) expect(secretOfWelcome(key, [other, challenge, proof], welcome)).toBeUndefined();
     for (const other of turned(challenge)) expect(secretOfWelcome(key, [hello, other, proof], welcome)).toBeUndefined();
     for (const other of turned(proof)) expect(secretOfWelcome(key, [hello, challenge, other], welcome)).toBeUndefined();
@@ -68,7 +68,7 @@ describe('the handshake of two members', () => {
       expect(secretOfWelcome(key, [hello, challenge, proof], other)).toBeUndefined();
   });
 
-  it('refuses the messages of one direction in the other', () => {
+  it('refuses messages of one direction in the other direction', () => {
     const head = Buffer.alloc(5);
     const [before, after] = [[hello, challenge] as const, [hello, challenge, proof] as const];
     expect(secretOfWelcome(key, after, Buffer.concat([head, proof]))).toBeUndefined();
@@ -78,7 +78,7 @@ describe('the handshake of two members', () => {
 });
 
 describe('the first message', () => {
-  it('is none in any other length or with other first bytes', () => {
+  it('is refused with any other length or prefix', () => {
     for (let length = 0; length < 2 * lengths.hello; length++) {
       const bytes = Buffer.concat([hello, hello]).subarray(0, length);
       expect(decodeHello(bytes) !== undefined).toBe(length === lengths.hello);
@@ -88,7 +88,7 @@ describe('the first message', () => {
     for (let round = 0; round < 1000; round++) expect(decodeHello(randomBytes(lengths.hello))).toBeUndefined();
   });
 
-  it('is refused for any random content after its first bytes', () => {
+  it('is refused for any random content after its prefix', () => {
     for (let round = 0; round < 1000; round++) {
       const random = Buffer.concat([hello.subarray(0, 8), randomBytes(lengths.hello - 8)]);
       const said = decodeHello(random);
@@ -99,17 +99,17 @@ describe('the first message', () => {
   });
 });
 
-describe('a first message that is read', () => {
+describe('a parsed first message', () => {
   const member = memberOf({ rank: 2, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
   const from = memberOf({ rank: 4, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
   const said = decodeHello(encodeHello(from, 2, 3)) as Hello;
 
-  it('says who connects to whom, and for what', () => {
+  it('contains the ranks, the group and the channel', () => {
     const job = createHash('sha256').update('mine').digest();
     expect(said).toEqual({ version: 8, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
   });
 
-  it.each([0, 1, 3, watchChannel, messageChannel])('is welcome for channel %i', (channel) => {
+  it.each([0, 1, 3, watchChannel, messageChannel])('is accepted for channel %i', (channel) => {
     expect(refusalOf({ ...said, channel }, member)).toBeUndefined();
     expect(refusalOf({ ...said, channel, from: 3 }, member)).toBeUndefined();
   });
@@ -125,21 +125,21 @@ describe('a first message that is read', () => {
     ['another size', { size: 6 }, { why: 'rank', detail: 2 }],
     ['a channel too many', { channel: 4 }, { why: 'rank', detail: 2 }],
     ['a channel before the last', { channel: messageChannel - 1 }, { why: 'rank', detail: 2 }],
-  ])('is refused with %s', (_, more, refusal) => {
+  ])('is refused because of %s', (_, more, refusal) => {
     expect(refusalOf({ ...said, ...more }, member)).toEqual(refusal);
   });
 });
 
-it.each(refusals.slice(1))('tells the refusal %s with its detail', (why) => {
+it.each(refusals.slice(1))('a refusal for the reason %s contains its detail', (why) => {
   expect(decodeRefusal(encodeRefusal({ why, detail: 70_000 }))).toEqual({ why, detail: 70_000 });
 });
 
-it('tells challenges and welcomes from refusals', () => {
+it('challenges and welcomes are distinguished from refusals', () => {
   expect([decodeRefusal(challenge), decodeRefusal(welcome)]).toEqual([undefined, undefined]);
   expect(decodeRefusal(Buffer.of(99, 0, 0, 0, 1))).toEqual({ why: 'no', detail: 1 });
 });
 
-it('refuses members of version 5 in as many bytes as these expect', () => {
+it('members of version 5 are refused with as many bytes as version 5 expects', () => {
   const challengeOfVersion5 = 69;
   expect(encodeRefusal({ why: 'version', detail: 6 }).length).toBe(challengeOfVersion5);
 });

@@ -10,7 +10,7 @@ afterEach(() => {
 });
 
 describe('addressOf', () => {
-  it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd00::1'])('takes the address %s as it is', async (address) => {
+  it.each(['127.0.0.1', '::1', '10.1.2.3', 'fd00::1'])('returns the address %s unchanged', async (address) => {
     expect(await addressOf(address)).toBe(address);
   });
 
@@ -20,14 +20,14 @@ describe('addressOf', () => {
     expect(isLoopback(await addressOf('localhost'))).toBe(true);
   });
 
-  it.each(['0.0.0.0', '::'])('refuses %s, which tells nobody where to go', async (address) => {
+  it.each(['0.0.0.0', '::'])('refuses %s, which is not the address of one host', async (address) => {
     await expect(addressOf(address)).rejects.toMatchObject({
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' },
       message: expect.stringContaining(`host ${address} means all addresses`),
     });
   });
 
-  it('names the interfaces where a host is unknown', async () => {
+  it('lists the interfaces if a host is unknown', async () => {
     await expect(addressOf('no-such-host.invalid')).rejects.toMatchObject({
       code: 'ERR_COLL_VALUE',
       operation: 'open a group',
@@ -37,7 +37,7 @@ describe('addressOf', () => {
   });
 });
 
-describe('an interface', () => {
+describe('a network interface', () => {
   const info = (address: string, family: 'IPv4' | 'IPv6') => ({ address, family }) as os.NetworkInterfaceInfo;
 
   function mockInterfaces(interfaces: Record<string, os.NetworkInterfaceInfo[]>) {
@@ -48,31 +48,31 @@ describe('an interface', () => {
   it.each<[string, os.NetworkInterfaceInfo[]]>([
     ['10.0.0.1', [info('fe80::1', 'IPv6'), info('fd00::1', 'IPv6'), info('10.0.0.1', 'IPv4')]],
     ['fd00::1', [info('fe80::1', 'IPv6'), info('fd00::1', 'IPv6'), info('fd00::2', 'IPv6')]],
-  ])('is reached at %s', async (address, peers) => {
+  ])('is resolved to %s', async (address, peers) => {
     mockInterfaces({ card0: peers, card1: [info('10.9.9.9', 'IPv4')] });
     expect(await addressOf('card0')).toBe(address);
   });
 
-  it('is refused if it has only an address of its link', async () => {
+  it('is refused if it has only a link-local address', async () => {
     mockInterfaces({ card0: [info('fe80::1', 'IPv6')] });
     await expect(addressOf('card0')).rejects.toThrow(
       'the network interface card0 has no address that other hosts can reach',
     );
   });
 
-  it('is listed with the others where a host is unknown', async () => {
+  it('is listed with the others if a host is unknown', async () => {
     mockInterfaces({ card0: [], card1: [] });
     await expect(addressOf('no-such-host.invalid')).rejects.toThrow('one of the interfaces card0, card1');
   });
 });
 
 describe('hosts', () => {
-  it('are told by name and boot', () => {
+  it('are identified by name and boot id', () => {
     const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     expect(thisHost()).toEqual({ name: os.hostname(), bootId });
   });
 
-  it('have no boot where the system does not tell', () => {
+  it('have no boot id if the system does not provide one', () => {
     vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
       throw new Error('ENOENT');
     });
@@ -80,14 +80,14 @@ describe('hosts', () => {
     expect(thisHost()).toEqual({ name: os.hostname(), bootId: '' });
   });
 
-  it('are the same where name and boot are', () => {
+  it('are the same if name and boot id are equal', () => {
     const host = thisHost();
     expect(isSameHost(host, thisHost())).toBe(true);
     expect(isSameHost(host, { ...host, name: 'other' })).toBe(false);
     expect(isSameHost(host, { ...host, bootId: 'other' })).toBe(false);
   });
 
-  it('are not reached by loopback addresses', () => {
+  it('cannot be reached by loopback addresses', () => {
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].every(isLoopback)).toBe(true);
     expect(['10.0.0.1', '::2', '128.0.0.1'].some(isLoopback)).toBe(false);
   });

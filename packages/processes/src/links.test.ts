@@ -49,7 +49,7 @@ const shared = (rank: number) => ({
 const tcp = (rank: number, reason: string) => ({ rank, transport: 'tcp', reason });
 
 describe('findLinks', () => {
-  it('finds shared memory where each has opened that of the other', async () => {
+  it("finds shared memory between members that have opened each other's memory", async () => {
     const { told, ...found } = await find({});
     expect(found).toEqual({ links: [shared(1), shared(2)], areAllShared: true });
     expect(told).toEqual([
@@ -58,7 +58,7 @@ describe('findLinks', () => {
     ]);
   });
 
-  it('says what is in the way on each side', async () => {
+  it('reports why each side cannot use shared memory', async () => {
     const others = ['{"0":null,"2":null}', '{"0":"no room","1":null}'];
     expect(await find({ refused: { 1: 'no file' }, others })).toMatchObject({
       links: [
@@ -69,7 +69,7 @@ describe('findLinks', () => {
     });
   });
 
-  it('does not believe in memory without a mark', async () => {
+  it('does not use memory without the check value of the other rank', async () => {
     const { links, told } = await find({ unmarked: [1, 2], refused: { 2: 'no file' } });
     const reason = 'the shared-memory check failed: rank 1 did not write to the segment of rank 0';
     expect(links).toEqual([
@@ -82,7 +82,7 @@ describe('findLinks', () => {
     ]);
   });
 
-  it('names another host', async () => {
+  it('names the other host', async () => {
     const { links, areAllShared, told } = await find({
       ...{ hosts: ['a', 'b', 'a'], others: ['{}', '{"0":null}'] },
     });
@@ -93,7 +93,7 @@ describe('findLinks', () => {
     ]);
   });
 
-  it('shares nothing where TCP was asked for', async () => {
+  it('uses no shared memory with transport: tcp', async () => {
     const reason = 'the group was opened with transport: tcp';
     expect(await find({ transport: 'tcp', others: ['{}', '{}'] })).toEqual({
       links: [tcp(1, reason), tcp(2, reason)],
@@ -108,7 +108,7 @@ describe('findLinks', () => {
   it.each([
     ['tcp', false],
     ['auto', true],
-  ] as const)('of a member that is alone shares by %s: %s', async (transport, areAllShared) => {
+  ] as const)('a single member with transport %s uses shared memory: %s', async (transport, areAllShared) => {
     const member = memberOf({ rank: 0, size: 1, jobKey, transport });
     const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
     const rendezvous = { gather: async (_: string, own: Buffer) => [own] } as unknown as StoreRendezvous;
@@ -116,13 +116,13 @@ describe('findLinks', () => {
     expect(found).toEqual({ links: [], areAllShared });
   });
 
-  it.each(['5', 'null', '"text"', '{', '[]'])('takes %s of another rank for nothing found', async (text) => {
+  it.each(['5', 'null', '"text"', '{', '[]'])('treats %s of another rank as no shared memory', async (text) => {
     const { links, areAllShared } = await find({ others: [text, '{"0":null,"1":null}'] });
     const reason = 'on the same host, but its memory cannot be used: undefined';
     expect([links, areAllShared]).toEqual([[tcp(1, reason), shared(2)], false]);
   });
 
-  it('refuses to go without shared memory that was asked for', async () => {
+  it('throws if requested shared memory is not available', async () => {
     const refused = { name: 'CollError', code: 'ERR_COLL_REFUSED', operation: 'open a group' };
     const transport = 'shared-memory';
     await expect(find({ transport, refused: { 1: 'no file', 2: 'no room' } })).rejects.toMatchObject({

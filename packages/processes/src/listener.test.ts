@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('accepts as many members as a group has, who come one after the other', async () => {
+it('the listener accepts as many members as the group has, one after the other', async () => {
   const memberAt = (rank: number) => memberOf({ rank, size, jobKey });
   const secret = Buffer.alloc(secretBytes);
   const sockets = new Sockets(untaken);
@@ -34,7 +34,7 @@ it('accepts as many members as a group has, who come one after the other', async
   listener.close();
 });
 
-it('ends waiting with the reason of the signal', async () => {
+it('the listener stops waiting with the reason of the signal', async () => {
   const secret = Buffer.alloc(secretBytes);
   const member = memberOf({ rank: 0, size: 2, jobKey });
   const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets: new Sockets(untaken) });
@@ -48,7 +48,7 @@ it('ends waiting with the reason of the signal', async () => {
   listener.close();
 });
 
-it('says where it cannot listen', async () => {
+it('the listener reports the address at which it cannot listen', async () => {
   const member = memberOf({ rank: 3, size: 4, jobKey });
   const sockets = new Sockets(untaken);
   // No machine has this address: it is for documents.
@@ -61,7 +61,7 @@ it('says where it cannot listen', async () => {
   });
 });
 
-it('waits again for a connection that it has forgotten', async () => {
+it('the listener waits again for a connection that it has dropped', async () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   const sockets = new Sockets(untaken);
@@ -81,7 +81,7 @@ it('waits again for a connection that it has forgotten', async () => {
   listener.close();
 });
 
-it('ends the connection of a stranger that has not proven in 10 seconds that it is a member', async () => {
+it('the listener closes a connection without a proof of membership after 10 seconds', async () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -106,7 +106,7 @@ it('ends the connection of a stranger that has not proven in 10 seconds that it 
   listener.close();
 });
 
-describe('a listener among strangers', () => {
+describe('a listener with unauthenticated connections', () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   // Of a group of two, as many at a time.
@@ -143,7 +143,7 @@ describe('a listener among strangers', () => {
     return answer;
   }
 
-  it('lets go of the oldest one where there are too many', async () => {
+  it('closes the oldest one if there are too many', async () => {
     const oldest = await dialOne();
     const ended = once(oldest, 'close');
     const others: Socket[] = [];
@@ -152,7 +152,7 @@ describe('a listener among strangers', () => {
     expect(others.filter((socket) => socket.destroyed)).toEqual([]);
   });
 
-  it('counts only those that are still there', async () => {
+  it('counts only the ones that are still open', async () => {
     const slow = await dialOne();
     for (let count = 0; count <= most; count++) {
       const socket = await dialOne();
@@ -163,12 +163,12 @@ describe('a listener among strangers', () => {
     expect(slow.destroyed).toBe(false);
   });
 
-  it('tells one with another key so', async () => {
+  it('tells a client with another job key that its key is wrong', async () => {
     const answer = await prove(() => Buffer.alloc(lengths.proof, 1));
     expect(decodeRefusal(answer)).toEqual({ why: 'key', detail: 0 });
   });
 
-  it('ends a connection that it cannot take over', async () => {
+  it('closes a connection that it cannot take over', async () => {
     sockets.close();
     let isClosed = false;
     const socket = await dialOne();

@@ -11,7 +11,7 @@ function cardOn(name: string, bootId: string, coreList = '0-1') {
 }
 
 describe('localRankOf', () => {
-  it('counts those of one machine, whatever their containers are called', () => {
+  it('counts the ranks of one machine, whatever its containers are called', () => {
     const [one, two] = [cardOn('a', 'boot 1'), cardOn('a', 'boot 2', '0-7')];
     const peers = [one, two, cardOn('container', 'boot 1', '1-2'), two, two];
     expect(peers.map((_, rank) => localRankOf(peers, rank))).toEqual([
@@ -23,33 +23,33 @@ describe('localRankOf', () => {
     ]);
   });
 
-  it('numbers the ranks of each cpuset by themselves', () => {
+  it('numbers the ranks of each cpuset separately', () => {
     const peers = [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => cardOn('a', 'boot', rank < 4 ? '0-1' : '2-3'));
     const four = [0, 1, 2, 3].map((number) => ({ number, ranks: 4, cores: 2 }));
     expect(peers.map((_, rank) => localRankOf(peers, rank))).toEqual([...four, ...four]);
   });
 
-  it('finds too few cores for all where cpusets overlap', () => {
+  it('detects too few cores if cpusets overlap', () => {
     const peers = ['0-1', '0-2', '0-1', '0-2'].map((list) => cardOn('a', 'boot', list));
     expect(localRankOf(peers, 0)).toEqual({ number: 0, ranks: 2, cores: 1 });
     expect(localRankOf(peers, 3)).toEqual({ number: 1, ranks: 2, cores: 1 });
   });
 
-  it('goes by names where systems do not tell their boot', () => {
+  it('compares host names if the system provides no boot id', () => {
     const peers = [cardOn('a', ''), cardOn('b', ''), cardOn('a', '')];
     expect(peers.map((_, rank) => localRankOf(peers, rank).number)).toEqual([0, 0, 1]);
   });
 });
 
 describe('doAllShareCores', () => {
-  it('is so on one host with fewer cores than members', () => {
+  it('is true on one host with fewer cores than members', () => {
     const [two, one, another] = [cardOn('a', 'boot'), cardOn('a', 'boot', '1'), cardOn('a', 'boot', '4')];
     expect(doAllShareCores([two, two, one])).toBe(true);
     expect(doAllShareCores([two, two])).toBe(false);
     expect(doAllShareCores([two, one, another])).toBe(false);
   });
 
-  it('is not so on several hosts, even if they are one machine', () => {
+  it('is false on several hosts, even if they are one machine', () => {
     expect(doAllShareCores([cardOn('a', 'boot 1', '0'), cardOn('b', 'boot 2', '0')])).toBe(false);
     expect(doAllShareCores([cardOn('a', 'boot', '0'), cardOn('b', 'boot', '0')])).toBe(false);
   });

@@ -7,7 +7,7 @@ const jobKey = 'a secret of many letters';
 const launched = { COLL_RANK: '2', COLL_SIZE: '4', COLL_GENERATION: '1', COLL_JOB: 'run', COLL_JOB_KEY: jobKey };
 
 describe('memberOf', () => {
-  it('takes everything from the environment of a launcher', () => {
+  it('reads everything from the environment of a launcher', () => {
     expect(memberOf({}, launched)).toMatchObject({
       rank: 2,
       size: 4,
@@ -24,24 +24,24 @@ describe('memberOf', () => {
     });
   });
 
-  it('believes options more', () => {
+  it('prefers options over the environment', () => {
     const member = memberOf({ rank: 0, size: 1, generation: 7, job: 'mine' }, launched);
     expect(member).toMatchObject({ rank: 0, size: 1, generation: 7, job: 'mine' });
   });
 
-  it('is of the generation of its launcher, whoever says its rank', () => {
+  it('uses the generation of its launcher, also with an explicit rank', () => {
     expect(memberOf({ rank: 0, size: 1 }, launched)).toMatchObject({ rank: 0, size: 1, generation: 1, job: 'run' });
   });
 
-  it('needs no environment where all is said', () => {
+  it('needs no environment if all options are given', () => {
     expect(memberOf({ rank: 1, size: 2, jobKey }, {})).toMatchObject({ rank: 1, size: 2, generation: 0, job: '' });
   });
 
-  it.each([null, 0, -1])('waits for ever with a timeout of %s', (timeoutSeconds) => {
+  it.each([null, 0, -1])('has no time limit with a timeout of %s', (timeoutSeconds) => {
     expect(memberOf({ timeoutSeconds }, launched).timeoutSeconds).toBeUndefined();
   });
 
-  it('takes all that the options say', () => {
+  it('uses all given options', () => {
     const { signal } = new AbortController();
     const said = { host: '10.0.0.1', transport: 'tcp', insecure: true, maxBytes: 7, timeoutSeconds: 0.5 } as const;
     expect(memberOf({ ...said, signal }, launched)).toMatchObject({ ...said, signal });
@@ -57,7 +57,7 @@ describe('memberOf', () => {
     { rank: 0, size: 1, generation: 0 },
     { transport: 'shared-memory' },
     { job: '' },
-  ])('takes the bounds %o', (options) => {
+  ])('accepts the bounds %o', (options) => {
     expect(memberOf(options, launched)).toMatchObject(options);
   });
 
@@ -72,14 +72,14 @@ describe('memberOf', () => {
     ['generation must be a whole number from 0 to 4294967295', { generation: 2 ** 32 }],
     ['generation must be a whole number from 0', { generation: -1 }],
     ['host must be an address', { host: 5 as unknown as string }],
-  ])('says that %s', (message, options) => {
+  ])('requires that %s', (message, options) => {
     const details = { name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' };
     expect(() => memberOf(options, launched)).toThrow(
       expect.objectContaining({ ...details, message: expect.stringContaining(message) }),
     );
   });
 
-  it('makes the same key of a job key as other processes do', () => {
+  it('derives the same key from a job key as other processes', () => {
     const { key } = memberOf({}, launched);
     expect(key.toString('hex')).toBe('546905bc2679e790bf9b12ee59607ee6ac6f662a6b09e84f742c4f8f694c2b79');
     expect(memberOf({ jobKey: 'another secret of letters' }, launched).key).not.toEqual(key);
@@ -116,13 +116,13 @@ describe('memberOf', () => {
     );
   });
 
-  it('does not tell the key', () => {
+  it('does not print the job key', () => {
     expect(() => memberOf({ jobKey: 'hunter2' }, launched)).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('hunter2') }),
     );
   });
 
-  it('says what to do where nobody has said who it is', () => {
+  it('says what to do if rank and size are not known', () => {
     expect(() => memberOf({}, {})).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER' }));
     expect(() => memberOf({ rank: 0, size: 1 }, {})).toThrow(
       expect.objectContaining({ message: expect.stringContaining('coll run') }),

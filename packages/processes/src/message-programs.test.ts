@@ -6,7 +6,7 @@ import { messageWords } from './message-programs.js';
 const allReduce: Collective = { kind: 'all-reduce', op: 'mean' };
 
 describe('messageWords', () => {
-  it('writes what is asked for, then the steps of each round', () => {
+  it('encodes the collective, then the steps of each round', () => {
     const schedule: Schedule = {
       ranks: 3,
       chunks: 1,
@@ -29,13 +29,13 @@ describe('messageWords', () => {
     expect([...messageWords(schedule, allReduce, 'float32')]).toEqual([...head, ...combined, ...copied]);
   });
 
-  it('names the root, and says sum where nothing is combined', () => {
+  it('encodes the root, and sum for collectives that do not reduce', () => {
     const schedule: Schedule = { ranks: 2, chunks: 1, rounds: [[{ from: 1, to: 0, chunk: 0, reduce: false }]] };
     const words = messageWords(schedule, { kind: 'broadcast', root: 1 }, 'bool');
     expect([...words]).toEqual([2, 0, 12, 2, 1, 1, 1, 1, 0, 0, 1, 1]);
   });
 
-  it('keeps the rounds of a schedule, step by step', () => {
+  it('preserves the rounds and steps of a schedule', () => {
     for (const ranks of [1, 2, 3, 8, 16]) {
       const schedule = aroundTheRing(ranks);
       const words = messageWords(schedule, allReduce, 'float16');

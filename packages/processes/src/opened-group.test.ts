@@ -42,7 +42,7 @@ function open(more: Partial<OpenedGroupOptions> = {}, size = 2) {
 const listeners = () => process.listenerCount('exit');
 
 describe('an opened group', () => {
-  it('says who it is, and how it plays', () => {
+  it('describes its rank and its transports', () => {
     const group = open();
     expect(group).toMatchObject({ rank: 1, size: 2, generation: 3, hosts: ['a', 'b'], links: [{ rank: 0 }] });
     expect(group.explain()).toEqual({
@@ -58,7 +58,7 @@ describe('an opened group', () => {
     expect(open({ links: [] }, 1).explain().text).toBe('rank 1 of 1, generation 3: executed in C++ with AVX2');
   });
 
-  it('fails for all members, and has their failure', () => {
+  it('fails for all members, with their failure', () => {
     const group = open();
     group.fail(new RangeError('out of memory'));
     group.fail('a text');
@@ -66,7 +66,7 @@ describe('an opened group', () => {
     expect(group.failure()).toBe('why');
   });
 
-  it('is closed once, and lets go of its memory', async () => {
+  it('is closed once and releases its memory', async () => {
     const group = open({ memory: 'memory' as never });
     await Promise.all([group.close(), group.close(), group[Symbol.asyncDispose]()]);
     expect(asked).toEqual(['stop listening', 'close', 'release memory']);
@@ -81,7 +81,7 @@ describe('an opened group', () => {
     expect(asked).toEqual(['stop listening', 'close']);
   });
 
-  it('is left when the process ends, by one listener for all', async () => {
+  it('is left when the process exits, through a single listener for all groups', async () => {
     const before = listeners();
     const emit = vi.spyOn(process, 'on');
     const [first, second] = [open(), open()];

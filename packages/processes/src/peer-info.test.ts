@@ -9,8 +9,8 @@ const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4
 const other: PeerInfo = { ...info, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };
 const near: PeerInfo = { ...info, addresses: [{ host: '10.0.0.1', port: 4711 }] };
 
-describe('peers', () => {
-  it('say what a member is, and no secret', () => {
+describe('peer infos', () => {
+  it('contain what peers need, and no secret', () => {
     expect(info).toEqual({
       addresses: [{ host: '127.0.0.1', port: 4711 }],
       hostName: 'host-a',
@@ -61,7 +61,7 @@ describe('peers', () => {
     ['the longest address', { addresses: [{ host: 'x'.repeat(255), port: 1 }] }],
     ['a number of streams', { streams: 4 }],
     ['another transport', { transport: 'tcp', insecure: true, heartbeatSeconds: 0.5 }],
-  ])('with %s are read', (_, more) => {
+  ])('with %s are accepted', (_, more) => {
     expect(readPeerInfo(Buffer.from(JSON.stringify({ ...info, ...more })), 3)).toEqual({ ...info, ...more });
   });
 });
@@ -75,16 +75,19 @@ describe('requireCompatible', () => {
       }),
     );
 
-  it('lets members of one host be alone', () => {
+  it('accepts members of one host that listen on loopback only', () => {
     requireCompatible([info, info, near]);
   });
 
-  it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)('names who has another %s', (setting) => {
-    const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
-    refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0, but other on rank 2`));
-  });
+  it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)(
+    'names the member with another %s',
+    (setting) => {
+      const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
+      refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0, but other on rank 2`));
+    },
+  );
 
-  it('asks for an address that other hosts reach', () => {
+  it('requires an address that other hosts can reach', () => {
     refused(
       [info, other],
       0,
@@ -92,12 +95,12 @@ describe('requireCompatible', () => {
     );
   });
 
-  it('takes one address that other hosts reach for enough', () => {
+  it('accepts members with at least one reachable address', () => {
     const both = { ...info, insecure: true, addresses: [...info.addresses, ...near.addresses] };
     requireCompatible([both, { ...other, insecure: true }]);
   });
 
-  it('refuses to share memory between hosts, in the same words for all', () => {
+  it('refuses shared memory across hosts, with the same message on all members', () => {
     const [one, far] = [near, other].map((each) => ({ ...each, transport: 'shared-memory' as const, insecure: true }));
     expect(() => requireCompatible([one, far] as PeerInfo[])).toThrow(
       expect.objectContaining({
@@ -109,7 +112,7 @@ describe('requireCompatible', () => {
     );
   });
 
-  it('refuses to talk in clear between hosts, unless all have said so', () => {
+  it('refuses unencrypted traffic across hosts, unless all members set insecure', () => {
     refused(
       [near, near, other],
       2,

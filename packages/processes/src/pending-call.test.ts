@@ -15,7 +15,7 @@ function pendingCall(millis: number, signal?: AbortSignal, abort = () => {}): Pe
   return new PendingCall({ call: processCallDouble('call'), number: 0, millis, signal, abort });
 }
 
-it('has all of its time until it begins, and is late when that is over', () => {
+it('a pending call has its full timeout before it starts, and is late afterwards', () => {
   const pending = pendingCall(10);
   vi.advanceTimersByTime(20);
   expect(pending.millisLeft).toBe(10);
@@ -27,14 +27,14 @@ it('has all of its time until it begins, and is late when that is over', () => {
   expect(pending.millisLeft).toBeGreaterThan(0);
 });
 
-it('is never late without a limit', () => {
+it('a pending call without a limit is never late', () => {
   const pending = pendingCall(0);
   pending.pace = new CallTiming(0);
   vi.advanceTimersByTime(1e6);
   expect([pending.millisLeft, pending.isLate]).toEqual([0, false]);
 });
 
-it.each(['resolve', 'reject'] as const)('listens to its signal until it is told to %s', async (end) => {
+it.each(['resolve', 'reject'] as const)('a pending call ignores its signal after %s', async (end) => {
   const controller = new AbortController();
   const abort = vi.fn();
   const pending = pendingCall(0, controller.signal, abort);
@@ -44,7 +44,7 @@ it.each(['resolve', 'reject'] as const)('listens to its signal until it is told 
   expect(abort).not.toHaveBeenCalled();
 });
 
-it('is told when its signal aborts', () => {
+it('a pending call is notified when its signal is aborted', () => {
   const controller = new AbortController();
   const abort = vi.fn();
   pendingCall(0, controller.signal, abort);

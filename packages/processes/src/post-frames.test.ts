@@ -21,8 +21,8 @@ const elementsOf = (number: number, value: Tensor): Post => ({
 const wireOf = (post: Post) =>
   Buffer.concat([encodePost(post), post.type === 'elements' ? bytesOf(post.data) : Buffer.of()]);
 
-describe('posts on a connection', () => {
-  it('are read however they are cut', () => {
+describe('point-to-point frames on a connection', () => {
+  it('are parsed however the bytes are split', () => {
     const numbers = fc.array(fc.integer({ min: -100, max: 100 }), { maxLength: 40 });
     const cuts = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1 });
     fc.assert(
@@ -58,20 +58,20 @@ describe('posts on a connection', () => {
   it.each([
     ['another length', zeros('float32', [3])],
     ['another dtype', zeros('int32', [2])],
-  ])('of %s are told of and not read', (_, value) => {
+  ])('with %s are reported and not parsed', (_, value) => {
     const into = zeros('float32', [2]);
     const { reader, delivered } = readerOf([into]);
     expect(reader.read(wireOf(elementsOf(0, value)))).toBe(false);
     expect(delivered).toMatchObject([{ type: 'elements', dtype: value.dtype, length: value.data.length }]);
   });
 
-  it('that nobody waits for end the reading', () => {
+  it('that nobody waits for stop the reading', () => {
     const { reader, delivered } = readerOf();
     expect(reader.read(wireOf(elementsOf(0, zeros('float32', [1]))))).toBe(false);
     expect(delivered).toEqual([]);
   });
 
-  it('are not written to memory that the caller has back', () => {
+  it('are not written to memory that was returned to the caller', () => {
     const into = zeros('float32', [2]);
     const waiting = [into];
     const { reader } = readerOf(waiting);
@@ -82,7 +82,7 @@ describe('posts on a connection', () => {
     expect(into.data).toEqual(Float32Array.of(1, 0));
   });
 
-  it('end the reading where the memory for them was detached', () => {
+  it('end the reading if the memory for them was detached', () => {
     const into = zeros('float32', [2]);
     const { reader, delivered } = readerOf([into]);
     const bytes = wireOf(elementsOf(0, tensor(Float32Array.of(1, 2))));
@@ -92,7 +92,7 @@ describe('posts on a connection', () => {
     expect(delivered).toMatchObject([{ length: 2, data: { length: 0 } }]);
   });
 
-  it('never fail on bytes that are no posts, nor take more memory than a header', () => {
+  it('never throw on random bytes, nor allocate more memory than a header', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 8 }), (parts) => {
         const into = zeros('uint8', [5]);
@@ -104,7 +104,7 @@ describe('posts on a connection', () => {
     );
   });
 
-  it('have a head of known bytes', () => {
+  it('have a header with the documented bytes', () => {
     expect([...encodePost({ type: 'request', from: 0, to: 1, number: 258 })]).toEqual([
       ...[2, 0, 0, 0],
       ...[2, 1, 0, 0],

@@ -9,11 +9,11 @@ afterEach(() => {
   Object.assign(found, whole);
 });
 
-it('finds an addon of the interface that it calls', () => {
+it('the binding loads an addon with the right interface version', () => {
   expect(processBinding().interface).toBe(nativeInterface);
 });
 
-it('refuses an addon of another interface', () => {
+it('the binding refuses an addon with another interface version', () => {
   Object.assign(found, { interface: 5 });
   expect(processBinding).toThrow(
     expect.objectContaining({
@@ -23,7 +23,7 @@ it('refuses an addon of another interface', () => {
   );
 });
 
-it('says where the addon has no groups of processes', () => {
+it('the binding reports an addon without process groups', () => {
   Object.assign(found, { processes: undefined });
   expect(processBinding).toThrow(
     expect.objectContaining({

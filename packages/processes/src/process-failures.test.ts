@@ -29,22 +29,22 @@ describe('disagreementOf', () => {
     return [...table.announcedBy(0)];
   };
 
-  it('names the rank that is not with the majority, by its own name', () => {
+  it('names the rank that differs from the majority, with its own name', () => {
     const error = disagreementOf([stateOf(3), stateOf(4), stateOf(4)], ['first', 'second', 'third']);
     expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
     expect(error.message).toMatch(/first/);
   });
 
-  it('counts who has not come among the majority', () => {
+  it('counts ranks that have not arrived to the majority', () => {
     const error = disagreementOf([undefined, stateOf(4), stateOf(3), stateOf(4)]);
     expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', rank: 2 });
   });
 
-  it('counts who has not come with the first of as many', () => {
+  it('counts ranks that have not arrived to the first of two equal halves', () => {
     expect(disagreementOf([undefined, stateOf(4), stateOf(3)])).toMatchObject({ rank: 2 });
   });
 
-  it('is told where no difference is to be seen', () => {
+  it('has a general text if no difference is visible', () => {
     const error = disagreementOf([stateOf(4), stateOf(4)]);
     expect(error).toBeInstanceOf(InternalError);
     expect(error).toMatchObject({

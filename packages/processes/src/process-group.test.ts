@@ -82,7 +82,7 @@ const failed = (reason: Failure['reason'], rank = 2, ranks: readonly number[] = 
 ];
 
 describe('a group', () => {
-  it('is made of its sockets, and told how it plays', () => {
+  it('is created from its sockets, and described by its transports', () => {
     expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [0, 2]]);
     const local = { number: 1, ranks: 2, cores: 4 };
     group.useSharedMemory('memory' as never, local);
@@ -97,7 +97,7 @@ describe('a group', () => {
     ]);
   });
 
-  it('is ended by errors of its own and of others', () => {
+  it('fails by its own errors and by errors of other members', () => {
     group.fail('failed', 'broke');
     group.fail('deadline', 'did not arrive', [2, 0]);
     group.failWith(new UnavailableError('ERR_COLL_PEER_FAILED', 'gone', { rank: 0 }));
@@ -123,23 +123,23 @@ describe('a group', () => {
   });
 });
 
-describe('a call that blocks', () => {
+describe('a synchronous call', () => {
   it.each([
     [undefined, 0],
     [0, 0],
     [2, 2000],
-  ])('with a timeout of %s seconds is played for %i ms', (timeoutSeconds, millis) => {
+  ])('with a timeout of %s seconds executes for %i ms', (timeoutSeconds, millis) => {
     group.playSync(call('first'), timeoutSeconds === undefined ? {} : { timeoutSeconds });
     expect(asked.slice(1)).toEqual([`play first for ${millis}`]);
   });
 
-  it('goes on after it could have been ended, within its time', () => {
+  it('continues within its timeout after a slice has ended', () => {
     answers = [status.waiting, status.waiting, status.waiting];
     group.playSync(call('first'), { timeoutSeconds: 2.5 });
     expect(asked.slice(1)).toEqual([2500, 1500, 500, 0.001].map((millis) => `play first for ${millis}`));
   });
 
-  it('is refused while one is under way that does not, and when the group is closed', async () => {
+  it('is refused while an asynchronous call runs, and when the group is closed', async () => {
     answers = [status.slice];
     const playing = group.play(call('first'), {})?.catch((error: unknown) => error);
     const details = { name: 'RuntimeError', rank: 1, operation: 'all-reduce sum' };
@@ -173,7 +173,7 @@ describe('a call that blocks', () => {
     expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of ${told}`, 'play first for 0']);
   });
 
-  it('ends the group if the ranks disagree', () => {
+  it('fails the group if the ranks disagree', () => {
     const stateOf = (length: number) => {
       const table = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
       const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere, schedule: 1, layout: 0 };
@@ -190,7 +190,7 @@ describe('a call that blocks', () => {
     expect(asked[3]).toBe('play first for 0');
   });
 
-  it('throws why the group has failed, or that nobody says', () => {
+  it('throws the failure of the group, or a general error if there is none', () => {
     group.playSync(call('first'), {});
     answers = [status.failed, status.failed];
     failure = failed('aborted', 0);
@@ -210,7 +210,7 @@ describe('a call that blocks', () => {
   });
 });
 
-describe('a call that blocks for long', () => {
+describe('a long synchronous call', () => {
   const told: (Stall | undefined)[] = [];
   beforeEach(() => {
     told.length = 0;
@@ -220,21 +220,21 @@ describe('a call that blocks for long', () => {
   });
   const stall: Stall = { operation: 'all-reduce sum', sequence: 0, missing: [2], seconds: 3 };
 
-  it('is told once, and when it goes on', () => {
+  it('is reported once, and again when it continues', () => {
     answers = [status.expired, status.waiting];
     group.playSync(call('first'), {});
     expect(asked).toEqual(['play first for 3000', 'play first for 0', 'play first for 0']);
     expect(told).toEqual([stall, undefined]);
   });
 
-  it('gets the rest of its time then', () => {
+  it('has its remaining timeout after the report', () => {
     answers = [status.expired];
     group.playSync(call('first'), { timeoutSeconds: 10 });
     expect(asked).toEqual(['play first for 3000', 'play first for 7000']);
     expect(told).toEqual([stall, undefined]);
   });
 
-  it.each([2, 3])('is not told if it has no more than %i seconds', (timeoutSeconds) => {
+  it.each([2, 3])('is not reported if its timeout is at most %i seconds', (timeoutSeconds) => {
     answers = [status.expired, status.failed];
     failure = failed('deadline');
     expect(() => group.playSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
@@ -242,14 +242,14 @@ describe('a call that blocks for long', () => {
     expect(told).toEqual([]);
   });
 
-  it('is not told if it ends in time', () => {
+  it('is not reported if it ends in time', () => {
     group.playSync(call('first'), {});
     expect([asked, told]).toEqual([['play first for 3000'], []]);
   });
 });
 
 describe('leaving a group', () => {
-  it('waits until all connections have ended', async () => {
+  it('waits until all connections have closed', async () => {
     let isOver = false;
     const closing = group.close().then(() => {
       isOver = true;
@@ -269,7 +269,7 @@ describe('leaving a group', () => {
     expect([group.failure(), asked.slice(1)]).toEqual([undefined, ['leave', 'stop']]);
   });
 
-  it('ends its calls under way for all', async () => {
+  it('fails its running calls on all members', async () => {
     answers = [status.slice];
     const playing = group.play(call('first'), {});
     const closing = group.close();
@@ -298,7 +298,7 @@ describe('leaving a group', () => {
     expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
   });
 
-  it('at the exit of the process gives up on others after six seconds', () => {
+  it('at process exit stops waiting for other members after six seconds', () => {
     const parted = vi.spyOn(binding, 'hasParted').mockImplementation(() => {
       vi.advanceTimersByTime(1500);
       return false;
@@ -310,7 +310,7 @@ describe('leaving a group', () => {
   });
 });
 
-it('rejects a call that its signal has ended with the reason', async () => {
+it('a call that is aborted by its signal rejects with the reason', async () => {
   const over = new AbortController();
   answers = [status.slice];
   vi.spyOn(binding, 'results').mockReturnValue([0, status.failed]);

@@ -59,7 +59,7 @@ function pass(millis: number): void {
   vi.advanceTimersByTime(millis);
 }
 
-it('plays a call in slices, between which others run, and those behind it in their order', async () => {
+it('the process queue executes a call in slices, between which the event loop runs, and keeps the call order', async () => {
   native.answers.set('first', [status.slice, status.slice, status.waiting]);
   const ends: string[] = [];
   let number = 0;
@@ -83,7 +83,7 @@ it('plays a call in slices, between which others run, and those behind it in the
   expect(queue.add(call('fourth'), number, {})).toBeUndefined();
 });
 
-it('plays as many calls in a turn as are over within a slice', async () => {
+it('the process queue executes all calls that fit into one slice in the same turn', async () => {
   native.answers.set('first', [status.slice]);
   const all = ['first', 'second', 'third'].map((name, number) => queue.add(call(name), number, {}));
   await new Promise((resolve) => setImmediate(resolve));
@@ -91,7 +91,7 @@ it('plays as many calls in a turn as are over within a slice', async () => {
   for (const one of all) await one;
 });
 
-it('waits for others in turns, between which other code runs', async () => {
+it('the process queue waits for other members in turns, between which other code runs', async () => {
   native.answers.set('first', [status.waiting, status.waiting]);
   const first = queue.add(call('first'), 0, {});
   await new Promise((resolve) => setImmediate(resolve));
@@ -99,7 +99,7 @@ it('waits for others in turns, between which other code runs', async () => {
   await first;
 });
 
-it('leaves what others keep waiting to the thread of the group, and all behind it', async () => {
+it('the process queue passes a call that waits for other members to the progress thread, with all later calls', async () => {
   native.answers.set('first', Array(100).fill(status.waiting));
   const first = queue.add(call('first'), 0, {});
   const second = queue.add(call('second'), 1, { timeoutSeconds: 1000 });
@@ -117,7 +117,7 @@ it('leaves what others keep waiting to the thread of the group, and all behind i
   expect(queue.add(call('third'), 2, {})).toBeUndefined();
 });
 
-it('leaves to it what the program neglects, and the same call from then on until it does so no more', async () => {
+it('the process queue passes neglected calls to the progress thread until the program keeps up again', async () => {
   const neglected = call('neglected');
   native.answers.set('neglected', Array(4).fill(status.slice));
   const first = queue.add(neglected, 0, {});
@@ -136,7 +136,7 @@ it('leaves to it what the program neglects, and the same call from then on until
   expect(native.asked).toEqual(Array(3).fill('play neglected'));
 });
 
-it('ends the group for a call whose memory is taken away between slices, and plays it no more', async () => {
+it('the process queue fails the group if the memory of a call is detached between slices', async () => {
   const lost = call('lost');
   native.answers.set('lost', [status.slice]);
   const playing = queue.add(lost, 0, {});
@@ -146,7 +146,7 @@ it('ends the group for a call whose memory is taken away between slices, and pla
   expect(failures).toEqual([expect.stringContaining('failed: cannot go on')]);
 });
 
-it('does not leave a call to the thread of the group whose memory was taken away while it waited', async () => {
+it('the process queue does not pass a call to the progress thread if its memory was detached while it waited', async () => {
   const lost = call('lost');
   native.answers.set('first', Array(100).fill(status.waiting));
   const first = queue.add(call('first'), 0, {});
@@ -160,7 +160,7 @@ it('does not leave a call to the thread of the group whose memory was taken away
   expect(queue.isEmpty).toBe(true);
 });
 
-it('lets the thread of the group find out about failures and deadlines', async () => {
+it('the process queue lets the progress thread detect failures and deadlines', async () => {
   native.answers.set('failed', [status.slice, status.failed]);
   native.answers.set('late', Array(100).fill(status.slice));
   const failed = queue.add(call('failed'), 0, {});
@@ -174,7 +174,7 @@ it('lets the thread of the group find out about failures and deadlines', async (
   await late;
 });
 
-it('ends the group by a signal between slices', async () => {
+it('the process queue fails the group when a signal is aborted between slices', async () => {
   const controller = new AbortController();
   native.answers.set('aborted', [status.slice, status.slice, status.failed]);
   const playing = queue.add(call('aborted'), 0, { signal: controller.signal });
@@ -185,7 +185,7 @@ it('ends the group by a signal between slices', async () => {
   await playing;
 });
 
-it('tells why the group has failed where it gets no thread, or no memory', async () => {
+it('the process queue reports why the group failed if no thread or no memory is available', async () => {
   native.binding.submit = () => {
     throw new Error('Resource temporarily unavailable');
   };
@@ -194,7 +194,7 @@ it('tells why the group has failed where it gets no thread, or no memory', async
   expect(queue.isEmpty).toBe(true);
 });
 
-it('rejects what has not ended when the group is closed, and plays no more', async () => {
+it('the process queue rejects running calls when the group is closed, and executes no more', async () => {
   native.answers.set('first', [status.slice, status.slice]);
   const playing = [queue.add(call('first'), 0, {}), queue.add(call('second'), 1, {})];
   queue.close();
@@ -203,7 +203,7 @@ it('rejects what has not ended when the group is closed, and plays no more', asy
   expect(native.asked.filter((asked) => asked.startsWith('play'))).toEqual(['play first']);
 });
 
-it('tells who is missing from a call that waits for long', async () => {
+it('the process queue reports which ranks are missing from a call that waits for long', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
   const told: unknown[] = [];
   const binding = { ...native.binding, absent: () => [2, 3] };

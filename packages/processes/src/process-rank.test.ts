@@ -26,8 +26,8 @@ function rankWith(memory?: MemoryHandle, isClosed = false) {
 
 const memory = 'memory' as unknown as MemoryHandle;
 
-describe('a rank among processes', () => {
-  it('is part of its group', () => {
+describe('a rank of a process group', () => {
+  it('has the size and the failure of its group', () => {
     const { rank, group } = rankWith();
     expect(rank.failure).toBe('why');
     const algorithm = {} as Algorithm;
@@ -42,7 +42,7 @@ describe('a rank among processes', () => {
     expect(group.failWith).toHaveBeenCalledOnce();
   });
 
-  it('allocates memory that all see, or its own', () => {
+  it('allocates memory that all members see, or private memory', () => {
     const shared = rankWith(memory).rank.allocate('int16', 3);
     expect(shared).toEqual({ data: new Int16Array(3), dtype: 'int16', shape: [3], device: '' });
     expect(allocate).toHaveBeenLastCalledWith(memory, 6);
@@ -67,7 +67,7 @@ describe('a rank among processes', () => {
     );
   });
 
-  it('says what helps where there is no room', () => {
+  it('reports what to change if shared memory is used up', () => {
     const { rank } = rankWith(memory);
     expect(() => rank.allocate('float32', 1e6)).toThrow(
       expect.objectContaining({
@@ -85,7 +85,7 @@ describe('a rank among processes', () => {
     expect(() => rank.allocate('uint8', most)).toThrow(/^cannot allocate/);
   });
 
-  it('allocates nothing once its group is closed', () => {
+  it('refuses to allocate once its group is closed', () => {
     const refused = { name: RuntimeError.name, code: 'ERR_COLL_CLOSED', operation: 'allocate', rank: 2 };
     expect(() => rankWith(memory, true).rank.allocate('int16', 1)).toThrow(expect.objectContaining(refused));
   });

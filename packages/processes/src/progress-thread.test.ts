@@ -43,7 +43,7 @@ function pendingCall(name: string, number: number, millis = 0): PendingCall {
   return new PendingCall({ call: processCallDouble(name), number, millis, signal: undefined, abort: () => {} });
 }
 
-it('stages a call, and delivers its result when it has ended', async () => {
+it('the progress thread stages a call and delivers its result when the call has ended', async () => {
   const [first, second] = [pendingCall('first', 3), pendingCall('second', 4, 5000)];
   expect([thread.take(first), thread.take(second)]).toEqual([true, true]);
   expect([thread.isIdle, thread.first]).toEqual([false, first]);
@@ -65,28 +65,28 @@ it('stages a call, and delivers its result when it has ended', async () => {
   ]);
 });
 
-it('does not take a call that has to wait for one before', () => {
+it('the progress thread does not take a call that must wait for an earlier call', () => {
   waiting.add('early');
   expect(thread.take(pendingCall('early', 0))).toBe(false);
   expect(thread.isIdle).toBe(true);
   expect(asked).toEqual(['stage early']);
 });
 
-it('does not stage what is broken', () => {
+it('the progress thread does not stage detached memory', () => {
   const broken = pendingCall('broken', 0);
   broken.isBroken = true;
   expect(thread.take(broken)).toBe(true);
   expect(asked).toEqual(['submit broken as 0 for 0']);
 });
 
-it('gives back the staging of a call that it cannot play', () => {
+it('the progress thread releases the staging memory of a call that it cannot execute', () => {
   refused = new Error('no thread');
   expect(() => thread.take(pendingCall('refused', 0))).toThrow(refused);
   expect(thread.isIdle).toBe(true);
   expect(asked.at(-1)).toBe('finish refused false');
 });
 
-it('ends the group for a call that expired, and the call with it', async () => {
+it('the progress thread fails the group, and the call, when a call times out', async () => {
   const late = pendingCall('late', 0, 10);
   thread.take(late);
   results.push(0, status.expired);
@@ -99,7 +99,7 @@ it('ends the group for a call that expired, and the call with it', async () => {
   expect(asked.at(-1)).toBe('finish late false');
 });
 
-it('delivers nothing to memory that was taken away meanwhile', async () => {
+it('the progress thread delivers nothing to memory that was detached meanwhile', async () => {
   const lost = pendingCall('lost', 0);
   thread.take(lost);
   detach(lost.call);
@@ -109,7 +109,7 @@ it('delivers nothing to memory that was taken away meanwhile', async () => {
   expect(asked.at(-1)).toBe('finish lost false');
 });
 
-it('lets go of all that it has', () => {
+it('the progress thread releases all its memory when it is closed', () => {
   const calls = [pendingCall('first', 0), pendingCall('second', 1)];
   for (const call of calls) thread.take(call);
   expect(thread.release()).toEqual(calls);
@@ -117,7 +117,7 @@ it('lets go of all that it has', () => {
   expect(asked.slice(-2)).toEqual(['finish first false', 'finish second false']);
 });
 
-it('takes no more over than is copied in a moment, but any call alone', async () => {
+it('the progress thread takes at most as many bytes as can be copied quickly, or any single call', async () => {
   copiedBytes = 100e6;
   const [first, second] = [pendingCall('first', 0), pendingCall('second', 1)];
   expect([thread.take(first), thread.take(second)]).toEqual([true, false]);
@@ -129,7 +129,7 @@ it('takes no more over than is copied in a moment, but any call alone', async ()
   expect(thread.take(second)).toBe(true);
 });
 
-it('counts what is copied until the call has ended', async () => {
+it('the progress thread counts copied bytes until the call has ended', async () => {
   copiedBytes = 100e6;
   const calls = [0, 1, 2, 3].map((number) => pendingCall(`call ${number}`, number)) as [PendingCall, ...PendingCall[]];
   const [first, ...others] = calls;

@@ -44,8 +44,8 @@ beforeEach(() => {
   refused = undefined;
 });
 
-describe('the segments of a member', () => {
-  it('are made for all ranks, opened by their secrets, joined and let go of', () => {
+describe('the shared-memory segments of a member', () => {
+  it('are created for all ranks, opened by their secrets, mapped and released', () => {
     const segments = new SharedSegments(binding, member, true);
     expect(segments.secret).toEqual(secretOf(7));
     expect([segments.open(0, secretOf(1)), segments.open(2, secretOf(3))]).toEqual([undefined, undefined]);
@@ -64,7 +64,7 @@ describe('the segments of a member', () => {
     expect(segments.hasMark(0)).toBe(false);
   });
 
-  it('are none where nobody wants them', () => {
+  it('are not created if no member wants them', () => {
     const segments = new SharedSegments(binding, member, false);
     expect(segments.secret).toEqual(Buffer.alloc(secretBytes));
     expect(segments.hasMark(0)).toBe(false);
@@ -73,7 +73,7 @@ describe('the segments of a member', () => {
     expect(asked).toEqual([]);
   });
 
-  it('say why there are none', () => {
+  it('report why they could not be created', () => {
     refused = new Error('no room in /dev/shm');
     const segments = new SharedSegments(binding, member, true);
     expect(segments.secret).toEqual(Buffer.alloc(secretBytes));
@@ -81,7 +81,7 @@ describe('the segments of a member', () => {
     expect(asked).toEqual([['segment', 1000, 3]]);
   });
 
-  it('say why those of another rank cannot be opened', () => {
+  it('report why the segments of another rank cannot be opened', () => {
     const segments = new SharedSegments(binding, member, true);
     expect(segments.open(0, secretOf(0))).toBe('rank 0 has no memory segment to share');
     expect(segments.open(2, secretOf(9))).toBe('no such file');
@@ -90,7 +90,7 @@ describe('the segments of a member', () => {
     expect(segments.open(2, oneByte)).toBeUndefined();
   });
 
-  it('have rings in the memory of the lower rank of each pair', () => {
+  it('contain the rings of a pair in the memory of its lower rank', () => {
     const segments = new SharedSegments(binding, member, true);
     for (const rank of [0, 2]) segments.open(rank, secretOf(rank + 1));
     expect(segments.makeRings([0, 2], 3)).toEqual(['segment 1', undefined, 'own']);
@@ -104,7 +104,7 @@ describe('the segments of a member', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each(['makeRings', 'join'] as const)('say what helps where there is no room: %s', (method) => {
+  it.each(['makeRings', 'join'] as const)('report what to change if memory is used up: %s', (method) => {
     const segments = new SharedSegments(binding, member, true);
     refused = new Error('no room');
     expect(() => segments[method]([0], 3)).toThrow(
@@ -116,7 +116,7 @@ describe('the segments of a member', () => {
   });
 });
 
-it('shares memory with those on the same host, unless TCP was asked for', () => {
+it('a member shares memory with members on the same host, unless transport is tcp', () => {
   const peers = ['a', 'a', 'b', 'a'].map((name): PeerInfo => {
     return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
   });

@@ -5,7 +5,7 @@ import { HandshakeStream } from './handshake-stream.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
-it('takes no connection that comes when all is over, and leaves none open', async () => {
+it('sockets refuse connections that arrive after their end, and leave none open', async () => {
   const closed: number[] = [];
   const binding = { takeSocket: (socket: number) => socket, closeSocket: (socket: number) => closed.push(socket) };
   const sockets = new Sockets(binding as unknown as ProcessBinding);
@@ -25,7 +25,7 @@ it('takes no connection that comes when all is over, and leaves none open', asyn
   server.close();
 });
 
-it('hands connections over by rank, in the order of their channels, and leaves those to others', () => {
+it('sockets are passed on by rank, in channel order, and other channels are left open', () => {
   const closed: number[] = [];
   const binding = {
     takeSocket: (socket: number) => socket + 100,
@@ -46,7 +46,7 @@ it('hands connections over by rank, in the order of their channels, and leaves t
   expect(closed).toEqual([kept]);
 });
 
-it('tells whether descriptors can be taken', () => {
+it('sockets report whether descriptors can be taken over', () => {
   const told: string[] = [];
   const descriptors = { opened: () => told.push('opened'), missed: () => told.push('missed') };
   const takeSocket = (socket: number) => {

@@ -27,7 +27,7 @@ function begin(call: FirstCall | undefined): void {
 
 const stall = (sequence: number, seconds = 10) => ({ operation: 'all-reduce', sequence, missing: [2, 3], seconds });
 
-it('tells once that a call has waited for so long, and when it has ended', () => {
+it('the stall watch reports a long call once, and its end', () => {
   begin({ number: 4, operation: 'all-reduce' });
   vi.advanceTimersByTime(9_999);
   expect(told).toEqual([]);
@@ -40,7 +40,7 @@ it('tells once that a call has waited for so long, and when it has ended', () =>
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('looks at each call from its own beginning', () => {
+it('the stall watch measures each call from its own start', () => {
   begin({ number: 0, operation: 'all-reduce' });
   vi.advanceTimersByTime(6_000);
   begin({ number: 1, operation: 'all-reduce' });
@@ -53,7 +53,7 @@ it('looks at each call from its own beginning', () => {
   expect(vi.getTimerCount()).toBe(1);
 });
 
-it('tells nothing of calls that end in time', () => {
+it('the stall watch reports nothing for calls that end in time', () => {
   begin({ number: 0, operation: 'all-reduce' });
   vi.advanceTimersByTime(6_000);
   watch.look();
@@ -65,7 +65,7 @@ it('tells nothing of calls that end in time', () => {
   expect(told).toEqual([]);
 });
 
-it('tells nothing where the call has ended, and nobody has looked since', () => {
+it('the stall watch reports nothing if the call has ended before it is checked', () => {
   begin({ number: 0, operation: 'all-reduce' });
   first = undefined;
   vi.advanceTimersByTime(60_000);

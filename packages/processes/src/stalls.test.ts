@@ -33,7 +33,7 @@ const member = (rank: number, size: number) => memberOf({ rank, size, jobKey: 'a
 const stall = { operation: 'all-reduce', sequence: 3, missing: [0, 2], seconds: 5 };
 
 describe('stallListener', () => {
-  it('reports what the whole job waits for, by the ranks of the launcher', () => {
+  it('reports missing ranks of the whole job, by their ranks in the launcher', () => {
     const listener = stallListener(member(1, 4));
     expect(listener?.seconds).toBe(5);
     listener?.tell(stall);
@@ -44,12 +44,12 @@ describe('stallListener', () => {
   it.each([
     [1, 3],
     [0, 4],
-  ])('names no missing ranks of another group, as rank %i of %i', (rank, size) => {
+  ])('names no missing ranks for another group, as rank %i of %i', (rank, size) => {
     stallListener(member(rank, size))?.tell(stall);
     expect(reports()).toEqual([{ rank: 1, stall: { ...stall, missing: [] } }]);
   });
 
-  it('is none where nobody reads reports', () => {
+  it('is undefined if no launcher reads the reports', () => {
     vi.stubEnv('COLL_STALL_SECONDS', '');
     expect(stallListener(member(1, 4))).toBeUndefined();
     watchOpening(undefined)();
@@ -60,7 +60,7 @@ describe('stallListener', () => {
 describe('watchOpening', () => {
   const opening = { rank: 1, stall: { operation: 'open a group', missing: [], seconds: 5 } };
 
-  it('reports an opening that takes longer, and its end', () => {
+  it('reports opening a group that takes too long, and its end', () => {
     const end = watchOpening(stallListener(member(1, 4)));
     vi.advanceTimersByTime(4999);
     expect(reports()).toEqual([]);
@@ -70,7 +70,7 @@ describe('watchOpening', () => {
     expect(reports()).toEqual([opening, { rank: 1 }]);
   });
 
-  it('reports nothing of one that ends in time', () => {
+  it('reports nothing if the group opens in time', () => {
     watchOpening(stallListener(member(1, 4)))();
     vi.advanceTimersByTime(60_000);
     expect(reports()).toEqual([]);

@@ -7,7 +7,7 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 // Longer than a test may take: what is refused is so long before.
 const patience = { timeoutSeconds: 300, heartbeatSeconds: 20 };
 
-describe('members in processes of their own', () => {
+describe('members in separate processes', () => {
   let members: Members;
   beforeAll(async () => {
     members = await Members.start(3);
@@ -47,7 +47,7 @@ describe('members in processes of their own', () => {
       ],
       /rank \d says job "(mine|theirs)", but rank \d says job "(mine|theirs)"/,
     ],
-  ])('refuse each other at once where one is %s, and open the next group', async (_, all, message) => {
+  ])('refuse each other at once if one is %s, and open the next group', async (_, all, message) => {
     const generation = members.nextGeneration();
     const failures = await Promise.all(all.map((options, index) => failure(index, { ...options, generation })));
     for (const told of failures) {
@@ -61,7 +61,7 @@ describe('members in processes of their own', () => {
     await Promise.all(members.all.map((each) => each.ask({ do: 'close' })));
   });
 
-  it('are refused where they are of an older generation, whether they waited or come late, and do not disturb the newer one', async () => {
+  it('of an older generation are refused, early or late, without disturbing the newer generation', async () => {
     const generation = members.nextGeneration();
     const newer = members.nextGeneration();
     const waited = failure(0, { rank: 0, size: 3, generation });
@@ -90,7 +90,7 @@ describe('members in processes of their own', () => {
   });
 });
 
-it('is told on all members at once where one has ended after it came', async () => {
+it('a member that ended after it joined is reported to all members at once', async () => {
   await using members = await Members.start(3);
   const [first, second, third] = members.all as [Members['all'][0], Members['all'][0], Members['all'][0]];
   await using store = await members.store();
@@ -107,7 +107,7 @@ it('is told on all members at once where one has ended after it came', async () 
   }
 });
 
-it('refuses a member of another release at once', async () => {
+it('a member refuses a member of another release at once', async () => {
   const store = new MemoryStore();
   const terms = { version: 1, job: '', size: 2 };
   await store.set('newest', Buffer.from(JSON.stringify({ generation: 0, rank: 0, terms })));

@@ -4,7 +4,7 @@ import { describeScenario, faults } from './faults/scenario.ts';
 
 const seeds = Array.from({ length: 2 * faults.length }, (_, seed) => seed);
 
-it('ends every call with the right error, in time, and leaves nothing behind, whatever goes wrong', async () => {
+it('random faults end every call with the right error, in time, and leave nothing behind', async () => {
   // Longer than a busy machine leaves a member alone.
   const heartbeatSeconds = 4;
   for await (const { scenario, problems } of injectFaults(seeds, heartbeatSeconds))

@@ -12,14 +12,14 @@ function limitThatLeaves(free: number, used: ReadonlySet<number>): number {
   return limit;
 }
 
-describe.skipIf(!hasPrlimit)('a member that may open too few files', () => {
+describe.skipIf(!hasPrlimit)('a member with too few file descriptors', () => {
   let members: Members;
   beforeEach(async () => {
     members = await Members.start(4);
   });
   afterEach(() => members[Symbol.asyncDispose]());
 
-  it.each([0, 3])('fails the opening for all members with that reason, as rank %i', async (rank) => {
+  it.each([0, 3])('makes opening the group fail on all members with this reason, as rank %i', async (rank) => {
     const poor = members.all[rank] as Members['all'][0];
     // It has started when it answers.
     await poor.ask({ do: 'explain' });

@@ -28,12 +28,12 @@ async function tap(port: number, byChannel: Map<number, Socket>): Promise<number
   return (server.address() as AddressInfo).port;
 }
 
-describe('bytes that rank 1 has not sent, on an established connection with rank 0', () => {
+describe('forged bytes from rank 1 on an established connection with rank 0', () => {
   it.each([
     [1, /rank 1 on .* sent corrupt or foreign bytes over a connection for data: .* \(rank 0 on .*\)/],
     [0, /rank 1 on .* was lost: corrupt or foreign bytes came over its control connection/],
   ])(
-    'end the group with an error of both that names the peer and the connection (channel %i)',
+    'fail the group on both ranks with an error that names peer and connection (channel %i)',
     async (channel, message) => {
       const memory = new MemoryStore();
       const byChannel = new Map<number, Socket>();

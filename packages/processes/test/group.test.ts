@@ -14,7 +14,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
   const each = <Result>(work: (member: Members['all'][number], rank: number) => Promise<Result>) =>
     Promise.all(members.all.map(work));
 
-  it('plays collectives, blocking and not, small and large', async () => {
+  it('executes collectives, sync and async, small and large', async () => {
     const opened = await members.open({ transport });
     expect(opened[1]).toMatchObject({
       rank: 1,
@@ -36,7 +36,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     for (const { code } of late) expect(code).toBe('ERR_COLL_CLOSED');
   });
 
-  it('names who disagrees, in the same words on all members', async () => {
+  it('names the ranks that disagree, with the same message on all members', async () => {
     await members.open({ transport });
     const failures = await each((member, rank) =>
       member.failure({ do: rank === 0 ? 'runSync' : 'run', collective: sum, length: rank === 2 ? 5 : 4 }),
@@ -50,7 +50,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     for (const failure of later) expect(failure.message).toBe(failures[0]?.message);
   });
 
-  it('names who never comes, on all members', async () => {
+  it('names a rank that never arrives, on all members', async () => {
     await members.open({ transport });
     const [first, second, third] = members.all as [Members['all'][0], Members['all'][0], Members['all'][0]];
     const failures = await Promise.all([
@@ -66,7 +66,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     expect(late.message).toBe(failures[0]?.message);
   });
 
-  it('ends for all when one gives up, fails or leaves', async () => {
+  it('ends for all members when one aborts, fails or leaves', async () => {
     const [first, second] = members.all as [Members['all'][0], Members['all'][0]];
     for (const [how, waiting, task, code] of [
       ['aborted', 'run', { do: 'run', collective: sum, length: 4, abortAfter: 50 }, 'ERR_COLL_ABORTED'],
@@ -82,7 +82,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     }
   });
 
-  it('finishes what a member has taken part in before it leaves', async () => {
+  it('completes collectives that a member has taken part in before it leaves', async () => {
     await members.open({ transport });
     const results = await each(async (member, rank) => {
       const result = await member.ask({ do: 'run', collective: { kind: 'broadcast', root: 0 }, length: 300_000 });
@@ -93,8 +93,8 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
   });
 });
 
-describe.each(['shared-memory', 'tcp'] as const)('a member that is lost, over %s', (transport) => {
-  it('is named on all others: at once when it ends', async () => {
+describe.each(['shared-memory', 'tcp'] as const)('a lost member, over %s', (transport) => {
+  it('is named on all others at once when its process ends', async () => {
     await using members = await Members.start(3);
     await members.open({ transport, heartbeatSeconds: 60 });
     const [first, second, third] = members.all as [Members['all'][0], Members['all'][0], Members['all'][0]];
@@ -115,7 +115,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a member that is lost, over %s
     }
   });
 
-  it('is named on all others: after a while when it is stopped', async () => {
+  it('is named on all others after a while when its process is stopped', async () => {
     await using members = await Members.start(3);
     await members.open({ transport, heartbeatSeconds: 2 });
     const [first, second, third] = members.all as [Members['all'][0], Members['all'][0], Members['all'][0]];
@@ -133,7 +133,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a member that is lost, over %s
     expect(own).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 2 });
   });
 
-  it('says why it ends, where it still can', async () => {
+  it('reports why it ends, if it still can', async () => {
     await using members = await Members.start(2);
     await members.open({ transport });
     const [first, second] = members.all as [Members['all'][0], Members['all'][0]];

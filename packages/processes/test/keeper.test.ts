@@ -11,7 +11,7 @@ import { openProcessGroup } from '../src/index.js';
 const size = 3;
 
 it.each(['shared-memory', 'tcp'] as const)(
-  'is open for who keeps the store only when no other needs that: he may block at once, over %s',
+  'rank 0 resolves only once no member needs its store, so that it may block at once, over %s',
   async (transport) => {
     const job = { job: 'keeper', jobKey: TcpStoreServer.newKey() };
     const keeper = fork(

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 const program = fileURLToPath(new URL('./fixtures/member-scenario.js', import.meta.url));
 
-describe.each(['shared-memory', 'tcp'] as const)('members among processes over %s', (transport) => {
+describe.each(['shared-memory', 'tcp'] as const)('members in processes over %s', (transport) => {
   const run = async (scenario: string, size: number) => {
     const [job, jobKey] = ['members', TcpStoreServer.newKey()];
     await using server = await TcpStoreServer.listen({ job, jobKey });
@@ -27,7 +27,7 @@ describe.each(['shared-memory', 'tcp'] as const)('members among processes over %
   };
   memberSuite({ test: it, name: transport, sizes: [1, 2, 3], run });
 
-  it('hear of a sender that is killed', async () => {
+  it('detect that the sender of a message was killed', async () => {
     expect(await run('a member that is killed', 2)).toEqual([['ERR_COLL_PEER_FAILED', 1], undefined]);
   });
 });

@@ -10,13 +10,13 @@ const alone = () => ({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
 const refused = (code: string, message: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
 
-it('says that shared memory is too small', async () => {
+it('opening a group reports that shared memory is too small', async () => {
   await using group = await openProcessGroup({ ...alone(), maxBytes: 10 });
   const { group: own } = group.communicator(directAlgorithm());
   expect(() => own.allocate('float64', 100_000)).toThrow(refused('ERR_COLL_BUFFER', 'larger maxBytes'));
 });
 
-it('does not wait longer than it may for a store that never answers', async () => {
+it('opening a group times out if the store never answers', async () => {
   const member = { store: new SilentStore(), rank: 0, size: 2, jobKey };
   const begun = performance.now();
   await expect(openProcessGroup({ ...member, timeoutSeconds: 0.1 })).rejects.toThrow(DeadlineExceededError);
@@ -25,7 +25,7 @@ it('does not wait longer than it may for a store that never answers', async () =
   expect(performance.now() - begun).toBeLessThan(30_000);
 });
 
-it.each([undefined, 'ring', {}])('takes no %s for an algorithm', async (algorithm) => {
+it.each([undefined, 'ring', {}])('opening a group refuses %s as an algorithm', async (algorithm) => {
   await using group = await openProcessGroup(alone());
   const connect = () => group.communicator(algorithm as unknown as Algorithm);
   expect(connect).toThrow(refused('ERR_COLL_VALUE', 'an algorithm must be an object with a name and a plan'));
@@ -35,13 +35,13 @@ it.each([
   ['float32', -1],
   ['float32', 1.5],
   ['complex64', 4],
-])('allocates no tensor of dtype %s and length %s', async (dtype, length) => {
+])('a rank refuses to allocate a tensor of dtype %s and length %s', async (dtype, length) => {
   await using group = await openProcessGroup(alone());
   const { group: own } = group.communicator(directAlgorithm());
   expect(() => own.allocate(dtype as DType, length)).toThrow(refused('ERR_COLL_VALUE', 'a whole number of elements'));
 });
 
-it.each([undefined, null, 'out of memory'])('fails also for %s, which is no error', async (thrown) => {
+it.each([undefined, null, 'out of memory'])('a group can be failed with %s, which is not an Error', async (thrown) => {
   await using group = await openProcessGroup(alone());
   group.fail(thrown as unknown as Error);
   expect(group.failure()).toBeInstanceOf(UnavailableError);

@@ -11,7 +11,7 @@ import { resourcesOfThisProcess } from './faults/resources.js';
 const jobKey = TcpStoreServer.newKey();
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
-it('refuses an output that lies in memory of another piece of the same rank', async () => {
+it('a call refuses an output that overlaps another segment of the same rank', async () => {
   await using group = await openProcessGroup({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
   const communicator = group.communicator(directAlgorithm());
   const memory = new Float32Array(12);
@@ -52,7 +52,7 @@ it.each(['useMessages', 'useSharedMemory'] as const)('fails for all where one ca
   expect(groups.length).toBeLessThan(2);
 });
 
-it('is an error of ours where the system has nothing left for a group', async () => {
+it('opening a group throws a CollError if system resources are used up', async () => {
   vi.spyOn(processBinding().processes, 'group').mockImplementationOnce(() => {
     throw new Error('too many open files');
   });
@@ -65,7 +65,7 @@ function unable(message: RegExp) {
   return { name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', ...details };
 }
 
-it('opens with little memory for tensors, and says where there is no more of it', async () => {
+it('a group opens with little memory for tensors, and reports when it is used up', async () => {
   const store = new MemoryStore();
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, maxBytes: 1 << 16 });
   const [first, second] = await Promise.all([open(0), open(1)]);
@@ -80,7 +80,7 @@ it('opens with little memory for tensors, and says where there is no more of it'
   await Promise.all([first.close(), second.close()]);
 });
 
-it('holds no memory of a group that was closed but that of its tensors', async () => {
+it('a closed group keeps no memory but that of its tensors', async () => {
   const before = resourcesOfThisProcess();
   const store = new MemoryStore();
   for (let generation = 0; generation < 3; generation++) {
@@ -98,7 +98,7 @@ it('holds no memory of a group that was closed but that of its tensors', async (
   await expect.poll(more).toBeLessThanOrEqual(3 * 2);
 });
 
-it('is closed when any of its closes has ended', async () => {
+it('a group is closed as soon as any call of close has resolved', async () => {
   const store = new MemoryStore();
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey });
   const groups = await Promise.all([open(0), open(1)]);
@@ -110,7 +110,7 @@ it('is closed when any of its closes has ended', async () => {
 it.each([
   [Symbol('stop'), 'Symbol(stop)'],
   [Object.create(null), 'an object (no prototype)'],
-])('fails, and aborts, for whatever is thrown: %s', async (thrown, words) => {
+])('a group fails, and aborts, with any thrown value: %s', async (thrown, words) => {
   for (const how of ['fail', 'abort'] as const) {
     const store = new MemoryStore();
     const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey });
@@ -128,7 +128,7 @@ it.each([
   }
 });
 
-it('refuses a tensor that is longer than any buffer of Node', async () => {
+it('allocate refuses a tensor longer than the longest buffer of Node', async () => {
   const alone = { store: new MemoryStore(), rank: 0, size: 1, jobKey };
   await using group = await openProcessGroup({ ...alone, maxBytes: 2 ** 40 });
   const own = group.communicator(directAlgorithm()).group;

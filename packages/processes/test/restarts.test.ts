@@ -12,7 +12,7 @@ import type { Progress } from './fixtures/generations.ts';
 const launcherProgram = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
 const fixture = fileURLToPath(new URL('./fixtures/restarted-rank.ts', import.meta.url));
 
-it('opens the group of a restart of coll run, and refuses what is left of the one before', async () => {
+it('a restart of coll run opens a new group and refuses processes of the previous one', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-restarts-'));
   const [begun, told] = [path.join(folder, 'begun'), path.join(folder, 'told')];
   const options = ['-n', '2', '--max-restarts', '1', '--timeout', '240'];
@@ -30,7 +30,7 @@ it('opens the group of a restart of coll run, and refuses what is left of the on
   rmSync(folder, { recursive: true });
 });
 
-it('goes on with the next generation, in the processes that are left and one in place of a member that was lost while the group opened', async () => {
+it('surviving processes and a replacement open the next generation after a member was lost while opening', async () => {
   const seats = [0, 1, 2, 2].map((rank) => ({ COLL_RANK: String(rank), COLL_SIZE: '3' }));
   await using job = await JobProcesses.start(new URL('./fixtures/generations.ts', import.meta.url), seats);
   await using store = await job.store();

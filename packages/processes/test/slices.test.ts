@@ -23,7 +23,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
       ),
     );
 
-  it('lets the event loop run', async () => {
+  it('lets the event loop run in between', async () => {
     for (const { wasUnderWay, isRight, turns } of await play({ meanwhile: 'nothing' })) {
       expect(isRight).toBe(true);
       expect(wasUnderWay).toBe(true);
@@ -32,7 +32,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
   });
 
   it.each(['detach', 'resize'] as const)(
-    'ends with an error on the rank that takes its memory away: %s',
+    'ends with an error on the rank that detaches its memory: %s',
     async (meanwhile) => {
       const [first, second] = (await play({ meanwhile }, { meanwhile: 'nothing' })) as [LongCallReport, LongCallReport];
       expect(first).toMatchObject({ wasUnderWay: true, code: 'ERR_COLL_BUFFER', rank: 0 });
@@ -41,21 +41,21 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
     },
   );
 
-  it('ends well where programs are busy in between, one or both', async () => {
+  it('completes if one program or both are busy in between', async () => {
     for (const other of ['nothing', 'compute'] as const) {
       const reports = await play({ meanwhile: 'compute' }, { meanwhile: other });
       expect(reports).toMatchObject([{ isRight: true }, { isRight: true }]);
     }
   });
 
-  it('ends well where another rank blocks', async () => {
+  it('completes if another rank blocks its thread', async () => {
     for (const meanwhile of ['nothing', 'compute'] as const) {
       const reports = await play({ meanwhile }, { meanwhile: 'nothing', blocks: true });
       expect(reports).toMatchObject([{ isRight: true }, { isRight: true }]);
     }
   });
 
-  it('refuses calls that block meanwhile, and ends well', async () => {
+  it('completes while synchronous calls are refused', async () => {
     const [first, second] = await play({ meanwhile: 'block' }, { meanwhile: 'nothing' });
     expect(first).toMatchObject({ isRight: true, blocked: 'ERR_COLL_BUSY' });
     expect(second).toMatchObject({ isRight: true });
@@ -64,12 +64,12 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
   it.each([
     ['a signal', 'abort', 'ERR_COLL_ABORTED'],
     ['close', 'leave', 'ERR_COLL_CLOSED'],
-  ] as const)('is ended by %s in the midst of it, on all ranks', async (_, meanwhile, code) => {
+  ] as const)('is ended on all ranks by %s during the call', async (_, meanwhile, code) => {
     const reports = await play({ meanwhile }, { meanwhile: 'nothing' });
     expect(reports).toMatchObject([{ code }, { code }]);
   });
 
-  it('is ended by its deadline in the midst of it', async () => {
+  it('is ended by its deadline during the call', async () => {
     const late = { meanwhile: 'compute', computesSeconds: 4 } as const;
     const reports = await play({ meanwhile: 'nothing', timeoutSeconds: 1 }, late);
     const [first, second] = reports as [LongCallReport, LongCallReport];

@@ -81,13 +81,13 @@ function helloOf(options: OpenProcessGroupOptions = {}): Buffer {
   return encodeHello(memberOf({ rank: 1, size: 2, jobKey, job: 'mine', ...options }), 0, 0);
 }
 
-describe('a group that opens', () => {
+describe('a group that opens among unauthenticated connections', () => {
   const sockets: Socket[] = [];
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
 
-  it('does not let strangers in who say nothing that is known', async () => {
+  it('refuses connections that send unknown bytes', async () => {
     const opening = new Opening();
     const cases: readonly Buffer[] = [
       Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.padEnd(lengths.hello, ' ')),
@@ -103,7 +103,7 @@ describe('a group that opens', () => {
     await opening.expectToWork();
   });
 
-  it('ends connections that are slow, or stop half-way', async () => {
+  it('closes connections that are slow or stop half-way', async () => {
     const opening = new Opening();
     const silent = await opening.stranger();
     const half = await opening.stranger();
@@ -117,14 +117,14 @@ describe('a group that opens', () => {
     await opening.expectToWork();
   });
 
-  it('is not kept from opening by many who do so', async () => {
+  it('opens despite many such connections', async () => {
     const opening = new Opening();
     const many = await Promise.all(Array.from({ length: 200 }, () => opening.stranger()));
     await opening.expectToWork();
     for (const { socket } of many) socket.destroy();
   });
 
-  it('believes no proof by another key, of another hello, or from before', async () => {
+  it('refuses proofs made with another key, for another handshake, or replayed', async () => {
     const opening = new Opening();
     const { key } = memberOf({ rank: 1, size: 2, jobKey, job: 'mine' });
     const recorded: Buffer[] = [];
@@ -154,7 +154,7 @@ describe('a group that opens', () => {
     await opening.expectToWork();
   });
 
-  it('sends a stranger nothing that is made with the job key', async () => {
+  it('sends an unauthenticated peer nothing derived from the job key', async () => {
     const opening = new Opening();
     const nonces: string[] = [];
     // The same hello again, so that whatever depends on it and the key alone would be the same.
@@ -173,7 +173,7 @@ describe('a group that opens', () => {
     await opening.expectToWork();
   });
 
-  it('refuses by name who belongs to another job, generation, version or rank', async () => {
+  it('refuses a peer of another job, generation, version or rank with a message that says so', async () => {
     const opening = new Opening();
     const version = helloOf();
     version.writeUInt16BE(99, 8);
@@ -192,7 +192,7 @@ describe('a group that opens', () => {
     await opening.expectToWork();
   });
 
-  it('tells all members of one with another job key', async () => {
+  it('reports a peer with another job key to all members', async () => {
     const opening = new Opening();
     const failure = await opening.open(1, { jobKey: TcpStoreServer.newKey() }).catch((error) => error);
     expect(failure).toMatchObject({ code: 'ERR_COLL_STORE', rank: 1 });

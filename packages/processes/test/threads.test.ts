@@ -26,12 +26,12 @@ async function twoThreads(endings: readonly ThreadTask['ending'][]): Promise<rea
   return threads;
 }
 
-it('threads of one process are members, each of several groups', async () => {
+it('threads of one process can be members of several groups each', async () => {
   const threads = await twoThreads(['leave', 'leave']);
   expect(await Promise.all(threads.map((thread) => exits.get(thread) as Promise<unknown[]>))).toEqual([[0], [0]]);
 });
 
-it('a thread that is ended is missed at once', async () => {
+it('a terminated thread is detected at once', async () => {
   const [first, second] = await twoThreads(['wait', 'idle']);
   const told = once(first, 'message');
   const begin = performance.now();
@@ -41,7 +41,7 @@ it('a thread that is ended is missed at once', async () => {
   await first.terminate();
 });
 
-it('a thread that is blocked in a call can be ended', async () => {
+it('a thread that is blocked in a call can be terminated', async () => {
   const [first, second] = await twoThreads(['block', 'idle']);
   const blocked = once(first, 'message');
   first.postMessage('go');
@@ -50,7 +50,7 @@ it('a thread that is blocked in a call can be ended', async () => {
   await second.terminate();
 });
 
-it('a thread that leaves while it waits is told so before it ends', async () => {
+it('a thread that leaves while it waits gets an error before it ends', async () => {
   const [first, second] = await twoThreads(['give up', 'idle']);
   const ended = once(first, 'exit');
   const message = once(first, 'message');
