@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { requireJob, requireJobKey } from './job-key.js';
 
-it('accepts the name of a job of 512 bytes, and no longer one', () => {
+it('requireJob accepts a job of up to 512 bytes', () => {
   expect(() => requireJob('ü'.repeat(256))).not.toThrow();
   expect(() => requireJob(`${'ü'.repeat(256)}x`)).toThrow('job must be a string of at most 512 bytes');
 });
 
 describe('a job key', () => {
-  it('is accepted from 16 bytes on, 8 of them different', () => {
+  it('is accepted from 16 bytes, 8 of them different', () => {
     expect(() => requireJobKey('abcdefghabcdefgh')).not.toThrow();
   });
 
@@ -16,7 +16,7 @@ describe('a job key', () => {
     ['is a number', 7, 'got a number;'],
     ['is too short', 'abcdefghabcdefg', 'got 15 bytes, 8 different;'],
     ['has too few different bytes', 'abcdefgabcdefgabcdefg', 'got 21 bytes, 7 different;'],
-  ])('is refused when it %s', (_, jobKey, got) => {
+  ])('is refused if it %s', (_, jobKey, got) => {
     expect(() => requireJobKey(jobKey)).toThrow(got);
   });
 });

@@ -57,7 +57,7 @@ class LossyStore extends ServerStore {
 
 const nothing = () => {};
 
-describe('compareSet without an answer', () => {
+describe('compareSet whose answer was lost', () => {
   it.each<[string, (store: LossyStore) => void, boolean, Uint8Array]>([
     ['is repeated when nothing was written', nothing, true, mine],
     ['is true when the value was written', (store) => (store.value = mine), true, mine],
@@ -67,13 +67,13 @@ describe('compareSet without an answer', () => {
     expect([await store.compareSet('key', undefined, mine), store.value]).toEqual([isWritten, value]);
   });
 
-  it('is false when it was not sent, and somebody else wrote the same value', async () => {
+  it('returns false if it was not sent and another member wrote the same value', async () => {
     await using store = new LossyStore([(self) => (self.value = mine)], { isUnsent: true });
     expect(await store.compareSet('key', undefined, mine)).toBe(false);
   });
 });
 
-describe('writes without an answer', () => {
+describe('writes whose answer was lost', () => {
   type Call = (store: LossyStore) => Promise<unknown>;
   const writes: readonly [string, Call][] = [
     ['set', (store) => store.set('key', mine)],
@@ -81,7 +81,7 @@ describe('writes without an answer', () => {
     ['delete', (store) => store.delete('key')],
   ];
 
-  it.each(writes)('fail when they may have been carried out: %s', async (operation, write) => {
+  it.each(writes)('fail if they may have been executed: %s', async (operation, write) => {
     await using store = new LossyStore([nothing]);
     await expect(write(store)).rejects.toMatchObject({
       name: UnavailableError.name,
@@ -90,7 +90,7 @@ describe('writes without an answer', () => {
     });
   });
 
-  it.each(writes)('are repeated when they were not sent: %s', async (_, write) => {
+  it.each(writes)('are repeated if they were not sent: %s', async (_, write) => {
     await using store = new LossyStore([nothing, nothing], { isUnsent: true });
     await write(store);
     expect(store.puts).toBeLessThan(2);
@@ -109,7 +109,7 @@ describe('writes without an answer', () => {
   });
 });
 
-it('reads again after answers that were lost', async () => {
+it('a read is repeated after lost answers', async () => {
   await using store = new LossyStore([nothing, (self) => (self.value = theirs)]);
   expect(await store.get('key')).toEqual(theirs);
 });

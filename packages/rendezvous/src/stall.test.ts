@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const linesOf = (text: string) => text.split('\n').slice(0, -1);
 const from = (rank: number) => ({ COLL_STALL_FILE: file, COLL_RANK: String(rank) });
 
-it('brings the reports of ranks, in order', () => {
+it('stall reports of ranks arrive in order', () => {
   reportStall(waiting, from(1));
   reportStall({ operation: 'open a group', missing: [], seconds: 1 }, from(0));
   reportStall(undefined, from(1));
@@ -29,12 +29,12 @@ it('brings the reports of ranks, in order', () => {
   ]);
 });
 
-it('passes over what is no report', () => {
+it('stall reports that cannot be parsed are skipped', () => {
   const lines = ['{', '', 'null', '{"rank":-1}', '{"rank":1,"stall":{"operation":1}}', '{"rank":3}'];
   expect(stallReportsIn(lines)).toEqual([{ rank: 3, stall: undefined }]);
 });
 
-it('reports nothing where nobody reads it, and makes no file anew', () => {
+it('stall reports are dropped if the launcher has removed the file', () => {
   reportStall(waiting, { COLL_RANK: '0' });
   reportStall(waiting, { COLL_STALL_FILE: file });
   expect(readFileSync(file, 'utf8')).toBe('');
@@ -43,7 +43,7 @@ it('reports nothing where nobody reads it, and makes no file anew', () => {
   expect(existsSync(file)).toBe(false);
 });
 
-it('keeps no file open', () => {
+it('stall reports keep no file open', () => {
   const reports = 500;
   const openFiles = () => readdirSync('/dev/fd').length;
   const before = openFiles();
@@ -58,6 +58,6 @@ it.each([
   [{ COLL_STALL_SECONDS: '0', COLL_STALL_FILE: 'file' }, undefined],
   [{ COLL_STALL_SECONDS: 'soon', COLL_STALL_FILE: 'file' }, undefined],
   [{ COLL_STALL_SECONDS: '1.5', COLL_STALL_FILE: 'file' }, 1.5],
-])('reads from %j after how long to report', (environment, seconds) => {
+])('the stall delay is read from %j', (environment, seconds) => {
   expect(stallSecondsFrom(environment)).toBe(seconds);
 });

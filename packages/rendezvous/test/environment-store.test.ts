@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { joinGroup, memberFromEnvironment, storeFromEnvironment, TcpStoreServer } from '../src/index.js';
 
 describe('storeFromEnvironment', () => {
-  it('brings the members of a launched job together', async () => {
+  it('connects the members of a launched job', async () => {
     const jobKey = TcpStoreServer.newKey();
     await using server = await TcpStoreServer.listen({ job: 'here', jobKey });
     const ranks = ['0', '1'].map(async (rank) => {
@@ -17,7 +17,7 @@ describe('storeFromEnvironment', () => {
     for (const cards of await Promise.all(ranks)) expect(cards).toEqual(['rank 0', 'rank 1']);
   });
 
-  it.each(['COLL_STORE', 'COLL_JOB', 'COLL_JOB_KEY'])('says that %s is missing', async (name) => {
+  it.each(['COLL_STORE', 'COLL_JOB', 'COLL_JOB_KEY'])('reports that %s is missing', async (name) => {
     const environment = { COLL_STORE: 'tcp://127.0.0.1:1', COLL_JOB: 'here', COLL_JOB_KEY: TcpStoreServer.newKey() };
     const opening = storeFromEnvironment({ ...environment, [name]: '' });
     await expect(opening).rejects.toThrow(`the environment variable ${name} is not set: start the program with`);
@@ -26,7 +26,7 @@ describe('storeFromEnvironment', () => {
 });
 
 describe('memberFromEnvironment', () => {
-  it('counts generations from 0', () => {
+  it('numbers generations from 0', () => {
     expect(memberFromEnvironment({ COLL_RANK: '1', COLL_SIZE: '4' })).toEqual({ generation: 0, rank: 1, size: 4 });
   });
 

@@ -30,7 +30,7 @@ function cut(stream: Buffer, lengths: readonly number[]): Buffer[] {
   return [...parts, stream.subarray(at)];
 }
 
-it('gives back what was sent, however the stream is cut', () => {
+it('frames are parsed as they were sent, however the stream is split', () => {
   fc.assert(
     fc.property(fc.array(arbitraryRequest), fc.array(fc.nat({ max: 30 })), (requests, lengths) => {
       const splitter = new FrameSplitter();
@@ -47,7 +47,7 @@ it('gives back what was sent, however the stream is cut', () => {
   );
 });
 
-it('refuses noise with a CollError, or takes it for a request', () => {
+it('random bytes are refused with a CollError, or parsed as a request', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 60 })), (parts) => {
       const splitter = new FrameSplitter();
@@ -61,13 +61,13 @@ it('refuses noise with a CollError, or takes it for a request', () => {
   );
 });
 
-it('believes no length beyond the longest frame', () => {
+it('a length beyond the longest frame is refused', () => {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(2 ** 21 + 1000);
   expect(() => new FrameSplitter().push(head)).toThrow('a frame must have at most');
 });
 
-it('refuses requests and answers that are cut short', () => {
+it('truncated requests and answers are refused', () => {
   const refused = { code: 'ERR_COLL_STORE', message: expect.stringContaining('is truncated') };
   expect(() => decodeAnswer(Buffer.alloc(4))).toThrow(expect.objectContaining(refused));
   expect(() => decodeRequest(Buffer.alloc(11))).toThrow(expect.objectContaining(refused));

@@ -6,8 +6,8 @@ import { tables } from './stores.js';
 
 const card = (text: string) => new Uint8Array(Buffer.from(text));
 
-describe('meet', () => {
-  it.each(Object.entries(tables))('gives everybody the cards of all, in a %s', async (_, make) => {
+describe('joinGroup', () => {
+  it.each(Object.entries(tables))('returns the data of all members to every member, in a %s', async (_, make) => {
     const table = await make();
     const members = await Promise.all(
       [2, 0, 1].map(async (rank) => {
@@ -20,7 +20,7 @@ describe('meet', () => {
     await table.close();
   });
 
-  it('names who never came', async () => {
+  it('names members that did not arrive', async () => {
     const store = new MemoryStore();
     const late = { size: 4, card: card(''), timeoutSeconds: 0.05 };
     const results = await Promise.allSettled([
@@ -35,7 +35,7 @@ describe('meet', () => {
     await expect(joinGroup(store, { ...late, rank: 1 })).rejects.toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 2 });
   });
 
-  it('keeps generations apart, and ranks', async () => {
+  it('separates generations and ranks', async () => {
     const store = new MemoryStore();
     const alone = { rank: 0, size: 1, card: card('a') };
     await joinGroup(store, alone);
@@ -43,14 +43,14 @@ describe('meet', () => {
     expect(await joinGroup(store, { ...alone, generation: 1, card: card('b') })).toEqual([card('b')]);
   });
 
-  it('ends on a signal', async () => {
+  it('rejects when its signal is aborted', async () => {
     const abort = new AbortController();
     const waiting = joinGroup(new MemoryStore(), { rank: 0, size: 2, card: card(''), signal: abort.signal });
     abort.abort();
     await expect(waiting).rejects.toThrow(AbortedError);
   });
 
-  it('does not wait longer for a store that does not answer', async () => {
+  it('does not wait longer than its timeout for a store that does not answer', async () => {
     const member = { rank: 1, size: 2, card: card('') };
     await expect(joinGroup(new SilentStore(), { ...member, timeoutSeconds: 0.05 })).rejects.toMatchObject({
       name: DeadlineExceededError.name,

@@ -9,7 +9,7 @@ const card = new Uint8Array(Buffer.from('me'));
 // Longer than a test may take: what is refused is so long before.
 const timeoutSeconds = 300;
 
-describe('members in processes of their own', () => {
+describe('members in separate processes', () => {
   let processes: JobProcesses;
   beforeAll(async () => {
     processes = await JobProcesses.start(new URL('./fixtures/meeting-member.ts', import.meta.url), 3);
@@ -58,7 +58,7 @@ describe('members in processes of their own', () => {
         ],
         /rank \d has job "(a|b)", but rank \d has job "(a|b)"/,
       ],
-    ])('are all refused at once where one has %s', async (_, seats, message) => {
+    ])('are all refused at once if one has %s', async (_, seats, message) => {
       const table = await make();
       const answers = await come(table, seats);
       const [first] = answers;
@@ -70,7 +70,7 @@ describe('members in processes of their own', () => {
       await table.close();
     });
 
-    it('of an older generation are refused, before and after, and those of the newer one meet', async () => {
+    it('of an older generation are refused, early and late, while the newer generation joins', async () => {
       const table = await make();
       const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'meet' };
       const message = /^generation 3 has ended, because rank [01] joined generation 4; join the newer generation/;
@@ -87,7 +87,7 @@ describe('members in processes of their own', () => {
       await table.close();
     });
 
-    it('meet where an earlier run has left everything, as the next generation', async () => {
+    it('join as the next generation although an earlier run left all its data', async () => {
       const table = await make();
       // It was ended while it waited.
       const store = await table.open();
@@ -111,7 +111,7 @@ describe('a StoreRendezvous', () => {
   const open = (store: MemoryStore, rank: number, more: object = {}) =>
     new StoreRendezvous(store, { rank, size: 2, timeoutSeconds, ...more });
 
-  it('goes on step by step, and tells how far one came who does not', async () => {
+  it('joins step by step, and reports which step a missing member reached', async () => {
     const store = new MemoryStore();
     const [first, second] = [open(store, 0, { timeoutSeconds: 0.2 }), open(store, 1)];
     await Promise.all([first.gather('cards', card), second.gather('cards', card)]);
@@ -124,7 +124,7 @@ describe('a StoreRendezvous', () => {
   });
 
   it.each([0.2, timeoutSeconds])(
-    'ends for all members when the store has lost a card, with %d seconds to wait',
+    "ends for all members if the store lost a member's data, with %d seconds to wait",
     async (seconds) => {
       const store = new MemoryStore();
       const member = { size: 2, card, timeoutSeconds: seconds };
@@ -145,7 +145,7 @@ describe('a StoreRendezvous', () => {
     },
   );
 
-  it('ends for both members when one comes after the store has lost the card of the other', async () => {
+  it('ends for both members if one joins after the store lost the data of the other', async () => {
     const store = new MemoryStore();
     const member = { size: 2, card, timeoutSeconds };
     const first = joinGroup(store, { ...member, rank: 0 });
@@ -155,7 +155,7 @@ describe('a StoreRendezvous', () => {
     expect(await Promise.allSettled([first, joinGroup(store, { ...member, rank: 1 })])).toMatchObject([lost, lost]);
   });
 
-  describe('whose look at its own card fails', () => {
+  describe('whose check of its own data fails', () => {
     /** A meeting of rank 0, for which the store answers nothing about its card once that is written. */
     async function cutOff(seconds: number): Promise<{ store: MemoryStore; first: Promise<unknown> }> {
       const shared = new MemoryStore();
@@ -169,7 +169,7 @@ describe('a StoreRendezvous', () => {
       return { store: shared, first };
     }
 
-    it('names the store instead of a rank when time is up', async () => {
+    it('names the store instead of a rank at the timeout', async () => {
       const { first } = await cutOff(0.2);
       expect(await first).toMatchObject({
         name: DeadlineExceededError.name,
@@ -179,7 +179,7 @@ describe('a StoreRendezvous', () => {
       });
     });
 
-    it('goes on, and meets who comes later', async () => {
+    it('continues, and finds members that join later', async () => {
       const { store, first } = await cutOff(timeoutSeconds);
       // A look is due after a second.
       await new Promise((resolve) => setTimeout(resolve, 1200));
@@ -191,7 +191,7 @@ describe('a StoreRendezvous', () => {
     });
   });
 
-  it('ends when the store has another card of this rank', async () => {
+  it('ends if the store has other data of this rank', async () => {
     const store = new MemoryStore();
     const first = joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds });
     await store.get('generation/0/card/0');
@@ -202,7 +202,7 @@ describe('a StoreRendezvous', () => {
     });
   });
 
-  it('ends for the others with what ended it for one', async () => {
+  it('ends for the other members with the error that ended it for one', async () => {
     const store = new MemoryStore();
     const [first, second] = [open(store, 0), open(store, 1)];
     const waiting = first.gather('cards', card);
@@ -214,7 +214,7 @@ describe('a StoreRendezvous', () => {
     await expect(open(store, 0).gather('cards', card)).rejects.toMatchObject(told);
   });
 
-  it('ends at once where the store fails, whoever has not come yet', async () => {
+  it('ends at once if the store fails, whoever is missing', async () => {
     const store = new MemoryStore();
     const first = open(store, 0, { size: 3 });
     const get = store.get.bind(store);
@@ -224,7 +224,7 @@ describe('a StoreRendezvous', () => {
     first.end();
   });
 
-  it('ends for who fails although the store is gone, or does not answer', async () => {
+  it('ends for a failing member although the store is gone or does not answer', async () => {
     for (const compareSet of [() => Promise.reject(new Error('gone')), () => new Promise<never>(() => {})]) {
       const store: Store = new MemoryStore();
       const meeting = open(store as MemoryStore, 0);
@@ -238,7 +238,7 @@ describe('a StoreRendezvous', () => {
     }
   });
 
-  it('ends with the error of a lost store before that of a member that has ended, perhaps for the same reason', async () => {
+  it('prefers the error of a lost store to that of a member that ended, perhaps for the same reason', async () => {
     const store = new MemoryStore();
     const meeting = open(store, 0);
     const waiting = meeting.gather('cards', card);
@@ -256,7 +256,7 @@ describe('a StoreRendezvous', () => {
     expect(error).toHaveProperty('rank', undefined);
   });
 
-  it('ends with the loss of a member that is reported, if the store answers or fails for another reason', async () => {
+  it('reports the loss of a member if the store answers or fails for another reason', async () => {
     for (const isBroken of [false, true]) {
       const store = new MemoryStore();
       const meeting = open(store, 0);
@@ -269,7 +269,7 @@ describe('a StoreRendezvous', () => {
     }
   });
 
-  it('that is over is not disturbed by who comes with a rank that is taken', async () => {
+  it('that has ended is not disturbed by a member with a rank that is taken', async () => {
     const store = new MemoryStore();
     const both = [open(store, 0), open(store, 1)];
     await Promise.all(both.map((meeting) => meeting.gather('cards', card)));
@@ -288,7 +288,7 @@ describe('a StoreRendezvous', () => {
     ['generation/0/over', '{"name":"constructor","code":"rm","message":"x"}'],
     ['generation/0/over', JSON.stringify({ name: '__proto__', code: 'ERR_COLL_STORE', message: 7 })],
     ['generation/0/over', '['.repeat(500)],
-  ])('where %s is %s ends with an error of ours, which is short', async (key, value) => {
+  ])('ends with a short CollError if %s is %s', async (key, value) => {
     const store = new MemoryStore();
     await store.set(key, Buffer.from(value));
     const error = await joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds }).catch((reason) => reason);
@@ -296,7 +296,7 @@ describe('a StoreRendezvous', () => {
     expect(error.message.length).toBeLessThan(300);
   });
 
-  it('names settings of any length shortly', async () => {
+  it('shortens settings of any length in its messages', async () => {
     const store = new MemoryStore();
     const alone = { size: 2, card, timeoutSeconds };
     const long = joinGroup(store, { ...alone, rank: 0, settings: { job: 'a'.repeat(100_000) } }).catch(

@@ -37,7 +37,7 @@ it.each<[string, () => unknown]>([
   ['a folder that is a number', async () => new FileStore({ folder: 7 as never })],
   ['a folder of nothing', async () => new FileStore(undefined as never)],
   ['an etcd at a path', async () => new EtcdStore({ url: 'x', job })],
-])('refuses %s by a ValueError', async (_, ask) => {
+])('stores refuse %s with a ValueError', async (_, ask) => {
   await expect(ask()).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
 });
 
@@ -46,13 +46,13 @@ it.each<[string, () => unknown]>([
   ['a Redis without a scheme', () => redis({ redis: 'user:sec@ret@host:6379' })],
   ['an etcd', async () => new EtcdStore({ url: 'http://user:secret@host:2379', job })],
   ['an etcd that is none', async () => new EtcdStore({ url: 'htp://:secret@host:2379', job })],
-])('does not tell the password of %s', async (_, ask) => {
+])('stores do not print the password of %s', async (_, ask) => {
   const error: unknown = await Promise.resolve(ask()).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: 'ValueError', message: expect.stringContaining('***@host') });
   expect(String(error)).not.toMatch(/sec|ret@/);
 });
 
-it('tells where the credentials of an etcd belong, if there are any', () => {
+it('EtcdStore says where to pass credentials if its URL contains them', () => {
   const make = (url: string) => () => new EtcdStore({ url, job });
   expect(make('http://user:secret@host:2379')).toThrow(
     /@host:2379"; pass the credentials .*, with the option headers$/,
@@ -60,7 +60,7 @@ it('tells where the credentials of an etcd belong, if there are any', () => {
   expect(make('x')).toThrow(/ must be http:\/\/host:port, got "x"$/);
 });
 
-it('gives up on a folder that cannot be made', async () => {
+it('FileStore fails if its folder cannot be created', async () => {
   // The recursive mkdir of Node tries again for ever there.
   await using store = new FileStore({ folder: '/proc/none/job' });
   await expect(store.set('a', card)).rejects.toMatchObject({ code: 'ERR_COLL_STORE', operation: 'set' });

@@ -36,7 +36,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
   const come = (store: Store, rank: number, more: object = {}) =>
     joinGroup(store, { rank, size: 2, card: bytes(`host ${rank}`), timeoutSeconds, ...more });
 
-  it('brings members together across a restart that keeps the data, and one that came meanwhile', () =>
+  it('lets members join across a restart that keeps the data, including a member that joined meanwhile', () =>
     withStores(60, async ([first, second], server) => {
       const waiting = come(first, 0);
       await first.get('generation/0/card/0');
@@ -48,7 +48,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
       expect(await Promise.all([waiting, late])).toEqual([both, both]);
     }));
 
-  it('ends the meeting for all members, soon, when the server comes back without its data', () =>
+  it('ends the rendezvous for all members soon after the server returns without its data', () =>
     withStores(60, async ([first, second], server) => {
       const waiting = come(first, 0);
       await first.get('generation/0/card/0');
@@ -67,7 +67,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
         });
     }));
 
-  it('tells for how long it has tried to reach a server that is gone', () =>
+  it('reports for how long it tried to reach a lost server', () =>
     withStores(0.3, async ([first], server) => {
       const waiting = come(first, 0);
       await first.get('generation/0/card/0');
@@ -86,7 +86,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
         });
     }));
 
-  it('does not say that a member never came while the server is gone', () =>
+  it('does not report a missing member while the server is gone', () =>
     withStores(60, async ([first], server) => {
       const waiting = come(first, 0, { timeoutSeconds: 1.5 });
       await first.get('generation/0/card/0');
@@ -99,7 +99,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
       });
     }));
 
-  it('does what was asked for while the server was gone, once', () =>
+  it('executes calls made while the server was gone once it is back, exactly once', () =>
     withStores(60, async ([first], server) => {
       await first.set('count', bytes('1'));
       await server.stop();
@@ -119,7 +119,7 @@ describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
       ]);
     }));
 
-  it('ends what waits for its server when it is closed', () =>
+  it('rejects calls that wait for the server when it is closed', () =>
     withStores(timeoutSeconds, async ([first], server) => {
       await server.stop();
       const calls = [first.set('a', bytes('')), first.get('a'), first.compareSet('a', undefined, bytes(''))];
@@ -147,8 +147,8 @@ describe.each<[string, () => Promise<{ double: RedisDouble | EtcdDouble; open():
       return { double, open: async () => new EtcdStore({ url: double.url, job: 'lossy' }) };
     },
   ],
-])('a %s whose server did a call, but lost the answer', (_, make) => {
-  it('finds that it has written, and does not add twice', async () => {
+])('a %s whose server executed a call but lost the answer', (_, make) => {
+  it('detects its own write, and does not add twice', async () => {
     const { double, open } = await make();
     const store = await open();
     expect(await store.add('count', 1)).toBe(1);
@@ -162,7 +162,7 @@ describe.each<[string, () => Promise<{ double: RedisDouble | EtcdDouble; open():
   });
 });
 
-it('ends the meeting for all members when the folder of a FileStore is deleted', async () => {
+it('deleting the folder of a FileStore ends the rendezvous for all members', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'coll-'));
   const stores = [new FileStore({ folder }), new FileStore({ folder })] as const;
   const come = (rank: number) => joinGroup(stores[rank] as Store, { rank, size: 2, card: bytes(''), timeoutSeconds });
@@ -174,7 +174,7 @@ it('ends the meeting for all members when the folder of a FileStore is deleted',
   for (const store of stores) await store.remove();
 });
 
-it('waits for an etcd that has no leader', async () => {
+it('EtcdStore waits for an etcd without a leader', async () => {
   const double = await EtcdDouble.listen();
   await using store = new EtcdStore({ url: double.url, job: 'election' });
   double.isLeaderless = true;
@@ -192,7 +192,7 @@ it('waits for an etcd that has no leader', async () => {
   await double.close();
 });
 
-it('takes its first connection before it gives up, with 0 as outageSeconds', async () => {
+it('a store makes its first connection with outageSeconds: 0', async () => {
   const double = await RedisDouble.listen();
   await using store = await RedisStore.connect({ redis: double.url, job: 'hasty', outageSeconds: 0 });
   await store.set('a', bytes('there'));
@@ -201,7 +201,7 @@ it('takes its first connection before it gives up, with 0 as outageSeconds', asy
   await double.close();
 });
 
-it.each([-1, Number.NaN, Infinity, '10', null, true])('refuses %s as outageSeconds', async (outageSeconds) => {
+it.each([-1, Number.NaN, Infinity, '10', null, true])('a store refuses %s as outageSeconds', async (outageSeconds) => {
   const refused = {
     name: 'ValueError',
     message: expect.stringMatching(/^outageSeconds must be a number, 0 or more, got /),

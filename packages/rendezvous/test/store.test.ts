@@ -27,7 +27,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
   };
   const newKey = () => `key ${names++} / ü?*`;
 
-  it('keeps values for other members', async () => {
+  it('stores values that other members can read', async () => {
     const [one, other] = [await open(), await open()];
     const key = newKey();
     for (const value of [Uint8Array.from({ length: 256 }, (__, index) => index), bytes(''), bytes('again')]) {
@@ -37,7 +37,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(await other.get(key)).toEqual(bytes('again'));
   });
 
-  it('keeps values of a mebibyte, and keys of 512 bytes', async () => {
+  it('accepts values of one mebibyte and keys of 512 bytes', async () => {
     const [one, other] = [await open(), await open()];
     const key = `${newKey()} ${'x'.repeat(480)}`;
     const large = new Uint8Array(2 ** 20).fill(7);
@@ -45,7 +45,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(Buffer.compare(await other.get(key), large)).toBe(0);
   });
 
-  it('gives values that are not those of others', async () => {
+  it('returns copies of values', async () => {
     const store = await open();
     const [key, value] = [newKey(), bytes('abc')];
     await store.set(key, value);
@@ -54,7 +54,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('abc');
   });
 
-  it('waits for a value', async () => {
+  it('waits for a missing value', async () => {
     const [one, other] = [await open(), await open()];
     const key = newKey();
     const waiting = [one.get(key), other.get(key, { timeoutSeconds: 30 })];
@@ -62,7 +62,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect((await Promise.all(waiting)).map(textOf)).toEqual(['there', 'there']);
   });
 
-  it('counts, also when many count at once', async () => {
+  it('adds to counters atomically', async () => {
     const stores = await Promise.all(Array.from({ length: 4 }, open));
     const key = newKey();
     const sums = await Promise.all(Array.from({ length: 20 }, (__, index) => (stores[index % 4] as Store).add(key, 2)));
@@ -71,7 +71,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf((await stores[1]?.get(key)) as Uint8Array)).toBe('-1');
   });
 
-  it('does not count with what is no number, nor to where numbers are not whole any more', async () => {
+  it('refuses to add to a value that is not a number, or beyond safe integers', async () => {
     const store = await open();
     const key = newKey();
     for (const text of ['many', '1.5', '', '99999999999999999', String(Number.MAX_SAFE_INTEGER)]) {
@@ -83,7 +83,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(await store.add(key, -1)).toBe(Number.MAX_SAFE_INTEGER - 1);
   });
 
-  it('writes where the present value is the expected one', async () => {
+  it('writes only if the current value is the expected one', async () => {
     const store = await open();
     const key = newKey();
     expect(await store.compareSet(key, bytes('a'), bytes('b'))).toBe(false);
@@ -106,7 +106,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect((await store.get(key)).at(-1)).toBe(2);
   });
 
-  it('lets one of many win', async () => {
+  it('lets exactly one of many compareSet calls succeed', async () => {
     const stores = await Promise.all(Array.from({ length: 6 }, open));
     const key = newKey();
     const won = await Promise.all(stores.map((store, index) => store.compareSet(key, undefined, bytes(String(index)))));
@@ -114,7 +114,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await (stores[0] as Store).get(key))).toBe(String(won.indexOf(true)));
   });
 
-  it('forgets', async () => {
+  it('deletes values', async () => {
     const store = await open();
     const key = newKey();
     expect(await store.delete(key)).toBe(false);
@@ -125,7 +125,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('b');
   });
 
-  it('gives up after a while, or on a signal', async () => {
+  it('stops waiting at a timeout or by a signal', async () => {
     const store = await open();
     const key = newKey();
     const abort = new AbortController();
@@ -141,7 +141,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('late');
   });
 
-  it('ends waiting when it is closed, and does nothing afterwards', async () => {
+  it('rejects waiting calls when it is closed, and later calls', async () => {
     const store = await open();
     const waiting = store.get(newKey());
     const ended = expect(waiting).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED' });
@@ -158,7 +158,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     }
   });
 
-  it('refuses keys, values and amounts that cannot be', async () => {
+  it('refuses invalid keys, values and amounts', async () => {
     const store = await open();
     const large = new Uint8Array(2 ** 20 + 1);
     for (const key of ['', 'x'.repeat(513), 'ü'.repeat(257), 1 as never])

@@ -23,7 +23,7 @@ const open = (more: object = {}) => TcpStore.connect({ address: server.address, 
 const portOf = ({ address }: TcpStoreServer) => Number(new URL(address).port);
 
 describe('TcpStore', () => {
-  it('needs the key of the job', async () => {
+  it('requires the key of the job', async () => {
     await expect(open({ jobKey: TcpStoreServer.newKey() })).rejects.toMatchObject({
       code: 'ERR_COLL_STORE',
       message: `the store at ${server.address} has a different job key, or the program at this address is not a store`,
@@ -32,7 +32,7 @@ describe('TcpStore', () => {
       await expect(open({ jobKey: short })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
-  it.each([7, null, 'x'.repeat(513)])('takes no %s for a job', async (job) => {
+  it.each([7, null, 'x'.repeat(513)])('refuses %s as a job', async (job) => {
     const refused = {
       name: 'ValueError',
       message: expect.stringContaining('job must be a string of at most 512 bytes'),
@@ -41,11 +41,11 @@ describe('TcpStore', () => {
     await expect(TcpStoreServer.listen({ job: job as never, jobKey })).rejects.toMatchObject(refused);
   });
 
-  it('is refused by name in another job', async () => {
+  it('is refused with a message that names the other job', async () => {
     await expect(open({ job: 'there' })).rejects.toThrow('this store belongs to job "here", not to "there"');
   });
 
-  it('waits for a server that comes later, and gives up in time', async () => {
+  it('waits for a server that starts later, up to its timeout', async () => {
     const port = await freePort();
     const address = `tcp://127.0.0.1:${port}`;
     const early = TcpStore.connect({ address, job: 'here', jobKey, timeoutSeconds: 120 });
@@ -62,7 +62,7 @@ describe('TcpStore', () => {
   it.each([
     ['a listener that says nothing', () => createServer(() => {})],
     ['a store that is stopped', () => createSecureServer(jobKey, 60, () => {})],
-  ])('gives up in time, and on a signal, before %s', async (_, make) => {
+  ])('stops at its timeout, and by a signal, before %s', async (_, make) => {
     const silent = make().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const address = `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -74,11 +74,11 @@ describe('TcpStore', () => {
     silent.close();
   });
 
-  it('waits for a month, too', async () => {
+  it('accepts a timeout longer than the largest timer', async () => {
     await (await open({ timeoutSeconds: 31 * 86_400 })).close();
   });
 
-  it('tells everybody who waits that the server is gone', async () => {
+  it('rejects all waiting calls when the server is gone', async () => {
     const store = await open();
     const waiting = expect(store.get('never')).rejects.toThrow(UnavailableError);
     await server.close();
@@ -87,11 +87,14 @@ describe('TcpStore', () => {
     await store.close();
   });
 
-  it.each(['127.0.0.1:1', 'http://127.0.0.1:1', 'tcp://127.0.0.1', 'tcp://'])('has no address %s', async (address) => {
-    await expect(open({ address })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
-  });
+  it.each(['127.0.0.1:1', 'http://127.0.0.1:1', 'tcp://127.0.0.1', 'tcp://'])(
+    'refuses the address %s',
+    async (address) => {
+      await expect(open({ address })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+    },
+  );
 
-  it('speaks IPv6 where there is one', async () => {
+  it('supports IPv6 if available', async () => {
     const there = await TcpStoreServer.listen({ job: 'here', jobKey, host: '::1' }).catch((error: unknown) => {
       expect(error).toMatchObject({ code: 'ERR_COLL_STORE' });
     });
@@ -104,7 +107,7 @@ describe('TcpStore', () => {
   });
 });
 
-it('closes although the server does not take what was sent', async () => {
+it('closes although the server does not read what was sent', async () => {
   const deaf = createSecureServer(jobKey, 60, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
@@ -122,7 +125,7 @@ it('closes although the server does not take what was sent', async () => {
   deaf.close();
 });
 
-it('gives up where the server answers nothing any more', async () => {
+it('gives up on a server that no longer answers', async () => {
   const deaf = createSecureServer(jobKey, 60, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.write(encodeAnswer({ id: 0, isRefused: false, value: Buffer.of() })));
@@ -144,7 +147,7 @@ it('gives up where the server answers nothing any more', async () => {
 });
 
 describe('TcpStoreServer', () => {
-  it('sends as much as is asked for at once, when it is read', async () => {
+  it('sends large amounts of requested data once the client reads', async () => {
     await using store = await open();
     await using other = await open();
     const value = new Uint8Array(2 ** 20).fill(7);
@@ -155,7 +158,7 @@ describe('TcpStoreServer', () => {
       expect(values.every((each) => Buffer.compare(each, value) === 0)).toBe(true);
   });
 
-  it('keeps no more than it may', async () => {
+  it('refuses values beyond its memory limit', async () => {
     await using small = await TcpStoreServer.listen({ job: 'here', jobKey, mostKeys: 2, mostBytes: 100 });
     await using store = await open({ address: small.address });
     await store.set('a', new Uint8Array(60));
@@ -167,12 +170,12 @@ describe('TcpStoreServer', () => {
     await store.set('c', new Uint8Array());
   });
 
-  it('says where it cannot listen', async () => {
+  it('reports an address at which it cannot listen', async () => {
     const taken = TcpStoreServer.listen({ job: 'here', jobKey, port: portOf(server) });
     await expect(taken).rejects.toMatchObject({ code: 'ERR_COLL_STORE', operation: 'listen' });
   });
 
-  it('is not disturbed by strangers', async () => {
+  it('is not disturbed by unauthenticated connections', async () => {
     await using store = await open();
     const waiting = store.get('later', { timeoutSeconds: 120 });
     const noise = [
@@ -186,7 +189,7 @@ describe('TcpStoreServer', () => {
     expect(await waiting).toEqual(bytes('still here'));
   });
 
-  it('hangs up on strangers before TLS, so that they cost it little', async () => {
+  it('closes connections of strangers before TLS, at little cost', async () => {
     const stranger = connect(portOf(server), '127.0.0.1');
     const read = vi.fn();
     stranger.on('data', read).on('error', () => {});
@@ -196,7 +199,7 @@ describe('TcpStoreServer', () => {
     expect(read).not.toHaveBeenCalled();
   });
 
-  it('ends connections that have not said hello within helloSeconds, and keeps its members', {
+  it('closes connections without a handshake within helloSeconds, and keeps its members', {
     // Node's own limit ends a TLS handshake after 120 seconds.
     timeout: 60_000,
   }, async () => {
@@ -216,7 +219,7 @@ describe('TcpStoreServer', () => {
     expect(await member.add('calls', 1)).toBe(1);
   });
 
-  it('holds no more strangers than it has to, and lets members in all the same', async () => {
+  it('limits unauthenticated connections, and still accepts members', async () => {
     await using patient = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3600 });
     const member = await open({ address: patient.address });
     const strangers = Array.from({ length: 2 * mostUnauthenticated }, () => connect(portOf(patient), '127.0.0.1'));
@@ -234,7 +237,7 @@ describe('TcpStoreServer', () => {
     for (const stranger of strangers) stranger.destroy();
   });
 
-  it('closes at once although strangers are there who say nothing', async () => {
+  it('closes at once despite silent unauthenticated connections', async () => {
     const patient = await TcpStoreServer.listen({ job: 'here', jobKey, helloSeconds: 3600 });
     const strangers = [1, 2].map(() => connect(portOf(patient), '127.0.0.1').on('error', () => {}));
     // They have come before this one.
@@ -245,7 +248,7 @@ describe('TcpStoreServer', () => {
     await member.close();
   });
 
-  it('lets its process end although strangers are there who say nothing', async () => {
+  it('lets its process exit despite silent unauthenticated connections', async () => {
     const keeper = fork(fileURLToPath(new URL('./fixtures/unreferenced-store.ts', import.meta.url)), [jobKey], {
       execArgv: [],
     });
@@ -257,7 +260,7 @@ describe('TcpStoreServer', () => {
     stranger.destroy();
   });
 
-  it('lets all members in that come at the same time', async () => {
+  it('accepts all members that connect at the same time', async () => {
     const seats = Array.from({ length: 2 * mostUnauthenticated });
     const members = await Promise.all(seats.map(() => open({ timeoutSeconds: 120 })));
     await Promise.all(members.map((member) => member.add('members', 1)));
@@ -265,7 +268,7 @@ describe('TcpStoreServer', () => {
     await Promise.all(members.map((member) => member.close()));
   });
 
-  it('hangs up on members that speak another language, and on nobody else', async () => {
+  it('closes only connections of members with another protocol', async () => {
     await using store = await open();
     const hello = encodeRequest({ id: 0, op: 'hello', key: 'here', value: Buffer.of(1), expected: undefined });
     const tooLong = Buffer.alloc(4);

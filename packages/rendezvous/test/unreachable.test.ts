@@ -19,7 +19,7 @@ it.each<[string, () => Store | Promise<Store>]>([
   ['FileStore', () => new FileStore({ folder: path.join(fileURLToPath(import.meta.url), 'no-folder') })],
   ['RedisStore', () => RedisStore.connect({ redis: lostClient, job: 'lost', outageSeconds: 0 })],
   ['EtcdStore', () => new EtcdStore({ url: `http://${nowhere}`, job: 'lost', outageSeconds: 0 })],
-])('tells of a %s that cannot be reached by an error of ours', async (_, make) => {
+])('an unreachable %s is reported with a CollError', async (_, make) => {
   await using store = await make();
   const value = Buffer.of(1);
   for (const call of [
@@ -35,7 +35,7 @@ it.each<[string, () => Store | Promise<Store>]>([
   }
 });
 
-it('tells what a Redis refuses', async () => {
+it('RedisStore reports a command that Redis refuses', async () => {
   // As ioredis tells of an answer that is an error.
   const refuse = () =>
     Promise.reject(Object.assign(new Error('NOAUTH Authentication required.'), { name: 'ReplyError' }));
@@ -50,7 +50,7 @@ it('tells what a Redis refuses', async () => {
   await expect(store.get('a')).rejects.toThrow('get: Redis refused the command: NOAUTH');
 });
 
-it.each(['mod_revision', 'modRevision'])('takes the revision of a key that an etcd calls %s', async (name) => {
+it.each(['mod_revision', 'modRevision'])('EtcdStore accepts the key revision under the name %s', async (name) => {
   const double = await EtcdDouble.listen(name);
   await using store = new EtcdStore({ url: double.url, job: 'named' });
   await store.set('count', Buffer.from('2'));
@@ -61,7 +61,7 @@ it.each(['mod_revision', 'modRevision'])('takes the revision of a key that an et
   await double.close();
 });
 
-it('does not try for ever where an etcd tells no revision', async () => {
+it('EtcdStore stops retrying if etcd returns no key revision', async () => {
   const double = await EtcdDouble.listen('version');
   await using store = new EtcdStore({ url: double.url, job: 'none' });
   await store.set('count', Buffer.from('2'));
@@ -69,7 +69,7 @@ it('does not try for ever where an etcd tells no revision', async () => {
   await double.close();
 });
 
-it('waits for a Redis that is not there yet in silence, and closes at once', async () => {
+it('RedisStore waits silently for a Redis that is not started yet, and closes at once', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
   const store = await RedisStore.connect({ redis: `redis://${nowhere}`, job: 'early' });
   await expect(store.get('a', { timeoutSeconds: 0.3 })).rejects.toThrow('"a" had no value after 0.3 seconds');
@@ -79,7 +79,7 @@ it('waits for a Redis that is not there yet in silence, and closes at once', asy
   expect(printed).not.toHaveBeenCalled();
 });
 
-it('needs the name of a job, or a folder', async () => {
+it('a store requires the name of a job, or a folder', async () => {
   await expect(RedisStore.connect({ redis: lostClient } as never)).rejects.toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',
@@ -92,7 +92,7 @@ it('needs the name of a job, or a folder', async () => {
   expect(() => new FileStore('/tmp/job' as never)).toThrow("options are an object, { folder: '/shared/job' }");
 });
 
-it('does nothing twice where a Redis did it, and its answer was lost', async () => {
+it('RedisStore repeats nothing that Redis executed, although the answer was lost', async () => {
   const double = await RedisDouble.listen();
   await using store = await RedisStore.connect({ redis: double.url, job: 'lossy' });
   expect(await store.add('count', 1)).toBe(1);
