@@ -16,7 +16,7 @@ function collectivesOf(ranks: number): Collective[] {
   ];
 }
 
-it('is proven for every collective and root among 1 to 33 ranks', () => {
+it('the direct algorithm is proved correct for every collective and root of 1 to 33 ranks', () => {
   for (let ranks = 1; ranks <= 33; ranks++) {
     for (const collective of collectivesOf(ranks)) {
       expect(problemOf(directAlgorithm().plan(collective, ranks), collective)).toBeUndefined();
@@ -24,18 +24,18 @@ it('is proven for every collective and root among 1 to 33 ranks', () => {
   }
 });
 
-it('is the same object at every call, by which worlds know its communicator', () => {
+it('directAlgorithm returns the same object at every call, so that worlds reuse its communicator', () => {
   expect(directAlgorithm()).toBe(directAlgorithm());
 });
 
-it('takes two rounds at most, and none with one rank', () => {
+it('the direct algorithm has at most two rounds, and none for one rank', () => {
   const roundsOf = (ranks: number) =>
     collectivesOf(ranks).map((collective) => directAlgorithm().plan(collective, ranks).rounds.length);
   expect(roundsOf(1)).toEqual([0, 0, 0, 0, 0]);
   expect(roundsOf(3)).toEqual([2, 1, 1, 2, 2, 2, 2, 2, 2]);
 });
 
-it('combines every chunk in the order of ranks', () => {
+it('the direct algorithm combines every chunk in rank order', () => {
   for (const collective of [
     allReduce,
     { kind: 'reduce-scatter', op: 'sum' },
@@ -46,13 +46,13 @@ it('combines every chunk in the order of ranks', () => {
   }
 });
 
-it('sends as few bytes a rank as a ring, over many links', () => {
+it('the direct algorithm sends as few bytes per rank as a ring, over many links', () => {
   const machine = { kind: 'all-reduce', bytes: 8000, alpha: 0, beta: 1, gamma: 0 } as const;
   const { bytesPerRank, busiestLink } = cost(directAlgorithm().plan(allReduce, 8), machine);
   expect({ bytesPerRank, bytes: busiestLink?.bytes }).toEqual({ bytesPerRank: 14_000, bytes: 2000 });
 });
 
-it('does not send a root what it has', () => {
+it('the direct algorithm does not send a root its own data', () => {
   expect(draw(directAlgorithm().plan({ kind: 'broadcast', root: 1 }, 3))).toBe(
     ['round 0 | 1 -(0)-> 0   1 -(2)-> 2', 'round 1 | 0 -(0)-> 2   1 -(1)-> 0   1 -(1)-> 2   2 -(2)-> 0'].join('\n'),
   );

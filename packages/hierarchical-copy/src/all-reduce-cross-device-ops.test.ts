@@ -22,7 +22,7 @@ afterEach(() => {
 describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('allReduceAlg: %j', (allReduceAlg) => {
   const options = { allReduceAlg, numPacks: 2 };
 
-  it('is hierarchical copy', async () => {
+  it('uses hierarchical copy', async () => {
     await using ops = new AllReduceCrossDeviceOps(options);
     await using plain = new HierarchicalCopyAllReduce({ numPacks: 2 });
     expect(ops).toBeInstanceOf(CrossDeviceOps);
@@ -37,7 +37,7 @@ describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('allReduceAlg: %j', (al
     expect(ops.explain()).toEqual(plain.explain());
   });
 
-  it('warns once, and names what replaces it', () => {
+  it('warns once, and names its replacement', () => {
     for (let time = 0; time < 2; time++) new AllReduceCrossDeviceOps(options);
     expect(lines).toEqual(['AllReduceCrossDeviceOps is deprecated; use HierarchicalCopyAllReduce instead']);
   });
@@ -58,7 +58,7 @@ describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
     return { registry, create };
   }
 
-  it('is what the registry has under nccl, with the other options', async () => {
+  it('uses the plug-in registered as nccl, with the other options', async () => {
     const { registry, create } = registryWithDouble();
     const ops = new AllReduceCrossDeviceOps({ ...options, registry, numPacks: 3 });
     expect(ops.explain().name).toBe('nccl');
@@ -73,7 +73,7 @@ describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
     });
   });
 
-  it('is an error at once where nccl is not registered', () => {
+  it('throws at once if nccl is not registered', () => {
     expect(() => new AllReduceCrossDeviceOps({ ...options, registry: createRegistry() })).toThrow(
       expect.objectContaining({
         code: 'ERR_COLL_UNKNOWN_PLUGIN',
@@ -82,7 +82,7 @@ describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
     );
   });
 
-  it('is an error when it is used where nccl refuses, and is asked again', async () => {
+  it('throws when it is used if nccl refuses, and asks nccl again later', async () => {
     let isReady = false;
     const { registry } = registryWithDouble(() =>
       isReady ? { available: true } : { available: false, reason: 'there is no GPU' },
@@ -97,7 +97,7 @@ describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
   });
 });
 
-it.each(['hierarchical_copy', 2, null])('refuses %j in place of options', (fields) => {
+it.each(['hierarchical_copy', 2, null])('AllReduceCrossDeviceOps refuses %j instead of options', (fields) => {
   expect(() => new AllReduceCrossDeviceOps(fields as never)).toThrow(
     expect.objectContaining({
       name: 'ValueError',
@@ -106,6 +106,6 @@ it.each(['hierarchical_copy', 2, null])('refuses %j in place of options', (field
   );
 });
 
-it('is the same class under its first name', () => {
+it('AllReduceCrossDeviceOps is also exported under its older name', () => {
   expect(AllReduceCrossTowerOps).toBe(AllReduceCrossDeviceOps);
 });

@@ -16,11 +16,11 @@ describe('halvesOf', () => {
     [0, 5, { group0: [0, 1], main0: 0, group1: [2, 3, 4], main1: 2 }],
     [2, 5, { group0: [2, 3, 4], main0: 2, group1: [0, 1], main1: 0 }],
     [4, 5, { group0: [2, 3, 4], main0: 4, group1: [0, 1], main1: 1 }],
-  ])('for root %i of %i devices are %j', (root, ranks, halves) => {
+  ])('splits the group for root %i of %i devices into %j', (root, ranks, halves) => {
     expect(halvesOf(root, ranks)).toEqual(halves);
   });
 
-  it('are half a group apart, but for one root of an odd number', () => {
+  it('places the roots half a group apart, except for one root of an odd number of devices', () => {
     for (const ranks of upTo(17).slice(2)) {
       const odd = upTo(ranks).filter((root) => halvesOf(root, ranks).main1 !== (root + Math.floor(ranks / 2)) % ranks);
       expect(odd).toEqual(ranks % 2 === 0 ? [] : [Math.floor(ranks / 2)]);
@@ -29,7 +29,7 @@ describe('halvesOf', () => {
 });
 
 describe('hierarchicalCopyAlgorithm', () => {
-  it('is proven for all roots of 1 to 16 devices, and loses no contribution', () => {
+  it('is proved correct for all roots of 1 to 16 devices, with every contribution included', () => {
     for (const ranks of upTo(17).slice(1)) {
       expect(hierarchicalCopyAlgorithm().variants?.(ranks)).toBe(ranks);
       for (const root of upTo(ranks)) {
@@ -44,7 +44,7 @@ describe('hierarchicalCopyAlgorithm', () => {
     }
   });
 
-  it('adds each half in the order of ranks, then both', () => {
+  it('adds each half in rank order, then adds both sums', () => {
     const addsOf = (variant: number, ranks: number) =>
       hierarchicalCopyAlgorithm()
         .plan(allReduce(variant), ranks)
@@ -57,7 +57,7 @@ describe('hierarchicalCopyAlgorithm', () => {
     expect(chainsOf(hierarchicalCopyAlgorithm().plan(allReduce(0), 4), allReduce(0))).toBeUndefined();
   });
 
-  it('copies the total to both mains before they hand it out', () => {
+  it('copies the total to the main device of both halves before it broadcasts', () => {
     const copies = hierarchicalCopyAlgorithm()
       .plan(allReduce(3), 6)
       .rounds.map((round) => round.filter(({ reduce }) => !reduce).map(({ from, to }) => `${from}>${to}`))
@@ -65,7 +65,7 @@ describe('hierarchicalCopyAlgorithm', () => {
     expect(copies).toEqual([['3>0'], ['3>4', '3>5', '0>1', '0>2']]);
   });
 
-  it('goes round with its roots, and starts at 0', () => {
+  it('rotates its roots, starting at 0', () => {
     const plan = (collective: Collective) => hierarchicalCopyAlgorithm().plan(collective, 3);
     expect(plan(allReduce(4))).toEqual(plan(allReduce(1)));
     expect(plan({ kind: 'all-reduce', op: 'sum' })).toEqual(plan(allReduce(0)));

@@ -46,7 +46,7 @@ async function sums(options: PackingOptions, batch: readonly PerReplica<Tensor>[
 const lengths = [5, 0, 1, 17, 3, 8];
 
 describe('HierarchicalCopyAllReduce', () => {
-  it.each([2, 3, 4, 5, 6, 7, 8])('adds by halves over %i devices, the same bits on all', async (count) => {
+  it.each([2, 3, 4, 5, 6, 7, 8])('adds by halves on %i devices, with the same bits on all', async (count) => {
     const batch = batchOf(count, lengths);
     for (const numPacks of [0, 1, 4]) {
       for (const [index, { values }] of (await sums({ numPacks }, batch)).entries()) {
@@ -62,7 +62,7 @@ describe('HierarchicalCopyAllReduce', () => {
     }
   });
 
-  it('has the same bits under one controller and in a thread for each replica, however it packs', async () => {
+  it('returns the same bits for a single controller and for replicas in threads, with any packing', async () => {
     const count = 5;
     const batch = batchOf(count, lengths);
     const options = [{}, { numPacks: 3 }, { numPacks: 0 }, { numPacks: 0, aggSmallGradsMaxBytes: 32 }];
@@ -89,7 +89,7 @@ describe('HierarchicalCopyAllReduce', () => {
     }
   });
 
-  it('refuses a negative number of packs, and names itself', () => {
+  it('refuses a negative number of packs, and names its class', () => {
     for (const numPacks of [-1, 1.5, '2' as never]) {
       expect(() => new HierarchicalCopyAllReduce({ numPacks })).toThrow(
         expect.objectContaining({
@@ -110,7 +110,7 @@ describe('gather', () => {
   beforeEach(() => setLogSink(sink));
   afterEach(() => setLogSink(undefined));
 
-  it('warns that it is served by reduction to one device', async () => {
+  it('warns that reduction to one device is used instead', async () => {
     const ops = new HierarchicalCopyAllReduce();
     const value = new PerReplica(devicesOf(2).map((device, rank) => tensor(Float32Array.of(rank), { device })));
     const gathered = (await ops.gather(value, value, 0)) as Mirrored<Tensor>;
@@ -126,20 +126,20 @@ describe('gather', () => {
 });
 
 describe('the plug-in', () => {
-  it('makes ops with options', async () => {
+  it('creates ops with options', async () => {
     const known = createRegistry();
     known.register(hierarchicalCopy);
     expect(await known.create('hierarchical-copy', { numPacks: 2 })).toBeInstanceOf(HierarchicalCopyAllReduce);
     await expect(known.create('hierarchical-copy', { numPacks: -1 })).rejects.toMatchObject({ name: 'ValueError' });
   });
 
-  it('refuses a number in the place of options', () => {
+  it('refuses a number instead of options', () => {
     expect(() => new HierarchicalCopyAllReduce(2 as never)).toThrow(
       'options must be an object, new HierarchicalCopyAllReduce({ ',
     );
   });
 
-  it('is found in its module, and registered by the entry point for that', async () => {
+  it('is exported by its module, and registered by @coll/hierarchical-copy/register', async () => {
     expect(await import(/* @vite-ignore */ hierarchicalCopy.module)).toMatchObject({
       hierarchicalCopy: { name: 'hierarchical-copy' },
     });

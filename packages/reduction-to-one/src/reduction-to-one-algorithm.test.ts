@@ -16,7 +16,7 @@ function collectivesOf(ranks: number): Collective[] {
   ];
 }
 
-it('is proven for every collective and root among 1 to 33 ranks', () => {
+it('reduction-to-one is proved correct for every collective and root of 1 to 33 ranks', () => {
   for (let ranks = 1; ranks <= 33; ranks++) {
     for (const collective of collectivesOf(ranks)) {
       expect(problemOf(reductionToOneAlgorithm().plan(collective, ranks), collective)).toBeUndefined();
@@ -24,7 +24,7 @@ it('is proven for every collective and root among 1 to 33 ranks', () => {
   }
 });
 
-it('is proven whichever rank combines', () => {
+it('reduction-to-one is proved correct for any combining rank', () => {
   for (let root = 0; root < 7; root++) {
     for (const collective of collectivesOf(7)) {
       expect(problemOf(reductionToOneAlgorithm({ root }).plan(collective, 7), collective)).toBeUndefined();
@@ -32,11 +32,11 @@ it('is proven whichever rank combines', () => {
   }
 });
 
-it('has no rounds with one rank', () => {
+it('reduction-to-one has no rounds with one rank', () => {
   for (const collective of collectivesOf(1)) expect(reductionToOneAlgorithm().plan(collective, 1).rounds).toEqual([]);
 });
 
-it('combines at the chosen rank, in the order of ranks', () => {
+it('reduction-to-one combines at the chosen rank, in rank order', () => {
   const schedule = reductionToOneAlgorithm({ root: 2 }).plan(allReduce, 4);
   expect(draw(schedule)).toBe(
     ['round 0 | 0 -(0)+> 2   1 -(0)+> 2   3 -(0)+> 2', 'round 1 | 2 -(0)-> 0   2 -(0)-> 1   2 -(0)-> 3'].join('\n'),
@@ -44,12 +44,12 @@ it('combines at the chosen rank, in the order of ranks', () => {
   expect(chainsOf(schedule, allReduce)).toEqual([[0, 1, 2, 3]]);
 });
 
-it('leaves the choice of rank to a collective that has a root', () => {
+it('reduction-to-one uses the root of a collective that has one instead of the chosen rank', () => {
   const reduce: Collective = { kind: 'reduce', op: 'max', root: 1 };
   expect(draw(reductionToOneAlgorithm({ root: 5 }).plan(reduce, 3))).toBe('round 0 | 0 -(0)+> 1   2 -(0)+> 1');
 });
 
-it('refuses a group that the chosen rank is not in', () => {
+it('reduction-to-one refuses a group without the chosen rank', () => {
   const algorithm = reductionToOneAlgorithm({ root: 4 });
   expect(algorithm.refuses?.(allReduce, 4)).toBe('root must be one of the 4 ranks, got 4');
   expect(() => algorithm.plan(allReduce, 4)).toThrow(ValueError);

@@ -34,12 +34,12 @@ describe('reduce', () => {
     ['MIN', on(cpu(1), 1, 2)],
     ['MAX', on(cpu(1), 500, 40)],
     ['PRODUCT', on(cpu(1), 15_000, 480)],
-  ])('takes the %s of all components, and leaves them alone', async (op, expected) => {
+  ])('computes the %s of all components without changing them', async (op, expected) => {
     expect(await reduced(op)).toEqual(expected);
     expect(value.values[0]).toEqual(on('cpu:0', 1, 2));
   });
 
-  it('gives a bare tensor for one destination, and Mirrored for several', async () => {
+  it('returns a bare tensor for one destination, and Mirrored for several', async () => {
     const ops = new ReductionToOneDevice();
     const copies = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(copies).toBeInstanceOf(Mirrored);
@@ -59,12 +59,12 @@ describe('reduce', () => {
     expect((sums as Tensor[]).map(({ data }) => data[0])).toEqual([0, 1]);
   });
 
-  it('combines on the device that it was made with, whatever the destinations', async () => {
+  it('combines on its configured device, whatever the destinations', async () => {
     const result = await reduced(ReduceOp.SUM, { reduceToDevice: 'gpu:3' });
     expect(result).toEqual(on(cpu(1), 531, 48));
   });
 
-  it('moves a single component to another device, and checks the op all the same', async () => {
+  it('moves a single component to another device, and still checks the op', async () => {
     const ops = new ReductionToOneDevice();
     const moved = (await ops.reduce(ReduceOp.SUM, on('cpu:0', 7), 'cpu:1')) as Tensor;
     expect(moved).toEqual(on(cpu(1), 7));
@@ -78,7 +78,7 @@ describe('reduce', () => {
     });
   });
 
-  it('reduces values that have no device', async () => {
+  it('accepts values without a device', async () => {
     const bare = new PerReplica([Float32Array.of(1), Float32Array.of(2)]);
     const result = (await new ReductionToOneDevice().reduce(ReduceOp.SUM, bare, 'cpu:0')) as Tensor;
     expect(result).toEqual(tensor(Float32Array.of(3), { device: cpu(0) }));
@@ -86,13 +86,13 @@ describe('reduce', () => {
 });
 
 describe('accumulationFn', () => {
-  it('makes the sum of the components, in replica order', async () => {
+  it('sums the components in replica order', async () => {
     const accumulationFn = vi.fn(addN);
     expect(await reduced(ReduceOp.SUM, { accumulationFn })).toEqual(on(cpu(1), 531, 48));
     expect(accumulationFn.mock.calls).toEqual([[value.values]]);
   });
 
-  it('makes what is divided for a mean', async () => {
+  it('returns the sum that a mean divides', async () => {
     const accumulationFn = (tensors: readonly Tensor[]) => tensors[2] as Tensor;
     expect(await reduced(ReduceOp.MEAN, { accumulationFn })).toEqual(tensor([500 / 3, 2], { device: cpu(1) }));
   });
@@ -103,7 +103,7 @@ describe('accumulationFn', () => {
     expect(accumulationFn).not.toHaveBeenCalled();
   });
 
-  it('is not called for sparse values, nor for those that are so in part', async () => {
+  it('is not called for sparse values, or values with sparse components', async () => {
     const accumulationFn = vi.fn(addN);
     const ops = new ReductionToOneDevice({ accumulationFn });
     await ops.reduce(ReduceOp.SUM, new PerReplica([slices('cpu:0', 3), slices('cpu:1', 5)]), 'cpu:0');
@@ -115,7 +115,7 @@ describe('accumulationFn', () => {
     expect(accumulationFn).not.toHaveBeenCalled();
   });
 
-  it('may return whatever stands for a tensor, and nothing else', async () => {
+  it('may return any tensor-like value, and nothing else', async () => {
     const accumulationFn = () => Float32Array.of(8) as unknown as Tensor;
     expect(await reduced(ReduceOp.SUM, { accumulationFn })).toEqual(tensor(Float32Array.of(8), { device: cpu(1) }));
     const broken = { accumulationFn: () => undefined as unknown as Tensor };
@@ -126,14 +126,14 @@ describe('accumulationFn', () => {
     });
   });
 
-  it('is a function', () => {
+  it('must be a function', () => {
     expect(() => new ReductionToOneDevice({ accumulationFn: 'sum' as never })).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
   });
 });
 
-it('refuses to combine on what is no device', () => {
+it('reduceToDevice refuses a string that is not a device', () => {
   expect(() => new ReductionToOneDevice({ reduceToDevice: 'here' })).toThrow(
     expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_DEVICE' }),
   );
@@ -142,7 +142,7 @@ it('refuses to combine on what is no device', () => {
 describe('sparse values', () => {
   const sparse = new PerReplica([slices('cpu:0', 3), slices('cpu:1', 3), slices('cpu:2', 5)]);
 
-  it('are put one after the other, with duplicated indices, on every destination', async () => {
+  it('are concatenated with duplicate indices, on every destination', async () => {
     const copies = (await new ReductionToOneDevice().reduce(ReduceOp.SUM, sparse, sparse)) as Mirrored<IndexedSlices>;
     expect(copies.values).toEqual(
       ['cpu:0', 'cpu:1', 'cpu:2'].map(
@@ -151,18 +151,18 @@ describe('sparse values', () => {
     );
   });
 
-  it('have a mean, of their rows by the number of components', async () => {
+  it('have a mean that divides the rows by the number of components', async () => {
     const mean = (await new ReductionToOneDevice().reduce(ReduceOp.MEAN, sparse, 'cpu:0')) as IndexedSlices;
     expect([mean.values.data, mean.indices.data]).toEqual([Float64Array.of(1, 1, 5 / 3), Int32Array.of(3, 3, 5)]);
   });
 
-  it('become dense together with dense ones', async () => {
+  it('become dense if combined with dense values', async () => {
     const mixed = new PerReplica([slices('cpu:0', 3), on('cpu:1', 1, 1, 1, 1, 1, 1, 1, 1, 1)]);
     const sum = (await new ReductionToOneDevice().reduce(ReduceOp.SUM, mixed, 'cpu:0')) as Tensor;
     expect(sum).toEqual(on(cpu(0), 1, 1, 1, 4, 1, 1, 1, 1, 1));
   });
 
-  it('become dense without being rounded on the way', async () => {
+  it('become dense without intermediate rounding', async () => {
     const halves = (...elements: readonly number[]) => tensor(elements, { dtype: 'float16', shape: [elements.length] });
     const mixed = new PerReplica([halves(60000), new IndexedSlices(halves(30000, 30000), new Int32Array(2), [1])]);
     const ops = new ReductionToOneDevice();
@@ -171,7 +171,7 @@ describe('sparse values', () => {
     expect(toNumbers((await ops.reduce(ReduceOp.SUM, small, 'cpu:0')) as Tensor)).toEqual([2052]);
   });
 
-  it('share one result with each other, but never with the caller', async () => {
+  it('share one result between each other, but never with the caller', async () => {
     const shared = { sharedResult: true };
     const ops = new ReductionToOneDevice();
     const sum = (await ops.reduce(ReduceOp.SUM, sparse, sparse, shared)) as Mirrored<IndexedSlices>;
@@ -181,7 +181,7 @@ describe('sparse values', () => {
     expect(moved.values.data).not.toBe(own.values.data);
   });
 
-  it.each(['MIN', 'MAX', 'PRODUCT'] as const)('have no %s', async (op) => {
+  it.each(['MIN', 'MAX', 'PRODUCT'] as const)('do not support %s', async (op) => {
     await expect(new ReductionToOneDevice().reduce(op, sparse, 'cpu:0')).rejects.toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_REFUSED',
@@ -189,7 +189,7 @@ describe('sparse values', () => {
     });
   });
 
-  it('of bool have no mean, as dense ones have none', async () => {
+  it('of bool have no mean, like dense values', async () => {
     const flag = (device: string) => tensor([1], { dtype: 'bool', device });
     const flags = new PerReplica(['cpu:0', 'cpu:1'].map((device) => new IndexedSlices(flag(device), Int32Array.of(0))));
     await expect(new ReductionToOneDevice().reduce(ReduceOp.MEAN, flags, 'cpu:0')).rejects.toMatchObject({
@@ -198,7 +198,7 @@ describe('sparse values', () => {
   });
 });
 
-it('reduces a batch pair by pair, to destinations of each', async () => {
+it('batchReduce reduces pair by pair, each to its own destinations', async () => {
   const ops = new ReductionToOneDevice();
   const other = new PerReplica([on('cpu:0', 1), on('cpu:1', 2)]);
   const results = await ops.batchReduce(ReduceOp.SUM, [
@@ -210,7 +210,7 @@ it('reduces a batch pair by pair, to destinations of each', async () => {
 });
 
 describe('gather', () => {
-  it('joins components along an axis and copies the result to the destinations', async () => {
+  it('concatenates components along an axis and copies the result to the destinations', async () => {
     const ops = new ReductionToOneDevice();
     const rows = new PerReplica([tensor([1, 2], { shape: [1, 2] }), tensor([3, 4, 5, 6], { shape: [2, 2] })]);
     const gathered = (await ops.gather(rows, ['cpu:0', 'cpu:1'], 0)) as Mirrored<Tensor>;
@@ -236,21 +236,21 @@ describe('the log', () => {
     setLogSink();
   });
 
-  it('tells ten times where values are combined and where results go', async () => {
+  it('reports ten times where values are combined and where results go', async () => {
     const ops = new ReductionToOneDevice();
     for (let time = 0; time < 12; time++) await ops.reduce(ReduceOp.SUM, value, ['cpu:2', 'cpu:1']);
     const told = `reduce 3 components to ${cpu(2)}, then broadcast to ${cpu(2)}, ${cpu(1)}`;
     expect(sink.mock.calls).toEqual(new Array(10).fill(['info', told]));
   });
 
-  it('tells the device that it was made with', async () => {
+  it('reports the configured device', async () => {
     await reduced(ReduceOp.SUM, { reduceToDevice: 'gpu:3' });
     expect(sink.mock.lastCall?.[1]).toContain('to /job:localhost/replica:0/task:0/device:GPU:3, then');
   });
 });
 
 describe('the plug-in', () => {
-  it('makes ops with options, for a world too', async () => {
+  it('creates ops with options, with or without a world', async () => {
     const known = createRegistry();
     known.register(reductionToOne);
     const ops = await known.create('reduction-to-one', { accumulationFn: (tensors) => tensors[0] as Tensor });
@@ -261,13 +261,13 @@ describe('the plug-in', () => {
     expect(results).toEqual([on('cpu:0', 3), on('cpu:1', 3)]);
   });
 
-  it('refuses a number in the place of options', () => {
+  it('refuses a number instead of options', () => {
     expect(() => new ReductionToOneDevice(2 as never)).toThrow(
       'options must be an object, new ReductionToOneDevice({ ',
     );
   });
 
-  it('is found in its module, and registered by the entry point for that', async () => {
+  it('is exported by its module, and registered by @coll/reduction-to-one/register', async () => {
     expect(await import(/* @vite-ignore */ reductionToOne.module)).toMatchObject({
       reductionToOne: { name: 'reduction-to-one' },
     });

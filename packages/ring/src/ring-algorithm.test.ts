@@ -37,7 +37,7 @@ describe('ringPermutations', () => {
     });
   });
 
-  it('visits worker after worker in the order given', () => {
+  it('visits workers in the given order', () => {
     expect(ringPermutations(2, 2, [1, 0])).toEqual({
       ranks: [
         [1, 0, 3, 2],
@@ -50,22 +50,22 @@ describe('ringPermutations', () => {
     });
   });
 
-  it('is empty without devices', () => {
+  it('returns an empty list without devices', () => {
     expect(ringPermutations(0, 2, [0, 1])).toEqual({ ranks: [], predecessors: [] });
     expect(ringPermutations(2, 2, [])).toEqual({ ranks: [], predecessors: [] });
   });
 
-  it('rejects more sub-chunks than devices a worker', () => {
+  it('refuses more sub-chunks than devices per worker', () => {
     expect(() => ringPermutations(2, 3, [0, 1])).toThrow(ValueError);
   });
 });
 
 describe('ringAlgorithm', () => {
-  it('is proven for every collective and root among 1 to 33 ranks', () => {
+  it('is proved correct for every collective and root of 1 to 33 ranks', () => {
     for (let ranks = 1; ranks <= 33; ranks++) expectProven({}, ranks);
   });
 
-  it.each([2, 3, 4])('is proven with %i sub-chunks', (subChunks) => {
+  it.each([2, 3, 4])('is proved correct with %i sub-chunks', (subChunks) => {
     for (const ranks of [1, ...[4, 5, 6, 7, 8, 9, 12, 16], 33]) expectProven({ subChunks }, ranks);
   });
 
@@ -78,11 +78,11 @@ describe('ringAlgorithm', () => {
     { workers: 5, subChunks: 1, order: [0] },
     { workers: 1, subChunks: 4, order: [4, 2, 0, 3, 1] },
     { workers: 8, subChunks: 2, order: undefined },
-  ])('is proven with $workers workers, $subChunks sub-chunks and order $order', ({ order, ...options }) => {
+  ])('is proved correct with $workers workers, $subChunks sub-chunks and order $order', ({ order, ...options }) => {
     expectProven({ ...options, order }, options.workers * (order?.length ?? 2));
   });
 
-  it('moves what the definition says in each tick', () => {
+  it('moves chunks as the definition of a ring says in each step', () => {
     const [devices, subChunks] = [4, 2];
     const { ranks, predecessors } = ringPermutations(2, subChunks, [1, 0]);
     const { rounds } = ringAlgorithm({ workers: 2, subChunks, order: [1, 0] }).plan(allReduce, devices);
@@ -101,7 +101,7 @@ describe('ringAlgorithm', () => {
     }
   });
 
-  it('combines each chunk in ring order, from the device after the owner to the owner', () => {
+  it('combines each chunk in ring order, from the device after its owner to its owner', () => {
     const chains = chainsOf(ringAlgorithm().plan(allReduce, 5), allReduce);
     expect(chains).toEqual([
       [1, 2, 3, 4, 0],
@@ -129,13 +129,13 @@ describe('ringAlgorithm', () => {
     });
   });
 
-  it('does nothing with one rank, whatever the options', () => {
+  it('has no rounds with one rank, whatever the options', () => {
     for (const collective of collectivesOf(1)) {
       expect(ringAlgorithm({ subChunks: 3, workers: 2 }).plan(collective, 1).rounds).toEqual([]);
     }
   });
 
-  it('refuses groups that its options do not fit, and does not plan them', () => {
+  it('refuses groups that do not match its options, and does not plan for them', () => {
     const cases: [RingAlgorithmOptions, number, string][] = [
       [{ workers: 2 }, 5, '5 ranks cannot be divided evenly across 2 workers'],
       [{ workers: 2, order: [0, 1, 2] }, 4, 'order must contain each rank of a worker, got 3 ranks for a worker of 2'],
@@ -152,7 +152,7 @@ describe('ringAlgorithm', () => {
     }
   });
 
-  it('rejects options that no group fits', () => {
+  it('refuses options that match no group', () => {
     expect(() => ringAlgorithm({ subChunks: 0 })).toThrow('subChunks must be 1 or more, got 0');
     expect(() => ringAlgorithm({ workers: 1.5 })).toThrow('workers must be 1 or more, got 1.5');
     expect(() => ringAlgorithm({ order: [0, 2] })).toThrow(

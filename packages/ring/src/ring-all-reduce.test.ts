@@ -14,7 +14,7 @@ async function summed(value: PerReplica<Tensor>, options?: RingOptions): Promise
   return [...(sum.primary.data as Float32Array)];
 }
 
-it('adds each element in the order of the ring that its chunk travels', async () => {
+it('RingAllReduce adds each element in the ring order of its chunk', async () => {
   // One chunk a rank; chunk k begins at the rank after its owner, which is rank k.
   const terms = [1e8, 1, -1e8];
   const fold = (order: readonly number[]) =>
@@ -29,18 +29,18 @@ it('adds each element in the order of the ring that its chunk travels', async ()
 });
 
 describe('subChunks', () => {
-  it.each([1, 2, 3, 4])('%i run side by side and change no sum of integers', async (subChunks) => {
+  it.each([1, 2, 3, 4])('%i run side by side and do not change sums of integers', async (subChunks) => {
     const value = spread(...[1, 2, 3, 4].map((factor) => ramp(19, factor)));
     expect(await summed(value, { subChunks })).toEqual(ramp(19, 10));
   });
 
-  it.each([0, -1, 1.5])('is 1 or more, not %d', (subChunks) => {
+  it.each([0, -1, 1.5])('must be 1 or more, not %d', (subChunks) => {
     expect(() => new RingAllReduce({ subChunks })).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
     );
   });
 
-  it('beyond the number of devices leave the value to reduction to one device, which is told', async () => {
+  it('beyond the number of devices use reduction to one device, with a note', async () => {
     const ops = new RingAllReduce({ subChunks: 3 });
     const value = spread([1, 2], [1, 2]);
     const { values } = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
@@ -55,7 +55,7 @@ describe('subChunks', () => {
 });
 
 describe('the plug-in', () => {
-  it('makes ops with options', async () => {
+  it('creates ops with options', async () => {
     const known = createRegistry();
     known.register(ring);
     expect(await known.create('ring', { subChunks: 2, numPacks: 2 })).toBeInstanceOf(RingAllReduce);
@@ -63,11 +63,11 @@ describe('the plug-in', () => {
       await expect(known.create('ring', options)).rejects.toMatchObject({ name: 'ValueError' });
   });
 
-  it('refuses a number in the place of options', () => {
+  it('refuses a number instead of options', () => {
     expect(() => new RingAllReduce(2 as never)).toThrow('options must be an object, new RingAllReduce({ ');
   });
 
-  it('is registered by the entry point for that', async () => {
+  it('is registered by @coll/ring/register', async () => {
     await import('./register.js');
     expect(registry.get('ring')).toBe(ring);
   });
