@@ -20,11 +20,11 @@ function failuresOf(algorithm: Algorithm, ranks: readonly number[]): string[] {
 }
 
 describe('the algorithm suite', () => {
-  it('finds nothing wrong with a right algorithm', () => {
+  it('accepts a correct algorithm', () => {
     expect(failuresOf(directAlgorithm(), [1, 2, 3])).toEqual([]);
   });
 
-  it('lets an algorithm refuse everything but all-reduce', () => {
+  it('accepts an algorithm that refuses everything except all-reduce', () => {
     const refuses: Algorithm['refuses'] = ({ kind }) => (kind === 'all-reduce' ? undefined : 'only all-reduce');
     expect(failuresOf({ ...directAlgorithm(), refuses }, [1, 4])).toEqual([]);
   });
@@ -36,7 +36,7 @@ describe('the algorithm suite', () => {
     ]);
   });
 
-  it('says so when an algorithm neither plans nor refuses', () => {
+  it('reports an algorithm that neither plans nor refuses', () => {
     const plan: Algorithm['plan'] = () => {
       throw new TypeError('no idea');
     };
@@ -46,7 +46,7 @@ describe('the algorithm suite', () => {
     expect(empty).toContain('is neither planned nor refused: its plan has no rounds');
   });
 
-  it('fails a schedule that is wrong, by proof and by arithmetic', () => {
+  it('fails a wrong schedule, by proof and by arithmetic', () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
       const schedule = directAlgorithm().plan(collective, ranks);
       return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
@@ -60,7 +60,7 @@ describe('the algorithm suite', () => {
     );
   });
 
-  it('fails a schedule with a transfer that nobody needs', () => {
+  it('fails a schedule with a redundant transfer', () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
       const schedule = directAlgorithm().plan(collective, ranks);
       const [last = []] = schedule.rounds.slice(-1);
@@ -71,12 +71,12 @@ describe('the algorithm suite', () => {
     );
   });
 
-  it('fails a schedule for another number of ranks', () => {
+  it('fails a schedule for a different number of ranks', () => {
     const failures = failuresOf({ name: 'small', plan: (collective) => directAlgorithm().plan(collective, 2) }, [3]);
     expect(failures.join('\n')).toContain('small: all-reduce sum among 3 ranks is a schedule for 2 ranks');
   });
 
-  it('fails an algorithm that moves something with one rank', () => {
+  it('fails an algorithm that sends data with one rank', () => {
     const plan: Algorithm['plan'] = () => ({ ranks: 1, chunks: 1, rounds: [[]] });
     expect(failuresOf({ name: 'busy', plan }, [1]).join('\n')).toContain('has rounds, but a single rank needs none');
   });
@@ -92,7 +92,7 @@ describe('the algorithm suite', () => {
     expect(failuresOf({ name: 'moody', plan }, [2]).join('\n')).toContain('differs when it is planned again');
   });
 
-  it('fails an algorithm that streams something else than it plans', () => {
+  it('fails an algorithm that streams other transfers than it plans', () => {
     const torn = { ...ringAlgorithm(), name: 'torn' };
     expect(failuresOf(torn, [2, 3])).toEqual([]);
     const failures = failuresOf({ ...torn, plan: directAlgorithm().plan }, [3]).join('\n');

@@ -7,13 +7,13 @@ import { brokenSparseOps } from './doubles/broken-sparse-ops.ts';
 import { failuresOf } from './failures-of.ts';
 
 describe('the cross-device ops suite', () => {
-  it('finds nothing wrong with right ops', async () => {
+  it('accepts correct ops', async () => {
     const declare: Parameters<typeof failuresOf>[0] = (test) =>
       crossDeviceOpsSuite({ test, name: 'right', create: (_, world) => new ReductionToOneDevice({}, world) });
     expect(await failuresOf(declare)).toEqual([]);
   });
 
-  it.each([...brokenOps, ...brokenSparseOps])('notices %o', async (Double, only) => {
+  it.each([...brokenOps, ...brokenSparseOps])('detects %o', async (Double, only) => {
     const declare: Parameters<typeof failuresOf>[0] = (test) =>
       crossDeviceOpsSuite({ test, name: 'double', create: (_, world) => new Double({}, world) });
     expect(await failuresOf(declare, only)).not.toEqual([]);
@@ -24,17 +24,17 @@ describe('the cross-device ops suite', () => {
       crossDeviceOpsSuite({ test, plugin: definePlugin({ ...reductionToOne, ...changes }) as Plugin<object> });
     }, only);
 
-  it('notices a plug-in that its module does not export', async () => {
+  it('detects a plug-in that its module does not export', async () => {
     const [failure] = await ofPlugin({ name: 'impostor' }, /loaded from its module/);
     expect(failure).toContain('exports no plug-in called impostor');
   });
 
-  it('notices a plug-in that refuses what it is tested with', async () => {
+  it('detects a plug-in that refuses the tested devices', async () => {
     const [failure] = await ofPlugin({ capabilities: { maxRanks: 2 } }, /accepts the situations/);
     expect(failure).toContain('it supports up to 2 ranks, not 3');
   });
 
-  it('notices a plug-in of another contract', async () => {
+  it('detects a plug-in with another API version', async () => {
     const [failure] = await ofPlugin({ apiVersion: 0 }, /the shape of a plug-in/);
     expect(failure).toContain('the version of the contract');
   });

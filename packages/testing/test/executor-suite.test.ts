@@ -24,24 +24,24 @@ function failuresAmong3(make: MakeCommunicator, options: Among3 = {}): Promise<s
 const right: MakeCommunicator = (algorithm, size) => new ReferenceCommunicator({ size, algorithm });
 
 describe('the executor suite', () => {
-  it('finds nothing wrong with a right executor', async () => {
+  it('accepts a correct executor', async () => {
     expect(await failuresAmong3(right)).toEqual([]);
   });
 
-  it.each(brokenExecutors)('notices %o', async (Double, only) => {
+  it.each(brokenExecutors)('detects %o', async (Double, only) => {
     const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
     expect(await failuresAmong3(make, { only })).not.toEqual([]);
   });
 
-  it('finds nothing wrong with right members of a group', async () => {
+  it('accepts correct members of a group', async () => {
     expect(await failuresAmong3(membersOf(ThreadCommunicator))).toEqual([]);
   });
 
-  it.each(brokenMembers)('notices %o', async (Double, only) => {
+  it.each(brokenMembers)('detects %o', async (Double, only) => {
     expect(await failuresAmong3(membersOf(Double), { only, patienceMillis: 1000 })).not.toEqual([]);
   });
 
-  it('notices an algorithm that drops a transfer', async () => {
+  it('detects an algorithm that drops a transfer', async () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
       const schedule = directAlgorithm().plan(collective, ranks);
       return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
@@ -53,7 +53,7 @@ describe('the executor suite', () => {
     expect(failures.join()).toContain('has no right schedule for all-reduce');
   });
 
-  it('says what failed, where, and what it should have been', async () => {
+  it('reports which check failed, where, and the expected value', async () => {
     const [Double, only] = brokenExecutors[3] as (typeof brokenExecutors)[number];
     const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
     const [first] = await failuresAmong3(make, { only });

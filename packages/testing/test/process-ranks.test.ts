@@ -34,7 +34,7 @@ executorSuite(
   }),
 );
 
-it('tells what went wrong in the process, and starts another one after it', async () => {
+it('a failed rank process reports its error, and another process is started afterwards', async () => {
   const odd = processRanks({ join });
   await expect(odd.open(algorithms[0], 2)).rejects.toThrow('a hand is one member');
   const group = await odd.open(algorithms[0], 1);

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
-it('runs all suites under the test runner of Node', async () => {
+it('all suites run under the test runner of Node', async () => {
   const fixture = new URL('./fixtures/under-node-test.ts', import.meta.url).pathname;
   const flags = ['--test-reporter=tap', '--test', fixture];
   const { NODE_OPTIONS: _, ...env } = process.env;

@@ -227,9 +227,9 @@ const families: readonly Family[] = [
   },
 ];
 
-describe('of all schedules that differ by one change, verify rejects the wrong ones and no others', () => {
+describe('of all schedules that differ by one change, verify rejects exactly the wrong ones', () => {
   for (const { name, ranks, algorithm, wrong, harmless } of drawn('families of schedules', families, 2)) {
-    it(`${name}: more than ${wrong} wrong, ${harmless} harmless`, () => {
+    it(`${name}: more than ${wrong} wrong, ${harmless} harmless schedules`, () => {
       const tallies = ranks.map((size) => judge(algorithm(size), size));
       expect(tallies.reduce((sum, tally) => sum + tally.wrong, 0)).toBeGreaterThan(wrong);
       expect(tallies.reduce((sum, tally) => sum + tally.harmless, 0)).toBeGreaterThan(harmless);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => setLogSink());
 
 describe('a distributed optimizer', () => {
-  it('is the optimizer itself where there is one replica', () => {
+  it('is the plain optimizer itself for a single replica', () => {
     const optimizer = tf.train.sgd(0.1);
     const context = { ...unisonContext().context, numReplicasInSync: 1 };
     expect(distributedOptimizer(tf, optimizer, context)).toBe(optimizer);
@@ -23,7 +23,7 @@ describe('a distributed optimizer', () => {
     ['adam', 'got "adam"; make it: tf.train.adam(0.01)'],
     [undefined, 'got undefined; for example tf.train.adam(0.01)'],
     [{}, 'for example tf.train.adam(0.01)'],
-  ])('refuses %o with a ValueError that says how to make an optimizer', (given, told) => {
+  ])('refuses %o with a ValueError that says how to create an optimizer', (given, told) => {
     for (const numReplicasInSync of [1, 2]) {
       const context = { ...unisonContext().context, numReplicasInSync };
       const make = () => distributedOptimizer(tf, given as never, context);
@@ -33,7 +33,7 @@ describe('a distributed optimizer', () => {
     }
   });
 
-  it("has the optimizer's name, settings, count and state, which can be changed through it", async () => {
+  it("forwards the optimizer's name, settings, count and state, for reading and writing", async () => {
     const adam = tf.train.adam(0.01);
     const distributed = distributedOptimizer(tf, adam, unisonContext().context);
     const variable = tf.variable(tf.tensor1d([1, 2]));
@@ -54,7 +54,7 @@ describe('a distributed optimizer', () => {
     expect(tf.memory().numTensors).toBeLessThan(before);
   });
 
-  it('is saved with a model as the plain optimizer, and restored', async () => {
+  it('is saved with a model like the plain optimizer, and restored', async () => {
     const model = tf.sequential({ layers: [tf.layers.dense({ inputShape: [2], units: 1 })] });
     model.compile({
       optimizer: distributedOptimizer(tf, tf.train.adam(0.01), unisonContext().context),
@@ -72,7 +72,7 @@ describe('a distributed optimizer', () => {
     expect(loaded.optimizer.iterations).toBe(1);
   });
 
-  it('is missed once, in a warning, if the model is compiled again without it', async () => {
+  it('warns once if the model is compiled again without it', async () => {
     const lines: string[] = [];
     setLogSink((level, message) => lines.push(`${level}: ${message}`));
     const compile = (model: tf.LayersModel, optimizer: tf.Optimizer | string) =>
@@ -116,7 +116,7 @@ describe('a distributed optimizer', () => {
     expect(distributed.steps()).toBe(1);
   });
 
-  it('makes one exchange a step once the first is done, and times it', () => {
+  it('makes one exchange per step after the first, and measures its time', () => {
     const { context, calls } = unisonContext();
     const times: number[] = [];
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), context, {
@@ -138,7 +138,7 @@ describe('a distributed optimizer', () => {
     expect(Math.min(...times)).toBeGreaterThanOrEqual(0);
   });
 
-  it('leaves a variable alone in a step that gives it no gradient anywhere', () => {
+  it('does not change a variable in a step without gradients for it on any replica', () => {
     const distributed = distributedOptimizer(tf, tf.train.momentum(0.1, 0.9), unisonContext().context);
     const [a, b] = [tf.variable(tf.scalar(1)), tf.variable(tf.scalar(1))];
     const step = (loss: () => tf.Tensor) => distributed.minimize(loss as () => tf.Scalar, false, [a, b]);
@@ -148,7 +148,7 @@ describe('a distributed optimizer', () => {
     expect(b.dataSync()[0]).toBe(before);
   });
 
-  it('keeps the slots of variables in place when gradients come and go in a map', async () => {
+  it('keeps the slots of variables in order if gradients come and go in a map', async () => {
     tf.disposeVariables();
     const adam = tf.train.adam(0.01);
     const distributed = distributedOptimizer(tf, adam, unisonContext().context);
@@ -167,14 +167,14 @@ describe('a distributed optimizer', () => {
     expect(calls.length).toBe(2 * 3 + 2);
   });
 
-  it('refuses a gradient for a name that is no variable', () => {
+  it('refuses a gradient for an unknown variable name', () => {
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), unisonContext().context);
     expect(() => distributed.applyGradients([{ name: 'nowhere', tensor: tf.scalar(1) }])).toThrow(
       'the gradients contain "nowhere", but tf has no variable of that name',
     );
   });
 
-  it('refuses variables of dtypes that cannot travel', () => {
+  it('refuses variables of unsupported dtypes', () => {
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), unisonContext().context);
     const variable = tf.variable(tf.tensor1d(['text']), false);
     expect(() => distributed.computeGradients(() => tf.scalar(1), [variable])).toThrow(
@@ -184,7 +184,7 @@ describe('a distributed optimizer', () => {
 });
 
 describe('reduceGradients', () => {
-  it('takes over the gradients and returns the means under their names', async () => {
+  it('returns the means under the names of the gradients, and disposes the gradients', async () => {
     const variable = tf.variable(tf.tensor1d([1, 2]));
     const { context } = unisonContext();
     const before = tf.memory().numTensors;

@@ -15,7 +15,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     await tf.setBackend(backend);
   });
 
-  it("is the tensor's own where nothing else owns it", () => {
+  it("is the tensor's own memory if nothing else uses it", () => {
     const gradient = tf.tensor1d([1, 2]);
     const [memory] = memoryFor([gradient]);
     expect(memory?.tensor).toBe(gradient);
@@ -24,7 +24,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from(gradient.dataSync())).toEqual([3, 4]);
   });
 
-  it('is read but not written where two gradients share it', () => {
+  it('is read-only if two gradients share it', () => {
     const gradient = tf.tensor1d([1, 2]);
     for (const memory of memoryFor([gradient, gradient.reshape([2])])) {
       expect(memory?.tensor).toBeUndefined();
@@ -34,12 +34,12 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from(gradient.dataSync())).toEqual([1, 2]);
   });
 
-  it('is read but not written where two variables have one tensor', () => {
+  it('is read-only if two variables have the same tensor', () => {
     const gradient = tf.tensor1d([1, 2]);
     expect(memoryFor([gradient, gradient]).map((memory) => memory?.tensor)).toEqual([undefined, undefined]);
   });
 
-  it('is not written where a tensor of the program shares it', () => {
+  it('is read-only if a tensor of the program shares it', () => {
     const kept = tf.tensor1d([1, 2]);
     const loss = tf.customGrad((x) => ({ value: tf.sum(x as tf.Tensor), gradFunc: () => [kept.clone()] }));
     const variable = tf.variable(tf.tensor1d([0, 0]));
@@ -48,7 +48,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from(kept.dataSync())).toEqual([1, 2]);
   });
 
-  it('is a copy where tf stores other elements than the dtype says', () => {
+  it('is a copy if tf stores other elements than the dtype has', () => {
     const gradient = tf.tidy(() => tf.tensor1d([1, 2], 'int32').toFloat());
     const [memory] = memoryFor([gradient]);
     expect(memory?.input).toEqual(Float32Array.of(1, 2));
@@ -56,11 +56,11 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from((memory?.tensor ? gradient.dataSync() : memory?.output) ?? [])).toEqual([0.5, 1.5]);
   });
 
-  it('has nothing where a gradient is missing', () => {
+  it('is undefined for a missing gradient', () => {
     expect(memoryFor([undefined, null])).toEqual([undefined, undefined]);
   });
 
-  it('lasts while tf goes on, for reductions that are awaited', async () => {
+  it('stays valid while tf continues during awaited reductions', async () => {
     const gradient = tf.tensor1d([1, 2]);
     const [memory] = await lastingMemoryOf(variablesFor([gradient]), [gradient]);
     tf.zeros([1 << 22]).dispose();
@@ -68,7 +68,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(memory?.tensor).toBeUndefined();
   });
 
-  it('refuses gradients of another dtype or size, naming the variable', () => {
+  it('refuses gradients of another dtype or size, and names the variable', () => {
     const variable = tf.variable(tf.zeros([3]), true, `v-${backend}`);
     const told = (gradient: tf.Tensor) => () => memoryOf(tf, [variable], [gradient]);
     expect(told(tf.zeros([2]))).toThrow(
@@ -77,7 +77,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(told(tf.zeros([3], 'int32'))).toThrow('is int32 [3]');
   });
 
-  it('comes from the backend where the tensor lives', async () => {
+  it('comes from the backend of the tensor', async () => {
     const gradient = tf.tensor1d([1, 2]);
     await tf.setBackend(backend === 'cpu' ? 'wasm' : 'cpu');
     const [memory] = memoryFor([gradient]);

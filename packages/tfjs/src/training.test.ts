@@ -62,7 +62,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
   const oneDid = <Name extends (typeof alone)[number]>(name: Name) =>
     single[alone.indexOf(name)]?.[0] as ResultOf<Exercises[Name][0]>;
 
-  it.each(['minimize by sgd', 'minimize by adam'] as const)('%s as one replica does on the whole batch', (name) => {
+  it.each(['minimize by sgd', 'minimize by adam'] as const)('%s like a single replica on the whole batch', (name) => {
     const [first, second] = bothDid(name);
     const losses = first.losses.map((loss, step) => (loss + (second.losses[step] as number)) / 2);
     expectClose(losses, oneDid(name).losses, 1e-5);
@@ -71,7 +71,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     expectNoLeak(first.tensors);
   });
 
-  it('train in an unchanged model.fit', () => {
+  it('train with an unchanged model.fit', () => {
     const [first, second] = bothDid('fit');
     const alone = oneDid('fit');
     expect(second.weights).toEqual(first.weights);
@@ -80,7 +80,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     expect(Math.max(...differences)).toBeLessThan(1e-5);
   });
 
-  it('reduce aliased gradients one by one, also where only one replica has them', () => {
+  it('reduce aliased gradients separately, even if only one replica has them', () => {
     const results = bothDid('aliased');
     expect(results.map(({ sharesMemory }) => sharesMemory)).toEqual([true, false]);
     for (const { a, b } of results) {
@@ -89,7 +89,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     }
   });
 
-  it('count a gradient as zero that only others have, and leave variables alone that nobody has one for', () => {
+  it('treat gradients missing on one replica as zero, and keep variables without any gradient unchanged', () => {
     const step = Math.fround(1 - Math.fround(0.1));
     for (const { values } of bothDid('missing once')) {
       expect(values.map((value) => Array.from(value))).toEqual([
@@ -100,21 +100,21 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     }
   });
 
-  it('keep their optimizer slots in step where gradients are missing', () => {
+  it('keep their optimizer slots in step if gradients are missing', () => {
     const [first, second] = bothDid('missing, with slots');
     expect(second.values).toEqual(first.values);
     expect(first.values.map((value) => value[0] === 1)).toEqual([false, false, true]);
     expectNoLeak(first.tensors);
   });
 
-  it('train alike in a loop of their own with reduceGradients', () => {
+  it('train the same with reduceGradients in their own loop', () => {
     const [first, second] = bothDid('loop');
     expect(second.weights).toEqual(first.weights);
     expect(first.weights).toEqual(bothDid('minimize by adam')[0].weights.slice(0, 6));
     expectNoLeak(first.tensors);
   });
 
-  it('take weights of every dtype from the root', () => {
+  it('broadcast weights of every dtype from the root', () => {
     const results = bothDid('broadcast');
     for (const { values } of results)
       expect(values).toEqual([
@@ -130,7 +130,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     ]);
   });
 
-  it('are told, both alike, how their models differ', () => {
+  it('report the same difference between their models on all replicas', () => {
     const [first, second] = bothDid('mismatched');
     expect(second?.message).toBe(first?.message);
     expect(first).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_MISMATCH' });

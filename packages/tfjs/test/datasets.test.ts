@@ -31,7 +31,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
 
   const rows = (value: unknown) => (value as PerReplica<tf.Tensor>).values.map((part) => part.arraySync());
 
-  it('is split among replicas, whose tensors are all that is left', async () => {
+  it('is split between replicas, and only their tensors stay allocated', async () => {
     const before = tf.memory().numTensors;
     const seen: unknown[] = [];
     for await (const step of two.experimentalDistributeDataset(dataset())) {
@@ -71,7 +71,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
   it.each([
     ['split', () => two.experimentalDistributeDataset(dataset(), ahead)],
     ['dealt out', () => two.distributeDatasetsFromFunction(() => dataset(), ahead)],
-  ])('leaves nothing of the steps that were read ahead and %s', async (_, distribute) => {
+  ])('disposes all steps that were read ahead and %s', async (_, distribute) => {
     const before = tf.memory().numTensors;
     for await (const step of distribute()) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -81,7 +81,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('deals elements out as they are, for datasets of a function', async () => {
+  it('distributes elements unchanged for datasets from a function', async () => {
     const before = tf.memory().numTensors;
     const seen: unknown[] = [];
     for await (const step of two.distributeDatasetsFromFunction(() => dataset())) {
@@ -95,7 +95,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('refuses scalars, and frees them', async () => {
+  it('refuses scalars and disposes them', async () => {
     const before = tf.memory().numTensors;
     const scalars = tf.data.generator(function* () {
       yield { xs: tf.tensor1d([1]), ys: tf.scalar(2) };
@@ -105,7 +105,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('leaves tensors to the program that are handed in as a list', async () => {
+  it('does not dispose tensors that were passed in a list', async () => {
     const batch = tf.tensor2d([1, 2, 3, 4], [2, 2]);
     for (let epoch = 0; epoch < 2; epoch++) {
       for await (const { values } of two.experimentalDistributeDataset([batch])) {
@@ -119,7 +119,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
 });
 
 describe('model.fitDataset in threads', () => {
-  it('trains as one replica does on whole batches', async () => {
+  it('trains like a single replica on whole batches', async () => {
     const task: FitDataset = { backend: 'wasm', globalBatchSize: 24, steps: 3 };
     const [alone, ...together] = await Promise.all([1, 2].map((replicas) => train(replicas, task))).then((all) =>
       all.flat(),
