@@ -28,7 +28,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(() => vi.unstubAllEnvs());
 
 describe('findBinding', () => {
-  it('takes an explicit path before all else', () => {
+  it('prefers an explicit path over everything else', () => {
     const search = findBinding({
       explicit: '/explicit.node',
       built,
@@ -38,46 +38,46 @@ describe('findBinding', () => {
     expect(search).toEqual({ binding, place: 'COLL_NATIVE_PATH=/explicit.node' });
   });
 
-  it('refuses a binary of another interface', () => {
+  it('refuses a binary with another interface version', () => {
     const search = findBinding({ explicit: '/old.node', built, packageName, load: () => ({ interface: 0 }) });
     expect(search).toMatchObject({
       attempts: [{ failure: expect.stringContaining(`its interface version is 0, expected ${nativeInterface}`) }],
     });
   });
 
-  it('does not fall through where an explicit path fails', () => {
+  it('tries nothing else if an explicit path fails', () => {
     const search = findBinding({ explicit: missing, built, packageName, load: loading(built, packageName()) });
     expect(search).toEqual({ attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file' }] });
   });
 
-  it('takes a relative path from the working directory', () => {
+  it('resolves a relative path from the working directory', () => {
     const load = loading(path.resolve('here.node'));
     expect(findBinding({ explicit: 'here.node', load })).toEqual({ binding, place: 'COLL_NATIVE_PATH=here.node' });
   });
 
-  it('reads COLL_NATIVE_PATH, where nothing is the same as unset', () => {
+  it('reads COLL_NATIVE_PATH, and treats an empty value as unset', () => {
     vi.stubEnv('COLL_NATIVE_PATH', missing);
     expect(findBinding()).toEqual({ attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file' }] });
     vi.stubEnv('COLL_NATIVE_PATH', '');
     expect(findBinding({ built, load: loading(built) })).toEqual({ binding, place: built });
   });
 
-  it('takes the binary of a checkout before that of a package', () => {
+  it('prefers the binary of a checkout over that of a package', () => {
     const search = findBinding({ explicit: undefined, built, packageName, load: loading(built, packageName()) });
     expect(search).toEqual({ binding, place: built });
   });
 
-  it('does not replace a broken binary of a checkout by another', () => {
+  it('does not replace a broken binary of a checkout by another one', () => {
     const search = findBinding({ explicit: undefined, built, packageName, load: loading(packageName()) });
     expect(search).toEqual({ attempts: [{ place: built, failure: expect.stringMatching(/built\.node: .+/) }] });
   });
 
-  it('takes the package for the platform where there is no checkout', () => {
+  it('uses the package for the platform if there is no checkout', () => {
     const search = findBinding({ explicit: undefined, built: missing, packageName, load: loading(packageName()) });
     expect(search).toEqual({ binding, place: packageName() });
   });
 
-  it('tells every place and reason where there is no binary', () => {
+  it('reports every tried place and reason if there is no binary', () => {
     const search = findBinding({ explicit: undefined, built: missing, packageName, load: loading() });
     if ('binding' in search) throw new Error(`found ${search.place}`);
     expect(describeAttempts(search.attempts)).toBe(
@@ -93,11 +93,11 @@ describe('platformPackage', () => {
     ['linux', 'arm64', true, '@coll/native-linux-arm64-musl'],
     ['darwin', 'arm64', false, '@coll/native-darwin-arm64'],
     ['win32', 'x64', false, '@coll/native-win32-x64'],
-  ])('names that for %s %s', (platform, architecture, isMusl, name) => {
+  ])('returns the package name for %s %s', (platform, architecture, isMusl, name) => {
     expect(platformPackage(platform, architecture, isMusl)).toBe(name);
   });
 
-  it('asks this process for its C library', () => {
+  it('detects the C library of this process', () => {
     expect(platformPackage('linux', 'x64')).toMatch(/^@coll\/native-linux-x64-(gnu|musl)$/);
   });
 });

@@ -122,7 +122,7 @@ describe.each(Object.entries(calls))('%s', (name, args) => refusesAllOf(addon, n
 function refusesAllOf(exports: Exports, name: string, args: readonly Argument[]) {
   const rights = args.map(([, right]) => right);
   const cases = args.flatMap(([argument, , ...wrong], index) => wrong.map((value) => ({ argument, index, value })));
-  it.each(cases)('refuses $value for $argument', ({ argument, index, value }) => {
+  it.each(cases)('the addon refuses $value for $argument', ({ argument, index, value }) => {
     expect(() => exports[name.trim()]?.(...rights.with(index, value))).toThrow(
       expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(argument) }),
     );
@@ -132,8 +132,8 @@ function refusesAllOf(exports: Exports, name: string, args: readonly Argument[])
 const typeError = (message: string) =>
   expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
 
-describe('handles of others', () => {
-  it('executes no offer of another rank, size or member', () => {
+describe('handles of another group', () => {
+  it('a rank refuses an offer of another rank, size or member', () => {
     const execute = (executed: unknown, by = member) => addon['execute']?.(by, executed, 1);
     for (const other of [offering(two, 1), offering(program(3))]) {
       expect(() => execute(addon['offer']?.(...other))).toThrow(typeError('offer must be of this member'));
@@ -150,7 +150,7 @@ describe('handles of others', () => {
     );
   });
 
-  it('still executes correct calls', () => {
+  it('a rank still executes a valid call afterwards', () => {
     expect(addon['control']?.(controller, all, 0)).toBe(4);
     expect(results[0]).toEqual(floats(6, 8, 10, 12));
   });
@@ -251,7 +251,7 @@ describe.skipIf(!processes)('of processes', () => {
 
   describe.each(Object.entries(processCalls))('%s', (name, args) => refusesAllOf(processes, name, args));
 
-  it.each(['executeCall', 'tryCall', 'stage', 'submit'])('%s takes no call of another group', (name) => {
+  it.each(['executeCall', 'tryCall', 'stage', 'submit'])('%s refuses calls of another group', (name) => {
     const executedBy = (by: unknown, executed: unknown) => processes[name]?.(by, executed, 1000, 1000);
     expect(() => executedBy(executing, newCall(two, 0))).toThrow(typeError('call must be of this rank and group'));
     expect(() => executedBy(executing, newCall(two, 1))).toThrow(typeError('call must be of this rank and group'));
@@ -260,7 +260,7 @@ describe.skipIf(!processes)('of processes', () => {
     expect(() => executedBy(idle, newCall())).toThrow('has no executor yet');
   });
 
-  it('uses nothing that was released', () => {
+  it('the addon refuses handles that were released', () => {
     const [released] = (processes['segment']?.(0, 1) ?? []) as [unknown];
     processes['releaseSegment']?.(released);
     expect(() => processes['sharedMemory']?.(0, [released])).toThrow('this segment was released');

@@ -32,7 +32,7 @@ executorSuite(
   }),
 );
 
-it('refuses two ranks in one thread', () => {
+it('the native engine refuses two ranks in one thread', () => {
   const group = native.createGroup({ size: 2 });
   native.join(group, { rank: 0, algorithm: directAlgorithm() });
   expect(() => native.join(group, { rank: 1, algorithm: directAlgorithm() })).toThrow(
@@ -40,12 +40,12 @@ it('refuses two ranks in one thread', () => {
   );
 });
 
-it('refuses a group of another engine', () => {
+it('the native engine refuses a group of another engine', () => {
   const group = jsEngine.createGroup({ size: 2 });
   expect(() => native.join(group, { rank: 0, algorithm: directAlgorithm() })).toThrow(/created by the js engine/);
 });
 
-it.each(['run', 'runSync'] as const)('wakes an event loop that sleeps until this rank comes, by %s', async (method) => {
+it.each(['run', 'runSync'] as const)('the last rank to arrive wakes a sleeping event loop, by %s', async (method) => {
   const group = native.createGroup({ size: 2 });
   const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm() });
   const arrival = new SharedBarrier(group.control, 2, 0).arrivalOf(0);

@@ -5,7 +5,7 @@ const sum: Request = { operation: 'all-reduce sum', dtype: 'float32', length: 4 
 const ask = (...requests: readonly Partial<Request>[]): readonly Asked[] =>
   requests.map((request, rank) => ({ rank, request: { ...sum, ...request } }));
 
-it('finds nothing where all ask for the same', () => {
+it('disagreement returns undefined if all ranks make the same call', () => {
   expect(disagreement(ask({}, {}, {}))).toBeUndefined();
   expect(disagreement(ask({}))).toBeUndefined();
 });
@@ -20,13 +20,13 @@ it.each([
     'InternalError',
     'ERR_COLL_MISMATCH',
   ],
-] as const)('names the rank of another %s', (_, odd, name, code) => {
+] as const)('disagreement names the rank with another %s', (_, odd, name, code) => {
   for (const at of [0, 1, 2]) {
     const error = disagreement(ask(...[0, 1, 2].map((rank) => (rank === at ? odd : {}))));
     expect(error).toMatchObject({ name, code, rank: at, message: expect.stringContaining(`rank ${at} asks for`) });
   }
 });
 
-it('names the last of two', () => {
+it('disagreement names the last of two ranks', () => {
   expect(disagreement(ask({}, { length: 1 }))).toMatchObject({ rank: 1 });
 });

@@ -7,7 +7,7 @@ const missing = (name: string): never => {
 };
 
 describe('findBinding', () => {
-  it.each(['darwin', 'win32'])('knows that there is no NCCL on %s', (platform) => {
+  it.each(['darwin', 'win32'])('reports that NCCL is not available on %s', (platform) => {
     expect(findBinding({ ...nowhere, platform })).toEqual({
       failure: `NCCL is available on Linux only, not on ${platform}`,
     });
@@ -20,12 +20,12 @@ describe('findBinding', () => {
     });
   });
 
-  it('tries nothing else than what was asked for', () => {
+  it('tries only the requested path', () => {
     const found = findBinding({ ...nowhere, explicit: '/mine.node', built: import.meta.filename, load: missing });
     expect(found).toEqual({ failure: 'the addon cannot be loaded from COLL_NCCL_PATH=/mine.node: no such file' });
   });
 
-  it('refuses a binary of another version, and says why one does not load', () => {
+  it('refuses a binary of another version, and reports why a binary cannot be loaded', () => {
     const built = import.meta.filename;
     expect(findBinding({ ...nowhere, built, load: () => ({ interface: 99 }) })).toMatchObject({
       failure: expect.stringContaining(
@@ -40,7 +40,7 @@ describe('findBinding', () => {
     });
   });
 
-  it('takes what is there', () => {
+  it('returns a binary that loads', () => {
     const binding = { interface: 3 };
     expect(findBinding({ ...nowhere, built: import.meta.filename, load: () => binding })).toEqual({ binding });
   });

@@ -13,7 +13,7 @@ const besides = (line: string): GpuRanks => ({
   close: async () => undefined,
 });
 
-it('tells all processes of one that joins more values than another', async () => {
+it('a gather of different numbers of values is reported to all processes', async () => {
   await expect(new GpuGathers(besides('[]')).gather(value, value, 0, {})).rejects.toMatchObject({
     name: 'InternalError',
     code: 'ERR_COLL_MISMATCH',
@@ -22,7 +22,7 @@ it('tells all processes of one that joins more values than another', async () =>
   });
 });
 
-it('leaves to others what is on no GPU, whatever other processes have', async () => {
+it('a gather leaves values without a GPU to the host, whatever other processes have', async () => {
   const other = [{ forms: [[{ dtype: 'float64', shape: [1] }]], fits: true, isOnGpu: true }];
   expect(await new GpuGathers(besides(JSON.stringify(other))).gather(value, value, 0, {})).toBeUndefined();
 });

@@ -7,7 +7,7 @@ import { type HostProcess, hasEnded, thisProcess } from './host-process.js';
 describe.runIf(process.platform === 'linux')('hasEnded', () => {
   const own = () => thisProcess() as HostProcess;
 
-  it('knows of a process that runs, and that it has ended', async () => {
+  it('is false for a running process and true once it has exited', async () => {
     const child = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 1000)']);
     await once(child, 'spawn');
     const pid = child.pid as number;
@@ -21,12 +21,12 @@ describe.runIf(process.platform === 'linux')('hasEnded', () => {
     expect(hasEnded(found)).toBe(true);
   });
 
-  it('is not taken in by another one that has got its number', () => {
+  it('is true if another process has reused its process id', () => {
     expect(hasEnded(own())).toBe(false);
     expect(hasEnded({ ...own(), began: '1' })).toBe(true);
   });
 
-  it('knows nothing of other hosts', () => {
+  it('is false for processes of other hosts', () => {
     expect(hasEnded({ ...own(), host: 'another', began: '1' })).toBe(false);
   });
 });

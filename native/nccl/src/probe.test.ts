@@ -22,7 +22,7 @@ const probing = (findings: Partial<Findings>) => {
 };
 
 describe('probeWith', () => {
-  it('tells of driver, NCCL and devices', () => {
+  it('reports driver, NCCL and devices', () => {
     expect(probeWith(probing({}).binding, {})).toEqual({
       available: true,
       reason: undefined,
@@ -33,7 +33,7 @@ describe('probeWith', () => {
     });
   });
 
-  it('gives the first reason only: the driver, the devices, then NCCL', () => {
+  it('reports only the first problem: of the driver, the devices, then NCCL', () => {
     const driver = { isDouble: false, failure: 'no NVIDIA driver' };
     const nccl = { isDouble: false, failure: 'no NCCL' };
     expect(probeWith(probing({ driver, nccl, devices: [] }).binding, {}).reason).toBe('no NVIDIA driver');
@@ -43,24 +43,24 @@ describe('probeWith', () => {
     expect(probeWith(probing({ nccl }).binding, {})).toMatchObject({ available: false, reason: 'no NCCL' });
   });
 
-  it('says that a library is a double', () => {
+  it('reports that a library is a test double', () => {
     expect(probeWith(probing({ nccl: { ...all.nccl, isDouble: true } }).binding, {}).isDouble).toBe(true);
   });
 
-  it('hands on which files the environment names', () => {
+  it('passes the files that the environment variables name', () => {
     const { probe, binding } = probing({});
     probeWith(binding, { COLL_CUDA_LIBRARY: '/a', COLL_NCCL_LIBRARY: '' });
     expect(probe.mock.calls).toEqual([[{ cudaLibrary: '/a' }]]);
   });
 
-  it('passes on the libraries that the environment and the program name', () => {
+  it('passes the library paths of the environment and of the program', () => {
     const { probe, binding } = probing({});
     probeWith(binding, { COLL_NCCL_LIBRARY: '/b' }, '/c');
     expect(probe.mock.calls).toEqual([[{ ncclLibrary: '/b', libraryPath: '/c' }]]);
   });
 });
 
-it.each([7, '', null])('refuses %o as libraryPath', (libraryPath) => {
+it.each([7, '', null])('probe refuses %o as libraryPath', (libraryPath) => {
   expect(() => probe({ libraryPath: libraryPath as string })).toThrow(
     expect.objectContaining({
       name: 'ValueError',
@@ -73,9 +73,9 @@ it.each([
   [22_809, '2.28.9'],
   [21_801, '2.18.1'],
   [2708, '2.7.8'],
-])('reads %i as NCCL %s', (code, version) => expect(ncclVersion(code)).toBe(version));
+])('version %i of NCCL is shown as %s', (code, version) => expect(ncclVersion(code)).toBe(version));
 
 it.each([
   [13_010, '13.1'],
   [12_000, '12.0'],
-])('reads %i as CUDA %s', (code, version) => expect(cudaVersion(code)).toBe(version));
+])('version %i of CUDA is shown as %s', (code, version) => expect(cudaVersion(code)).toBe(version));

@@ -17,15 +17,15 @@ const world: World = {
   },
 };
 
-describe('NcclAllReduce among processes', () => {
-  it('does not reduce what is here alone where that is not what was asked for', async () => {
+describe('NcclAllReduce across processes', () => {
+  it('does not reduce only the local values if the values of all processes are needed', async () => {
     await using ops = new NcclAllReduce({}, world);
     const refused = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: /use CollectiveAllReduce of @coll\/multi-worker/ };
     await expect(ops.reduce(ReduceOp.SUM, value(...own), 'cpu:0')).rejects.toMatchObject(refused);
     await expect(ops.gather(value(...own), 'cpu:0', 0)).rejects.toMatchObject(refused);
   });
 
-  it('has a component on each GPU of this process', async () => {
+  it('requires one component on each GPU of this process', async () => {
     await using ops = new NcclAllReduce({}, world);
     const odd = value(own[0] as string);
     await expect(ops.reduce(ReduceOp.SUM, odd, odd)).rejects.toMatchObject({

@@ -10,7 +10,7 @@ describe('DeviceBuffer', () => {
     [gpu, other] = gpus() as [Gpu, Gpu];
   });
 
-  it.each(dtypes)('takes elements of %s to the GPU and back', async (dtype) => {
+  it.each(dtypes)('copies elements of %s to the GPU and back', async (dtype) => {
     const { data } = tensor([0, 1, 1, 0, 1], { dtype });
     using buffer = await gpu.upload(data, dtype);
     expect([buffer.dtype, buffer.length, buffer.byteLength, buffer.device]).toEqual([
@@ -22,7 +22,7 @@ describe('DeviceBuffer', () => {
     expect(await buffer.read()).toEqual(data);
   });
 
-  it('does what is asked of one memory in the order of the calls', async () => {
+  it('executes operations on one buffer in call order', async () => {
     using buffer = gpu.alloc('float32', 4);
     const into = new Float32Array(4);
     const calls = [buffer.fill(1), buffer.write(Float32Array.of(7), { offset: 2 }), buffer.read(into), buffer.fill(9)];
@@ -31,13 +31,13 @@ describe('DeviceBuffer', () => {
     expect([...(await buffer.read())]).toEqual([9, 9, 9, 9]);
   });
 
-  it.each(['int64', 'bfloat16', 'bool', 'float64'] as const)('fills with a number as %s', async (dtype) => {
+  it.each(['int64', 'bfloat16', 'bool', 'float64'] as const)('fills the buffer with a number as %s', async (dtype) => {
     using buffer = gpu.alloc(dtype, 3);
     await buffer.fill(1);
     expect(await buffer.read()).toEqual(tensor([1, 1, 1], { dtype }).data);
   });
 
-  it('copies between GPUs, and parts of buffers', async () => {
+  it('copies between GPUs and between ranges of buffers', async () => {
     using from = await gpu.upload(Int32Array.of(1, 2, 3, 4), 'int32');
     using into = other.alloc('int32', 4);
     await Promise.all([into.fill(0), into.copyFrom(from.view(1, 3), { at: 1, length: 2 })]);
@@ -45,7 +45,7 @@ describe('DeviceBuffer', () => {
     expect([...(await into.view(1, 2).read())]).toEqual([2, 3]);
   });
 
-  it('stands for a tensor, whose elements JavaScript does not see', async () => {
+  it('can be used as a tensor whose elements JavaScript cannot read', async () => {
     using buffer = await gpu.upload(Float32Array.of(1, 2, 3, 4), 'float32');
     const flat = buffer[tensorSymbol]();
     const square = buffer.tensor([2, 2]);
@@ -71,7 +71,7 @@ describe('DeviceBuffer', () => {
       },
     ],
     ['a range beyond the source', (buffer) => buffer.copyFrom(buffer.view(0, 1), { from: 1, length: 1 })],
-  ])('refuses %s before anything moves', async (_, call) => {
+  ])('refuses %s before any data moves', async (_, call) => {
     using buffer = gpu.alloc('float32', 3);
     await buffer.fill(5);
     await expect(call(buffer)).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
@@ -82,25 +82,28 @@ describe('DeviceBuffer', () => {
     expect(() => gpu.alloc('int8', length)).toThrow(/the number of elements must be a whole number, 0 or more/);
   });
 
-  it('refuses more elements than any memory holds', () => {
+  it('refuses more elements than any memory can hold', () => {
     expect(() => gpu.alloc('float64', 2 ** 50)).toThrow(
       `${2 ** 50} elements of float64 are more than any memory can hold`,
     );
   });
 
-  it.each([new Uint8Array(5), new Float64Array(3)])('holds nothing after it has refused to upload %o', async (data) => {
-    // What the tests before have disposed of is freed behind what used it.
-    const nothing = { buffers: 0, bufferBytes: 0 };
-    await expect.poll(counts).toMatchObject(nothing);
-    await expect(gpu.upload(data, 'float32')).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
-    expect(counts()).toMatchObject(nothing);
-  });
+  it.each([new Uint8Array(5), new Float64Array(3)])(
+    'leaves nothing allocated after it refuses to upload %o',
+    async (data) => {
+      // What the tests before have disposed of is freed behind what used it.
+      const nothing = { buffers: 0, bufferBytes: 0 };
+      await expect.poll(counts).toMatchObject(nothing);
+      await expect(gpu.upload(data, 'float32')).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
+      expect(counts()).toMatchObject(nothing);
+    },
+  );
 
-  it('refuses what is no dtype', () => {
+  it('refuses an unknown dtype', () => {
     expect(() => gpu.alloc('complex64' as never, 1)).toThrow('unknown dtype "complex64"');
   });
 
-  it('can be disposed of twice, and not be used afterwards; a view frees nothing', async () => {
+  it('can be disposed twice, but not used afterwards, and disposing a view frees nothing', async () => {
     const before = counts().buffers;
     const buffer = gpu.alloc('float32', 2);
     buffer.view(0, 1).dispose();
@@ -113,19 +116,19 @@ describe('DeviceBuffer', () => {
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
-  it('takes no elements, too', async () => {
+  it('supports zero elements', async () => {
     using buffer = await gpu.upload(new Float32Array(0), 'float32');
     expect((await buffer.read()).length).toBe(0);
   });
 
-  it('moves pinned memory', async () => {
+  it('copies pinned memory', async () => {
     using pinned = await gpu.allocHost('float64', 3);
     pinned.array.set([1, 2, 3] as never);
     using buffer = await gpu.upload(pinned.array, 'float64');
     expect([...(await buffer.read())]).toEqual([1, 2, 3]);
   });
 
-  it('works on memory of others, keeps its owner, and never frees it', async () => {
+  it('wraps foreign memory, keeps its owner alive, and never frees it', async () => {
     using owner = await gpu.upload(Float32Array.of(1, 2, 3), 'float32');
     const pointer = await owner.pointer();
     const adopted = await gpu.fromPointer({ pointer, dtype: 'float32', length: 3, owner });
@@ -135,7 +138,7 @@ describe('DeviceBuffer', () => {
     await expect(gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: undefined })).rejects.toThrow(/owner/);
   });
 
-  it('refuses memory of others that ends before its elements', async () => {
+  it('refuses foreign memory that ends before its last element', async () => {
     using owner = await gpu.upload(Float32Array.of(1, 2, 3), 'float32');
     const pointer = (await owner.pointer()) + 4n;
     const before = counts().buffers;
@@ -146,7 +149,7 @@ describe('DeviceBuffer', () => {
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
-  it('refuses memory of others that begins between two elements, and what describes none', async () => {
+  it('refuses misaligned foreign memory, and an invalid description', async () => {
     using owner = await gpu.upload(Float32Array.of(1, 2, 3), 'float32');
     const pointer = await owner.pointer();
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE' };
@@ -160,7 +163,7 @@ describe('DeviceBuffer', () => {
     await expect(gpu.fromPointer(undefined as never)).rejects.toMatchObject(refused);
   });
 
-  it('copies ranges that overlap as if they did not', async () => {
+  it('copies overlapping ranges correctly', async () => {
     const numbers = Float32Array.from({ length: 10 }, (_, index) => index);
     using up = await gpu.upload(numbers, 'float32');
     using down = await gpu.upload(numbers, 'float32');
@@ -169,7 +172,7 @@ describe('DeviceBuffer', () => {
     expect([...(await down.read())]).toEqual([3, 4, 5, 6, 7, 8, 9, 7, 8, 9]);
   });
 
-  it('knows how much memory a GPU has', async () => {
+  it('reports how much memory a GPU has', async () => {
     const before = await gpu.memory();
     using buffer = gpu.alloc('uint8', 1 << 24);
     await buffer.fill(0);
@@ -179,7 +182,7 @@ describe('DeviceBuffer', () => {
     expect(before.free - after.free).toBeGreaterThan(1 << 23);
   });
 
-  it.each([0n, 123n])('refuses the pointer %s, which is none of the GPU', async (pointer) => {
+  it.each([0n, 123n])('refuses the pointer %s, which is not GPU memory', async (pointer) => {
     const before = counts().buffers;
     const foreign = gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} });
     const told = /: the pointer is no memory of GPU 0$/;
@@ -187,7 +190,7 @@ describe('DeviceBuffer', () => {
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
-  it("refuses the default stream of a thread, which is not the addon's", async () => {
+  it('refuses the per-thread default stream, which differs in the thread of the addon', async () => {
     using buffer = gpu.alloc('int8', 1);
     const refused = {
       name: 'ValueError',
@@ -198,7 +201,7 @@ describe('DeviceBuffer', () => {
     await expect(gpu.orderAfter(2n, buffer)).rejects.toMatchObject(refused);
   });
 
-  it.each([-1n, 7 as never])('refuses %s, which is no pointer', async (pointer) => {
+  it.each([-1n, 7 as never])('refuses %s, which is not a pointer', async (pointer) => {
     const refused = {
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',

@@ -13,7 +13,7 @@ const control = path.join(folder, 'control');
 /** Only a process that hangs reaches it. */
 const timeout = 20_000;
 
-describe('a process that exits while GPUs work for it', () => {
+describe('a process that exits while GPUs execute its work', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each([
@@ -25,7 +25,7 @@ describe('a process that exits while GPUs work for it', () => {
     ['the end of the program in an abort that hangs', 'endInAbort', 'stuck collective\nstuck abort', 0],
     ['the end of the program after a timeout', 'endAfterTimeout', 'stuck collective\nstuck abort rank=1', 0],
     ['an exception in a collective that never ends', 'throwInCollective', 'stuck collective', 1],
-  ])('does so at once and with its own exit code: %s', (_, name, wishes, status) => {
+  ])('exits at once and with its own exit code: %s', (_, name, wishes, status) => {
     writeFileSync(control, `${wishes}\n`);
     const env = { ...process.env, NODE_OPTIONS: '', COLL_NCCL_PATH: addon, COLL_DOUBLE_CONTROL: control };
     const ended = spawnSync(process.execPath, [program, name], { env, encoding: 'utf8', timeout });

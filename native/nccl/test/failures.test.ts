@@ -31,12 +31,12 @@ const failure = (call: Promise<unknown>): Promise<CollError> =>
     (error: CollError) => error,
   );
 
-describe('what goes wrong', () => {
+describe('failures of NCCL', () => {
   beforeAll(() => letFail());
   afterEach(() => letFail());
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('names the operation, its number and the group when a collective does not end in time', async () => {
+  it('a collective that times out names the operation, its number and the group', async () => {
     const communicator = await NcclCommunicator.open(fourGpus.slice(0, 2), { name: 'slow ones' });
     await addUp(communicator);
     letFail('stuck collective');
@@ -56,14 +56,14 @@ describe('what goes wrong', () => {
     ]);
   });
 
-  it('tells of an error that NCCL reports behind our back', async () => {
+  it('an asynchronous error of NCCL fails the group', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('stuck collective', 'async 6 rank=0');
     const error = await failure(addUp(communicator, { timeoutSeconds: 240 }));
     expect(error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' });
   });
 
-  it('goes on after a call that NCCL has refused', async () => {
+  it('a group continues after a call that NCCL refuses as invalid', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('fail ncclAllReduce 4 rank=1');
     expect(await failure(addUp(communicator))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
@@ -71,7 +71,7 @@ describe('what goes wrong', () => {
     expect((await addUp(communicator)).map(({ data }) => data[0])).toEqual([3, 3]);
   });
 
-  it('does not go on after any other error of NCCL', async () => {
+  it('a group does not continue after any other error of NCCL', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('fail ncclAllReduce 3 rank=1');
     expect(await failure(addUp(communicator))).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NCCL' });
@@ -79,14 +79,14 @@ describe('what goes wrong', () => {
     expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_NCCL' });
   });
 
-  it('reports a /dev/shm without room as a fault of the machine, not of a peer', async () => {
+  it('a full /dev/shm is reported as a problem of the machine, not of a peer', async () => {
     letFail('full shm');
     const error = await failure(NcclCommunicator.open(fourGpus.slice(0, 2)));
     expect(error).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NCCL' });
     expect(error.message).toMatch(/^open of local \(number 1\): \/dev\/shm is too small for NCCL: .*--shm-size=1g/);
   });
 
-  it('rejects whoever uses memory that there was none of', async () => {
+  it('an operation on memory whose allocation failed rejects', async () => {
     const [gpu] = gpus();
     letFail('fail cuMemAllocAsync 2', 'fail cuMemAlloc_v2 2');
     using buffer = gpu?.alloc('float32', 1 << 20);
@@ -94,19 +94,19 @@ describe('what goes wrong', () => {
     expect(await read).toMatchObject({ code: 'ERR_COLL_BUFFER' });
   });
 
-  it('tells who names no store what is missing', async () => {
+  it('connecting without a store reports what is missing', async () => {
     const told = { code: 'ERR_COLL_VALUE', message: /^connect: give the store/ };
     expect(await failure(NcclCommunicator.connect({ rank: 0, size: 1 } as JoinRequest))).toMatchObject(told);
     expect(await failure(NcclCommunicator.connect(undefined as never))).toMatchObject(told);
   });
 
-  it('gives up when others never join', async () => {
+  it('connecting times out if the other processes never join', async () => {
     await using store = new MemoryStore();
     const alone = NcclCommunicator.connect({ store, rank: 1, size: 2, timeoutSeconds: 0.2 });
     expect(await failure(alone)).toMatchObject({ code: 'ERR_COLL_DEADLINE', message: /rank 0 did not arrive/ });
   });
 
-  it('is told when another process leaves while it waits for it to split the group', async () => {
+  it('splitting a group rejects if another process leaves meanwhile', async () => {
     await using store = new MemoryStore();
     const connect = (rank: number) =>
       NcclCommunicator.connect({ store, rank, size: 2, devices: [`gpu:${rank}`], group: 'splitting' });
@@ -117,7 +117,7 @@ describe('what goes wrong', () => {
     await staying.close();
   });
 
-  it('ends the group when its signal is aborted', async () => {
+  it('a group ends when its signal is aborted', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('stuck collective');
     const controller = new AbortController();
@@ -127,7 +127,7 @@ describe('what goes wrong', () => {
     expect(await failure(addUp(communicator))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
-  it('ends a group with one that was split from it and shares what it has', async () => {
+  it('a group ends together with a split group that shares its resources', async () => {
     await using all = await NcclCommunicator.open(fourGpus);
     const halves = await all.split([0, 0, 1, 1], undefined, { share: true });
     const [first, second] = halves.map(({ communicator }) => communicator) as [NcclCommunicator, NcclCommunicator];
@@ -141,14 +141,14 @@ describe('what goes wrong', () => {
     expect(await failure(addUp(all))).toMatchObject(aborted);
   });
 
-  it('keeps what happened in the flight recorder', async () => {
+  it('the flight recorder contains the events of a group', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2), { name: 'recorded' });
     await addUp(communicator);
     const own = flightRecorder().filter(({ group }) => group === 'recorded');
     expect(own.at(-1)).toMatchObject({ sequence: 2, state: 'done', operation: expect.stringContaining('all-reduce') });
   });
 
-  it('leaves no communicator behind', async () => {
+  it('failures leave no communicator open', async () => {
     await expect.poll(() => counts().communicators).toBe(0);
   });
 });

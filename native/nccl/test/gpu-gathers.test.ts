@@ -36,7 +36,7 @@ function asked(since: number): string[] {
     .map(({ operation }) => operation);
 }
 
-describe('values on GPUs that are joined', () => {
+describe('gathering values on GPUs', () => {
   const all = quietGpus();
 
   async function onGpu(value: Tensor): Promise<Tensor> {
@@ -70,7 +70,7 @@ describe('values on GPUs that are joined', () => {
       return { dtype, axis, shapes: lengths.map((length) => rest.toSpliced(axis, 0, length)) };
     });
 
-  it('gathers whatever the shapes and the axis, on the GPUs alone, and leaves nothing behind', async () => {
+  it('supports any shapes and axis, uses only the GPUs, and leaves no memory allocated', async () => {
     await using ops = new NcclAllReduce();
     const before = counts().buffers;
     await fc.assert(
@@ -92,7 +92,7 @@ describe('values on GPUs that are joined', () => {
     expect(ops.explain().notes).toEqual([]);
   });
 
-  it('leaves nothing of slices behind but what comes of them', async () => {
+  it('leaves no memory of slices allocated except the results', async () => {
     await using ops = new NcclAllReduce();
     const before = counts().buffers;
     for (const [op, dtype] of [
@@ -108,7 +108,7 @@ describe('values on GPUs that are joined', () => {
     }
   });
 
-  it('gathers parts of equal lengths at once, and others by a broadcast each', async () => {
+  it('gathers components of equal lengths in one call, and others with one broadcast each', async () => {
     await using ops = new NcclAllReduce();
     const gather = async (...lengths: readonly number[]) => {
       const before = now();
@@ -121,7 +121,7 @@ describe('values on GPUs that are joined', () => {
     expect(await gather(0, 0, 0)).toEqual([]);
   });
 
-  it('takes rows apart in as many launches as there have to be', async () => {
+  it('splits rows in as many kernel launches as needed', async () => {
     await using ops = new NcclAllReduce();
     const inputs = [1, 2].map((length, replica) => counted('uint8', [70_000, length], replica));
     const value = await onGpus(inputs);
@@ -129,7 +129,7 @@ describe('values on GPUs that are joined', () => {
     expect((await toHost(first)).data).toEqual(concatAlong(inputs, 1).data);
   });
 
-  it('gathers components of which some are on the host, where each of them is', async () => {
+  it('gathers a value with components on the host and on a GPU, each result in the memory of its component', async () => {
     await using ops = new NcclAllReduce();
     const inputs = [2, 3].map((length, replica) => counted('float32', [2, length], replica));
     const value = new PerReplica([inputs[0] as Tensor, await onGpu(inputs[1] as Tensor)]);
@@ -138,7 +138,7 @@ describe('values on GPUs that are joined', () => {
     for (const item of gathered) expect((await toHost(item)).data).toEqual(concatAlong(inputs, 1).data);
   });
 
-  it('gathers to other devices by way of the host, and says so once', async () => {
+  it('uses the host for other destination devices, and logs it once', async () => {
     const told: string[] = [];
     setLogSink((_, message) => void told.push(message));
     await using ops = new NcclAllReduce();
@@ -185,7 +185,7 @@ describe('values on GPUs that are joined', () => {
       'ERR_COLL_RANGE',
     ],
     ['scalars', 0, [[], []], 'ERR_COLL_VALUE'],
-  ] as const)('refuses %s as it does on the host', async (_, axis, shapes, code) => {
+  ] as const)('refuses %s like on the host', async (_, axis, shapes, code) => {
     await using ops = new NcclAllReduce();
     const inputs = shapes.map((shape, replica) => counted('float32', shape, replica));
     const onHost = new PerReplica(inputs);
@@ -201,7 +201,7 @@ describe('values on GPUs that are joined', () => {
     ['of other lengths', 'MEAN', [1, 3], 'float64'],
     ['of integers', 'MEAN', [2, 2], 'int32'],
     ['of nothing', 'MEAN', [0, 0], 'float32'],
-  ] as const)('joins slices %s for a %s', async (_, op, rows, dtype) => {
+  ] as const)('concatenates slices %s for a %s', async (_, op, rows, dtype) => {
     await using ops = new NcclAllReduce();
     const inputs = rows.map((count, replica) => rowsOf(count, replica, dtype));
     const value = new PerReplica(await Promise.all(inputs.map(sliceOnGpu)));
@@ -225,7 +225,7 @@ describe('values on GPUs that are joined', () => {
     expect(ops.explain().notes).toEqual([]);
   });
 
-  it('joins all slices of a batch in one group call, beside dense values', async () => {
+  it('concatenates all slices of a batch in one group call, together with dense values', async () => {
     await using ops = new NcclAllReduce();
     const sparse = await Promise.all(
       [1, 3].map(async (rows) => new PerReplica(await Promise.all([0, 1].map((at) => sliceOnGpu(rowsOf(rows, at)))))),
@@ -249,7 +249,7 @@ describe('values on GPUs that are joined', () => {
     }
   });
 
-  it('leaves to the host what slices NCCL cannot join, which says what is wrong', async () => {
+  it('leaves slices that NCCL does not support to the host, which reports what is wrong', async () => {
     await using ops = new NcclAllReduce();
     const unlike = [rowsOf(1, 0), rowsOf(1, 1, 'float64')];
     const value = new PerReplica(await Promise.all(unlike.map(sliceOnGpu)));

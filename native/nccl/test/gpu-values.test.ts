@@ -19,7 +19,7 @@ async function numbersOf(result: unknown): Promise<number[][]> {
   return Promise.all(components.map(async (component) => toNumbers(await toHost(component))));
 }
 
-describe('NcclAllReduce of tensors in the memory of GPUs', () => {
+describe('NcclAllReduce of tensors in GPU memory', () => {
   const all = quietGpus();
 
   const on = (gpu: number, data: TypedArray, dtype: Tensor['dtype'] = 'float32') =>
@@ -28,7 +28,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     new PerReplica(await Promise.all(Array.from({ length: count }, (_, rank) => on(rank, dataOf(rank), dtype))));
   const places = (result: unknown) => (result as Mirrored<Tensor>).values.map((item) => bufferOf(item).device);
 
-  it.each([1, 2, 4])('adds up where the values are, of %i GPUs', async (count) => {
+  it.each([1, 2, 4])('reduces values in place on %i GPUs', async (count) => {
     await using ops = new NcclAllReduce();
     const value = await onEach(count, (rank) => Float32Array.of(rank, 10));
     const sum = await ops.reduce(ReduceOp.SUM, value, fourGpus.slice(0, count));
@@ -47,7 +47,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     [ReduceOp.MIN, 'int32', Int32Array, 'int32', [0, 1]],
     [ReduceOp.MAX, 'float32', Float32Array, 'float32', [1, 2]],
     [ReduceOp.PRODUCT, 'int8', Int8Array, 'int8', [0, 2]],
-  ] as const)('has the %s of %s', async (op, dtype, Kind, resultDType, expected) => {
+  ] as const)('returns the %s of %s', async (op, dtype, Kind, resultDType, expected) => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Kind.of(rank, rank + 1), dtype);
     for (const destinations of [value, 'gpu:1'] as const) {
@@ -60,7 +60,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     }
   });
 
-  it('reduces a batch in one group call, whatever dtypes and shapes, in the order of its values', async () => {
+  it('reduces a batch in one group call, with any dtypes and shapes, in order', async () => {
     await using ops = new NcclAllReduce();
     const floats = await onEach(2, (rank) => Float32Array.of(rank, 1, 2, 3));
     const square = new PerReplica(floats.values.map((buffer) => (buffer as DeviceBuffer).tensor([2, 2])));
@@ -83,7 +83,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     expect((results[1] as Mirrored<Tensor>).primary.memory).toBeUndefined();
   });
 
-  it('writes into memory that is named, also in place', async () => {
+  it('writes into into memory, also in place', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Float32Array.of(rank, 1));
     const into = await onEach(2, () => new Float32Array(2));
@@ -100,7 +100,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     expect([...(await (target.primary as DeviceBuffer).read())]).toEqual([3, 4]);
   });
 
-  it('writes views of one memory in a group call, and refuses memory that two of its collectives share', async () => {
+  it('writes views of one buffer in a group call, and refuses memory that two of its collectives share', async () => {
     await using ops = new NcclAllReduce();
     const whole = await onEach(2, (rank) => Float32Array.of(rank, 1, 2, 3));
     const views = (begin: number) =>
@@ -121,7 +121,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     expect([...(await (whole.primary as DeviceBuffer).read())]).toEqual([1, 2, 4, 6]);
   });
 
-  it('reduces to one GPU, to others than the values are on, and to the host', async () => {
+  it('reduces to one GPU, to GPUs other than those of the values, and to the host', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(4, (rank) => Float32Array.of(2 ** rank));
     const one = (await ops.reduce(ReduceOp.SUM, value, 'gpu:3')) as Tensor;
@@ -134,7 +134,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     ]);
   });
 
-  it('copies a value to GPUs and the host', async () => {
+  it('copies a value to GPUs and to the host', async () => {
     await using ops = new NcclAllReduce();
     using buffer = await on(1, Float32Array.of(1, 2));
     const copies = await ops.broadcast(buffer, ['gpu:0', 'cpu:0', 'gpu:1']);
@@ -151,7 +151,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     ]);
   });
 
-  it('adds up what NCCL cannot, and slices for one GPU, by way of the host; gathers it by NCCL', async () => {
+  it('reduces unsupported dtypes, and slices for one GPU, through the host, and gathers them with NCCL', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Int16Array.of(rank, 1), 'int16');
     const sum = await ops.reduce(ReduceOp.SUM, value, value);
@@ -177,7 +177,7 @@ describe('NcclAllReduce of tensors in the memory of GPUs', () => {
     expect(await numbersOf(joined.values)).toEqual([[1, 2]]);
   });
 
-  it('refuses values that differ, and adds up those that are on one GPU', async () => {
+  it('refuses different shapes and dtypes, and reduces values that are on one GPU', async () => {
     await using ops = new NcclAllReduce();
     const value = new PerReplica([await on(0, Float32Array.of(1)), await on(1, Float32Array.of(1, 2))]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });

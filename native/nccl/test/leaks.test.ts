@@ -10,8 +10,8 @@ const held = () => {
   return { buffers, bufferBytes, communicators, unsettled };
 };
 
-describe('what is left behind', () => {
-  it('is nothing after a thousand groups', async () => {
+describe('leaked memory and handles', () => {
+  it('are zero after a thousand groups', async () => {
     const values = twoGpus.map((_, rank) => tensor(Float32Array.of(rank)));
     const before = held();
     for (let round = 0; round < 1000; round++) {
@@ -21,7 +21,7 @@ describe('what is left behind', () => {
     await expect.poll(held).toEqual(before);
   });
 
-  it('is nothing after ten thousand collectives', async () => {
+  it('are zero after ten thousand collectives', async () => {
     const before = held();
     const buffers = gpus()
       .slice(0, 2)
@@ -38,7 +38,7 @@ describe('what is left behind', () => {
     await expect.poll(held).toEqual(before);
   });
 
-  it('is nothing when ops are closed through which values of the host went', async () => {
+  it('are zero when ops that reduced values of the host are closed', async () => {
     const before = held();
     const value = new PerReplica(twoGpus.map((device) => tensor(new Float32Array(3 * 2 ** 20), { device })));
     for (let round = 0; round < 3; round++) {

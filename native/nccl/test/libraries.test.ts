@@ -30,10 +30,10 @@ function probes(cwd: string, paths: readonly (string | null)[], more: NodeJS.Pro
   return JSON.parse(output);
 }
 
-describe('the NCCL that a process uses', () => {
+describe('the NCCL library of a process', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('is found in a virtual environment of the current folder, which the log says', () => {
+  it('is found in a virtual environment of the current folder, with a log message', () => {
     const project = path.join(folder, 'project');
     const { library } = environmentIn('project/.venv');
     const { found, logged } = probes(project, [null]);
@@ -43,7 +43,7 @@ describe('the NCCL that a process uses', () => {
     ]);
   });
 
-  it('is what libraryPath names, and nothing else', () => {
+  it('is exactly the one that libraryPath names', () => {
     const { environment, library } = environmentIn('named');
     const { library: other } = environmentIn('other');
     const missing = path.join(folder, 'missing');
@@ -68,7 +68,7 @@ describe('the NCCL that a process uses', () => {
     expect(logged).toEqual([]);
   });
 
-  it('is not available in a container without NVML, and the reason says what to do', () => {
+  it('is not available in a container without NVML, and the error says what to do', () => {
     const { library } = environmentIn('contained');
     const reason = expect.stringMatching(
       /^NCCL needs NVML, .*NVIDIA_DRIVER_CAPABILITIES=compute,utility.*COLL_NVML_LIBRARY$/,

@@ -8,8 +8,8 @@ import { fourGpus } from './doubles.ts';
 
 const workers = ['/job:worker/task:0', '/job:worker/task:1'];
 
-describe('NCCL by other names', () => {
-  it('is what auto and the rules of TensorFlow take for GPUs', async () => {
+describe('NCCL through other APIs', () => {
+  it("is chosen for GPUs by 'auto' and by the selection rules of TensorFlow", async () => {
     expect(await registry.explain('auto', { devices: fourGpus })).toMatchObject({ chosen: 'nccl' });
     expect((await selectPlugin(fourGpus)).plugin).toBe(nccl);
     expect((await registry.explain('auto', { devices: ['gpu:4'] })).candidates[0]?.refused).toMatch(
@@ -17,7 +17,7 @@ describe('NCCL by other names', () => {
     );
   });
 
-  it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])('serves within workers for %s', async (allReduceSpec) => {
+  it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])('reduces within workers for %s', async (allReduceSpec) => {
     const devices = workers.flatMap((worker) => [0, 1].map((gpu) => `${worker}/device:GPU:${gpu}`));
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec });
     const value = new PerReplica(devices.map((device, rank) => tensor(Float32Array.of(rank, 1), { device })));
@@ -29,7 +29,7 @@ describe('NCCL by other names', () => {
     ['nccl', workers.slice(0, 1)],
     ['nccl/xring', workers.slice(0, 1)],
     ['nccl', undefined],
-  ] as const)('serves what is in the memory of GPUs for %s', async (allReduceSpec, named) => {
+  ] as const)('reduces values in GPU memory for %s', async (allReduceSpec, named) => {
     await using ops = new MultiWorkerAllReduce(named, named && 2, { allReduceSpec });
     const onGpus = async () =>
       new PerReplica(
@@ -66,7 +66,7 @@ describe('NCCL by other names', () => {
     ]);
   });
 
-  it.each(['nccl/xring', 'xring'])('says that %s among workers is of the host', async (allReduceSpec) => {
+  it.each(['nccl/xring', 'xring'])('logs that %s across workers runs on the host', async (allReduceSpec) => {
     const devices = workers.map((worker) => `${worker}/device:GPU:0`);
     await using ops = new MultiWorkerAllReduce(workers, 1, { allReduceSpec });
     const buffers = await Promise.all(
@@ -81,7 +81,7 @@ describe('NCCL by other names', () => {
     }
   });
 
-  it('tells of what NCCL did otherwise than asked for a specification', async () => {
+  it('logs how NCCL deviated from a specification', async () => {
     const devices = workers.flatMap((worker) => [0, 1].map((gpu) => `${worker}/device:GPU:${gpu}`));
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/xring' });
     const value = new PerReplica(devices.map((device) => tensor(Int16Array.of(1), { device })));
@@ -91,7 +91,7 @@ describe('NCCL by other names', () => {
     expect(ops.explain().notes).toEqual([note]);
   });
 
-  it('adds up what the replicas of a strategy have on their GPUs', async () => {
+  it('reduces the values that replicas of a strategy have on their GPUs', async () => {
     await using strategy = new MirroredStrategy({ devices: fourGpus, crossDeviceOps: 'nccl' });
     const all = gpus();
     const means = (await strategy.run(async (replica) => {
@@ -105,7 +105,7 @@ describe('NCCL by other names', () => {
     expect(means.onHost.values.map(({ data }) => [...data])).toEqual(fourGpus.map(() => [1.5]));
   });
 
-  it('splits a group', async () => {
+  it('supports splitting a group', async () => {
     await using all = await NcclCommunicator.open(fourGpus);
     const halves = await all.split([0, 1, 0, 1], [3, 2, 1, 0]);
     expect(halves.map(({ color, communicator }) => [color, communicator.size, communicator.devices])).toEqual([
@@ -139,7 +139,7 @@ describe('NCCL by other names', () => {
     expect(alone?.communicator.size).toBe(2);
   });
 
-  it('splits a group into such as share what it has', async () => {
+  it('supports splitting a group into groups that share its resources', async () => {
     await using all = await NcclCommunicator.open(fourGpus, { name: 'whole' });
     const halves = await all.split([0, 0, 1, 1], undefined, { share: true });
     const sum = { kind: 'all-reduce', op: 'sum' } as const;

@@ -74,8 +74,8 @@ async function expectNamed(lost: number): Promise<void> {
   }
 }
 
-describe('processes of which one dies', () => {
-  it.each([0, 2])('when it begins to open the group: rank %i', async (rank) => {
+describe('one of several processes dies', () => {
+  it.each([0, 2])('when it starts to open the group: rank %i', async (rank) => {
     startWith(`die init rank=${rank}`);
     await expectNamed(rank);
   });
@@ -91,12 +91,12 @@ describe('processes of which one dies', () => {
     await expectNamed(1);
   });
 
-  it.each(['connect', 'collective'])('in its first collective: %s', async (stage) => {
+  it.each(['connect', 'collective'])('during its first collective: %s', async (stage) => {
     startWith(`die ${stage} rank=2`, 'slow collective 300 rank=0');
     await expectNamed(2);
   });
 
-  it('and nobody is lost where none does', async () => {
+  it('and no process is reported as lost if none dies', async () => {
     await Promise.all(startWith().map(({ ended }) => ended));
     expect(
       members.map(({ told }) => told?.stage),

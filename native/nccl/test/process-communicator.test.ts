@@ -31,8 +31,8 @@ const sumOf = (data: TypedArray): Call => {
   return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value] };
 };
 
-describe('a process group that has NCCL do its arithmetic', () => {
-  it('adds up, also what NCCL knows no arithmetic of', async () => {
+describe('a process group whose arithmetic runs on NCCL', () => {
+  it('reduces all dtypes, including those that NCCL does not support', async () => {
     await using group = await open(undefined, 2);
     const calls = [0, 1].map((rank) => [sumOf(Float32Array.of(rank, 5)), sumOf(Int16Array.of(rank, 7))]);
     await group.playEach((_, rank) => calls[rank] as Call[]);
@@ -48,7 +48,7 @@ describe('a process group that has NCCL do its arithmetic', () => {
     ]);
   });
 
-  it('does not wait for a process that is lost, whatever NCCL sees of it', async () => {
+  it('does not wait for a lost process, even if NCCL does not detect the loss', async () => {
     await using group = await open(undefined, 2);
     const [first, second] = group.members as readonly [GroupMember, GroupMember];
     await group.playEach((_, rank) => [sumOf(Float32Array.of(rank))]);

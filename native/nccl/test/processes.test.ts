@@ -38,13 +38,13 @@ executorSuite({
   ranks: [4],
 });
 
-describe('processes whose calls are not compared', () => {
+describe('processes without checkCalls', () => {
   const call = (rank: number, options: CallOptions = {}): Call => {
     const value = tensor(Float32Array.of(rank + 1));
     return { collective: { kind: 'all-reduce', op: 'sum' }, inputs: [value], outputs: [value], ...options };
   };
 
-  it('add up', async () => {
+  it('reduce their values', async () => {
     await using group = await blockingNoThread(unchecked.open)(undefined, 4);
     const calls = group.members.map((_, rank) => call(rank));
     await group.playEach((_, rank) => [calls[rank] as Call]);
@@ -66,7 +66,7 @@ describe('processes whose calls are not compared', () => {
     ]);
   });
 
-  it('are told what the others were doing when one waited in vain', async () => {
+  it('report what the other processes were doing when one timed out', async () => {
     await using group = await blockingNoThread(unchecked.open)(undefined, 2);
     const [first, second] = group.members as readonly [GroupMember, GroupMember];
     await group.playEach((_, rank) => [call(rank)]);
@@ -77,7 +77,7 @@ describe('processes whose calls are not compared', () => {
     expect(late).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
   });
 
-  it('are told when one is lost, or leaves', async () => {
+  it('fail when one is lost or leaves', async () => {
     for (const end of ['crash', 'close'] as const) {
       await using group = await blockingNoThread(unchecked.open)(undefined, 2);
       const [first, second] = group.members as readonly [GroupMember, GroupMember];

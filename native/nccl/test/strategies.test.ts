@@ -27,7 +27,7 @@ async function expectAsOnCpus(outcome: Outcome, replicas: number): Promise<void>
 }
 
 describe('MirroredStrategy on GPUs', () => {
-  it.each([1, 2, 4])('trains on %i as on CPUs', async (count) => {
+  it.each([1, 2, 4])('trains on %i GPUs with the same result as on CPUs', async (count) => {
     await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
     const before = flightRecorder().length;
     await expectAsOnCpus(await train(strategy), count);
@@ -37,28 +37,25 @@ describe('MirroredStrategy on GPUs', () => {
 });
 
 describe('replicas of one process on GPUs', () => {
-  it.each([1, 4])(
-    'broadcast what one of %i has, and gather what all have, in the memory of their GPUs',
-    async (count) => {
-      await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
-      const found: unknown[] = [];
-      await strategy.run(async (replica) => {
-        const { replicaIdInSyncGroup: id } = replica;
-        const own = await (gpus()[id] as Gpu).upload(new Float32Array(id + 1).fill(id), 'float32');
-        const [same, all] = [own.view(0, 1).tensor(), own.tensor()];
-        const results = await Promise.all([replica.broadcast(same, count - 1), replica.allGather(all, 0)]);
-        const numbers = await Promise.all(results.map(async (result) => toNumbers(await toHost(result))));
-        found[id] = [results.map((result) => bufferOf(result).device), numbers];
-      });
-      const everything = fourGpus.slice(0, count).flatMap((_, id) => new Array<number>(id + 1).fill(id));
-      const expected = fourGpus.slice(0, count).map((gpu) => [
-        [gpu, gpu],
-        [[count - 1], everything],
-      ]);
-      expect(found).toEqual(expected);
-      expect((await strategy.explain()).notes).toEqual([]);
-    },
-  );
+  it.each([1, 4])('broadcast the value of one of %i, and gather the values of all, in GPU memory', async (count) => {
+    await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
+    const found: unknown[] = [];
+    await strategy.run(async (replica) => {
+      const { replicaIdInSyncGroup: id } = replica;
+      const own = await (gpus()[id] as Gpu).upload(new Float32Array(id + 1).fill(id), 'float32');
+      const [same, all] = [own.view(0, 1).tensor(), own.tensor()];
+      const results = await Promise.all([replica.broadcast(same, count - 1), replica.allGather(all, 0)]);
+      const numbers = await Promise.all(results.map(async (result) => toNumbers(await toHost(result))));
+      found[id] = [results.map((result) => bufferOf(result).device), numbers];
+    });
+    const everything = fourGpus.slice(0, count).flatMap((_, id) => new Array<number>(id + 1).fill(id));
+    const expected = fourGpus.slice(0, count).map((gpu) => [
+      [gpu, gpu],
+      [[count - 1], everything],
+    ]);
+    expect(found).toEqual(expected);
+    expect((await strategy.explain()).notes).toEqual([]);
+  });
 });
 
 interface Added {
@@ -93,18 +90,21 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   });
   afterAll(() => workers[Symbol.asyncDispose]());
 
-  it.each(['NCCL', 'AUTO'] as const)('trains with one a worker as on CPUs, by %s', async (implementation) => {
-    await expectTrained(await workers.play('trains', (worker) => [`gpu:${worker}`], implementation), 2);
-  });
+  it.each(['NCCL', 'AUTO'] as const)(
+    'trains with one GPU per worker with the same result as on CPUs, by %s',
+    async (implementation) => {
+      await expectTrained(await workers.play('trains', (worker) => [`gpu:${worker}`], implementation), 2);
+    },
+  );
 
-  it('trains with two a worker as on CPUs', async () => {
+  it('trains with two GPUs per worker with the same result as on CPUs', async () => {
     await expectTrained(await workers.play('trains', (worker) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]), 4);
   });
 
   it.each([
     ['one a worker', (worker: number) => [`gpu:${worker}`]],
     ['two a worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
-  ])('joins what differs in length, and slices, on the GPUs, with %s', async (_, devicesOf) => {
+  ])('gathers values of different lengths, and slices, on the GPUs, with %s', async (_, devicesOf) => {
     const here = devicesOf(0).length;
     const ids = Array.from({ length: 2 * here }, (_, id) => id);
     const row = ids.flatMap((id) => new Array<number>(id + 1).fill(id));
@@ -137,17 +137,17 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
     }
   });
 
-  it('needs GPUs on all workers, or on none', async () => {
+  it('needs GPUs on all workers or on none', async () => {
     for (const { error } of await workers.play('adds', (worker) => [worker === 0 ? 'gpu:0' : 'cpu:0']))
       expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1 });
   });
 
-  it('hands on why NCCL refuses', async () => {
+  it('reports why NCCL refuses', async () => {
     for (const { error } of await workers.play('adds', () => ['gpu:0']))
       expect(error).toMatchObject({ message: expect.stringMatching(/Duplicate GPU/) });
   });
 
-  it('serves replicas in threads of their own', async () => {
+  it('supports replicas in separate threads', async () => {
     const answers = await workers.play<number[][][]>('inThread', (worker) => [`gpu:${worker}`]);
     expect(answers).toEqual([0, 1].map(() => ({ result: [[[3], [1], [0.5], expect.any(Number)]] })));
     for (const { result } of answers) expect(result?.[0]?.[3]).toBeGreaterThan(0);
@@ -156,7 +156,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   it.each([
     ['one a worker', (worker: number) => [`gpu:${worker}`]],
     ['two a worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
-  ])('compares calls where that is wanted, with %s', async (_, devicesOf) => {
+  ])('compares calls with checkCalls, with %s', async (_, devicesOf) => {
     await expectTrained(await workers.play('trains', devicesOf, 'NCCL', true), 2 * devicesOf(0).length);
     const [first, second] = await workers.play('differs', devicesOf, 'NCCL', true);
     expect(first?.error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });
@@ -167,27 +167,27 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   });
 
   // The last one: a worker is gone.
-  it('tells the others of a worker that is lost', async () => {
+  it('reports a lost worker to the others', async () => {
     const [first] = await workers.play('loses', (worker) => [`gpu:${worker}`]);
     expect(first?.error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });
 });
 
 describe('workers that share a GPU', () => {
-  it('train as on CPUs', async () => {
+  it('train with the same result as on CPUs', async () => {
     await using workers = await GpuWorkers.start([{ NCCL_HOSTID: 'one' }, { NCCL_HOSTID: 'other' }]);
     await expectTrained(await workers.play('trains', () => ['gpu:0']), 2);
   });
 });
 
-describe('workers of which one sees no GPU', () => {
+describe('workers of which one has no GPU', () => {
   let workers: GpuWorkers;
   beforeAll(async () => {
     workers = await GpuWorkers.start([{}, { COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' }]);
   });
   afterAll(() => workers[Symbol.asyncDispose]());
 
-  it('are all told what to mend where NCCL is asked for by name', async () => {
+  it('all fail with a message that says what to fix if implementation NCCL is requested', async () => {
     for (const { error } of await workers.play('adds', () => ['gpu:0'])) {
       expect(error).toMatchObject({ code: 'ERR_COLL_REFUSED', rank: 1 });
       expect(error?.message).toMatch(
@@ -196,7 +196,7 @@ describe('workers of which one sees no GPU', () => {
     }
   });
 
-  it('go on without it where AUTO was, and explain', async () => {
+  it('continue without NCCL for implementation AUTO, and explain why', async () => {
     for (const { result } of await workers.play<Added>('adds', () => ['gpu:0'], 'AUTO')) {
       expect(result?.sum).toEqual([3]);
       expect(result?.notes).toEqual([expect.stringMatching(/^nccl was not chosen, because on worker 1 .*libcuda/)]);

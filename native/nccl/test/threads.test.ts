@@ -25,12 +25,12 @@ const programWith = (thread: string) => `
   run().then(run).then(() => setTimeout(() => console.log('alive'), 200));
 `;
 
-describe('a program outlives its only thread with GPUs', () => {
+describe('a program continues after its only thread with GPUs', () => {
   it.each([
     ['once its work is done', ''],
     ['with work under way', 'process.exit();'],
     ['while an answer comes', 'binding.read(buffer, 0, new Uint8Array(bytes)); setImmediate(() => process.exit());'],
-  ])('that ends %s', (_, end) => {
+  ])('ends %s', (_, end) => {
     const program = programWith(busyThread(end));
     const node = ['--eval', program];
     const environment = { ...process.env, NODE_OPTIONS: '' };
@@ -38,8 +38,8 @@ describe('a program outlives its only thread with GPUs', () => {
   });
 });
 
-describe('a thread that ends with groups', () => {
-  it('ends them, so that other ranks are told, and leaves nothing', () => {
+describe('a thread that ends with open groups', () => {
+  it('closes them, so that other ranks fail, and leaves nothing allocated', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'coll-nccl-threads-'));
     const file = path.join(folder, 'counts');
     const program = path.join(import.meta.dirname, 'sanitized/thread-groups.mjs');

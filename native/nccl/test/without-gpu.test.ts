@@ -11,8 +11,8 @@ process.env['COLL_CUDA_LIBRARY'] = '/nowhere/libcuda.so.1';
 const valueOn = (...devices: readonly string[]) =>
   new PerReplica(devices.map((device, rank) => tensor(Float32Array.of(rank + 1), { device })));
 
-describe('without a GPU', () => {
-  it('imports and registers without a word', () => {
+describe('@coll/nccl without a GPU', () => {
+  it('can be imported and registered without output', () => {
     const program = "import '@coll/nccl/register'; import { probe } from '@coll/nccl'; console.log(probe().available)";
     const environment = { ...process.env, NODE_OPTIONS: '' };
     const node = ['--input-type=module', '--eval', program];
@@ -20,13 +20,13 @@ describe('without a GPU', () => {
     expect(execFileSync(process.execPath, node, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })).toBe('false\n');
   });
 
-  it('says why in one sentence', () => {
+  it('reports in one sentence why it is not available', () => {
     const { available, reason, devices, isDouble } = probe();
     expect({ available, devices, isDouble }).toEqual({ available: false, devices: [], isDouble: false });
     expect(reason).toMatch(/^[^\n]{20,400}$/);
   });
 
-  it('tells whoever asks for it by name what is missing, and has auto take the next', async () => {
+  it("throws if it is requested by name, and lets 'auto' choose the next plug-in", async () => {
     const registry = createRegistry();
     registry.register(nccl);
     registry.register(direct);
@@ -46,7 +46,7 @@ describe('without a GPU', () => {
     );
   });
 
-  it('serves values on CPUs by reduction to one device, and tells', async () => {
+  it('combines CPU values by reduction to one device, and logs it', async () => {
     await using ops = new NcclAllReduce({ numPacks: 0 });
     const value = valueOn('cpu:0', 'cpu:1');
     const sum = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
@@ -57,7 +57,7 @@ describe('without a GPU', () => {
     expect(ops.explain().notes).toEqual(['"cpu:0" is not a GPU; reduction-to-one serves it']);
   });
 
-  it('tells what is missing once a value is on a GPU, and whoever asks for one', async () => {
+  it('reports what is missing when a value is on a GPU, or when a GPU is requested', async () => {
     await using ops = new NcclAllReduce();
     const value = valueOn('gpu:0', 'gpu:1');
     const refused = { code: 'ERR_COLL_REFUSED', message: `nccl cannot be used here: ${probe().reason}` };

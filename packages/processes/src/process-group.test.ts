@@ -160,7 +160,7 @@ describe('a synchronous call', () => {
     [[0], '1,0: did not arrive at all-reduce sum'],
     [[0, 2], '1,0,2: did not arrive at all-reduce sum'],
     [[], '1,0,2: came to all-reduce sum, but did not end it'],
-  ])('ends the group if it expires while rank %j is missing', (absent, told) => {
+  ])('fails the group if it times out while rank %j is missing', (absent, told) => {
     answers = [status.expired, status.failed];
     missing = absent;
     failure = failed('deadline');
@@ -285,7 +285,7 @@ describe('leaving a group', () => {
     [0, true, ['fail closed of 1: has left the group']],
     [3, false, ['fail failed of 1: ended with exit code 3']],
     [3, true, ['fail failed of 1: ended with exit code 3']],
-  ])('at the exit of the process with code %i, busy: %s, says so', (code, isBusy, said) => {
+  ])('at process exit with code %i, busy: %s, notifies the other members', (code, isBusy, said) => {
     hasParted = true;
     if (isBusy) {
       answers = [status.slice];

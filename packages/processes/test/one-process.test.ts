@@ -24,7 +24,7 @@ it('a call refuses an output that overlaps another segment of the same rank', as
   expect([...memory]).toEqual(Array(12).fill(1));
 });
 
-it.each(['useMessages', 'useSharedMemory'] as const)('fails for all where one cannot play: %s', async (how) => {
+it.each(['useMessages', 'useSharedMemory'] as const)('a group fails on all ranks if one cannot create its executor: %s', async (how) => {
   const broken = vi.spyOn(NativeProcessGroup.prototype, how).mockImplementationOnce(() => {
     throw new Error('its addon is too old');
   });
