@@ -38,17 +38,17 @@ describe('the entries of core', () => {
     ).toEqual([]);
   });
 
-  it('have no value twice', () => {
+  it('export no value twice', () => {
     const both = faceOf('@coll/core').values.filter((name) => faceOf('@coll/core/plugin').values.includes(name));
     expect(both).toEqual([]);
   });
 
-  it('export every name of the table for TensorFlow from @coll/core', () => {
+  it('export every name of the TensorFlow table from @coll/core', () => {
     const { values, types } = faceOf('@coll/core');
     expect(namesOfTable().filter((name) => ![...values, ...types].includes(name))).toEqual([]);
   });
 
-  it('are enough for guides, READMEs and examples, without those for our own packages', () => {
+  it('suffice for guides, READMEs and examples, without the internal entries', () => {
     const inside = [...textsForUsers()].filter(([, text]) => /from '@coll\/[\w-]+\/internal'/.test(text));
     expect(inside.map(([file]) => file)).toEqual([]);
   });

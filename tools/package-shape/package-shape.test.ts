@@ -78,11 +78,11 @@ describe('the packages as published', () => {
     expect(project.run('first.mjs')).not.toBe('');
   });
 
-  it('type-check it under the strictest settings', () => {
+  it('type-check it with the strictest settings', () => {
     expect(diagnose(project.write('first.mts', readmeProgram()), { types: ['node'] })).toEqual([]);
   });
 
-  it('let a bundled program name all inferred types in declarations of its own', () => {
+  it('let a bundled program name all inferred types in its own declarations', () => {
     const file = project.write('inferred.ts', inferredExports);
     const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
     expect(diagnose(file, { types: ['node'], declaration: true, ...bundler })).toEqual([]);
@@ -93,26 +93,26 @@ describe('the packages as published', () => {
     expect(project.run('reduce.cjs')).toBe('4 6 | 4 6\n');
   });
 
-  it('call classes by the names under which they are exported', () => {
+  it('name classes at run time as they are exported', () => {
     project.write('names.mjs', misnamedClasses);
     expect(project.run('names.mjs')).toBe('');
   });
 
-  it("need none of Node's types for core", () => {
+  it('need no Node types for core', () => {
     expect(diagnose(project.write('browser.mts', everythingOfCore), withoutNode)).toEqual([]);
   });
 
-  it('bring their licence', () => {
+  it('contain their licence', () => {
     expect(project.without('LICENSE')).toEqual([]);
   });
 
-  it('say where they have looked for the native engine', () => {
+  it('report where they looked for the native engine', () => {
     project.write('probe.mjs', probeOfNative);
     expect(project.run('probe.mjs')).toMatch(/@coll\/native-[a-z0-9-]+ \(not installed: npm install /);
   });
 });
 
-it.each(publishedPackages())('the declarations of %s need none of the types of Node', (name) => {
+it.each(publishedPackages())('the declarations of %s need no Node types', (name) => {
   expect(declarationsOf(name).flatMap((file) => diagnose(file, withoutNode))).toEqual([]);
 });
 
@@ -128,7 +128,7 @@ describe.runIf(hasBinary('native'))('the native engine as published', () => {
     expect(project.run('probe.mjs')).toBe('available\n');
   });
 
-  it('brings its licence', () => {
+  it('contains its licence', () => {
     expect(project.without('LICENSE')).toEqual([]);
   });
 
@@ -151,16 +151,16 @@ describe.runIf(process.platform === 'linux' && hasBinary('nccl'))('NCCL as publi
     return () => project.remove();
   });
 
-  it('is found in the package for this platform, and looks for the libraries itself', () => {
+  it('is found in the package for this platform, and finds the CUDA libraries itself', () => {
     project.write('probe.mjs', probeOfNccl);
     expect(project.run('probe.mjs')).toMatch(/^(available|.*(NVIDIA driver|NCCL).*)\n$/);
   });
 
-  it('brings its licence', () => {
+  it('contains its licence', () => {
     expect(project.without('LICENSE')).toEqual([]);
   });
 
-  it('needs no install script, and none of CUDA', () => {
+  it('needs no install script and no CUDA package', () => {
     const { folders, ranScripts } = project.installed();
     expect(ranScripts).toBe(false);
     expect(folders.filter((folder) => !/\/@coll\/(core|reduction-to-one|rendezvous)$/.test(folder))).toEqual([

@@ -10,7 +10,7 @@ const changesets = (folder: string) =>
 const manifests = () =>
   execFileSync('git', ['ls-files', '*package.json'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
 
-it('changesets can be turned into one version of all packages, with a changelog for each that they name', () => {
+it('changesets yield one version for all packages, with a changelog for each package that they name', () => {
   const copy = mkdtempSync(path.join(tmpdir(), 'coll-version-'));
   onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
   for (const part of ['.changeset', 'package-lock.json', ...manifests()])

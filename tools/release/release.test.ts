@@ -36,7 +36,7 @@ function release(...args: string[]) {
 }
 
 describe('a release', () => {
-  it('is refused while tarballs of platforms are missing, and names them', () => {
+  it('is refused if tarballs of platforms are missing, and names them', () => {
     for (const name of ['native', 'nccl']) write(name, {});
     const { status, stdout, stderr } = release();
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -45,14 +45,14 @@ describe('a release', () => {
     expect(stderr).not.toContain('@coll/nccl-darwin');
   });
 
-  it('is refused when a package does not depend on a platform that has a tarball', () => {
+  it('is refused if a package does not depend on a platform that has a tarball', () => {
     for (const name of packages) write(name, {});
     const { status, stderr } = release(...onlyOne);
     expect(status).toBe(1);
     expect(stderr).toContain(`@coll/native: its tarball does not depend on @coll/native-linux-x64-gnu ${version}`);
   });
 
-  it('publishes platform packages before those that name them', () => {
+  it('publishes platform packages before the packages that depend on them', () => {
     for (const name of packages) write(name, { [`@coll/${name}-linux-x64-gnu`]: version });
     const { status, stdout } = release(...onlyOne);
     expect(status).toBe(0);
@@ -61,7 +61,7 @@ describe('a release', () => {
     expect(stdout).toBe(lines.join(''));
   });
 
-  it.each(['native/engine', 'native/nccl'])('is refused from the folder %s', (name) => {
+  it.each(['native/engine', 'native/nccl'])('is refused if started in the folder %s', (name) => {
     const { status, stderr } = spawnSync('npm', ['publish', '--dry-run'], {
       cwd: path.join(root, name),
       encoding: 'utf8',

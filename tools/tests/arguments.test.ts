@@ -42,7 +42,7 @@ function endOf(result: Partial<Disposable>): void {
 
 describe.each([...new Set(publicCalls.map(({ folder }) => folder))])('@coll/%s', (folder) => {
   it.each(publicCalls.filter((call) => call.folder === folder))(
-    '$name refuses nonsense with a CollError',
+    '$name refuses invalid arguments with a CollError',
     async (call) => {
       expect(await bareErrors(call)).toEqual([]);
     },

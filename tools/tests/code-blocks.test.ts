@@ -49,7 +49,7 @@ describe('the programs in the documentation', () => {
       for (const [place, outcome] of outcomesOf(programs, folder)) outcomes.set(place, outcome);
   });
 
-  it('are there', () => {
+  it('exist', () => {
     expect(blocks.length).toBeGreaterThan(5);
   });
 
@@ -66,7 +66,7 @@ describe('the programs in the documentation', () => {
   });
 
   it.each(running.map(({ place }, index) => [place, index] as const))(
-    'run, and print what they say: %s',
+    'run and print the documented output: %s',
     (_, index) => {
       const { place, prints } = running[index] as CodeBlock;
       const { printed, complaints } = outcomes.get(place) ?? { printed: '', complaints: 'did not end' };

@@ -325,11 +325,11 @@ beforeAll(() => {
 afterAll(() => core.setLogSink());
 
 describe('options', () => {
-  it('are taken by the calls of this table, and by no others', () => {
+  it('are accepted by exactly the calls of this table', () => {
     expect(Object.keys(calls).toSorted()).toEqual([...known.keys()].toSorted());
   });
 
-  it('have their names listed if their type is exported', () => {
+  it('are listed by name if their type is exported', () => {
     const listed = [...known.values()].map(({ type }) => type).join(' ');
     const exported = sources
       .filter(({ isIndex }) => isIndex)
@@ -356,7 +356,7 @@ describe('options', () => {
 describe.each(Object.keys(calls))('%s', (owner) => {
   const { names } = known.get(owner) ?? { names: [] };
 
-  it.each(Object.keys(calls[owner] ?? {}))('refuses unknown options by the nearest name (%s)', async (way) => {
+  it.each(Object.keys(calls[owner] ?? {}))('refuses unknown options, suggesting the nearest (%s)', async (way) => {
     const call = calls[owner]?.[way] as CallWith;
     expect(names).not.toEqual([]);
     for (const name of names) {
@@ -381,7 +381,7 @@ describe('positional arguments', () => {
     ['RingAllReduce', () => new RingAllReduce(2 as never), 'must be an object, new RingAllReduce({ numPacks: 2 })'],
     ['reduce', () => new RingAllReduce().reduce('SUM', perReplica(), devices, 5 as never), 'options must be'],
     ['update', () => strategy.getStrategy().extended.update(1, () => 1, [1] as never), '{ args: [delta] }'],
-  ])('%s says that options are an object', async (_, call, told) => {
+  ])('%s throws an error that shows how to pass options', async (_, call, told) => {
     expect(await messageOf(call, {})).toContain(told);
   });
 });
@@ -394,7 +394,7 @@ describe('into', () => {
     ['allGather', inReplica((replica, options) => replica.allGather(value, 0, options))],
     ['allGather of the default replica', (options) => strategy.getReplicaContext()?.allGather(value, 0, options)],
     ['strategy.reduce', (options) => mirrored().reduce('SUM', perReplica(), null, options)],
-  ])('is unknown to %s, which has no memory for results', async (_, call) => {
+  ])('is not an option of %s, which returns no memory', async (_, call) => {
     expect(await messageOf(call, { into })).toContain('options of a collective: unknown option "into"');
   });
 });

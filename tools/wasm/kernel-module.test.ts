@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { kernelModule } from './kernel-module.ts';
 
-it('keeps the compiled kernels as their sources are; npm run wasm -w @coll/wasm-kernels writes them anew', async () => {
+it('the compiled kernels match their sources; npm run wasm -w @coll/wasm-kernels updates them', async () => {
   const kept = readFileSync(new URL('../../packages/core/src/wasm/kernel-bytes.ts', import.meta.url), 'utf8');
   // Not compared by the test runner, which would print both.
   expect(kept === (await kernelModule())).toBe(true);

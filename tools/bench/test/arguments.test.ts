@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parseArguments } from '../src/arguments.js';
 import { UsageError } from '../src/usage-error.js';
 
-it('wants everything but peers unless told otherwise', () => {
+it('bench measures everything except peers by default', () => {
   expect(parseArguments([])).toEqual({
     command: 'measure',
     suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing', 'overlap', 'processes'],
@@ -24,7 +24,7 @@ it('wants everything but peers unless told otherwise', () => {
   });
 });
 
-it('reads lists, each item once', () => {
+it('bench parses lists and drops duplicates', () => {
   const args = ['--quick', '--json', '--ranks', '2,4', '--bytes', '4,1KiB,4', '--peers', 'mpich-tuned, openmpi'];
   expect(parseArguments(args)).toMatchObject({
     isQuick: true,
@@ -35,7 +35,7 @@ it('reads lists, each item once', () => {
   });
 });
 
-it('reads how engines are called, and on what memory', () => {
+it('bench parses the call forms and the memory', () => {
   const args = [
     '--engines',
     'native,js',
@@ -57,14 +57,14 @@ it('reads how engines are called, and on what memory', () => {
   });
 });
 
-it('installs all peers where none is named', () => {
+it('bench installs all peers if none is named', () => {
   expect(parseArguments(['--install-peers'])).toMatchObject({
     installPeers: true,
     peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo', 'openmpi-tcp', 'mpich-tcp'],
   });
 });
 
-it('reports from the checked-in figures unless told otherwise', () => {
+it('bench reports from the checked-in figures by default', () => {
   expect(parseArguments(['report'])).toEqual({ command: 'report', from: undefined });
   expect(parseArguments(['figures'])).toEqual({ command: 'figures' });
   expect(parseArguments(['report', '--in', 'a.jsonl'])).toEqual({ command: 'report', from: 'a.jsonl' });
@@ -86,6 +86,6 @@ it.each([
   [['--bytes'], "option '--bytes <list>' argument missing"],
   [['--nope'], "unknown option '--nope'"],
   [['extra'], 'too many arguments. Expected 0 arguments but got 1.'],
-])('refuses %j', (args, message) => {
+])('bench refuses %j', (args, message) => {
   expect(() => parseArguments(args)).toThrow(new UsageError(message));
 });

@@ -21,12 +21,12 @@ const trial: Trial = {
   counts: [5, 1, 30],
 };
 
-it('reduces all tensors of all replicas in one thread', async () => {
+it('a batch subject reduces all tensors of all replicas in one thread', async () => {
   const subject = batchSubject(new DirectAllReduce(), new GradientBuffers(), trial);
   await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
 });
 
-it('notices a tensor that is wrong', async () => {
+it('a batch subject detects a wrong tensor', async () => {
   class Spoiling extends DirectAllReduce {
     override async batchReduce(...args: Parameters<DirectAllReduce['batchReduce']>) {
       const results = await super.batchReduce(...args);
@@ -41,14 +41,17 @@ it('notices a tensor that is wrong', async () => {
   );
 });
 
-it.each(['sync', 'async'] as const)('reduces the tensors of a replica in its thread, %s', async (form) => {
-  const group = createThreadGroup({ size: 1 });
-  const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0'], jsEngine));
-  const subject = replicaBatchSubject(ops, new GradientBuffers(), 0, { ...trial, form, ranks: 1 });
-  await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
-});
+it.each(['sync', 'async'] as const)(
+  'a batch subject reduces the tensors of a replica in its thread, %s',
+  async (form) => {
+    const group = createThreadGroup({ size: 1 });
+    const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0'], jsEngine));
+    const subject = replicaBatchSubject(ops, new GradientBuffers(), 0, { ...trial, form, ranks: 1 });
+    await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
+  },
+);
 
-it.each(['sync', 'async'] as const)('reduces lists as pieces of one buffer, %s', async (form) => {
+it.each(['sync', 'async'] as const)('a batch subject reduces lists as segments of one buffer, %s', async (form) => {
   const communicator = wasmEngine.communicator(2, directAlgorithm());
   const subject = piecesSubject(communicator, new GradientBuffers(), { ...trial, work: { type: 'pieces' }, form });
   await expect(checkFirstCall(subject, 'pieces')).resolves.toBeUndefined();

@@ -7,14 +7,14 @@ const fitting = Math.min(2, availableParallelism());
 const crowded = availableParallelism() + 1;
 const lineOf = (...args: Parameters<typeof commandsOf>) => commandsOf(...args).map(({ argv }) => argv.join(' '));
 
-it('binds the ranks of MPI to cores where there are enough, and tells Open MPI where not', () => {
+it('the MPI command binds ranks to cores if there are enough, and allows Open MPI to oversubscribe otherwise', () => {
   expect(lineOf('openmpi', fitting, ['p'])).toEqual([`mpirun.openmpi -np ${fitting} --bind-to core p`]);
   expect(lineOf('mpich', fitting, ['p'])).toEqual([`mpirun.mpich -np ${fitting} -bind-to core p`]);
   expect(lineOf('openmpi', crowded, ['p'])).toEqual([`mpirun.openmpi -np ${crowded} --oversubscribe --bind-to none p`]);
   expect(lineOf('mpich', crowded, ['p'])).toEqual([`mpirun.mpich -np ${crowded} p`]);
 });
 
-it('differs in nothing but what malloc keeps where a peer is tuned', () => {
+it('the command of a tuned peer differs only in the settings of malloc', () => {
   for (const [plain, tuned] of [
     ['openmpi', 'openmpi-tuned'],
     ['mpich', 'mpich-tuned'],
@@ -27,7 +27,7 @@ it('differs in nothing but what malloc keeps where a peer is tuned', () => {
   }
 });
 
-it('keeps MPI off shared memory where TCP is asked for', () => {
+it('the MPI command disables shared memory if TCP is requested', () => {
   expect(lineOf('openmpi-tcp', fitting, ['p'])).toEqual([
     `mpirun.openmpi -np ${fitting} --bind-to core --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo p`,
   ]);
@@ -36,7 +36,7 @@ it('keeps MPI off shared memory where TCP is asked for', () => {
   ]);
 });
 
-it('starts Gloo once a rank, with a folder to meet in', () => {
+it('the Gloo command runs once per rank, with a common rendezvous folder', () => {
   const commands = commandsOf('gloo', 3, ['p', '1']);
   try {
     expect(commands.map(({ argv, env }) => [argv, env?.['BENCH_RANK'], env?.['BENCH_RANKS']])).toEqual(
@@ -48,6 +48,6 @@ it('starts Gloo once a rank, with a folder to meet in', () => {
   }
 });
 
-it('starts the memory bound once, which has a thread a rank', () => {
+it('the memory bound command runs once, with one thread per rank', () => {
   expect(commandsOf('bound', 4, ['p'])).toEqual([{ argv: ['p'], env: { BENCH_RANKS: '4' } }]);
 });

@@ -6,7 +6,7 @@ import { reportFiles, withSection } from '../src/report/write-report.js';
 const root = path.resolve(import.meta.dirname, '../../..');
 const files = [...reportFiles()];
 
-it('has pages, and pictures where there are figures', () => {
+it('the docs contain a page, and charts if there are figures', () => {
   const names = files.map(([file]) => file);
   expect(names).toEqual(expect.arrayContaining(['docs/benchmarks.md', 'README.md']));
   const page = files[0]?.[1] as string;
@@ -17,7 +17,7 @@ it.each(files)('%s shows the checked-in figures: npm run bench -- report', (file
   expect(readFileSync(path.join(root, file), 'utf8') === text).toBe(true);
 });
 
-it('puts a section between its marks, and keeps the rest', () => {
+it('a section is replaced between its marks, and the rest is kept', () => {
   const marked = (section: string) => `a\n\n<!-- figures -->\n\n${section}\n\n<!-- /figures -->\n\nb\n`;
   expect(withSection(marked('old'), 'new', 'page')).toBe(marked('new'));
   expect(() => withSection('a', 'new', 'page')).toThrow('page has no place for figures');

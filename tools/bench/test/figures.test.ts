@@ -5,11 +5,11 @@ import { formatMicros, threeDigits } from '../src/report/numbers.js';
 import { summarize } from '../src/statistics.js';
 
 describe('bandwidth', () => {
-  it('is bytes by time', () => {
+  it('is bytes divided by time', () => {
     expect(algorithmGBs(2_000_000, 1000)).toBe(2);
   });
 
-  it('of the bus is what has to cross a link of each rank, as nccl-tests defines it', () => {
+  it('of the bus is what must cross a link of each rank, as nccl-tests defines it', () => {
     const bus = (kind: Parameters<typeof busGBs>[0]) => busGBs(kind, 4, 4_000_000, 1000);
     expect(bus('all-reduce')).toBe(6);
     expect(bus('all-gather')).toBe(3);
@@ -18,33 +18,33 @@ describe('bandwidth', () => {
     expect(bus('reduce')).toBe(4);
   });
 
-  it('of the bus is none with one rank', () => {
+  it('of the bus is undefined for one rank', () => {
     expect(busGBs('all-reduce', 1, 4_000_000, 1000)).toBe(0);
   });
 });
 
 describe('summarize', () => {
-  it('tells median, least and 95th percentile', () => {
+  it('returns median, minimum and 95th percentile', () => {
     const samples = Array.from({ length: 100 }, (_, index) => 100 - index);
     expect(summarize(samples)).toEqual({ median: 50.5, min: 1, p95: 95 });
   });
 
-  it('takes the middle of an odd number', () => {
+  it('returns the middle element of an odd number', () => {
     expect(summarize([30, 10, 20])).toEqual({ median: 20, min: 10, p95: 30 });
   });
 
-  it('refuses to tell of nothing', () => {
+  it('refuses an empty list', () => {
     expect(() => summarize([])).toThrow(RangeError);
   });
 });
 
-describe('numbers', () => {
+describe('formatted numbers', () => {
   it.each([
     [0.25, '0.250 µs'],
     [43.21, '43.2 µs'],
     [1234.5, '1.23 ms'],
     [2_500_000, '2.50 s'],
-  ])('write %f microseconds as %s', (micros, text) => {
+  ])('show %f microseconds as %s', (micros, text) => {
     expect(formatMicros(micros)).toBe(text);
   });
 
@@ -58,7 +58,7 @@ it.each([
   ['resnet50', 161, 25_557_032],
   ['bert-base', 199, 109_482_240],
   ['gpt2-small', 148, 124_439_808],
-] as const)('has the gradients of %s', (set, tensors, parameters) => {
+] as const)('the gradient lengths of %s match the published model', (set, tensors, parameters) => {
   const lengths = gradientLengths(set);
   expect(lengths).toHaveLength(tensors);
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBe(parameters);

@@ -12,7 +12,7 @@ console.log('done');
 process.stdin.resume();`;
 
 it.runIf(process.platform === 'linux')(
-  'counts the time of processes that still run as that of who has started them',
+  'the CPU time of running child processes is attributed to their parent',
   async () => {
     const before = ticksOfFamily(process.pid);
     const busy = spawn(process.execPath, ['-e', child, grandchild], { stdio: ['pipe', 'pipe', 'inherit'] });

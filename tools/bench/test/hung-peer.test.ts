@@ -61,7 +61,7 @@ const session: Session = {
   ],
 };
 
-it('ends a peer that hangs with all its ranks, and says so in its rows', async () => {
+it('a peer that hangs is killed with all its ranks, and its rows say so', async () => {
   writeHangingMpirun();
   const rows: (Row | FailedRow)[] = [];
   const settings = {

@@ -56,7 +56,7 @@ function expectSane(rows: readonly Row[]): void {
 
 const available = engineNames.filter((name) => whyNot(name) === undefined);
 
-it('measures every engine that works here, with both kinds of input and in both places', async () => {
+it('bench measures every available engine, with both kinds of input and both placements', async () => {
   const rows = await rowsOf('--suite', 'in-process', '--bytes', '4,1KiB', '--forms', 'sync', '--places', 'in,out');
   const ours = rows.filter(({ engine }) => engine !== 'bound');
   expect(ours.map((row) => `${row.engine} ${row.place} ${row.input} ${row.bytes}`)).toEqual(
@@ -75,7 +75,7 @@ it('measures every engine that works here, with both kinds of input and in both 
   expectSane(rows);
 });
 
-it('measures every form and algorithm that is asked for, and counts timers', async () => {
+it('bench measures every requested form and algorithm, and counts timers', async () => {
   const list = ['--engines', available[0] as string, '--algorithms', 'ring,direct', '--bytes', '1KiB'];
   const rows = await rowsOf('--suite', 'in-process,strategy,event-loop', '--inputs', 'still', ...list);
   expectSane(rows);
@@ -93,7 +93,7 @@ it('measures every form and algorithm that is asked for, and counts timers', asy
       expect(row).toMatchObject({ timers: expect.any(Number), onTimeShare: expect.any(Number) });
 });
 
-it('measures the other collectives', async () => {
+it('bench measures the other collectives', async () => {
   const rows = await rowsOf('--suite', 'collectives', '--bytes', '1KiB', '--engines', 'js', '--forms', 'sync');
   expectSane(rows);
   const cases = rows.map((row) => row.case);
@@ -104,7 +104,7 @@ it('measures the other collectives', async () => {
 
 const hasProcesses = available.includes('native') && process.platform === 'linux';
 
-it.skipIf(!hasProcesses)('measures processes over each transport, on the memory that they have', async () => {
+it.skipIf(!hasProcesses)('bench measures processes over each transport, with their own memory', async () => {
   const only = ['--bytes', '1KiB', '--forms', 'sync,async', '--inputs', 'still'];
   const rows = (await rowsOf('--suite', 'processes', ...only)).filter(({ engine }) => engine !== 'bound');
   expectSane(rows);
@@ -121,25 +121,28 @@ it.skipIf(!hasProcesses)('measures processes over each transport, on the memory 
   ]);
 });
 
-it.skipIf(!compileBound())('compares with the memory, of two ranks and of more than there are cores', async () => {
-  const only = ['--bytes', '64KiB', '--engines', 'js', '--forms', 'sync', '--inputs', 'still'];
-  const rows = await rowsOf(
-    '--suite',
-    'in-process',
-    '--ranks',
-    `2,${Math.max(3, availableParallelism() + 1)}`,
-    ...only,
-  );
-  expect(rows.map(({ engine, case: name }) => `${engine} ${name}`)).toEqual([
-    'bound update still',
-    'js direct still',
-    'bound update still',
-    'js direct still',
-  ]);
-  for (const row of rows) expectNear(row.boundShare, (row.boundMicros as number) / row.medianMicros);
-});
+it.skipIf(!compileBound())(
+  'bench compares with the memory bound, for two ranks and for more than there are cores',
+  async () => {
+    const only = ['--bytes', '64KiB', '--engines', 'js', '--forms', 'sync', '--inputs', 'still'];
+    const rows = await rowsOf(
+      '--suite',
+      'in-process',
+      '--ranks',
+      `2,${Math.max(3, availableParallelism() + 1)}`,
+      ...only,
+    );
+    expect(rows.map(({ engine, case: name }) => `${engine} ${name}`)).toEqual([
+      'bound update still',
+      'js direct still',
+      'bound update still',
+      'js direct still',
+    ]);
+    for (const row of rows) expectNear(row.boundShare, (row.boundMicros as number) / row.medianMicros);
+  },
+);
 
-it.skipIf(!isInstalled('openmpi'))('measures a peer beside ours', async () => {
+it.skipIf(!isInstalled('openmpi'))('bench measures a peer next to coll', async () => {
   const only = ['--bytes', '4,64KiB', '--engines', 'js', '--forms', 'sync', '--places', 'in,out'];
   const rows = await rowsOf('--suite', 'in-process', '--peers', 'openmpi,openmpi-tuned', ...only);
   const theirs = rows.filter(({ engine }) => engine === 'peer');
@@ -148,7 +151,7 @@ it.skipIf(!isInstalled('openmpi'))('measures a peer beside ours', async () => {
   for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
 });
 
-it('writes its lines to a file, too', async () => {
+it('bench also writes its lines to a file', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
   try {
     const out = path.join(folder, 'rows.jsonl');
@@ -160,13 +163,13 @@ it('writes its lines to a file, too', async () => {
   }
 });
 
-it('refuses what it does not know in one line', async () => {
+it('bench refuses an unknown argument in one line', async () => {
   const line =
     'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, collectives, packing, overlap, processes\n';
   expect(await bench('--suite', 'nope')).toEqual({ code: 2, output: '', errors: line });
 });
 
-it('explains itself', async () => {
+it('bench prints its help', async () => {
   const { code, output } = await bench('--help');
   expect(code).toBe(0);
   for (const option of ['--quick', '--suite', '--ranks', '--bytes', '--engines', '--peers', '--json', '--markdown'])

@@ -31,14 +31,17 @@ function notingSubject(isSync: boolean) {
   return { subject, notes };
 }
 
-it.each([true, false])('rewrites inputs and meets around every call with fresh inputs, sync: %s', async (isSync) => {
-  const { subject, notes } = notingSubject(isSync);
-  const { samples } = await measure(subject, trialOf('fresh'), { ...effort, minSamples: 7 });
-  expect(samples).toHaveLength(7);
-  expect(/^rc((raca)+a)+$/.test(notes.join(''))).toBe(true);
-});
+it.each([true, false])(
+  'a measurement with fresh inputs rewrites them and synchronises before every call, sync: %s',
+  async (isSync) => {
+    const { subject, notes } = notingSubject(isSync);
+    const { samples } = await measure(subject, trialOf('fresh'), { ...effort, minSamples: 7 });
+    expect(samples).toHaveLength(7);
+    expect(/^rc((raca)+a)+$/.test(notes.join(''))).toBe(true);
+  },
+);
 
-it.each([true, false])('leaves the inputs alone with still ones, and calls back to back, sync: %s', async (isSync) => {
+it.each([true, false])('a measurement with still inputs makes calls back to back, sync: %s', async (isSync) => {
   const { subject, notes } = notingSubject(isSync);
   const { samples } = await measure(subject, trialOf('still'), effort);
   expect(notes.filter((note) => note === 'r')).toHaveLength(1);
@@ -46,14 +49,14 @@ it.each([true, false])('leaves the inputs alone with still ones, and calls back 
   expect(samples.every((micros) => micros > 0)).toBe(true);
 });
 
-it('tells the largest over the ranks', async () => {
+it('a measurement reports the maximum over the ranks', async () => {
   const { subject } = notingSubject(true);
   const slower = { ...subject, agree: (values: Float64Array) => values.fill(1e6) };
   const { samples } = await measure(slower, trialOf('still'), effort);
   expect([...samples]).toEqual([1e6, 1e6]);
 });
 
-it('is an error when the first result is wrong', async () => {
+it('a measurement fails if the first result is wrong', async () => {
   const { subject } = notingSubject(true);
   const wrong = { ...subject, problem: () => 'element 0 is 1, not 2' };
   await expect(measure(wrong, trialOf('still'), effort)).rejects.toThrow(WrongResultError);
@@ -63,7 +66,7 @@ it('is an error when the first result is wrong', async () => {
   await expect(measure(wrong, trialOf('still'), { ...effort, checks: false })).resolves.toBeDefined();
 });
 
-it('counts the timers that tick while a thread awaits, and tells of the thread where they were latest', async () => {
+it('a measurement counts timers that fire while a thread awaits, of the thread with the worst delay', async () => {
   const { subject } = notingSubject(false);
   const waiting: Subject = {
     ...subject,

@@ -14,7 +14,7 @@ const sumOf = (arrays: readonly Float32Array[]) =>
   );
 
 describe('problemOf', () => {
-  it.each([1, 6, 1791, 1792, 10_000])('finds nothing wrong with the right results of %i elements', (length) => {
+  it.each([1, 6, 1791, 1792, 10_000])('accepts the correct results of %i elements', (length) => {
     const sum = sumOf(inputs(length));
     expect(problemOf({ kind: 'all-reduce', rank: 2, ranks }, sum)).toBeUndefined();
     expect(problemOf({ kind: 'reduce', rank: 0, ranks }, sum)).toBeUndefined();
@@ -38,7 +38,7 @@ describe('problemOf', () => {
     expect(problem).toBe('wrong result on rank 2: element 4321 is 1, not 18');
   });
 
-  it('notices inputs that were not combined, and blocks at the wrong place', () => {
+  it('detects inputs that were not reduced, and blocks at the wrong offset', () => {
     const [first] = inputs(100) as [Float32Array];
     expect(problemOf({ kind: 'all-reduce', rank: 0, ranks }, first)).toBeDefined();
     expect(problemOf({ kind: 'reduce-scatter', rank: 1, ranks }, sumOf(inputs(300)).slice(0, 100))).toBeDefined();
@@ -46,7 +46,7 @@ describe('problemOf', () => {
       expect(problemOf({ kind, rank: 0, ranks }, new Float32Array(300))).toBeDefined();
   });
 
-  it('does not look at what reduce leaves on other ranks', () => {
+  it('ignores the outputs of a reduce on ranks other than the root', () => {
     expect(problemOf({ kind: 'reduce', rank: 1, ranks }, new Float32Array(10))).toBeUndefined();
   });
 });

@@ -20,7 +20,7 @@ const trial: Trial = {
 const nothing = { boundSamples: [], ticks: undefined, foreignLoad: undefined, machine };
 const row = rowOf(trial, { ...nothing, samples: [1000, 2000, 3000], copySamples: [500], foreignLoad: 0.02 });
 
-it('makes a row of a trial and its samples', () => {
+it('a row contains a trial and its samples', () => {
   expect(row).toEqual({
     suite: 'in-process',
     case: 'ring still',
@@ -44,7 +44,7 @@ it('makes a row of a trial and its samples', () => {
   });
 });
 
-it('names the peer, and the network', () => {
+it('a row names the peer and the network', () => {
   const theirs: Trial = { ...trial, suite: 'gradients', engine: 'peer', peer: 'openmpi', gradients: 'resnet50' };
   const findings = { ...nothing, samples: [1], copySamples: [1] };
   expect(rowOf(theirs, findings)).toMatchObject({ peer: 'openmpi', gradients: 'resnet50' });
@@ -52,7 +52,7 @@ it('names the peer, and the network', () => {
   expect(rowOf(theirs, findings)).not.toHaveProperty('boundShare');
 });
 
-it('says how near a call comes to the memory, and what timers did meanwhile', () => {
+it('a row contains the ratio to the memory bound, and how timers fared', () => {
   const ticks = { count: 50, onTimeShare: 0.98, worstMillis: 6 };
   const findings = { ...nothing, samples: [200], copySamples: [1], boundSamples: [100, 90, 110], ticks };
   expect(rowOf(trial, findings)).toMatchObject({
@@ -64,13 +64,13 @@ it('says how near a call comes to the memory, and what timers did meanwhile', ()
   });
 });
 
-it('prints a table for the terminal', () => {
+it('a report is printed as a table for the terminal', () => {
   expect(tableOf([row])).toMatch(
     /│ ring still │ js sync │ +2 │ 3.8 MiB │ 2.00 ms │ 1.00 ms │ 3.00 ms │ +2.00 │ +2.00 │/,
   );
 });
 
-it('prints Markdown with a line a case and a column a size', () => {
+it('a report is printed as Markdown with one line per case and one column per size', () => {
   const rows: Row[] = [
     row,
     { ...row, bytes: 4, medianMicros: 0.5, copyMicros: 0.25 },

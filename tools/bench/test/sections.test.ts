@@ -61,17 +61,17 @@ const rows: Row[] = [
 describe('the section of the docs', () => {
   const section = docsSection(rows);
 
-  it('says where and when', () => {
+  it('states machine and date of the measurement', () => {
     expect(section).toContain('A Processor, 2 cores, Node 20.0.0, 2030-01-02.');
   });
 
-  it('compares with the fastest peer, and with the bound', () => {
+  it('compares with the fastest peer and with the bound', () => {
     expect(section).toContain('#### 2 ranks, fresh inputs, in place');
     expect(section).toContain('| 4 B | 0.250 µs | 5.00 µs | 0.500 µs | 0.375 µs | 100 µs | **1.50** | 80.0 % |');
     expect(section).toContain('| ResNet-50, 97.5 MiB, per tensor | 10.0 ms | 45.0 ms | **4.50** |  |');
   });
 
-  it('tells what a promise costs, and how timers fare', () => {
+  it('states the cost of a promise, and the delay of timers', () => {
     expect(section).toContain('| 4 B | 0.250 µs | 0.250 µs | 0.250 µs |');
     expect(section).toContain('| 2 ranks, 4 B, native async | 0.250 µs | 1000 | 99.55 % | 7.50 ms |');
   });
@@ -97,13 +97,13 @@ describe('the section of the docs', () => {
     expect(told).toContain('| 1 KiB | 10.0 µs | 15.0 µs | **1.50** |');
   });
 
-  it('leaves out what was not measured', () => {
+  it('omits cases that were not measured', () => {
     expect(section).not.toContain('out of place');
     expect(docsSection([])).toBe('None have been taken yet.');
   });
 });
 
-it('tells README how many times faster than the better setting of each library', () => {
+it('the README section states the speed-up over the better setting of each library', () => {
   const section = readmeSection(rows);
   expect(section).toContain('| all-reduce, 2 ranks | coll | times Open MPI | times Gloo |');
   expect(section).toContain('| 4 B | 0.250 µs | 1.50 | 400 |');
@@ -111,7 +111,7 @@ it('tells README how many times faster than the better setting of each library',
   expect(section).toContain('2030-01-02');
 });
 
-it('draws time, bandwidth and ratio, the same from the same figures', () => {
+it('charts of time, bandwidth and ratio are the same for the same figures', () => {
   const charts = chartsOf(rows);
   expect(charts.map(({ file }) => file)).toEqual(['time-2-ranks.svg', 'bandwidth-2-ranks.svg', 'ratio-2-ranks.svg']);
   for (const { svg } of charts) expect(svg).toMatch(/^<svg [\s\S]*coll, native[\s\S]*<\/svg>\n$/);

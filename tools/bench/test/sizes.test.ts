@@ -10,7 +10,7 @@ describe('parseBytes', () => {
     ['1MiB', 1_048_576],
     ['1.5 mib', 1_572_864],
     ['2GiB', 2_147_483_648],
-  ])('reads %s', (text, bytes) => {
+  ])('parses %s', (text, bytes) => {
     expect(parseBytes(text)).toBe(bytes);
   });
 
@@ -26,12 +26,12 @@ describe('formatBytes', () => {
     [65_536, '64 KiB'],
     [102_228_128, '97.5 MiB'],
     [2 ** 40, '1024 GiB'],
-  ])('writes %i', (bytes, text) => {
+  ])('prints %i', (bytes, text) => {
     expect(formatBytes(bytes)).toBe(text);
   });
 });
 
-it('steps through sizes up to the last', () => {
+it('geometricSizes lists sizes including the last', () => {
   expect(geometricSizes(4, 64 * 2 ** 20, 16)).toEqual([4, 64, 1024, 16_384, 262_144, 4_194_304, 67_108_864]);
   expect(geometricSizes(4, 100, 4)).toEqual([4, 16, 64]);
 });

@@ -24,13 +24,13 @@ function trialsOf(suite: SuiteName, wanted: Partial<Selection> = {}, ranks = 2):
 
 const playerOf = ({ engine, form, input }: Trial) => [engine, form, input].filter(Boolean).join(' ');
 
-it('measures all-reduce from 4 B to 256 MiB', () => {
+it('the all-reduce suite covers 4 B to 256 MiB', () => {
   const sizesOf = (trials: readonly Trial[]) => [...new Set(trials.map(bytesOf))].sort((a, b) => a - b);
   expect(sizesOf(trialsOf('in-process'))).toEqual([4, 64, 1024, 16_384, 262_144, 4_194_304, 67_108_864]);
   expect(sizesOf(trialsOf('in-process', { isQuick: false })).at(-1)).toBe(256 * 2 ** 20);
 });
 
-it('takes what a size is compared with, then our cases, the first engine in all forms, then each peer once a piece', () => {
+it('a suite lists the bound of a size, then the cases of coll, then each peer once per size', () => {
   const [first, second] = sessionsOf('in-process', { ...selection, bytes: [4, 64, 2 ** 20] }, 2);
   const size = [
     ...['copy still', 'bound still,bound fresh'],
@@ -43,7 +43,7 @@ it('takes what a size is compared with, then our cases, the first engine in all 
   expect(turnsOf(second)).toEqual([...size, peers(1)]);
 });
 
-it('measures the forms, inputs and places that are asked for', () => {
+it('a suite contains only the requested forms, inputs and placements', () => {
   const trials = trialsOf('in-process', {
     bytes: [4],
     engines: ['wasm'],
@@ -61,7 +61,7 @@ it('measures the forms, inputs and places that are asked for', () => {
   ]);
 });
 
-it('leaves engines that share memory out where there is not enough of it', () => {
+it('a suite omits engines that share memory if there is not enough of it', () => {
   const enginesOf = (trials: readonly Trial[]) => [...new Set(trials.map(({ engine }) => engine))].join();
   const large = { bytes: [256 * 2 ** 20], places: ['in', 'out'] as const };
   expect(enginesOf(trialsOf('in-process', large, 2))).toBe('copy,bound,native,wasm,js,peer');
@@ -72,7 +72,7 @@ it('leaves engines that share memory out where there is not enough of it', () =>
   expect(enginesOf(trialsOf('packing', { networks: ['bert-base'], forms: ['sync'] }, 4))).toBe('copy,bound,native');
 });
 
-it('hands gradients to us in one call and to peers one by one', () => {
+it('the gradients suite passes all tensors to coll in one call, and to peers one by one', () => {
   const trials = trialsOf('gradients').filter(({ engine, form }) => engine === 'peer' || form === 'sync');
   expect(trials.map(({ name, engine, work, counts }) => [name, engine, work.type, counts.length])).toEqual([
     ['resnet50 fused', 'native', 'collective', 1],
@@ -89,18 +89,18 @@ it('hands gradients to us in one call and to peers one by one', () => {
   ]);
 });
 
-it('counts timers only where somebody awaits', () => {
+it('timers are counted only for calls that are awaited', () => {
   const players = trialsOf('event-loop').filter(({ work }) => work.type === 'ticking');
   expect(players.map(playerOf)).toEqual(['native async still', 'native controller still']);
   expect(trialsOf('event-loop', { forms: ['sync'] })).toEqual([]);
 });
 
-it('gives every rank as many elements where blocks are exchanged', () => {
+it('every rank has the same number of elements if blocks are exchanged', () => {
   const trials = trialsOf('collectives', { bytes: [4, 100, 1024] }, 3);
   expect([...new Set(trials.map(bytesOf))]).toEqual([12, 96, 1020]);
 });
 
-it('packs gradients by number, by size, and where they are small', () => {
+it('the packing suite packs gradients by number, by size, and only small ones', () => {
   const works = trialsOf('packing', { engines: ['js'], forms: ['sync'], isQuick: false, networks: ['resnet50'] })
     .map(({ work }) => work)
     .filter(({ type }) => type === 'batch');
@@ -111,7 +111,7 @@ it('packs gradients by number, by size, and where they are small', () => {
   ]);
 });
 
-it('takes gradients alone, then reduced, and reduced meanwhile, in the order of the layers', () => {
+it('the overlap suite measures gradients alone, reduced afterwards, and reduced meanwhile', () => {
   const trials = trialsOf('overlap', { engines: ['js'] }).filter(({ work }) => work.type === 'overlap');
   const orders = ['computed', 'after', 'overlapped'];
   expect(trials.map(({ work }) => (work as Overlap).order)).toEqual([...orders, ...orders]);
@@ -120,7 +120,7 @@ it('takes gradients alone, then reduced, and reduced meanwhile, in the order of 
   expect(trials[0]?.counts.slice(-2)).toContain(1000);
 });
 
-it('measures processes on the memory that they have beside threads, and peers that exchange data in the same way', () => {
+it('the processes suite measures processes, threads, and peers with the same kind of transport', () => {
   const wanted = { bytes: [1024], peers: ['openmpi', 'openmpi-tcp', 'gloo'] } as const;
   const names = (transport: 'shared-memory' | 'tcp') =>
     trialsOf('processes', { ...wanted, transports: [transport] })

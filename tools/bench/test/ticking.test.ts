@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import { Ticking, worstOf } from '../src/ticking.js';
 
-it('has a timer due every millisecond, which is late when the thread is kept from its loop', () => {
+it('a ticking timer is due every millisecond, and late if the thread blocks its event loop', () => {
   vi.useFakeTimers();
   try {
     const ticking = new Ticking();
@@ -19,7 +19,7 @@ it('has a timer due every millisecond, which is late when the thread is kept fro
   }
 });
 
-it('tells the worst of several threads or rounds', () => {
+it('the worst of several threads or rounds is reported', () => {
   const some = { count: 10, onTimeShare: 0.9, worstMillis: 7 };
   const others = { count: 20, onTimeShare: 1, worstMillis: 9 };
   expect(worstOf([some, others])).toEqual({ count: 30, onTimeShare: 0.9, worstMillis: 9 });

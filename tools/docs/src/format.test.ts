@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { formatBytes, formatCount, formatSeconds } from './format.ts';
 
-it('shows seconds with three digits in the unit that reads best', () => {
+it('seconds are formatted with three digits in a readable unit', () => {
   const shown = [0, 4.5e-7, 1.23456e-5, 9.996e-4, 0.0123456, 1, 33.54e1].map(formatSeconds);
   expect(shown).toEqual(['0 µs', '0.450 µs', '12.3 µs', '1000 µs', '12.3 ms', '1.00 s', '335 s']);
 });
 
-it('shows bytes in whole units', () => {
+it('bytes are formatted in whole units', () => {
   expect([1, 1024, 1536, 104857600, 2 ** 30].map(formatBytes)).toEqual(['1 B', '1 KiB', '1536 B', '100 MiB', '1 GiB']);
 });
 
-it('parts thousands', () => {
+it('thousands are separated', () => {
   expect([8, 4096].map(formatCount)).toEqual(['8', '4,096']);
 });

@@ -4,7 +4,7 @@ import { madeFiles, urlOf } from './pages.ts';
 
 const files = [...madeFiles()];
 
-it('makes pages, and the pictures that they show', () => {
+it('all pages and their pictures are generated', () => {
   const names = files.map(([file]) => file);
   const page = files.find(([file]) => file === 'docs/algorithms.md')?.[1] ?? '';
   const shown = [...page.matchAll(/\]\((figures\/[^)]+\.svg)\)/g)].map(([, picture]) => `docs/${picture}`);
@@ -12,7 +12,7 @@ it('makes pages, and the pictures that they show', () => {
   expect(names.filter((name) => name.endsWith('.svg'))).toEqual(shown);
 });
 
-it.each(files)('%s is as schedules, packs and figures are: npm run pages -w @coll/docs', (file, text) => {
+it.each(files)('%s matches the current schedules, packs and figures: npm run pages -w @coll/docs', (file, text) => {
   expect(existsSync(urlOf(file))).toBe(true);
   expect(readFileSync(urlOf(file), 'utf8')).toBe(text);
 });

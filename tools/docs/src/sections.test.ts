@@ -8,13 +8,13 @@ const parts = new Map([
   ['b', 'new b\n'],
 ]);
 
-it('puts each part between its marks, whatever was there', () => {
+it('each section is written between its marks, replacing the previous text', () => {
   const wanted = page('\nnew $& a\n\n', '\nnew b\n\n');
   expect(withParts(page('', 'old\n'), parts)).toBe(wanted);
   expect(withParts(wanted, parts)).toBe(wanted);
 });
 
-it('misses no place and no part', () => {
+it('a missing mark or section is an error', () => {
   expect(() => withParts('<!-- made: c -->\n<!-- /made -->', parts)).toThrow('nobody makes "c"');
   expect(() => withParts('nothing', parts)).toThrow('the page has no place for a, b');
 });

@@ -10,8 +10,8 @@ import { steps } from '../src/steps.js';
 const native = path.resolve(import.meta.dirname, '../../../native/nccl');
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-describe('what is expected', () => {
-  it('is plain arithmetic', () => {
+describe('the expected result', () => {
+  it('equals plain arithmetic', () => {
     const inputs = [0, 1].map((rank) => contribution(rank, 4, 'int32'));
     expect(inputs.map(({ data }) => [...data])).toEqual([
       [1, 3, 5, 2],
@@ -32,7 +32,7 @@ describe('what is expected', () => {
     ]);
   });
 
-  it('names the element that differs', () => {
+  it('is compared element by element, and an error names the element', () => {
     const [one, other] = [contribution(0, 5000, 'float32'), contribution(0, 5000, 'float32')];
     requireSame('it', one, other);
     other.data[4999] = 9;
@@ -40,14 +40,14 @@ describe('what is expected', () => {
   });
 });
 
-it('has each check told of in the docs', () => {
+it('every check is described in the docs', () => {
   const docs = readFileSync(path.resolve(native, '../../docs/gpu.md'), 'utf8');
   const told = [...docs.matchAll(/^\| `([a-z-]+)(?:-…)?` \|/gm)].map(([, name]) => name);
   const names = Object.keys(steps).map((name) => name.replace(/^failure-.*/, 'failure'));
   expect([...new Set(names)]).toEqual(told);
 });
 
-describe('the script that begins', () => {
+describe('the start script', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -69,7 +69,7 @@ describe('the script that begins', () => {
   it.each([
     ['neither is there', {}],
     ['Python has no lzma', { python3: 'exit 1' }],
-  ])('says what it takes to unpack Node where %s', (_, commands) => {
+  ])('reports what is needed to unpack Node if %s', (_, commands) => {
     expect(begin(commands)).toEqual({
       status: 1,
       stderr: 'run.sh: unpacking Node takes xz, or python3 with lzma, and neither is here\n',
@@ -77,7 +77,7 @@ describe('the script that begins', () => {
     });
   });
 
-  it('says why Node may not run', () => {
+  it('reports why Node cannot run', () => {
     expect(begin({ xz: "echo '#!/bin/false'" })).toEqual({
       status: 1,
       stderr: expect.stringMatching(/^run.sh: Node does not run here: .*glibc 2.28/),
@@ -85,7 +85,7 @@ describe('the script that begins', () => {
     });
   });
 
-  it('hands on the NCCL that Python has, what is in the bundle, and where the report goes', () => {
+  it('passes on the NCCL of Python, the contents of the bundle, and the path of the report', () => {
     const node = `echo '#!/bin/sh\necho "$COLL_NCCL_LIBRARY $COLL_NCCL_PATH $*"'`;
     const { status, stdout } = begin({
       xz: node,
@@ -96,7 +96,7 @@ describe('the script that begins', () => {
     expect(stdout).toMatch(/^\/venv\/libnccl.so.2 \S+coll_nccl.node \S+gpu-check.mjs docs\/gpu$/m);
   });
 
-  it('takes a Node that is here already, and limits its time', () => {
+  it('uses an installed Node, and limits its run time', () => {
     const node = path.join(mkdtempSync(path.join(folder, 'node-')), 'node');
     writeFileSync(node, '#!/bin/sh\necho "$*"\n', { mode: 0o755 });
     const limits = mkdtempSync(path.join(folder, 'limits-'));
@@ -108,14 +108,14 @@ describe('the script that begins', () => {
     );
   });
 
-  it('goes on without Python, and where Python tells nothing', () => {
+  it('works without Python, and with a Python that finds no NCCL', () => {
     const node = `echo '#!/bin/sh\necho "NCCL: $COLL_NCCL_LIBRARY"'`;
     for (const python of [{}, { python3: 'exit 1', head: 'exit 0' }])
       expect(begin({ xz: node, ...python })).toMatchObject({ status: 0, stdout: expect.stringMatching(/^NCCL: $/m) });
   });
 });
 
-it('says what is missing where there is no GPU, and runs nothing else', () => {
+it('without a GPU gpu-check reports what is missing, and runs no checks', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   const environment = {
     ...process.env,

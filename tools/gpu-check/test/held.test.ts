@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import '../../../native/nccl/test/doubles.ts';
 import { held, nothingLeft } from '../src/held.js';
 
-describe('what is held', () => {
-  it('is missed while it is held, and not when it was given back', async () => {
+describe('held GPU memory', () => {
+  it('is reported while it is held, and not after it was released', async () => {
     const [gpu] = gpus() as [Gpu];
     const before = await held(gpu);
     const buffer = gpu.alloc('float32', 2 ** 18);

@@ -29,7 +29,7 @@ function check(reports: string, args: readonly string[], env: NodeJS.ProcessEnv)
   return { ended, results: results as readonly StepResult[] };
 }
 
-describe('the bundle, on test doubles', () => {
+describe('the gpu-check bundle on test doubles', () => {
   beforeAll(() => makeParts(bundle));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -60,13 +60,13 @@ describe('the bundle, on test doubles', () => {
       expect(others.length).toBeGreaterThan(10);
     });
 
-    it('goes through what measures, and keeps no figure of it', () => {
+    it('runs the measurements, and keeps no figures of a double', () => {
       const measured = results.filter(({ step }) => benchmarks.includes(step));
       expect(measured.map(({ step, outcome }) => [step, outcome])).toEqual(benchmarks.map((step) => [step, 'dry']));
       for (const { facts, expectations } of measured) expect([facts, expectations]).toEqual([undefined, undefined]);
     });
 
-    it('finds the NCCL of PyTorch, and what is held, and how training ends', () => {
+    it('finds the NCCL of PyTorch, held memory, and the result of training', () => {
       const of = (wanted: string) => results.find(({ step }) => step === wanted);
       expect(of('torch-nccl')?.facts).toMatchObject({ library: path.join(folder, 'torch/libnccl.so.2') });
       expect(of('leaks-groups')?.expectations).toContainEqual(
@@ -77,13 +77,13 @@ describe('the bundle, on test doubles', () => {
     });
   });
 
-  it('begins where glibc is as old as Node takes it', async () => {
+  it('starts with the oldest glibc that Node supports', async () => {
     const file = path.resolve(import.meta.dirname, '../../../native/engine/tools/system-symbols.mjs');
     const { checkSystemSymbols } = await import(file);
     for (const program of ['calls', 'mappings']) checkSystemSymbols(path.join(bundle, program));
   });
 
-  it('fails and goes on where NCCL refuses, and measures nothing unless told to', () => {
+  it('reports failures and continues if NCCL refuses, and measures nothing by default', () => {
     const control = path.join(folder, 'control');
     writeFileSync(control, 'fail ncclCommInitRankConfig 3\n');
     const { ended, results } = check(path.join(folder, 'failing'), [], { COLL_DOUBLE_CONTROL: control });

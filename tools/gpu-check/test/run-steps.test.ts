@@ -25,7 +25,7 @@ function run(fixture: string): Ended {
 
 const tellOutcomes = ({ results }: Ended) => results.map(({ step, outcome, reason }) => [step, outcome, reason]);
 
-it('ends with the time for all steps', () => {
+it('the steps end at the time limit for all of them', () => {
   expect(tellOutcomes(run('steps-that-take-long.js'))).toEqual([
     ['first', 'passed', undefined],
     ['long', 'failed', expect.stringMatching(/^not done after \d+ seconds$/)],
@@ -33,13 +33,13 @@ it('ends with the time for all steps', () => {
   ]);
 });
 
-it('prints how it is used instead of a report in a folder called --help', () => {
+it('--help prints the usage instead of writing a report to a folder of this name', () => {
   const program = fileURLToPath(new URL('./fixtures/steps-that-fail.ts', import.meta.url));
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, '--help'], { encoding: 'utf8' });
   expect([status, stdout, stderr]).toEqual([2, '', 'usage: gpu-check.mjs [--doubles] [folder for the report]\n']);
 });
 
-it('ends the check under way when it is interrupted', async () => {
+it('an interrupt ends the running check', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   const program = fileURLToPath(new URL('./fixtures/steps-that-take-long.ts', import.meta.url));
   const env = { ...process.env, COLL_CUDA_LIBRARY: '/nowhere/libcuda.so.1' };
@@ -59,14 +59,14 @@ it('ends the check under way when it is interrupted', async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('a run of steps of which some fail', () => {
+describe('a run in which some steps fail', () => {
   let ended: Ended = { printed: '', status: null, results: [] };
 
   beforeAll(() => {
     ended = run('steps-that-fail.js');
   });
 
-  it('goes on to the last one', () => {
+  it('continues to the last step', () => {
     expect(tellOutcomes(ended)).toEqual([
       ['first', 'passed', undefined],
       ['throws', 'failed', 'TypeError: a reason'],
@@ -80,11 +80,11 @@ describe('a run of steps of which some fail', () => {
     expect(ended.status).toBe(1);
   });
 
-  it('tells each step how long it has', () => {
+  it('passes each step its time limit', () => {
     expect(ended.results[0]?.facts).toEqual({ seconds: 200 });
   });
 
-  it('keeps figure, limit and verdict, and prints them', () => {
+  it('records and prints figure, limit and verdict', () => {
     expect(ended.results[5]?.expectations).toEqual([
       { what: 'one', figure: 2, bound: 'at most', limit: 1, unit: 's', isMet: false },
       { what: 'other', figure: 2, bound: 'at least', limit: 1, unit: 's', isMet: true },

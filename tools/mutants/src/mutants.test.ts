@@ -12,7 +12,7 @@ const source: Source = {
 };
 
 describe('mutantsOf', () => {
-  it('finds the changes of an expression with their text and place', async () => {
+  it('returns the changes of an expression with their text and position', async () => {
     const mutants = await mutantsOf([source]);
     expect(mutants.find(({ original }) => original === 'a + b')).toMatchObject({
       file: 'sum.ts',
@@ -22,7 +22,7 @@ describe('mutantsOf', () => {
     });
   });
 
-  it('leaves out the text of messages, and no other text', async () => {
+  it('omits the text of messages, and no other text', async () => {
     const content = `export const f = () => { throw new Error('must be a number'); };\nexport const g = 'code';\n`;
     const mutants = await mutantsOf([{ name: 'f.ts', content }]);
     const texts = mutants.filter(({ mutator }) => mutator === 'StringLiteral').map(({ original }) => original);
@@ -31,7 +31,7 @@ describe('mutantsOf', () => {
 });
 
 describe('marked', () => {
-  it('returns the id that is noted where each mutant would change the source', async () => {
+  it('returns the id recorded where each mutant would change the source', async () => {
     const mutants = (await mutantsOf([source])).filter(({ mutator }) => mutator === 'ArithmeticOperator');
     const { files, ids } = await marked([source], mutants);
     expect(ids).toHaveLength(mutants.length);
@@ -40,13 +40,13 @@ describe('marked', () => {
 });
 
 describe('applied', () => {
-  it('changes one place and keeps the order of evaluation', async () => {
+  it('changes one position and keeps the order of evaluation', async () => {
     const [mutant] = (await mutantsOf([source])).filter(({ original }) => original === 'a + b');
     if (mutant === undefined) throw new Error('no mutant of a + b');
     expect(applied(mutant, source.content)).toBe(source.content.replace('(a + b)', '((a - b))'));
   });
 
-  it('every mutant of blocks, cases, objects and chains is still TypeScript', async () => {
+  it('every mutant of blocks, cases, objects and chains is valid TypeScript', async () => {
     const content = `export function f(kind: string, a: { b?: number[] } = { b: [1] }) {
   switch (kind) {
     case 'x':
@@ -64,7 +64,7 @@ describe('applied', () => {
     expect(mutants.map(({ mutator }) => mutator)).toEqual(expect.arrayContaining(['Regex', 'OptionalChaining']));
   });
 
-  it('refuses a change after which the source does not parse', () => {
+  it('refuses a change that makes the source unparsable', () => {
     const broken = {
       file: 'a.ts',
       location,
@@ -83,7 +83,7 @@ const location = { start: { line: 0, column: 10 }, end: { line: 0, column: 11 } 
 describe('draw', () => {
   const items = Array.from({ length: 1000 }, (_, index) => index);
 
-  it('gives the same items in their order for the same seed, and others for another', () => {
+  it('returns the same items in the same order for the same seed, and others for another', () => {
     const drawn = draw(items, 100, 1);
     expect(drawn).toHaveLength(100);
     expect(drawn).toEqual(draw(items, 100, 1));
@@ -91,13 +91,13 @@ describe('draw', () => {
     expect(drawn).not.toEqual(draw(items, 100, 2));
   });
 
-  it('gives all items when there are fewer than asked for', () => {
+  it('returns all items if there are fewer than requested', () => {
     expect(draw([3, 1, 2], 10, 1)).toEqual([3, 1, 2]);
   });
 });
 
 describe('findListed', () => {
-  it('finds a mutant by its text after lines were added above it', async () => {
+  it('finds a mutant by its text after lines were inserted above it', async () => {
     const [mutant] = (await mutantsOf([source])).filter(({ original }) => original === 'a + b');
     if (mutant === undefined) throw new Error('no mutant of a + b');
     const entry = {

@@ -9,7 +9,7 @@ const picture = spaceTimePicture('two ranks', {
   rounds: [[transfer(0, 1, 2, true), transfer(0, 1, 0, true), transfer(1, 0, 1, true)], [transfer(1, 0, 2, false)]],
 });
 
-it('draws an arrow for each pair of ranks in each round, with all chunks that go there', () => {
+it('a space-time diagram has one arrow per pair of ranks and round, with all chunks sent', () => {
   expect([...picture.matchAll(/marker-end/g)].length).toBe(3);
   expect([...picture.matchAll(/<text [^>]*>([^<]*)</g)].map(([, words]) => words)).toEqual([
     'rank 0',
@@ -22,14 +22,14 @@ it('draws an arrow for each pair of ranks in each round, with all chunks that go
   ]);
 });
 
-it('dashes what is copied', () => {
+it('a space-time diagram draws copies with dashed arrows', () => {
   const arrows = [...picture.matchAll(/<path d="M(\d+) \d+L(\d+) \d+"[^>]*>/g)];
   expect(arrows.map(([path]) => path.includes('stroke-dasharray'))).toEqual([false, false, true]);
   const [first, second] = arrows.map(([, x1, x2]) => Number(x2) - Number(x1)) as [number, number];
   expect(first).toBe(-second);
 });
 
-it('has room for all ranks and rounds, and a title', () => {
+it('a space-time diagram has room for all ranks and rounds, and a title', () => {
   const [width, height] = [...picture.matchAll(/viewBox="0 0 (\d+) (\d+)"/g)].flatMap(([, w, h]) => [
     Number(w),
     Number(h),

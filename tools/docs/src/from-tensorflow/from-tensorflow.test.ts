@@ -20,21 +20,21 @@ const documented = [
 ];
 
 describe('docs/from-tensorflow.md', () => {
-  it('names everything that the pages of TensorFlow document', () => {
+  it('contains every name that the pages of TensorFlow document', () => {
     const missing = documented
       .flatMap((names) => names.split(' '))
       .filter((name) => !new RegExp(`\\b${name}\\b`).test(page));
     expect(missing).toEqual([]);
   });
 
-  it('links to files that are there', () => {
+  it('links to existing files only', () => {
     const targets = links.map(({ target }) => target).filter((target) => !target.startsWith('#'));
     expect(targets.length).toBeGreaterThan(50);
     expect(targets.filter((target) => !existsSync(path.join(docs, target)))).toEqual([]);
   });
 
   it.each(named.map(({ label, target }) => [label.replaceAll('`', ''), target] as const))(
-    'finds %s in %s, and in its package',
+    'names %s in %s, and its package exports it',
     (label, target) => {
       const [name = '', member] = label.split('.');
       const source = readFileSync(path.join(docs, target), 'utf8');
@@ -47,13 +47,13 @@ describe('docs/from-tensorflow.md', () => {
     },
   );
 
-  it('shows the examples as they are; npm run embed -w @coll/docs writes them anew', () => {
+  it('contains the current examples; npm run embed -w @coll/docs updates them', () => {
     expect(page.match(/<!-- file: /g)).toHaveLength(2);
     expect(page).toBe(embedFiles(page));
   });
 });
 
-it('docs/concepts/multi-worker.md shows the example as it is', () => {
+it('docs/concepts/multi-worker.md contains the current example', () => {
   const shown = readFileSync(path.join(docs, 'concepts/multi-worker.md'), 'utf8');
   expect(shown).toContain('<!-- file: ');
   expect(shown).toBe(embedFiles(shown));

@@ -6,7 +6,7 @@ import { type PriceRow, pricedRanks, priceRows } from './price-rows.ts';
 
 const checkedIn = readRows<PriceRow>('prices');
 
-it('has a price for every algorithm among all sizes of groups', () => {
+it('the price table contains every algorithm and group size', () => {
   const wanted = [...casesAmong(pricedRanks)].map(({ setting, name, ranks }) => [setting.name, name, ranks]);
   expect(checkedIn.map(({ setting, algorithm, ranks }) => [setting, algorithm, ranks])).toEqual(wanted);
   expect(Math.max(...pricedRanks)).toBe(4096);
@@ -16,12 +16,12 @@ it('has a price for every algorithm among all sizes of groups', () => {
   }
 });
 
-it('has the prices of the present schedules: npm run prices -w @coll/docs', () => {
+it('the price table matches the current schedules: npm run prices -w @coll/docs', () => {
   const upTo = pricedRanks.filter((ranks) => ranks <= 64);
   expect(checkedIn.filter(({ ranks }) => upTo.includes(ranks))).toEqual([...priceRows(upTo)]);
 });
 
-it('has what the textbook says of the largest rings', () => {
+it('the prices of the largest rings equal the textbook formula', () => {
   const ranks = 4096;
   const ring = checkedIn.find((row) => row.setting === 'flat' && row.algorithm === 'ring' && row.ranks === ranks);
   expect(ring?.rounds).toBe(2 * (ranks - 1));

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { ourEntryPoints, readReference } from './reference.ts';
 
 describe('the reference', () => {
-  it('tells which exports, methods and options say nothing, and of links that lead nowhere', async () => {
+  it('reports exports, methods and options without a comment, and broken links', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const fixtures = path.join(import.meta.dirname, 'fixtures');
     const entryPoints = [
@@ -27,7 +27,7 @@ describe('the reference', () => {
     expect(warn.mock.calls.flat().join('\n')).toContain('Nowhere');
   });
 
-  it('has one entry for each name that users import from', () => {
+  it('has one entry for each import path of users', () => {
     const names = ourEntryPoints().map(({ name }) => name);
     expect(names).toEqual(
       expect.arrayContaining([

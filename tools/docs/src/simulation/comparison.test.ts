@@ -10,17 +10,17 @@ const times = (factor: number) => simulated.seconds.map((byBuffer) => byBuffer.m
 const all = comparisons();
 
 describe('the simulated times', () => {
-  it('are of the present schedules, one row for each algorithm and group: npm run simulate -w @coll/docs', () => {
+  it('match the current schedules, one row for each algorithm and group: npm run simulate -w @coll/docs', () => {
     expect(all.length).toBe(readRows('simulated').length);
     expect(Math.max(...all.map((each) => each.simulated.ranks))).toBe(64);
   });
 
-  it('are within 5 % of what cost says', () => {
+  it('are within 5 % of the cost model', () => {
     for (const each of all) expect(largestDifference(each), JSON.stringify(each)).toBeLessThan(0.05);
   });
 });
 
-it('finds the largest difference among networks and buffers', () => {
+it('the comparison finds the largest difference over all networks and buffers', () => {
   expect(largestDifference({ simulated, priced: simulated.seconds })).toBe(0);
   expect(largestDifference({ simulated, priced: times(0.9) })).toBeCloseTo(0.1);
   const odd = [simulated.seconds[0] as number[], times(1.25)[1] as number[]];
@@ -28,7 +28,7 @@ it('finds the largest difference among networks and buffers', () => {
   expect(largestDifference({ simulated, priced: [] })).toBeNaN();
 });
 
-it('shows differences', () => {
+it('the comparison prints differences', () => {
   const dearer = all.map(({ simulated: row, priced }) => ({
     simulated: row,
     priced: priced.map((byBuffer) => byBuffer.map((seconds) => seconds * 1.02)),

@@ -9,7 +9,7 @@ const machine: Machine = { ranks: 4, ranksPerWorker: 2, across: times(2e-3), wit
 const add = (from: number, to: number, chunk: number): Transfer => ({ from, to, chunk, reduce: true });
 const copy = (from: number, to: number, chunk: number): Transfer => ({ from, to, chunk, reduce: false });
 
-it('tells each rank its messages of a round, then waits for them, then combines', () => {
+it('a trace lists the messages of a round for each rank, then the waits, then the reductions', () => {
   const rounds = [[add(1, 0, 0), add(1, 0, 1), add(2, 0, 0)], [copy(0, 3, 1)]];
   const schedule = { ranks: 4, chunks: 2, rounds };
   // 84 bytes, with the 16 that the simulator adds, take as long as the overhead.
@@ -22,13 +22,13 @@ it('tells each rank its messages of a round, then waits for them, then combines'
   ]);
 });
 
-it('has messages without overhead', () => {
+it('a trace has messages without overhead', () => {
   const bare = { ...machine, within: { alpha: 0, beta: 1e-6 } };
   const trial = { schedule: { ranks: 4, chunks: 1, rounds: [[copy(0, 1, 0)]] }, machine: bare, bytes: 7, gamma: 0 };
   expect(tracesOf(trial)[0]).toBe('0 init\n0 isend 1 0 7\n0 waitall\n0 finalize\n');
 });
 
-it('builds a star of workers, each a star of ranks', () => {
+it('the platform is a star of workers, each of which is a star of ranks', () => {
   const platform = platformOf(machine);
   const linksOf = (from: number, to: number) => {
     const route = platform.split('\n').find((line) => line.includes(`src="rank${from}" dst="rank${to}"`)) ?? '';
