@@ -33,11 +33,11 @@ const doubleOf = (name: string) =>
 afterEach(() => vi.unstubAllEnvs());
 
 describe('the example', () => {
-  it('reduce.ts adds up', async () => {
+  it('reduce.ts reduces values', async () => {
     expect(await run('reduce.ts')).toEqual(['cpu:0 4 6', 'cpu:1 4 6', '']);
   });
 
-  it('members.ts reduces, passes on and splits', async () => {
+  it('members.ts reduces, sends messages and splits a group', async () => {
     expect(await run('members.ts')).toEqual([
       'rank 0: mean 1.5, previous 3, neighbours 0 and 1',
       'rank 1: mean 1.5, previous 0, neighbours 0 and 1',
@@ -47,7 +47,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('sparse.ts joins rows, and adds up those of one index', async () => {
+  it('sparse.ts concatenates rows, and sums rows with the same index', async () => {
     expect(await run('sparse.ts')).toEqual([
       'one after the other: 7 4 7 4 999999',
       'row 4: 1 1',
@@ -58,7 +58,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('variables.ts keeps weights the same on both replicas, and counts on each', async () => {
+  it('variables.ts keeps weights identical on both replicas, and counts separately on each', async () => {
     expect(await run('variables.ts')).toEqual([
       'y = 2.00 x + 1.00',
       'Variable "weights" float32 [2] on /job:localhost/replica:0/task:0/device:CPU:0',
@@ -68,7 +68,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('gpus.ts trains on the CPU where there is no GPU', async () => {
+  it('gpus.ts trains on the CPU if there is no GPU', async () => {
     vi.stubEnv('COLL_CUDA_LIBRARY', '/nowhere/libcuda.so.1');
     expect(await run('gpus.ts')).toEqual([
       'learned 1.000 on 1 replicas',
@@ -77,7 +77,7 @@ describe('the example', () => {
     ]);
   });
 
-  it.runIf(existsSync(doubleOf('nccl')))('gpus.ts trains on doubles of GPUs', async () => {
+  it.runIf(existsSync(doubleOf('nccl')))('gpus.ts trains on test doubles of GPUs', async () => {
     for (const name of ['cuda', 'nccl', 'nvml']) vi.stubEnv(`COLL_${name.toUpperCase()}_LIBRARY`, doubleOf(name));
     vi.stubEnv('COLL_DOUBLE_DEVICES', '4');
     const served = 'NCCL executes all-reduces across the GPUs of';
@@ -89,7 +89,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('choose-a-backend.ts names the backends and what is missing', async () => {
+  it('choose-a-backend.ts prints the backends and what is missing', async () => {
     const engine = isNative ? 'native' : 'wasm';
     const asked = [`ring on the ${engine} engine`, '  ring: chosen, because it was requested'];
     const notAsked = 'not asked, because direct, of a higher priority, supports these devices';
@@ -105,7 +105,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('choose-an-engine.ts names the engines and what is missing', async () => {
+  it('choose-an-engine.ts prints the engines and what is missing', async () => {
     const [auto, wasm, js, direct, end] = await run('choose-an-engine.ts');
     expect([wasm, js, end]).toEqual(['wasm: wasm', 'js: js', '']);
     if (isNative) expect([auto, direct]).toEqual(['auto: native', 'direct: native']);
@@ -115,11 +115,11 @@ describe('the example', () => {
     }
   });
 
-  it('pack-gradients.ts trains on all the data', async () => {
+  it('pack-gradients.ts trains on all data', async () => {
     expect(await run('pack-gradients.ts')).toEqual(['y = 3.00 x + 1.00', '']);
   });
 
-  it('catch-a-timeout.ts gives up, and says who is missing', async () => {
+  it('catch-a-timeout.ts times out, and names the missing rank', async () => {
     const lines = await run('catch-a-timeout.ts');
     expect(lines).toEqual([
       expect.stringMatching(/^gave up: .*all-reduce SUM: timed out.*replica 1 did not arrive$/),
@@ -127,7 +127,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('data.ts splits batches, the last one too, and replicas get the same by themselves', async () => {
+  it('data.ts splits batches, including the last one, and gets the same shares inside replicas', async () => {
     expect(await run('data.ts')).toEqual([
       'even odd | even | odd, mean 3.5',
       'even odd | even | odd, mean 31.5',
@@ -137,7 +137,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('multi-worker.ts reduces by a specification', async () => {
+  it('multi-worker.ts reduces with a specification', async () => {
     expect(await run('multi-worker.ts')).toEqual([
       'specification: pscpu/pscpu#2:1k:xring#2',
       '3 elements: 1.5 1.5 1.5 1.5',
@@ -148,19 +148,19 @@ describe('the example', () => {
     ]);
   });
 
-  it('launch brings processes together', async () => {
+  it('launch starts processes that form a group', async () => {
     const lines = await launch(2, 'launch/main.ts');
     const first = lines[0]?.slice('[0] '.length);
     expect(first).toMatch(/^rank 0 is process \d+, rank 1 is process \d+$/);
     expect([...lines].sort()).toEqual(['', `[0] ${first}`, `[1] ${first}`]);
   });
 
-  it('processes.ts adds up what processes have', async () => {
+  it('processes.ts sums the values of processes', async () => {
     const lines = await launch(3, 'processes.ts');
     expect(lines.sort()).toEqual(['', ...[0, 1, 2].map((rank) => `[${rank}] rank ${rank} of 3: 3 3`)]);
   });
 
-  it('collective-all-reduce.ts averages over the devices of processes', async () => {
+  it('collective-all-reduce.ts averages over the devices of all processes', async () => {
     const lines = await launch(2, 'collective-all-reduce.ts');
     const device = (rank: number, index: number) => `[${rank}] cpu:${index} of process ${rank}: 1.5 1`;
     expect(lines.sort()).toEqual(['', device(0, 0), device(0, 1), device(1, 0), device(1, 1)]);
@@ -174,7 +174,7 @@ describe('the example', () => {
     expect(await launch(5, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 5 replicas', '']);
   });
 
-  it('write-an-algorithm draws its tree, prices it, and adds up in one thread and in four', async () => {
+  it('write-an-algorithm draws its tree, prints its cost, and reduces in one thread and in four', async () => {
     expect(await run('write-an-algorithm/main.ts')).toEqual([
       'round 0 | 1 -(0)+> 0   3 -(0)+> 2',
       'round 1 | 2 -(0)+> 0',

@@ -4,13 +4,13 @@ import { digits, pixels } from './digits.ts';
 const request = { seed: 7, first: 0, stride: 1, count: 600 };
 
 describe('digits', () => {
-  it('are the same for the same seed, and others for another', () => {
+  it('are the same for the same seed, and different for another', () => {
     const few = { ...request, count: 20 };
     expect(digits(few)).toEqual(digits(few));
     expect(digits({ ...few, seed: 8 }).labels).not.toEqual(digits(few).labels);
   });
 
-  it('are dealt out to replicas without gaps or repeats', () => {
+  it('are distributed to replicas without gaps or repeats', () => {
     const all = digits(request);
     const odd = digits({ ...request, first: 1, stride: 2, count: 300 });
     const [third, second] = [all.images.subarray(3 * pixels, 4 * pixels), odd.images.subarray(pixels, 2 * pixels)];
@@ -18,7 +18,7 @@ describe('digits', () => {
     expect(odd.labels).toEqual(all.labels.filter((_, index) => index % 2 === 1));
   });
 
-  it('show each of the ten about equally often, in ink from 0 to 1 on mostly empty paper', () => {
+  it('contain each of the ten digits about equally often, with ink from 0 to 1 on mostly empty paper', () => {
     const { images, labels } = digits(request);
     const counts = Array.from({ length: 10 }, (_, digit) => labels.filter((label) => label === digit).length);
     expect(Math.min(...counts)).toBeGreaterThan(30);
@@ -28,7 +28,7 @@ describe('digits', () => {
     expect(mean).toBeLessThan(0.3);
   });
 
-  it('of a kind look alike, but not so much that their average would do to read them', () => {
+  it('with the same label are similar, but too varied to be classified by their average', () => {
     const known = digits(request);
     const centres = Array.from({ length: 10 }, (_, digit) => averageOf(known, digit));
     const unknown = digits({ ...request, first: 100_000 });

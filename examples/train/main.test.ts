@@ -21,7 +21,7 @@ function start(args: string, ranks?: number) {
 }
 
 describe('the training example', () => {
-  it('trains on two replicas that end with the same weights', async () => {
+  it('trains on two replicas, which end with the same weights', async () => {
     const { code, stdout, stderr } = await start('--epochs 1 --samples 256 --batch-size 64').ended;
     expect(stderr).toBe('');
     expect(stdout).toMatch(
@@ -34,7 +34,7 @@ describe('the training example', () => {
     expect(code).toBe(0);
   });
 
-  it('trains on four replicas by another algorithm and engine', async () => {
+  it('trains on four replicas with another algorithm and engine', async () => {
     const { code, stdout } = await start(
       '--replicas 4 --ops reduction-to-one --engine js --epochs 1 --samples 128 --batch-size 32',
     ).ended;
@@ -43,7 +43,7 @@ describe('the training example', () => {
     expect(code).toBe(0);
   });
 
-  it('has the same losses on two workers as with two replicas of one', async () => {
+  it('has the same losses on two workers as with two replicas of one worker', async () => {
     const settings = '--epochs 2 --samples 256 --batch-size 64';
     const [together, here] = await Promise.all([
       start(`--replicas 1 ${settings}`, 2).ended,
@@ -60,26 +60,26 @@ describe('the training example', () => {
     expect(accuracyOf(together)).toBe(accuracyOf(here));
   });
 
-  it('trains as the only worker', async () => {
+  it('trains as a single worker', async () => {
     const { code, stdout } = await start('--replicas 1 --epochs 1 --samples 64 --batch-size 32', 1).ended;
     expect(stdout).toMatch(/^\[0\] 1 replica on one worker, 32 of 32 digits each$/m);
     expect(code).toBe(0);
   });
 
-  it('tells what it can do', async () => {
+  it('prints its options', async () => {
     const { code, stdout } = await start('--help').ended;
     expect(stdout).toContain('--replicas <n>');
     expect(code).toBe(0);
   });
 
-  it('ends with code 2 after a wrong value', async () => {
+  it('exits with code 2 after a wrong value', async () => {
     const { code, stdout, stderr } = await start('--ops rings').ended;
     expect(stderr).toBe('--ops must be one of direct, reduction-to-one, ring, auto, got "rings"\n');
     expect(stdout).toBe('');
     expect(code).toBe(2);
   });
 
-  it('ends at once when it is interrupted, replicas that wait for each other included', async () => {
+  it('exits at once when it is interrupted, including replicas that wait for each other', async () => {
     const { child, ended } = start('--epochs 5000 --samples 16 --batch-size 16');
     const trains = new Promise<void>((resolve) => {
       child.stdout.on('data', (text: string) => text.includes('epoch 2/5000') && resolve());

@@ -10,7 +10,7 @@ import { algorithms, BadUsage, settingsFrom } from './options.mjs';
 const seeHelp = '`npm start -- --help` lists them all';
 
 describe('the command line of the training example', () => {
-  it('has defaults', () => {
+  it('has default values', () => {
     expect(settingsFrom([])).toEqual({
       replicas: 2,
       ops: 'direct',
@@ -37,7 +37,7 @@ describe('the command line of the training example', () => {
     });
   });
 
-  it('offers the plug-ins that the example registers, and auto', () => {
+  it('accepts the plug-ins that the example registers, and auto', () => {
     expect([...algorithms].sort()).toEqual([...registry.list().map(({ name }) => name), 'auto'].sort());
   });
 
@@ -67,7 +67,7 @@ describe('npm start', () => {
   const start = path.join(import.meta.dirname, '../../tools/run/start.mjs');
   const run = (option: string) => spawnSync(process.execPath, [start, option], { encoding: 'utf8' });
 
-  it('prints the options without preparing anything', () => {
+  it('prints the options without building anything', () => {
     const { status, stdout, stderr } = run('--help');
     expect(stdout).toMatch(/^Usage: npm start -- \[options\]\n/);
     expect(stdout).toMatch(/^ {2}--replicas <n> +replicas of the model, each in a thread \(default: 2\)$/m);
@@ -75,7 +75,7 @@ describe('npm start', () => {
     expect(status).toBe(0);
   });
 
-  it('refuses a wrong option without preparing anything, with code 2', () => {
+  it('refuses a wrong option without building anything, with code 2', () => {
     const { status, stdout, stderr } = run('--speed');
     expect(stderr).toBe(`unknown option --speed; ${seeHelp}\n`);
     expect(stdout).toBe('');

@@ -9,19 +9,19 @@ const resultOf = (...weights: readonly number[]) => ({
 });
 
 describe('weights', () => {
-  it('are identical when every bit is', () => {
+  it('are identical if every bit is', () => {
     expect(weightsAreIdentical([resultOf(1, Number.NaN), resultOf(1, Number.NaN), resultOf(1, Number.NaN)])).toBe(true);
     expect(weightsAreIdentical([resultOf(1)])).toBe(true);
   });
 
-  it('are not when one replica differs in a bit, be it the sign of a zero', () => {
+  it('are different if a bit of one replica differs, even the sign of a zero', () => {
     expect(weightsAreIdentical([resultOf(1, 0), resultOf(1, 0), resultOf(1, -0)])).toBe(false);
     expect(weightsAreIdentical([resultOf(1, 0), resultOf(1)])).toBe(false);
   });
 });
 
 describe('the summary', () => {
-  it('compares the replicas with one', () => {
+  it('compares the replicas with a single one', () => {
     const single = { ...resultOf(1), samplesPerSecond: 1000 };
     const table = summary(single, [resultOf(1), { ...resultOf(1), allReduceShare: 0.06 }]);
     expect(table).toMatch(/test accuracy .* 97\.5 %/);
@@ -31,7 +31,7 @@ describe('the summary', () => {
     expect(table).toMatch(/all-reduce, of a step .* 5\.0 %/);
   });
 
-  it('compares one replica with nothing', () => {
+  it('has nothing to compare for one replica', () => {
     expect(summary(undefined, [resultOf(1)])).not.toContain('speed-up');
   });
 });
