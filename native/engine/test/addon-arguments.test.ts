@@ -156,7 +156,7 @@ describe('handles of another group', () => {
   });
 });
 
-describe.skipIf(!processes)('of processes', () => {
+describe.skipIf(!processes)('handles of process groups', () => {
   if (!processes) return;
   const one = program(1);
   const group = () => processes['group']?.(0, Int32Array.of(-1), 1000, () => {});

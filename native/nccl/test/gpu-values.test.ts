@@ -83,7 +83,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     expect((results[1] as Mirrored<Tensor>).primary.memory).toBeUndefined();
   });
 
-  it('writes into into memory, also in place', async () => {
+  it('writes into the memory passed as into, also in place', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Float32Array.of(rank, 1));
     const into = await onEach(2, () => new Float32Array(2));

@@ -102,7 +102,7 @@ describe('HierarchicalCopyAllReduce', () => {
   });
 });
 
-describe('gather', () => {
+describe('gather of HierarchicalCopyAllReduce', () => {
   const logged: string[] = [];
   const sink: LogSink = (level, message) => {
     logged.push(`${level} ${message}`);
@@ -125,7 +125,7 @@ describe('gather', () => {
   });
 });
 
-describe('the plug-in', () => {
+describe('the hierarchical-copy plug-in', () => {
   it('creates ops with options', async () => {
     const known = createRegistry();
     known.register(hierarchicalCopy);

@@ -141,7 +141,7 @@ describe("connecting to an impostor that listens at a member's address", () => {
   });
 });
 
-it('returns the secret from the welcome of the real member', async () => {
+it('connecting returns the secret from the welcome of the real member', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
   const { signal } = new AbortController();
@@ -153,7 +153,7 @@ it('returns the secret from the welcome of the real member', async () => {
   listener.close();
 });
 
-it('rejects with the reason of its signal while a listener is silent', async () => {
+it('connecting rejects with the reason of its signal while a listener is silent', async () => {
   const over = new AbortController();
   const reason = new Error('enough');
   const silent = await listen((socket) => socket.on('data', () => over.abort(reason)));
@@ -170,7 +170,7 @@ it('rejects with the reason of its signal while a listener is silent', async () 
   expect(getEventListeners(over.signal, 'abort')).toEqual([]);
 });
 
-it('retries when a connection ends before the group could use it', async () => {
+it('connecting retries when a connection ends before the group could use it', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
   const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection closed before the group could use it');
@@ -185,19 +185,22 @@ it('retries when a connection ends before the group could use it', async () => {
   listener.close();
 });
 
-it.each(['before', 'while it waits to try again'])('rejects with the reason of its signal %s', async (when) => {
-  const over = new AbortController();
-  const reason = new Error('enough');
-  if (when === 'before') over.abort(reason);
-  // Nobody listens there, and there is no next attempt.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const missed = vi.fn(() => setImmediate(() => over.abort(reason)));
-  const connected = connectTo([{ host, port: 1 }], { signal: over.signal, onMissed: missed });
-  await expect(connected).rejects.toBe(reason);
-  expect(missed).toHaveBeenCalledTimes(when === 'before' ? 0 : 1);
-  expect(getEventListeners(over.signal, 'abort')).toEqual([]);
-  expect(vi.getTimerCount()).toBe(0);
-});
+it.each(['before', 'while it waits to try again'])(
+  'connecting rejects with the reason of its signal %s',
+  async (when) => {
+    const over = new AbortController();
+    const reason = new Error('enough');
+    if (when === 'before') over.abort(reason);
+    // Nobody listens there, and there is no next attempt.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const missed = vi.fn(() => setImmediate(() => over.abort(reason)));
+    const connected = connectTo([{ host, port: 1 }], { signal: over.signal, onMissed: missed });
+    await expect(connected).rejects.toBe(reason);
+    expect(missed).toHaveBeenCalledTimes(when === 'before' ? 0 : 1);
+    expect(getEventListeners(over.signal, 'abort')).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
 it.each<[Refusal, string]>([
   [{ why: 'version', detail: 99 }, 'rank 1: it uses version 99'],
@@ -205,11 +208,11 @@ it.each<[Refusal, string]>([
   [{ why: 'generation', detail: 7 }, 'rank 1: its group has generation 7, this group has 0'],
   [{ why: 'rank', detail: 3 }, 'rank 1: it is rank 3, which is not in the same group'],
   [{ why: 'key', detail: 0 }, 'rank 1: it has a different job key'],
-])('reports a refusal %o, before and after the proof', async (refused, message) => {
+])('connecting reports a refusal %o, before and after the proof', async (refused, message) => {
   await expectRefused(encodeRefusal(refused), message);
 });
 
-it('reports a refusal without a known reason', () =>
+it('connecting reports a refusal without a known reason', () =>
   expectRefused(Buffer.alloc(lengths.welcome, refusals.length), 'rank 1: it gave no reason'));
 
 async function expectRefused(refusal: Buffer, message: string): Promise<void> {
@@ -228,35 +231,38 @@ it.each<[string, (socket: Socket) => void]>([
   ['nothing', () => {}],
   ['half a challenge', (socket) => socket.write(Buffer.alloc(lengths.challenge - 1))],
   ['a challenge, and no welcome', (socket) => socket.once('data', () => socket.write(encodeChallenge()))],
-])('gives up after 10 seconds on a listener that answers %s, and tries the next address', async (_, answer) => {
-  let connected: Promise<unknown> | undefined;
-  let hear = () => {};
-  const heard = new Promise<void>((resolve) => {
-    hear = resolve;
-  });
-  let ended: Promise<unknown> | undefined;
-  const silent = await listen((socket) => {
-    ended = once(socket, 'close');
-    answer(socket);
-    socket.on('data', hear);
-  });
-  const listener = await Listener.listen({ member: listening, host, secret, sockets: new Sockets(untaken) });
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const missed: unknown[] = [];
-  const retried = new Promise<void>((resolve) => {
-    const onMissed = (why: unknown) => {
-      missed.push(why);
-      setImmediate(resolve);
-    };
-    connected = connectTo([silent, listener.address], { onMissed });
-  });
-  await heard;
-  await vi.advanceTimersByTimeAsync(9_999);
-  expect(missed).toEqual([]);
-  await vi.advanceTimersByTimeAsync(1);
-  await Promise.all([ended, retried]);
-  expect(missed).toEqual([new Error('the other side did not identify itself in time')]);
-  await vi.advanceTimersByTimeAsync(50);
-  expect(await connected).toMatchObject({ rank: 0, channel: 0 });
-  listener.close();
-});
+])(
+  'connecting gives up after 10 seconds on a listener that answers %s, and tries the next address',
+  async (_, answer) => {
+    let connected: Promise<unknown> | undefined;
+    let hear = () => {};
+    const heard = new Promise<void>((resolve) => {
+      hear = resolve;
+    });
+    let ended: Promise<unknown> | undefined;
+    const silent = await listen((socket) => {
+      ended = once(socket, 'close');
+      answer(socket);
+      socket.on('data', hear);
+    });
+    const listener = await Listener.listen({ member: listening, host, secret, sockets: new Sockets(untaken) });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const missed: unknown[] = [];
+    const retried = new Promise<void>((resolve) => {
+      const onMissed = (why: unknown) => {
+        missed.push(why);
+        setImmediate(resolve);
+      };
+      connected = connectTo([silent, listener.address], { onMissed });
+    });
+    await heard;
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(missed).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all([ended, retried]);
+    expect(missed).toEqual([new Error('the other side did not identify itself in time')]);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(await connected).toMatchObject({ rank: 0, channel: 0 });
+    listener.close();
+  },
+);

@@ -27,7 +27,7 @@ async function reduced(op: ReduceOp, options?: ReductionToOneOptions): Promise<T
   return (await new ReductionToOneDevice(options).reduce(op, value, 'cpu:1')) as Tensor;
 }
 
-describe('reduce', () => {
+describe('ReductionToOneDevice.reduce', () => {
   it.each<readonly [ReduceOp, Tensor]>([
     ['SUM', on(cpu(1), 531, 48)],
     ['MEAN', tensor([177, 16], { device: cpu(1) })],
@@ -209,7 +209,7 @@ it('batchReduce reduces pair by pair, each to its own destinations', async () =>
   expect(results).toEqual([on(cpu(0), 531, 48), new Mirrored([on('cpu:0', 3), on('cpu:1', 3)]), on(cpu(5), 9)]);
 });
 
-describe('gather', () => {
+describe('ReductionToOneDevice.gather', () => {
   it('concatenates components along an axis and copies the result to the destinations', async () => {
     const ops = new ReductionToOneDevice();
     const rows = new PerReplica([tensor([1, 2], { shape: [1, 2] }), tensor([3, 4, 5, 6], { shape: [2, 2] })]);
@@ -228,7 +228,7 @@ describe('gather', () => {
   });
 });
 
-describe('the log', () => {
+describe('the log of ReductionToOneDevice', () => {
   const sink = vi.fn<LogSink>();
   beforeEach(() => setLogSink(sink));
   afterEach(() => {
@@ -249,7 +249,7 @@ describe('the log', () => {
   });
 });
 
-describe('the plug-in', () => {
+describe('the reduction-to-one plug-in', () => {
   it('creates ops with options, with or without a world', async () => {
     const known = createRegistry();
     known.register(reductionToOne);

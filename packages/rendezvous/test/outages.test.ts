@@ -16,7 +16,7 @@ const aWhile = () => new Promise((resolve) => setTimeout(resolve, 300));
 /** Time in which a client sees that its connection has ended: before, a call may have been carried out, for all it knows. */
 const untilNoticed = () => new Promise((resolve) => setTimeout(resolve, 100));
 
-describe.each(Object.entries(servers))('%s', (_, { kind, listen }) => {
+describe.each(Object.entries(servers))('%s during an outage', (_, { kind, listen }) => {
   /** Stores of two members, and their server. */
   async function withStores(
     outageSeconds: number,

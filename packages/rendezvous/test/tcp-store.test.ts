@@ -107,7 +107,7 @@ describe('TcpStore', () => {
   });
 });
 
-it('closes although the server does not read what was sent', async () => {
+it('a TcpStore closes although the server does not read what was sent', async () => {
   const deaf = createSecureServer(jobKey, 60, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
@@ -125,7 +125,7 @@ it('closes although the server does not read what was sent', async () => {
   deaf.close();
 });
 
-it('gives up on a server that no longer answers', async () => {
+it('a TcpStore gives up on a server that no longer answers', async () => {
   const deaf = createSecureServer(jobKey, 60, (socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.write(encodeAnswer({ id: 0, isRefused: false, value: Buffer.of() })));

@@ -54,7 +54,7 @@ describe('subChunks', () => {
   });
 });
 
-describe('the plug-in', () => {
+describe('the ring plug-in', () => {
   it('creates ops with options', async () => {
     const known = createRegistry();
     known.register(ring);

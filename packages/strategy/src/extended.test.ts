@@ -24,7 +24,7 @@ const placed = new PerReplica([
 
 const components = (value: unknown) => (value as Mirrored<Tensor>).values.map(({ data, device }) => [device, ...data]);
 
-describe('devices', () => {
+describe('the devices of a strategy', () => {
   it('have full names', () => {
     expect(extended.workerDevices).toEqual([cpu(0), cpu(1)]);
     expect(extended.parameterDevices).toEqual([cpu(0), cpu(1)]);

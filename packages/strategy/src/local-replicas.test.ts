@@ -143,7 +143,7 @@ describe('report', () => {
   });
 });
 
-describe('arguments', () => {
+describe('arguments of a run', () => {
   it("are unwrapped to the replica's components, and otherwise passed unchanged", async () => {
     const shared = { same: true };
     const seen: unknown[] = [];
@@ -173,7 +173,7 @@ describe('arguments', () => {
   });
 });
 
-describe('results', () => {
+describe('results of a run', () => {
   it('are regrouped, and unwrapped if all replicas return the identical value', async () => {
     const shared = new Float32Array(1);
     const results = await two.run((replica) => ({

@@ -267,7 +267,7 @@ describe('reduce along axes', () => {
   });
 });
 
-describe('gather', () => {
+describe('strategy.gather', () => {
   it('concatenates components of different lengths in replica order, on the first device', async () => {
     const value = new PerReplica([matrix([[1], [2]]), matrix([[3]]), matrix([[4], [5]])]);
     const gathered = await three.gather(value, 0);

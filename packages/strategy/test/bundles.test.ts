@@ -93,7 +93,7 @@ it('webpack treats no file of the checkout as an asset, such as the binary of th
   expect((await readdir(folder)).filter((name) => !/\.js(on)?$/.test(name))).toEqual([]);
 }, 300_000);
 
-it('reports an entry that the bundle lacks', async () => {
+it('a bundle without the entry replica-thread reports that the entry is missing', async () => {
   await bundlers['esbuild']?.(folder);
   await rm(path.join(folder, 'replica-thread.js'));
   await expect(run()).rejects.toMatchObject({

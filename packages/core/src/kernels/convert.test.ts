@@ -12,7 +12,7 @@ const halves = [
 
 const everyPattern = Uint16Array.from({ length: 0x10000 }, (_, bits) => bits);
 
-describe.each(halves)('%s', (dtype, decode, encode) => {
+describe.each(halves)('conversion of %s', (dtype, decode, encode) => {
   it('widens every bit pattern to the float32 of the same value', () => {
     const wide = new Float32Array(0x10000);
     widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
@@ -48,7 +48,7 @@ describe.each(halves)('%s', (dtype, decode, encode) => {
   });
 });
 
-describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('%s', (dtype) => {
+describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('conversion of %s', (dtype) => {
   it('is copied unchanged in both directions', () => {
     fc.assert(
       fc.property(arbitraryArray(dtype, 5), (from) => {

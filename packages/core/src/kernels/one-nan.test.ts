@@ -23,18 +23,21 @@ it.each([
     bits: [0xfff8000000000000n, 0x7ff8000000000001n, 0xfff0000000000000n, 0x8000000000000000n, 0x3ff0000000000000n],
     settled: 0x7ff8000000000000n,
   },
-] as const)('canonicalises NaNs of $dtype and changes no other values', ({ dtype, integers, bits, settled }) => {
-  const elements = memory.elements(integers);
-  // One before and one after those that it is about.
-  const all = [bits[0], ...bits, bits[1]];
-  all.forEach((element, index) => {
-    elements[index] = element;
-  });
-  settleNaNs(memory, dtype, elements.BYTES_PER_ELEMENT, bits.length);
-  expect([...elements.subarray(0, all.length)]).toEqual([bits[0], settled, settled, ...bits.slice(2), bits[1]]);
-});
+] as const)(
+  'the NaN kernel canonicalises NaNs of $dtype and changes no other values',
+  ({ dtype, integers, bits, settled }) => {
+    const elements = memory.elements(integers);
+    // One before and one after those that it is about.
+    const all = [bits[0], ...bits, bits[1]];
+    all.forEach((element, index) => {
+      elements[index] = element;
+    });
+    settleNaNs(memory, dtype, elements.BYTES_PER_ELEMENT, bits.length);
+    expect([...elements.subarray(0, all.length)]).toEqual([bits[0], settled, settled, ...bits.slice(2), bits[1]]);
+  },
+);
 
-it('does not change integers', () => {
+it('the NaN kernel does not change integers', () => {
   const elements = memory.elements('uint32');
   elements[0] = 0xffc00000;
   settleNaNs(memory, 'uint32', 0, 1);

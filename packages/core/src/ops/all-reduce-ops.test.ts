@@ -28,7 +28,7 @@ beforeEach(() => {
   run.mockClear();
 });
 
-describe('reduce', () => {
+describe('reduce of all-reduce ops', () => {
   it('is an all-reduce if the destinations are the devices of the value in any order', async () => {
     const result = (await new TestedAllReduce().reduce(ReduceOp.SUM, value, ['cpu:1', 'cpu:0'])) as Mirrored<Tensor>;
     expect(result).toBeInstanceOf(Mirrored);
@@ -191,7 +191,7 @@ describe('a world', () => {
   });
 });
 
-it('closes its communicators and its fallback with it', async () => {
+it('closing the ops closes their communicators and the fallback', async () => {
   const fallback = new ReductionToOneDevice();
   const closed = vi.spyOn(fallback, 'close');
   const ops = new TestedAllReduce({ fallback });

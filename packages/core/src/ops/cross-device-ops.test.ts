@@ -18,7 +18,7 @@ const both = new PerReplica([a, b]);
 const slices = (device: string) => new IndexedSlices(on(device, 5), tensor(new Int32Array(1), { device }), [3]);
 const cpu0 = canonicalize('cpu:0');
 
-describe('reduce', () => {
+describe('reduce of cross-device ops', () => {
   it('passes a validated call to the implementation', async () => {
     const ops = new RecordingOps();
     const { signal } = new AbortController();

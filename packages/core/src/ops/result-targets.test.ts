@@ -19,7 +19,7 @@ const makers = [
   ['reduction to one device', () => new ReductionToOneDevice()],
 ] as const;
 
-describe.each(makers)('into, for %s', (_, make) => {
+describe.each(makers)('the into option, for %s', (_, make) => {
   it('is overwritten by the results of each call', async () => {
     const ops = make();
     const into = memory();

@@ -261,7 +261,7 @@ describe('waiting for the others', () => {
   });
 });
 
-it('places values on the device of their replica, and passes the options to the ops', async () => {
+it('a replica group places values on the device of their replica, and passes the options to the ops', async () => {
   const ops = new RecordingOps(world, { algorithm: directAlgorithm() });
   const placed = { ...ints(1), device: 'cpu:7' };
   const slices = new IndexedSlices(ints(1), Int32Array.of(0));

@@ -31,7 +31,7 @@ const subclasses = [
 const cause = new Error('below');
 const details = { cause, rank: 2, operation: 'all-reduce' };
 
-describe.each([CollError, ...subclasses].map((Class) => [Class.name, Class] as const))('%s', (_, Class) => {
+describe.each([CollError, ...subclasses].map((Class) => [Class.name, Class] as const))('error class %s', (_, Class) => {
   it('carries name, code, message, cause, rank and operation', () => {
     const error = new Class('ERR_COLL_VALUE', 'what happened', details);
     expect(error).toBeInstanceOf(Error);
@@ -62,7 +62,7 @@ it('isCollError recognises each error class, and each class recognises only its 
 describe.each([
   ['WrongTypeError', WrongTypeError, TypeError, 'ERR_COLL_TYPE'],
   ['OutOfRangeError', OutOfRangeError, RangeError, 'ERR_COLL_RANGE'],
-] as const)('%s', (_, Class, BuiltIn, code) => {
+] as const)('error class %s', (_, Class, BuiltIn, code) => {
   it('is an instance of the built-in error class with the same name', () => {
     const error = new Class('what happened');
     expect(error).toBeInstanceOf(BuiltIn);

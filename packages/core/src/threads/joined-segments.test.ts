@@ -4,7 +4,7 @@ import { JoinedSegments } from './joined-segments.js';
 
 const pieces = () => [[1, 2], [], [3], [4, 5, 6]].map((numbers) => tensor(Float32Array.from(numbers)));
 
-it('copies any range out of the segments', () => {
+it('JoinedSegments copies any range out of the segments', () => {
   const joined = new JoinedSegments(pieces());
   expect(joined.length).toBe(6);
   for (let begin = 0; begin <= 6; begin++) {
@@ -17,7 +17,7 @@ it('copies any range out of the segments', () => {
   }
 });
 
-it('copies any range into the segments, and nothing beyond their end', () => {
+it('JoinedPieces copies any range into the segments, and nothing beyond their end', () => {
   for (let begin = 0; begin <= 6; begin++) {
     for (let end = begin; end <= 8; end++) {
       const into = pieces();
@@ -28,7 +28,7 @@ it('copies any range into the segments, and nothing beyond their end', () => {
   }
 });
 
-it('detects that memory was detached', () => {
+it('JoinedPieces detects that memory was detached', () => {
   const given = pieces();
   const joined = new JoinedSegments(given);
   expect(joined.isWhole).toBe(true);

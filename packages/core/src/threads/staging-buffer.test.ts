@@ -12,18 +12,18 @@ const shape: StagingShape = {
   isInPlace: false,
 };
 
-it('gives every slot its own cache lines', () => {
+it('a staging buffer gives every slot its own cache lines', () => {
   const slots = [0, 1].flatMap((slot) => [inputSlot(shape, slot), outputSlot(shape, slot)]);
   expect([slots, bytesOfStaging(shape)]).toEqual([[0, 128, 64, 192], 256]);
 });
 
-it('puts results in the place of inputs if they have the same form', () => {
+it('a staging buffer puts results in the place of inputs if they have the same form', () => {
   const inPlace: StagingShape = { ...shape, resultDType: 'int8', isInPlace: true };
   const slots = [0, 1].flatMap((slot) => [inputSlot(inPlace, slot), outputSlot(inPlace, slot)]);
   expect([slots, bytesOfStaging(inPlace)]).toEqual([[0, 0, 64, 64], 128]);
 });
 
-it('assigns blocks in rotation, with a shorter last block', () => {
+it('a staging buffer assigns blocks in rotation, with a shorter last block', () => {
   const bytes = new SharedArrayBuffer(64 + bytesOfStaging(shape));
   const output = zeros('float32', [5]);
   const input = new JoinedSegments([tensor(Int8Array.of(1, 2, 3, 4, 5))]);
@@ -43,7 +43,7 @@ it('assigns blocks in rotation, with a shorter last block', () => {
   expect([...output.data]).toEqual([10, 20, 30, 40, 50]);
 });
 
-it('loads nothing for unread ranges and stores nothing for unwritten ranges', () => {
+it('a staging buffer loads nothing for unread ranges and stores nothing for unwritten ranges', () => {
   const stage = new StagingBuffer(
     { bytes: new SharedArrayBuffer(bytesOfStaging(shape)), at: 0 },
     shape,

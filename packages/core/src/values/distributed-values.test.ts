@@ -129,7 +129,7 @@ describe('a distributed value used as a tensor', () => {
   });
 });
 
-it('says whether it is mirrored, and that it is not a variable', () => {
+it('a distributed value says whether it is mirrored, and that it is not a variable', () => {
   const values = [new PerReplica([a]), new Mirrored([a])];
   expect(values.map(({ isMirrored, isVariable }) => [isMirrored, isVariable])).toEqual([
     [false, false],
@@ -137,7 +137,7 @@ it('says whether it is mirrored, and that it is not a variable', () => {
   ]);
 });
 
-it('lets components of variables provide their own tensor', () => {
+it('a distributed value prints components of variables with their own text form', () => {
   const component = { [containerSymbol]: new Mirrored([a]), toString: () => 'the variable' };
   expect(`${new PerReplica([component])}`).toBe('PerReplica:{\n  0: the variable\n}');
 });

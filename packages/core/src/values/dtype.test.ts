@@ -38,7 +38,7 @@ it('quotientOf is tested for every dtype except bool, which cannot be divided', 
   expect([...table.map(([dtype]) => dtype), 'bool']).toEqual(dtypes);
 });
 
-describe.each(table)('%s', (dtype, arrayType, bytes, quotient) => {
+describe.each(table)('dtype %s', (dtype, arrayType, bytes, quotient) => {
   it(`is stored in a ${arrayType.name} with ${bytes} bytes per element`, () => {
     const made = allocate(dtype, 3);
     expect(made).toBeInstanceOf(arrayType);

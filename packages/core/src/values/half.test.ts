@@ -69,7 +69,7 @@ function bitsOfFloat32(value: number): number {
   return new Uint32Array(new Float32Array([value]).buffer)[0] as number;
 }
 
-describe.each(formats)('%s', (_, format) => {
+describe.each(formats)('half type %s', (_, format) => {
   const { encode, decode } = format;
 
   it('decodes every bit pattern as IEEE 754 defines', () => {

@@ -155,7 +155,7 @@ describe('selectReplica', () => {
   });
 });
 
-it('throws if the replica has no component', () => {
+it('selectReplica throws if the replica has no component', () => {
   const error = thrown(() => selectReplica(2, { x: new PerReplica([a, b]) }));
   expect(error).toMatchObject({
     name: 'RangeError',

@@ -66,7 +66,7 @@ const grid = dtypes
   .filter((dtype) => dtype !== 'bool')
   .flatMap((dtype) => operations.map((op) => [op, dtype] as const));
 
-describe.each(grid)('%s of %s', (operation, dtype) => {
+describe.each(grid)('the %s of %s variables', (operation, dtype) => {
   it('returns the results of plain arithmetic', () => {
     const pairs = fc.nat({ max: 5 }).chain((length) => fc.tuple(anyBits(dtype, length), anyBits(dtype, length)));
     fc.assert(

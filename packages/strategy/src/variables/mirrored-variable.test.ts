@@ -4,7 +4,7 @@ import { strategyOf } from '../../test/strategies.js';
 import { everywhere, held, mirrored, rows } from '../../test/variables.js';
 import type { MirroredVariable, ReplicaContext } from '../index.js';
 
-describe.each([1, 2, 3])('on %i replicas', (replicas) => {
+describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
   const strategy = strategyOf(replicas);
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const sum = ids.reduce((total, id) => total + id + 1, 0);

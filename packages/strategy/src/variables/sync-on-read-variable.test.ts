@@ -13,7 +13,7 @@ const scatters = [
   'scatterUpdate',
 ] as const;
 
-describe.each([1, 2, 3])('on %i replicas', (replicas) => {
+describe.each([1, 2, 3])('a sync-on-read variable on %i replicas', (replicas) => {
   const strategy = strategyOf(replicas);
   const ids = Array.from({ length: replicas }, (_, id) => id);
   const sum = ids.reduce((total, id) => total + id + 1, 0);

@@ -12,7 +12,7 @@ import {
 } from '../index.js';
 import { requireUpdate } from './update-variable.js';
 
-describe.each([1, 2, 3])('on %i replicas', (replicas) => {
+describe.each([1, 2, 3])('extended.update on %i replicas', (replicas) => {
   const strategy = strategyOf(replicas);
   const { extended } = strategy;
   const ids = Array.from({ length: replicas }, (_, id) => id);
