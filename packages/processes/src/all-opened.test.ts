@@ -26,11 +26,14 @@ function groupOf(unopened: number[][], failure?: CollError) {
 const memberWith = (signal?: AbortSignal) => memberOf({ rank: 1, size: 3, jobKey, timeoutSeconds: 7, signal });
 
 describe('awaitAllOpened', () => {
-  it.each([undefined, 60])('announces that this member has arrived, and waits for the others within %s', async (seconds) => {
-    const group = groupOf([[0, 2], [2], []]);
-    await awaitAllOpened(group, memberWith(), seconds);
-    expect(group.calls).toEqual(['opened']);
-  });
+  it.each([undefined, 60])(
+    'announces that this member has arrived, and waits for the others within %s',
+    async (seconds) => {
+      const group = groupOf([[0, 2], [2], []]);
+      await awaitAllOpened(group, memberWith(), seconds);
+      expect(group.calls).toEqual(['opened']);
+    },
+  );
 
   it('throws the failure of the group', async () => {
     const failure = new AbortedError('ERR_COLL_ABORTED', 'rank 2 was aborted');

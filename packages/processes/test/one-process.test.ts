@@ -24,33 +24,36 @@ it('a call refuses an output that overlaps another segment of the same rank', as
   expect([...memory]).toEqual(Array(12).fill(1));
 });
 
-it.each(['useMessages', 'useSharedMemory'] as const)('a group fails on all ranks if one cannot create its executor: %s', async (how) => {
-  const broken = vi.spyOn(NativeProcessGroup.prototype, how).mockImplementationOnce(() => {
-    throw new Error('its addon is too old');
-  });
-  const store = new MemoryStore();
-  const transport = how === 'useSharedMemory' ? 'shared-memory' : 'tcp';
-  const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, transport, timeoutSeconds: 120 });
-  const results = await Promise.allSettled([open(0), open(1)]);
-  broken.mockRestore();
-  const groups = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
-  for (const group of groups) {
-    const [input, output] = [tensor(new Float32Array(4)), tensor(new Float32Array(4))];
-    const failure = await group
-      .communicator(directAlgorithm())
-      .run(sum, [input], [output])
-      .catch((error) => error);
-    expect(failure).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 - group.rank });
-    expect(failure.message).toMatch(/cannot create its executor: its addon is too old/);
-    await group.close();
-  }
-  const failures = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
-  expect(failures).toHaveLength(2 - groups.length);
-  expect(failures).toContainEqual(
-    expect.objectContaining(unable(/^rank [01] cannot open a group: its addon is too old$/)),
-  );
-  expect(groups.length).toBeLessThan(2);
-});
+it.each(['useMessages', 'useSharedMemory'] as const)(
+  'a group fails on all ranks if one cannot create its executor: %s',
+  async (how) => {
+    const broken = vi.spyOn(NativeProcessGroup.prototype, how).mockImplementationOnce(() => {
+      throw new Error('its addon is too old');
+    });
+    const store = new MemoryStore();
+    const transport = how === 'useSharedMemory' ? 'shared-memory' : 'tcp';
+    const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, transport, timeoutSeconds: 120 });
+    const results = await Promise.allSettled([open(0), open(1)]);
+    broken.mockRestore();
+    const groups = results.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+    for (const group of groups) {
+      const [input, output] = [tensor(new Float32Array(4)), tensor(new Float32Array(4))];
+      const failure = await group
+        .communicator(directAlgorithm())
+        .run(sum, [input], [output])
+        .catch((error) => error);
+      expect(failure).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 - group.rank });
+      expect(failure.message).toMatch(/cannot create its executor: its addon is too old/);
+      await group.close();
+    }
+    const failures = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
+    expect(failures).toHaveLength(2 - groups.length);
+    expect(failures).toContainEqual(
+      expect.objectContaining(unable(/^rank [01] cannot open a group: its addon is too old$/)),
+    );
+    expect(groups.length).toBeLessThan(2);
+  },
+);
 
 it('opening a group throws a CollError if system resources are used up', async () => {
   vi.spyOn(processBinding().processes, 'group').mockImplementationOnce(() => {

@@ -11,14 +11,17 @@ const reducing: Algorithm = {
   plan: (_, ranks) => ({ ranks, chunks: 7, rounds: [] }),
 };
 
-it.each([1, 2, 3, 7])('withFallbackTransfers provides the collectives that the algorithm refuses, for %i ranks', (ranks) => {
-  const kinds = ['broadcast', 'gather', 'scatter'] as const;
-  const rooted = kinds.flatMap((kind) => Array.from({ length: ranks }, (_, root): Collective => ({ kind, root })));
-  for (const collective of [{ kind: 'all-gather' } as const, { kind: 'all-to-all' } as const, ...rooted]) {
-    expect(withFallbackTransfers(reducing).refuses?.(collective, ranks)).toBeUndefined();
-    expect(problemOf(withFallbackTransfers(reducing).plan(collective, ranks), collective)).toBeUndefined();
-  }
-});
+it.each([1, 2, 3, 7])(
+  'withFallbackTransfers provides the collectives that the algorithm refuses, for %i ranks',
+  (ranks) => {
+    const kinds = ['broadcast', 'gather', 'scatter'] as const;
+    const rooted = kinds.flatMap((kind) => Array.from({ length: ranks }, (_, root): Collective => ({ kind, root })));
+    for (const collective of [{ kind: 'all-gather' } as const, { kind: 'all-to-all' } as const, ...rooted]) {
+      expect(withFallbackTransfers(reducing).refuses?.(collective, ranks)).toBeUndefined();
+      expect(problemOf(withFallbackTransfers(reducing).plan(collective, ranks), collective)).toBeUndefined();
+    }
+  },
+);
 
 it('withFallbackTransfers leaves all other collectives to the algorithm', () => {
   const { name, plan, refuses } = withFallbackTransfers(reducing);

@@ -17,7 +17,7 @@ it('JoinedSegments copies any range out of the segments', () => {
   }
 });
 
-it('JoinedPieces copies any range into the segments, and nothing beyond their end', () => {
+it('JoinedSegments copies any range into the segments, and nothing beyond their end', () => {
   for (let begin = 0; begin <= 6; begin++) {
     for (let end = begin; end <= 8; end++) {
       const into = pieces();
@@ -28,7 +28,7 @@ it('JoinedPieces copies any range into the segments, and nothing beyond their en
   }
 });
 
-it('JoinedPieces detects that memory was detached', () => {
+it('JoinedSegments detects that memory was detached', () => {
   const given = pieces();
   const joined = new JoinedSegments(given);
   expect(joined.isWhole).toBe(true);
