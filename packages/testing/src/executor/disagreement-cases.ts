@@ -21,24 +21,24 @@ const sharedMemory: ExpectedError = { class: ValueError, code: 'ERR_COLL_BUFFER'
 
 /** Members that ask for different things all get the same error, which names the odd one. A group of one member agrees. */
 export const disagreementCases: ExecutorCases = {
-  'notices another kind': disagree(sum, gather, otherRequest),
-  'notices another op': disagree(sum, { collective: { kind: 'all-reduce', op: 'max' } }, otherRequest),
-  'notices another root': disagree(from(0), from(1), otherRequest),
-  'notices another kind with the same root': disagree(to(0), from(0), otherRequest),
-  'notices another dtype': disagree(sum, { ...sum, dtype: 'int32' }, otherDType),
-  'notices a wider dtype': disagree(sum, { ...sum, dtype: 'float64' }, otherDType),
-  'notices another length': disagree(sum, { ...sum, block: 5 }, otherLength),
-  'notices another length of a broadcast': disagree(from(0), { ...from(0), block: 3 }, otherLength),
-  'notices another length of a gather': disagree(gather, { ...gather, block: 9 }, otherLength),
-  'notices another root of a gather': disagree(collect(0), collect(1), otherRequest),
-  'notices a scatter among gathers with the same root': disagree(collect(0), handOut(0), otherRequest),
-  'notices an all-to-all among all-gathers': disagree(gather, exchange, otherRequest),
-  'notices another length of a gather to one rank': disagree(collect(0), { ...collect(0), block: 9 }, otherLength),
-  'notices another length of a scatter': disagree(handOut(0), { ...handOut(0), block: 3 }, otherLength),
-  'notices another length of an all-to-all': disagree(exchange, { ...exchange, block: 5 }, otherLength),
-  'fails what is in flight behind a disagreement': caseFor(disagreeing([sum]), failsWhatIsBehind),
-  'notices outputs that share memory': share((index) => ({ input: 64 * index, output: 4096 })),
-  'notices an output on the input of another rank': share((index, size) => {
+  'detects another kind': disagree(sum, gather, otherRequest),
+  'detects another op': disagree(sum, { collective: { kind: 'all-reduce', op: 'max' } }, otherRequest),
+  'detects another root': disagree(from(0), from(1), otherRequest),
+  'detects another kind with the same root': disagree(to(0), from(0), otherRequest),
+  'detects another dtype': disagree(sum, { ...sum, dtype: 'int32' }, otherDType),
+  'detects a wider dtype': disagree(sum, { ...sum, dtype: 'float64' }, otherDType),
+  'detects another length': disagree(sum, { ...sum, block: 5 }, otherLength),
+  'detects another length of a broadcast': disagree(from(0), { ...from(0), block: 3 }, otherLength),
+  'detects another length of a gather': disagree(gather, { ...gather, block: 9 }, otherLength),
+  'detects another root of a gather': disagree(collect(0), collect(1), otherRequest),
+  'detects a scatter among gathers with the same root': disagree(collect(0), handOut(0), otherRequest),
+  'detects an all-to-all among all-gathers': disagree(gather, exchange, otherRequest),
+  'detects another length of a gather to one rank': disagree(collect(0), { ...collect(0), block: 9 }, otherLength),
+  'detects another length of a scatter': disagree(handOut(0), { ...handOut(0), block: 3 }, otherLength),
+  'detects another length of an all-to-all': disagree(exchange, { ...exchange, block: 5 }, otherLength),
+  'fails later calls in flight after a disagreement': caseFor(disagreeing([sum]), failsWhatIsBehind),
+  'detects outputs that share memory': share((index) => ({ input: 64 * index, output: 4096 })),
+  'detects an output that overlaps the input of another rank': share((index, size) => {
     return { input: 64 * index, output: index === 0 ? 64 * (size - 1) : 4096 + 64 * index };
   }),
 };

@@ -16,11 +16,8 @@ export const memoryCases: ExecutorCases = {
       return [name, (subject: Subject) => subject.check(trialsOf(subject).map((trial) => ({ ...trial, placement })))];
     }),
   ),
-  'takes buffers in segments': caseFor(({ kinds }) => kinds.some(hasSegments), takesSegments),
-  'writes one result for all where the caller says that they share it': caseFor(
-    ({ members = 1 }) => members === 1,
-    writesOneResult,
-  ),
+  'accepts buffers in segments': caseFor(({ kinds }) => kinds.some(hasSegments), takesSegments),
+  'writes one result for all ranks with sharedResult': caseFor(({ members = 1 }) => members === 1, writesOneResult),
 };
 
 /** Collectives whose buffers have no blocks take them in segments: empty ones, of one element, and longer ones. */

@@ -18,12 +18,12 @@ export const refusalCases: ExecutorCases = {
     ({ kinds }) => kinds.some(hasBlocks),
     refusesSegments,
   ),
-  'refuses a root that is no rank': caseFor(
+  'refuses a root that is not a rank': caseFor(
     ({ kinds }) => oneOfEach(0).some((collective) => 'root' in collective && kinds.includes(collective.kind)),
     refusesRoots,
   ),
-  'refuses to begin what is aborted already': refusesAborted,
-  'refuses everything once it is closed': refusesWhenClosed,
+  'refuses a call whose signal is already aborted': refusesAborted,
+  'refuses every call once it is closed': refusesWhenClosed,
 };
 
 /** A call that one member makes alone: whoever waits for the others has not noticed what is wrong. */

@@ -9,7 +9,7 @@ import type { Trial } from './trial.js';
 /** Many collectives, one after the other. */
 export const sequenceCases: ExecutorCases = {
   'keeps the order of many calls in flight': (subject) => keepsOrder(subject),
-  'lets ranks differ in how they wait': mixesWaiting,
+  'lets sync and async calls of different ranks match': mixesWaiting,
 };
 
 /** Buffers of very different lengths, one after the other. */

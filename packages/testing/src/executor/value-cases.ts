@@ -10,21 +10,21 @@ import type { Trial } from './trial.js';
 
 /** Right numbers wherever schedules differ: at every root, for every length. */
 export const scheduleCases: ExecutorCases = {
-  'serves every root': caseFor(hasAny('reduce', 'broadcast', 'gather', 'scatter'), servesEveryRoot),
-  'serves every length': servesEveryLength,
-  'plays long buffers': playsLongBuffers,
+  'supports every root': caseFor(hasAny('reduce', 'broadcast', 'gather', 'scatter'), servesEveryRoot),
+  'supports every length': servesEveryLength,
+  'processes long buffers': playsLongBuffers,
 };
 
 /** Right numbers of every kind, to the bit. */
 export const dtypeCases: ExecutorCases = {
-  'combines every dtype by every op': combinesEveryDType,
+  'reduces every dtype with every op': combinesEveryDType,
   'moves every dtype': caseFor(hasAny('broadcast', 'all-gather', 'gather', 'scatter', 'all-to-all'), movesEveryDType),
   'keeps NaN, infinities, -0 and wraps integers around': keepsSpecialValues,
-  'has no mean of bool': hasNoMeanOfBool,
+  'refuses the mean of bool': hasNoMeanOfBool,
 };
 
 /** The bits of another executor; only where both play the same algorithm. */
-export const referenceCases: ExecutorCases = { 'gives the bits of the reference': givesBitsOfReference };
+export const referenceCases: ExecutorCases = { 'returns the bits of the reference': givesBitsOfReference };
 
 function hasAny(...kinds: readonly CollectiveKind[]) {
   return (setting: Setting): boolean => kinds.some((kind) => setting.kinds.includes(kind));

@@ -15,13 +15,13 @@ import { type GoodRequest, goodCall } from './good-call.js';
 
 /** Who waits for others, and what ends the waiting. Groups with one member never wait. */
 export const waitingCases: ExecutorCases = {
-  'waits for members that come late': withMembers(waitsForLate),
-  'names who never came by the deadline': withMembers(namesMissing),
+  'waits for late members': withMembers(waitsForLate),
+  'names members that did not arrive by the deadline': withMembers(namesMissing),
   'wakes the others when a member leaves': withMembers(wakesWhenLeft),
-  'ends its own waiting when it is closed': withMembers(endsWhenClosed),
-  'ends the waiting of all when a signal is aborted at once': withMembers(endsWhenAborted('at once')),
-  'ends the waiting of all when a signal is aborted later': withMembers(endsWhenAborted('later')),
-  'fails what is in flight behind an aborted call': withMembers(failsBehindAborted),
+  'ends its own waiting calls when it is closed': withMembers(endsWhenClosed),
+  'ends the wait of all members when a signal is aborted at once': withMembers(endsWhenAborted('at once')),
+  'ends the wait of all members when a signal is aborted later': withMembers(endsWhenAborted('later')),
+  'fails later calls in flight after an aborted call': withMembers(failsBehindAborted),
 };
 
 /** A member that ends without a word: these cases take a member's life, which may be costly. */

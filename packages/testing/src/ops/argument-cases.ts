@@ -17,9 +17,9 @@ import { textOf } from './text-of.js';
 
 /** What is wrong with arguments is said before any byte moves, and always in the same order. */
 export const argumentCases: OpsCases = {
-  'refuses destinations that are none': refusesDestinations,
-  'refuses values that are none': refusesValues,
-  'refuses ops that are none': refusesOps,
+  'refuses invalid destinations': refusesDestinations,
+  'refuses invalid values': refusesValues,
+  'refuses invalid ops': refusesOps,
   'refuses components that differ in shape or dtype': refusesUnlike,
   'refuses a value without components': refusesNoComponents,
   'refuses detached memory': refusesDetached,

@@ -20,16 +20,16 @@ import { Unchanged } from './unchanged.js';
 
 /** Many values, reduced together. */
 export const batchCases: OpsCases = {
-  'answers an empty batch with an empty list': answersEmpty,
+  'returns an empty list for an empty batch': answersEmpty,
   'keeps the order of a batch of mixed dtypes and shapes': keepsOrder,
-  'divides every value of a batch for its mean': dividesBatch,
-  'takes any iterable of pairs': takesIterables,
-  'refuses what is no list of pairs': refusesNoPairs,
-  'hands single components back as they are': handsBackSingles,
+  'computes the mean of every value of a batch': dividesBatch,
+  'accepts any iterable of pairs': takesIterables,
+  'refuses a batch that is not a list of pairs': refusesNoPairs,
+  'returns single components themselves': handsBackSingles,
   'reduces values with different numbers of components': reducesDifferentCounts,
   'reduces every value to its own destinations': reducesToOwnDestinations,
   'reduces one value twice in a batch': reducesTwice,
-  'never mixes up devices in another order': keepsDeviceOrder,
+  'matches devices listed in another order': keepsDeviceOrder,
 };
 
 const { SUM, MEAN } = ReduceOp;

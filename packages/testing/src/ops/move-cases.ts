@@ -21,15 +21,15 @@ import { Unchanged } from './unchanged.js';
 /** Values that are only moved: broadcast and gather. */
 export const moveCases: OpsCases = {
   'broadcasts every dtype to every kind of destination': broadcasts,
-  'broadcasts sparse values part by part': broadcastsSparse,
+  'broadcasts the values and indices of sparse values': broadcastsSparse,
   'gathers along every axis': gathers,
   'gathers every dtype': gathersEveryDType,
   'gathers components of unequal length': gathersUnequal,
-  'gathers to one device, to several, to others': gathersToDestinations,
-  'copies a single component without looking at the axis': gathersSingle,
-  'refuses an axis that is none': refusesAxes,
-  'refuses to gather what does not fit together': refusesUnlike,
-  'does not gather sparse values, whatever the other arguments': refusesSparse,
+  'gathers to one device, to several, and to other devices': gathersToDestinations,
+  'copies a single component whatever the axis': gathersSingle,
+  'refuses an invalid axis': refusesAxes,
+  'refuses to gather components that do not match': refusesUnlike,
+  'refuses to gather sparse values, whatever the other arguments': refusesSparse,
 };
 
 async function broadcasts(subject: OpsSubject): Promise<void> {

@@ -8,9 +8,9 @@ import { textOf } from './text-of.js';
 
 /** The options of a call, and that they are looked at first. */
 export const optionCases: OpsCases = {
-  'takes options in every form': takesOptions,
+  'accepts options in every form': takesOptions,
   'refuses wrong options': refusesOptions,
-  'looks at options, then the value, then destinations, then the op': checksInOrder,
+  'checks options, then the value, then destinations, then the op': checksInOrder,
 };
 
 const { SUM } = ReduceOp;

@@ -15,8 +15,8 @@ import type { OpsCases, OpsSubject } from './ops-subject.js';
 
 /** However values are joined into packs on the way, results are the same. */
 export const packingCases: OpsCases = {
-  'gives the same numbers however it packs': givesSameNumbers,
-  'gives sums that are close, or the same bits where it promises so, however it packs': givesSameBits,
+  'returns the same numbers with any packing': givesSameNumbers,
+  'returns close sums with any packing, or the same bits if it promises them': givesSameBits,
   'reduces more packs than elements': reducesEmptyPacks,
 };
 

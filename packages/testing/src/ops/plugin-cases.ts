@@ -8,18 +8,18 @@ import type { OpsCases, OpsSubject } from './ops-subject.js';
 
 /** The object itself, from its making to its end. */
 export const objectCases: OpsCases = {
-  'says what it is': saysWhatItIs,
-  'explains what it did otherwise than asked': explainsFallbacks,
-  'serves calls side by side': servesSideBySide,
-  'obeys an aborted signal, or has nothing to wait for': obeysSignal,
-  'closes twice, and hangs nowhere afterwards': closesTwice,
+  'describes itself': saysWhatItIs,
+  'explains deviations from the request': explainsFallbacks,
+  'supports concurrent calls': servesSideBySide,
+  'rejects when its signal is aborted, unless it has nothing to wait for': obeysSignal,
+  'can be closed twice, and does not hang afterwards': closesTwice,
 };
 
 /** The plug-in that makes it. */
 export const pluginCases: OpsCases = {
   'has the shape of a plug-in': hasShape,
   'is loaded from its module by other threads': isLoadedElsewhere,
-  'accepts the situations that it was made for': acceptsSituations,
+  'accepts the situations that it supports': acceptsSituations,
   'is created by a registry, by name': isCreatedByName,
 };
 

@@ -20,16 +20,16 @@ import { Unchanged } from './unchanged.js';
 
 /** One value, reduced. */
 export const reduceCases: OpsCases = {
-  'reduces every dtype by every op': reducesEveryDType,
-  'has no mean of bool': hasNoMeanOfBool,
+  'reduces every dtype with every op': reducesEveryDType,
+  'refuses the mean of bool': hasNoMeanOfBool,
   'keeps NaN, infinities and -0': keepsSpecialValues,
   'rounds half types once': roundsHalvesOnce,
   'reduces scalars, empty tensors and any shape': reducesEveryShape,
   'reduces to every kind of destination': reducesToDestinations,
   'copies a single component that is in place, whatever the op': copiesSingle,
   'moves a single component to another device': movesSingle,
-  'takes whatever stands for a tensor': takesStandIns,
-  'knows devices by all their names': knowsDeviceNames,
+  'accepts tensor-like values': takesStandIns,
+  'recognises devices by all their names': knowsDeviceNames,
 };
 
 async function reduceEverywhere(subject: OpsSubject, op: ReduceOp, request: ValueRequest): Promise<void> {

@@ -20,15 +20,15 @@ import { Unchanged } from './unchanged.js';
 
 /** Calls from inside the replicas, all of which live in this thread. */
 export const replicaCases: OpsCases = {
-  'reduces what all replicas hand in': reducesTogether,
+  'reduces the values of all replicas': reducesTogether,
   'keeps structures, with sparse values in them': keepsStructures,
-  'writes results where it is told': writesInto,
-  'refuses to write where results do not fit': refusesInto,
+  'writes results into the memory passed as into': writesInto,
+  'refuses memory that does not fit the results': refusesInto,
   'matches calls by their order, replica by replica': matchesCalls,
-  'serves a world of one': servesOne,
-  'blocks no thread that replicas share': refusesToBlock,
-  'knows its replicas': knowsReplicas,
-  'has no replicas without a world': hasNoReplicas,
+  'supports a world with one device': servesOne,
+  'refuses to block a thread that replicas share': refusesToBlock,
+  'refuses replicas of other processes': knowsReplicas,
+  'refuses replica collectives without a world': hasNoReplicas,
 };
 
 const { SUM, MEAN } = ReduceOp;

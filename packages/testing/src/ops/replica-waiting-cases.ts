@@ -15,10 +15,10 @@ import { openWorld } from './replica-cases.js';
 
 /** What ends the waiting of replicas for each other. */
 export const replicaWaitingCases: OpsCases = {
-  'fails all replicas alike when their calls differ': failsAlike,
-  'names the replicas that never came by the deadline': namesMissing,
-  'ends the waiting when a signal is aborted': endsWhenAborted,
-  'ends the waiting when it is closed': endsWhenClosed,
+  'fails on all replicas with the same error if their calls differ': failsAlike,
+  'names the replicas that did not arrive by the deadline': namesMissing,
+  'ends the wait when a signal is aborted': endsWhenAborted,
+  'ends the wait when it is closed': endsWhenClosed,
 };
 
 const { SUM, MAX } = ReduceOp;

@@ -19,12 +19,12 @@ import { Unchanged } from './unchanged.js';
 
 /** Sparse values, alone and among dense ones. */
 export const sparseCases: OpsCases = {
-  'concatenates slices, duplicated indices and all': concatenates,
+  'concatenates slices and keeps duplicate indices': concatenates,
   'divides the values of slices for a mean': dividesValues,
-  'makes indices int64 where their types differ': widensIndices,
-  'adds dense and sparse components up to a dense value': addsMixed,
+  'converts indices to int64 if their dtypes differ': widensIndices,
+  'sums dense and sparse components to a dense value': addsMixed,
   'keeps the order of dense and sparse values in a batch': keepsOrder,
-  'has a sum and a mean of slices only': refusesOtherOps,
+  'supports only sum and mean of slices': refusesOtherOps,
   'refuses slices that differ in rows or dtype': refusesUnlike,
   'copies or moves a single sparse component': movesSingle,
 };

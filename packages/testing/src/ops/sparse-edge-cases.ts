@@ -10,12 +10,12 @@ import { assertRows, slicesOn, sparseValue, usualRows, usualSum } from './sparse
 
 /** Sparse values of many kinds, and what is done with their duplicated indices. */
 export const sparseEdgeCases: OpsCases = {
-  'gives slices that stand for the sum of what all components stand for': standsForSum,
-  'takes slices without rows, of scalars, and of rows without elements': takesEmpty,
+  'returns slices that represent the sum of all components': standsForSum,
+  'accepts slices without rows, of scalars, and of rows without elements': takesEmpty,
   'keeps indices of 64 bits': keepsLongIndices,
-  'takes the dense shape of the first component': takesFirstShape,
-  'adds up rows of one index where it is told to': deduplicates,
-  'refuses components that cannot become dense among dense ones': refusesMixed,
+  'uses the dense shape of the first component': takesFirstShape,
+  'sums rows with the same index with deduplicate': deduplicates,
+  'refuses sparse components without a dense shape among dense ones': refusesMixed,
 };
 
 const { SUM, MEAN } = ReduceOp;

@@ -19,10 +19,10 @@ import { assertRows, type Rows, slicesOn, usualRows, usualSum } from './sparse-v
 
 /** Sparse values from inside the replicas: of one controller, and of ops that each hold one replica, as in threads of their own. */
 export const sparseReplicaCases: OpsCases = {
-  'joins the slices of all replicas': joins,
-  'adds up rows of one index for replicas that want it': deduplicates,
-  'tells all replicas alike what does not fit': refusesUnlike,
-  'adds dense and sparse values of replicas of one thread up': addsMixed,
+  'concatenates the slices of all replicas': joins,
+  'sums rows with the same index for replicas with deduplicate': deduplicates,
+  'reports mismatching slices to all replicas with the same error': refusesUnlike,
+  'sums dense and sparse values of replicas of one thread': addsMixed,
 };
 
 type CallAll = (call: (ops: CrossDeviceOps, replica: number) => Promise<unknown>) => Promise<unknown>[];
