@@ -1,4 +1,4 @@
-// Draws doc comments, error messages and test titles for readers who have not seen the code:
+// Draws doc comments, each with its declaration as editors show it, error messages and test titles for readers who have not seen the code:
 // `npm run -s prose -- --seed 7 --count 60`. The same seed draws the same ones; `--where` says where each stands.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -69,14 +69,15 @@ function constantOf(node) {
 
 function commentsIn(source) {
   const found = [...nodesOf(source)].flatMap((node) => ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc));
-  return [...new Set(found)].map((comment) => [
-    comment,
-    comment
+  return [...new Set(found)].map((comment) => {
+    const text = comment
       .getText(source)
       .replace(/^\s*\* ?/gm, '')
       .replace(/^\/\*\*\s*|\s*\*?\/$/g, '')
-      .trim(),
-  ]);
+      .trim();
+    const [declaration] = comment.parent.getText(source).split('\n');
+    return [comment, `${text}\n-- ${declaration}`];
+  });
 }
 
 function messagesIn(source) {

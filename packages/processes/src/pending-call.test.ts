@@ -15,7 +15,7 @@ function pendingCall(millis: number, signal?: AbortSignal, abort = () => {}): Pe
   return new PendingCall({ call: processCallDouble('call'), number: 0, millis, signal, abort });
 }
 
-it('a pending call has its full timeout before it starts, and is late afterwards', () => {
+it('a pending call has its full timeout left before it starts, and is overdue once the timeout has passed', () => {
   const pending = pendingCall(10);
   vi.advanceTimersByTime(20);
   expect(pending.millisLeft).toBe(10);

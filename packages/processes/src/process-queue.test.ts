@@ -99,7 +99,7 @@ it('the process queue waits for other members in turns, between which other code
   await first;
 });
 
-it('the process queue passes a call that waits for other members to the progress thread, with all later calls', async () => {
+it('the process queue hands a call that must wait for other members to the progress thread, with all later calls', async () => {
   native.answers.set('first', Array(100).fill(status.waiting));
   const first = queue.add(call('first'), 0, {});
   const second = queue.add(call('second'), 1, { timeoutSeconds: 1000 });

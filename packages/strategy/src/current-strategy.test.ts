@@ -85,7 +85,7 @@ describe('the default strategy', () => {
     expect(sum).toMatchObject({ data: Float64Array.of(3) });
   });
 
-  it('returns the values that it should reduce, gather or broadcast', async () => {
+  it('returns values unchanged from reduce, gather and broadcast', async () => {
     const value = new PerReplica([1, 2]);
     const { extended } = byDefault;
     expect(await byDefault.reduce('sum', value, null)).toBe(value);

@@ -90,7 +90,8 @@ function requireLists(collective: Collective, values: readonly unknown[], into: 
     const told = `${kind} takes one array or tensor, got a list; only all-reduce, reduce and broadcast take lists`;
     throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);
   }
-  if (values.length === 0) throw new ValueError('ERR_COLL_VALUE', `${details.operation}: the list is empty`, details);
+  if (values.length === 0)
+    throw new ValueError('ERR_COLL_VALUE', `${details.operation}: the list of values is empty`, details);
   if (into === undefined || (Array.isArray(into) && into.length === values.length)) return;
   const told = `into must be a list of ${values.length} results, one per value`;
   throw new ValueError('ERR_COLL_VALUE', `${details.operation}: ${told}`, details);

@@ -141,7 +141,7 @@ describe('allReduce of replicas in one thread', () => {
     }
   });
 
-  it('supports gather and broadcast too', async () => {
+  it('works for gather and broadcast as well', async () => {
     const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
     const gathered = await Promise.all([0, 1].map((id) => group.allGather(ints(id, 7), 0, id)));
     expect(gathered).toEqual([0, 1].map((id) => ({ ...ints(0, 7, 1, 7), device: `cpu:${id}` })));

@@ -34,7 +34,7 @@ describe('arrivingCall', () => {
     expect(arrivingCall(ReduceOp.SUM, promises, { signal }, '').signal).toBe(signal);
   });
 
-  it('returns the into memory of the dense values of a pack, in order', () => {
+  it('returns the memory given as `into` for the dense values of a pack, in order', () => {
     const { callFor } = arrivingCall(ReduceOp.SUM, promises, { into: memory }, '');
     const intoOf = (indices: readonly number[], values: readonly (Tensor | IndexedSlices)[]) =>
       callFor(indices, values).into;

@@ -108,7 +108,7 @@ describe('parseSpec', () => {
     fc.assert(fc.property(fc.oneof(text, fc.string()), readsOrExplains));
   });
 
-  it('parses any other value or reports what is wrong with it', () => {
+  it('parses any value, or reports what is wrong with it', () => {
     const entry = fc.oneof(
       fc.array(fc.oneof(fc.constantFrom(...allReduceAlgs), fc.integer({ min: -2, max: 4 }), fc.anything()), {
         maxLength: 4,

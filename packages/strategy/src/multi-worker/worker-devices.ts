@@ -20,7 +20,7 @@ export function workerDevices(devices: unknown, place: WorkerPlace, resolver: Cl
   if (devices === undefined) {
     const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
     if (!(Number.isInteger(gpus) && gpus >= 0)) {
-      const told = `numAccelerators of the resolver must return a number of GPUs, { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
+      const told = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
       throw new ValueError('ERR_COLL_CLUSTER', told);
     }
     return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));

@@ -113,7 +113,7 @@ describe('the devices of a worker', () => {
   it.each([-2, 0.5, '2', Number.NaN])('are not counted from %j', (GPU) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators: { GPU } as never });
     expect(() => workerDevices(undefined, place, resolver)).toThrow(
-      /numAccelerators of the resolver must return a number of GPUs/,
+      /numAccelerators of the resolver must return the number of GPUs/,
     );
   });
 });

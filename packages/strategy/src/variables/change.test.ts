@@ -88,7 +88,7 @@ describe('changing memory', () => {
     expect(changed('float16', [1, 2], 'assignSub', [3, 4])).toEqual([-2, -2]);
   });
 
-  it('copies bool values, which have no arithmetic', () => {
+  it('copies bool values, which cannot be added', () => {
     expect(changed('bool', [1, 0], 'assign', tensor([0, 1], { dtype: 'bool' }))).toEqual([0, 1]);
     expect(changed('bool', [1, 0], 'scatterUpdate', slices('bool', [1], [1], [1]))).toEqual([1, 1]);
   });

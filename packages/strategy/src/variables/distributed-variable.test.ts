@@ -54,7 +54,7 @@ describe('a mirrored variable', () => {
     await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows to scatter to');
   });
 
-  it('scatters its own rows as they were before the change', async () => {
+  it('scattered into itself, reads its rows as they were before the change', async () => {
     const swapped = mirrored(two, [1, 2]);
     await swapped.scatterUpdate(new IndexedSlices(swapped, Int32Array.of(1, 0)));
     expect(held(swapped)).toEqual([
