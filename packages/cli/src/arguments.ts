@@ -3,27 +3,27 @@ import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { launcherVariables } from './rank-environment.js';
 
-/** What `coll run` is asked to do. */
+/** The parsed arguments of `coll run`. */
 export interface RunRequest {
   readonly ranks: number;
-  /** A script, or a command. */
+  /** A script or a command. */
   readonly program: string;
   readonly args: readonly string[];
-  /** The program is a command, even if its name looks like that of a script. */
+  /** Treat the program as a command, even if it is named like a script. */
   readonly isCommand: boolean;
-  /** Variables of all ranks, besides those of the launcher. */
+  /** Environment variables for all ranks, in addition to those that the launcher sets. */
   readonly environment: Readonly<Record<string, string>>;
   readonly hasPrefix: boolean;
-  /** A folder that also gets the output of each rank, as a file. */
+  /** The folder for log files, one per rank; output is still printed. */
   readonly logFolder: string | undefined;
-  /** Between asking ranks to end and killing them. */
+  /** The time between SIGTERM and SIGKILL when ranks are ended. */
   readonly graceSeconds: number;
-  /** For the whole run, restarts included. */
+  /** The time limit of the whole run, including restarts; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly maxRestarts: number;
-  /** After how long ranks report what they wait for. */
+  /** Ranks report what they wait for after this time; undefined means never. */
   readonly stallSeconds: number | undefined;
-  /** Start ranks inside a rank of another launcher. */
+  /** Start even if this process is already a rank of another launcher. */
   readonly isNested: boolean;
 }
 
@@ -42,7 +42,11 @@ interface Options {
 
 const mostRanks = 1024;
 
-/** @throws CommanderError, already printed, for `--help` and `--version` (with exit code 0) and for wrong arguments */
+/**
+ * Parses the command line.
+ * @throws CommanderError, whose message has been printed, for wrong arguments, and with exit code 0
+ * for `--help` and `--version`
+ */
 export function parseArguments(args: readonly string[]): RunRequest {
   let request: RunRequest | undefined;
   const program = new Command('coll')

@@ -2,13 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ownGroup } from './process-group.js';
 
-/** Makes sure that ranks do not outlive the launcher, even if it is killed without a chance to end them. */
+/**
+ * Ends the ranks if the launcher is killed before it can end them; a watchdog process does the
+ * work.
+ */
 export class Guard implements Disposable {
   readonly #watchdog: ChildProcess;
 
   /**
-   * @param folder removed once the launcher has ended
-   * @param onLost the guard itself was killed, or could not be started
+   * @param folder the folder that the watchdog removes once the launcher has ended
+   * @param onLost called if the watchdog is killed or cannot be started
    */
   constructor(graceSeconds: number, folder: string, onLost: () => void) {
     const isSource = import.meta.url.endsWith('.ts');
@@ -33,7 +36,10 @@ export class Guard implements Disposable {
     this.#watchdog.stdin?.write(`+${group}\n`);
   }
 
-  /** The launcher ends this group now: if it is killed meanwhile, by another launcher whose grace is over, there is no second grace. */
+  /**
+   * Records that the launcher is ending this group. If the launcher is killed meanwhile, the
+   * watchdog ends the group without a second grace period.
+   */
   watchEnding(group: number): void {
     this.#watchdog.stdin?.write(`!${group}\n`);
   }

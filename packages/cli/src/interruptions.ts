@@ -4,7 +4,7 @@ import { NpmWatch } from './npm-watch.js';
 import type { RankGroup } from './rank-group.js';
 import { listOf, tell } from './report.js';
 
-/** Why a run ends before its ranks have. */
+/** Why a run is ended from outside, and the exit code for it. */
 interface Interruption {
   readonly exitCode: number;
   readonly told: string;
@@ -12,10 +12,15 @@ interface Interruption {
 
 const timedOut = 124;
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** One Ctrl-C arrives twice where npm or npx started us: from the terminal, and from them. */
+/**
+ * Two SIGINTs within this time count as one Ctrl-C: the terminal sends one, and npm or npx, if it
+ * started the launcher, forwards another.
+ */
 const echoMillis = 250;
 
-/** What ends a run from outside: signals, its timeout, a closed output pipe, or the end of the npm that started it. */
+/**
+ * Ends a run on a signal, a timeout, a closed output pipe, or the end of the npm that started it.
+ */
 export class Interruptions implements Disposable {
   first: Interruption | undefined;
   #group: RankGroup | undefined;

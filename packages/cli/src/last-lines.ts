@@ -1,11 +1,11 @@
 const mostLines = 20;
 const longestLineBytes = 2000;
 
-/** The last lines that were printed, to be repeated when everything else has scrolled by. */
+/** Keeps the last lines of an output, to be printed again when earlier output has scrolled away. */
 export class LastLines {
   #lines: readonly Buffer[] = [];
 
-  /** @param lines whole ones */
+  /** @param lines one or more complete lines, each with its newline */
   add(lines: Buffer): void {
     const latest: Buffer[] = [];
     let end = lines.length;

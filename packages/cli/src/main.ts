@@ -8,13 +8,15 @@ const exitCodes = { internal: 1, badUsage: 2 };
 try {
   const { exitCode, isUnread } = await run(parseArguments(process.argv.slice(2)));
   process.exitCode = exitCode;
-  // What is still to be written keeps the process.
+  // Pending writes would keep the process alive.
   if (isUnread) process.exit();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }
 
-/** Commander has printed what was wrong; other errors are printed here. */
+/**
+ * Returns the exit code for an error and prints the error, unless Commander has printed it already.
+ */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
   process.stderr.write(`coll run: ${toldOf(error)}\n`);

@@ -3,8 +3,8 @@ import { type ProcessStat, processStat } from './process-stat.js';
 const lookEveryMillis = 500;
 
 /**
- * Notices that npm has ended, or npx, which started this launcher by a shell that passes no signal on. Only Linux tells who has started whom;
- * elsewhere nothing is noticed.
+ * Calls `onEnd` when the npm or npx that started this launcher has ended, because the shell between
+ * them passes no signals on. Works only on Linux, which reports parent processes.
  */
 export class NpmWatch implements Disposable {
   readonly #timer: NodeJS.Timeout | undefined;
@@ -24,7 +24,11 @@ export class NpmWatch implements Disposable {
   }
 }
 
-/** One script of npm may run another. What has left its process group, as by `setsid`, is meant to outlive it. */
+/**
+ * The npm processes above this one, of which there are several if npm scripts run each other. Stops
+ * at the first process in another group: a process that left npm's group, for example with
+ * `setsid`, is meant to outlive npm.
+ */
 function npmsAbove(): readonly ProcessStat[] {
   const found: ProcessStat[] = [];
   const own = processStat('self');

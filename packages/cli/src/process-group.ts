@@ -1,17 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { runningGroups } from './process-stat.js';
 
-// How a process is ended together with its descendants, which differs between operating systems. What only Linux tells is in process-stat.ts.
+// Ends a process together with its descendants, in the way of each operating system.
+// process-stat.ts has the parts that need Linux.
 
 const isWindows = process.platform === 'win32';
 
 /**
- * Options of `spawn` for a process with a group of its own: Ctrl-C in the terminal reaches the launcher only, and what the process
- * starts can be ended with it.
+ * Options of `spawn` that give a process its own group, so that Ctrl-C in the terminal reaches only
+ * the launcher, and the process can be ended together with its descendants.
  */
 export const ownGroup = isWindows ? ({ windowsHide: true } as const) : ({ detached: true } as const);
 
-/** Ends a group: with a chance to clean up, or at once. Windows has no signals, so that both end it at once there. */
+/**
+ * Sends a signal to a process group. Windows has no signals, so both kill the group at once there.
+ */
 function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (isWindows) {
     spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
@@ -20,11 +23,11 @@ function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nobody is left.
+    // The group has no processes.
   }
 }
 
-/** Whether any process of a group is left. On Windows a group is its first process. */
+/** Whether any process of a group exists; on Windows, whether its first process does. */
 export function isGroupAlive(pid: number): boolean {
   try {
     return process.kill(isWindows ? pid : -pid, 0);
@@ -34,19 +37,19 @@ export function isGroupAlive(pid: number): boolean {
 }
 
 const lookEveryMillis = 20;
-/** To look through all processes takes milliseconds. */
+/** The minimum time between two searches of all processes, each of which takes milliseconds. */
 const searchEveryMillis = 200;
 const oldMillis = 2000;
-/** How long the system may take to remove a killed process. */
+/** The time that the system may take to remove a killed process. */
 const clearSeconds = 1;
 
-/** Ends process groups that are there already. What it learns about all processes of the system serves all of them. */
+/** Ends process groups. All of them share each search of the system's processes. */
 export class GroupEnder {
-  /** The latest two. */
+  /** The results of the latest two searches: the running groups, or undefined if unknown. */
   #searches: readonly (ReadonlySet<number> | undefined)[] = [];
   #searchedAt = Number.NEGATIVE_INFINITY;
 
-  /** SIGTERM, then SIGKILL after the grace, or as soon as `atOnce` says so. */
+  /** Ends a group by SIGTERM, then SIGKILL after the grace period or once `atOnce` is aborted. */
   async end(pid: number, graceSeconds: number, atOnce?: AbortSignal): Promise<void> {
     endGroup(pid, 'SIGTERM');
     if (await this.#isGone(pid, graceSeconds, atOnce)) return;
@@ -63,16 +66,19 @@ export class GroupEnder {
     return true;
   }
 
-  /** False where only zombies are left: they stay where process 1 does not ask how its orphans have ended, as most do not in containers. */
+  /**
+   * Whether a group has processes other than zombies. Zombies stay if process 1 does not reap
+   * orphans, as in most containers.
+   */
   #isRunning(pid: number): boolean {
     const now = performance.now();
     const age = now - this.#searchedAt;
     if (age >= searchEveryMillis) {
-      // One from an earlier ending knows nothing of the groups of this one.
+      // An old search does not contain groups that started after it.
       this.#searches = [...(age < oldMillis ? this.#searches.slice(-1) : []), runningGroups()];
       this.#searchedAt = now;
     }
-    // One search misses a process that starts another one meanwhile, and ends.
+    // A single search misses a process that starts another one during the search, and ends.
     return this.#searches.length < 2 || this.#searches.some((running) => running?.has(pid) ?? true);
   }
 }

@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What Linux tells of a process. */
+/** A process as described by Linux in `/proc/<pid>/stat`. */
 export interface ProcessStat {
   readonly pid: number;
-  /** Up to 15 letters of what it is called, or calls itself. */
+  /** The first 15 bytes of its name, which the process itself may have changed. */
   readonly name: string;
-  /** A letter: `Z` for a zombie, which has ended. */
+  /** One letter, such as `Z` for a zombie: a process that has ended but still has an entry. */
   readonly state: string;
   readonly parent: number;
   readonly group: number;
-  /** In clock ticks since the system started: another process of the same number has another. */
+  /** In clock ticks since the system started; distinguishes processes that reuse a pid. */
   readonly startedAt: number;
 }
 
-/** Undefined for a process that is gone, and where it is not Linux. */
+/** Reads the state of a process. Undefined if the process does not exist, and outside of Linux. */
 export function processStat(pid: number | 'self'): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // A name may have any letters in it, brackets too.
+    // A name may contain any characters, including parentheses.
     const [begin, end] = [text.indexOf('('), text.lastIndexOf(')')];
     const [state = '', parent, group, ...others] = text.slice(end + 2).split(' ');
     const name = text.slice(begin + 1, end);
@@ -34,7 +34,10 @@ export function processStat(pid: number | 'self'): ProcessStat | undefined {
   }
 }
 
-/** The groups that have more than zombies in them. Undefined where the system does not tell, or tells of another namespace. */
+/**
+ * The process groups with at least one process that is not a zombie. Undefined outside of Linux, or
+ * if `/proc` belongs to another pid namespace.
+ */
 export function runningGroups(): ReadonlySet<number> | undefined {
   if (processStat('self')?.pid !== process.pid) return undefined;
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger);

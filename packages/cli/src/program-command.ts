@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
 
-/** What to start for each rank. */
+/** The command that starts a rank. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
@@ -14,8 +14,9 @@ const script = /\.([cm]?[jt]s|tsx)$/;
 const typescript = /\.([cm]?ts|tsx)$/;
 
 /**
- * How a program is started: a script by this Node, with a loader where it is TypeScript, and everything else as a command.
- * @throws CollError for a script that is not there, or is TypeScript that nothing can load
+ * The command for a program: scripts run under this Node.js, with a loader if they are TypeScript;
+ * anything else is run as a command.
+ * @throws CollError if a script does not exist, or is TypeScript and cannot be loaded
  */
 export function commandFor(program: string, args: readonly string[], isCommand: boolean): Command {
   if (isCommand || !script.test(program)) return { file: program, args };
@@ -28,7 +29,7 @@ export function commandFor(program: string, args: readonly string[], isCommand: 
   return { file: process.execPath, args: [...loader, path.resolve(program), ...args] };
 }
 
-/** Arguments of Node that let it run TypeScript. */
+/** The arguments that let Node.js run a TypeScript file. @throws CollError if it cannot */
 function typescriptLoader(file: string): readonly string[] {
   const tsx = findTsx(file);
   if (tsx !== undefined) return ['--import', tsx];
@@ -39,7 +40,7 @@ function typescriptLoader(file: string): readonly string[] {
   );
 }
 
-/** The loader of tsx, where the project of this file has one. */
+/** The URL of the tsx loader as installed for this file's project; undefined if it is not. */
 function findTsx(file: string): string | undefined {
   try {
     const manifest = createRequire(file).resolve('tsx/package.json');

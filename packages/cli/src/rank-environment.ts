@@ -1,14 +1,14 @@
-/** What the ranks of a job have in common. */
+/** The settings that all ranks of a job share. */
 export interface Job {
   readonly name: string;
-  /** The secret of the job: passed to ranks, printed nowhere. */
+  /** The secret of the job, passed to ranks but never printed. */
   readonly key: string;
-  /** Where the store is: `tcp://host:port`. */
+  /** The address of the store: `tcp://host:port`. */
   readonly store: string;
   readonly size: number;
-  /** After how long ranks report what they wait for. */
+  /** Ranks report what they wait for after this time; undefined means never. */
   readonly stallSeconds: number | undefined;
-  /** The file that gets these reports. */
+  /** The file to which ranks append these reports. */
   readonly stallFile: string;
 }
 
@@ -26,7 +26,7 @@ export const launcherVariables: readonly string[] = [
   'COLL_STALL_FILE',
 ];
 
-/** The variables that tell a rank who it is. All ranks are on this machine. */
+/** The environment variables that describe a rank and its job. All ranks are on this machine. */
 export function rankEnvironment(job: Job, rank: number, restart: number): Readonly<Record<string, string>> {
   return {
     COLL_RANK: String(rank),
@@ -38,13 +38,13 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_JOB_KEY: job.key,
     COLL_GENERATION: String(restart),
     COLL_RESTART: String(restart),
-    // Empty where nobody reads reports: an inherited value is not meant for these ranks.
+    // Empty if no reports are wanted, because an inherited value is not meant for these ranks.
     COLL_STALL_SECONDS: job.stallSeconds === undefined ? '' : String(job.stallSeconds),
     COLL_STALL_FILE: job.stallSeconds === undefined ? '' : job.stallFile,
   };
 }
 
-/** The properties of a terminal that colours depend on. */
+/** The properties of a terminal that determine its colors. */
 interface Screen {
   readonly isTTY?: boolean;
   getColorDepth?(): number;
@@ -56,7 +56,10 @@ const levels: ReadonlyMap<number, string> = new Map([
   [24, '3'],
 ]);
 
-/** Ranks print into a pipe. If it ends at a terminal with colours, they are told so, unless the user has set a preference. */
+/**
+ * The variables that make ranks print colors into their pipe if the launcher's output is a terminal
+ * with colors; empty if the user has set a preference.
+ */
 export function colourEnvironment(
   screen: Screen,
   environment: Readonly<Record<string, string | undefined>>,

@@ -9,7 +9,7 @@ import { type Failure, tell } from './report.js';
 
 interface FailedRank extends Ending {
   readonly from: Rank;
-  /** It does not tell that it has lost a peer. */
+  /** Whether its stderr does not report the loss of a peer, so that it may have failed first. */
   readonly isCause: boolean;
 }
 
@@ -21,20 +21,26 @@ export interface GroupStart {
   readonly guard: Guard;
 }
 
-/** How long a rank that has failed may take to end after those that failed because of it. */
+/** After a failure caused by a peer, the time to wait for the peer that failed first to end. */
 const causeSeconds = 2;
 
-/** For who reads their output, however short the grace is. */
+/**
+ * The minimum time that readers of the output get after an interruption, even with a shorter grace
+ * period.
+ */
 const leastReadSeconds = 1;
 
-/** The ranks of one generation: they start together, and if one fails, all are ended. */
+/** The ranks of one generation, which start together. If one fails, all others are ended. */
 export class RankGroup {
-  /** Settles when all ranks have ended and their output is printed; with undefined if none failed before `end`. */
+  /**
+   * Resolves once all ranks have ended and their output is printed: to the first failure, or to
+   * undefined if no rank failed before `end`.
+   */
   readonly ended: Promise<Failure | undefined>;
   readonly #graceSeconds: number;
   readonly #ranks: readonly Rank[];
   readonly #running = new Set<number>();
-  /** Before the ending began, in the order of their ends. */
+  /** Ranks that failed before the group was ended, in the order of their failures. */
   readonly #failures: FailedRank[] = [];
   /** Ranks that were running when a failure ended the group. */
   #others: readonly number[] = [];
@@ -43,7 +49,7 @@ export class RankGroup {
   readonly #unread = new AbortController();
   #ending: Promise<unknown> | undefined;
 
-  /** @throws ValueError for a log that cannot be written */
+  /** Starts the ranks. @throws ValueError if a log file cannot be written */
   constructor(start: GroupStart) {
     this.#graceSeconds = start.request.graceSeconds;
     const { ranks } = start.request;
@@ -66,12 +72,15 @@ export class RankGroup {
     return this.#ending !== undefined;
   }
 
-  /** Whether it has given up on who reads its output. */
+  /** Whether the group no longer waits for readers of its output. */
   get isUnread(): boolean {
     return this.#unread.signal.aborted;
   }
 
-  /** Asks the ranks that are left to end, once, and kills those that have not after the grace. */
+  /**
+   * Sends SIGTERM to the remaining ranks, and SIGKILL after the grace period. Later calls return
+   * the same promise.
+   */
   end(): Promise<unknown> {
     this.#ending ??= Promise.all(
       this.#ranks.map((rank) => rank.end(this.#ender, this.#graceSeconds, this.#atOnce.signal)),
@@ -79,13 +88,16 @@ export class RankGroup {
     return this.#ending;
   }
 
-  /** Ends them for a reason from outside: who reads their output has as long again. */
+  /**
+   * Ends the ranks for a reason from outside. Readers of the output then have one more grace
+   * period.
+   */
   interrupt(): void {
     const seconds = Math.max(this.#graceSeconds, leastReadSeconds);
     void this.end().then(() => setTimeout(() => this.#unread.abort(), seconds * 1000).unref());
   }
 
-  /** Ends them at once, and waits for nobody who reads their output. */
+  /** Kills the ranks at once, without waiting for readers of their output. */
   kill(): void {
     this.#atOnce.abort();
     this.#unread.abort();
@@ -94,7 +106,7 @@ export class RankGroup {
 
   async #watch(): Promise<Failure | undefined> {
     await Promise.all(this.#ranks.map((rank) => this.#watchRank(rank)));
-    // Processes that ranks have started and left behind.
+    // Ends processes that ranks have started and left running.
     await this.end();
     await Promise.all(this.#ranks.map(({ output }) => output.end(this.#unread.signal)));
     const first = this.#failures.find(({ isCause }) => isCause) ?? this.#failures[0];
@@ -117,7 +129,10 @@ export class RankGroup {
     void this.end();
   }
 
-  /** A rank that fails tells its peers, and may take longer to end than they do. Waits until it has, or all have. */
+  /**
+   * Waits until all ranks have ended, or at most `causeSeconds`: a failing rank notifies its peers,
+   * and may end later than they do.
+   */
   async #otherCause(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise((resolve) => {

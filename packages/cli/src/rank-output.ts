@@ -8,7 +8,7 @@ import { makeFolder } from '@coll/rendezvous/internal';
 import { LastLines } from './last-lines.js';
 import { WholeLines } from './whole-lines.js';
 
-/** Opens the file that gets the output of a rank. @throws ValueError where it cannot be written */
+/** Opens the log file of a rank. @throws ValueError if it cannot be written */
 export function openLog(folder: string, rank: number, restart: number): WriteStream {
   const file = path.join(folder, `rank-${rank}${restart === 0 ? '' : `.restart-${restart}`}.log`);
   try {
@@ -22,7 +22,7 @@ export function openLog(folder: string, rank: number, restart: number): WriteStr
 const lookEveryMillis = 10;
 const silentLooks = 50;
 
-/** Passes what a rank prints to the launcher's own output, and to the log. */
+/** Copies the output of a rank to the launcher's own output and to the log file. */
 export class RankOutput {
   /** The last lines of stderr. */
   readonly lastLines = new LastLines();
@@ -44,20 +44,29 @@ export class RankOutput {
     this.#stderr = stderr?.pipe(this.#newLines('')).on('data', (lines: Buffer) => this.lastLines.add(lines));
   }
 
-  /** After the process has ended: whether its last lines on stderr tell that it lost a peer, or that one has left. */
+  /**
+   * Whether the last lines on stderr report that a peer failed or has left; call it after the
+   * process has ended.
+   */
   async tellsOfPeer(): Promise<boolean> {
     // Descendants may hold the pipe open.
     for (let look = 0; look < silentLooks && this.#stderr && !isOver(this.#stderr); look++) await nextLook();
     return this.lastLines.read().some((line) => /ERR_COLL_(PEER_FAILED|CLOSED)/.test(line));
   }
 
-  /** The rank that its last lines on stderr call lost, as Node prints the fields of an error that nobody caught. */
+  /**
+   * The rank that failed according to the last lines on stderr, in the form in which Node.js prints
+   * the fields of an uncaught error.
+   */
   get lostPeer(): number | undefined {
     const found = /code: 'ERR_COLL_PEER_FAILED',\s+rank: (\d+)/.exec(this.lastLines.read().join('\n'));
     return found ? Number(found[1]) : undefined;
   }
 
-  /** After the processes have ended: waits until all their output has been written, or nobody waits for its reader any more. */
+  /**
+   * Waits until all output is written, or `unread` is aborted; call it after the processes have
+   * ended.
+   */
   async end(unread: AbortSignal): Promise<void> {
     // A process that has left the group may hold the pipe open forever.
     for (let silent = 0, before = -1; silent < silentLooks && !unread.aborted && !this.#isPrinted(); ) {
@@ -75,7 +84,7 @@ export class RankOutput {
     return this.#lines.every(isOver) && !this.#isBehind();
   }
 
-  /** Whether a reader has not taken yet what was written for it. */
+  /** Whether a reader has not yet taken everything that was written to it. */
   #isBehind(): boolean {
     return [...this.#readers].some(({ writableLength }) => writableLength > 0);
   }

@@ -7,9 +7,12 @@ import type { RankOutput } from './rank-output.js';
 
 /** How the process of a rank ended. */
 export interface Ending {
-  /** As in shells: 128 plus the number of a signal, 126 and 127 for what cannot be started. */
+  /**
+   * The exit code as in shells: 128 plus the number of a signal; 126 or 127 if the command cannot
+   * be started.
+   */
   readonly exitCode: number;
-  /** For messages, such as `exited with code 7`. */
+  /** A description for messages, such as `exited with code 7`. */
   readonly told: string;
 }
 
@@ -21,14 +24,16 @@ export interface RankStart {
   readonly guard: Guard;
 }
 
-/** The process of one rank, with its descendants. */
+/** The process of one rank and its descendants. */
 export class Rank {
   readonly rank: number;
   readonly output: RankOutput;
-  /** Settles when the process itself has ended; its descendants may go on. */
+  /** Resolves once the process itself has ended, even if descendants are still running. */
   readonly ended: Promise<Ending>;
   readonly #guard: Guard;
-  /** Undefined once no process is left, because the system may reuse the number. */
+  /**
+   * The process group. Undefined once it has no processes, because the system may reuse its number.
+   */
   #group: number | undefined;
 
   constructor({ rank, command, environment, output, guard }: RankStart) {
@@ -38,7 +43,10 @@ export class Rank {
     this.ended = this.#start(command, environment);
   }
 
-  /** Ends it and its descendants: SIGTERM, then SIGKILL after the grace, or as soon as `atOnce` says so. */
+  /**
+   * Ends the process and its descendants by SIGTERM, then SIGKILL after the grace period or once
+   * `atOnce` is aborted.
+   */
   async end(ender: GroupEnder, graceSeconds: number, atOnce: AbortSignal): Promise<void> {
     if (this.#group === undefined) return;
     this.#guard.watchEnding(this.#group);

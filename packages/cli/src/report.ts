@@ -1,18 +1,20 @@
 import type { RunRequest } from './arguments.js';
 import type { Ending } from './rank.js';
 
-/** The rank that failed first: it may have caused the other failures. */
+/** The failure of the rank that failed first, which may have caused those of the others. */
 export interface Failure extends Ending {
   readonly rank: number;
-  /** The last lines of its stderr. */
+  /** The last lines of the rank's stderr. */
   readonly lastLines: readonly string[];
-  /** Ranks that had to be ended because of it. */
+  /** The ranks that were still running and were ended because of this failure. */
   readonly others: readonly number[];
-  /** The rank that it lost, where that one had not ended by itself: it was stopped, or hung. */
+  /**
+   * The peer that this rank lost, if that peer was still running, for example stopped or hanging.
+   */
   readonly lost: number | undefined;
 }
 
-/** Says which rank failed first, and how, after the rank that it lost: the last words of the launcher, or the next to last where it restarts. */
+/** Prints which rank failed first and how, the peer that it lost, and whether the ranks restart. */
 export function tellFailure(
   { rank, told, lastLines, others, lost }: Failure,
   request: RunRequest,
@@ -29,14 +31,14 @@ export function tellFailure(
 
 const mostNamed = 16;
 
-/** Such as `ranks 0, 2`. */
+/** Ranks as text, such as `ranks 0, 2`. */
 export function listOf(ranks: readonly number[]): string {
   const named = ranks.slice(0, mostNamed).join(', ');
   const more = ranks.length > mostNamed ? ` and ${ranks.length - mostNamed} more` : '';
   return ranks.length === 0 ? 'no rank' : `${ranks.length === 1 ? 'rank' : 'ranks'} ${named}${more}`;
 }
 
-/** What the launcher itself has to say. */
+/** Prints a message of the launcher itself to stderr. */
 export function tell(text: string): void {
   process.stderr.write(`coll run: ${text}\n`);
 }

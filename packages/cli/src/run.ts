@@ -11,17 +11,18 @@ import { tell, tellFailure } from './report.js';
 import { StallFile } from './stall-file.js';
 import { StallWatch } from './stall-watch.js';
 
-/** How a run has ended. */
+/** The outcome of a run. */
 export interface RunEnd {
-  /** Of the launcher. */
+  /** The exit code of the launcher. */
   readonly exitCode: number;
-  /** Whether there is output that nobody reads. */
+  /** Whether some output was left that no reader has taken. */
   readonly isUnread: boolean;
 }
 
 /**
- * Runs the ranks of a program, and all of them again if one fails and restarts are left.
- * @throws RuntimeError inside of a rank; CollError for a program or a log folder that cannot be used
+ * Runs the ranks of a program. If one fails, runs all of them again while restarts are left.
+ * @throws RuntimeError inside a rank, unless the run is nested; CollError for a program or log
+ * folder that cannot be used
  */
 export async function run(request: RunRequest): Promise<RunEnd> {
   if (!request.isNested) requireNoLauncher(process.env);
@@ -46,7 +47,7 @@ export async function run(request: RunRequest): Promise<RunEnd> {
     const mayRestart = restart < request.maxRestarts;
     const goesOn = mayRestart && !interruptions.first;
     tellFailure(failure, request, goesOn ? restart + 1 : undefined);
-    // An interruption decides where only it has kept the ranks from starting again.
+    // The interruption's exit code is used only if the ranks would have restarted without it.
     if (!goesOn) return { exitCode: (mayRestart && interruptions.first?.exitCode) || failure.exitCode, isUnread };
   }
 }

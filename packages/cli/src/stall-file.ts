@@ -5,7 +5,10 @@ import { ValueError } from '@coll/core';
 
 const mostBytesAtOnce = 64 * 1024;
 
-/** A file to which ranks append lines, even while they are blocked. Only the user who runs them has access. */
+/**
+ * A file to which ranks append lines, which works even while their threads are blocked. Only the
+ * current user has access.
+ */
 export class StallFile implements Disposable {
   readonly folder = newFolder();
   readonly path = path.join(this.folder, 'stalls');
@@ -14,7 +17,7 @@ export class StallFile implements Disposable {
   #offset = 0;
   #rest = '';
 
-  /** The lines that were added since the last call. */
+  /** Returns the lines added since the last call. */
   lines(): readonly string[] {
     for (let count = 1; count > 0; ) {
       count = readSync(this.#descriptor, this.#bytes, 0, mostBytesAtOnce, this.#offset);
@@ -32,7 +35,7 @@ export class StallFile implements Disposable {
   }
 }
 
-/** @throws ValueError where temporary files cannot be written */
+/** Creates a temporary folder. @throws ValueError if temporary files cannot be written */
 function newFolder(): string {
   try {
     return mkdtempSync(path.join(tmpdir(), 'coll-run-'));

@@ -3,10 +3,13 @@ import { stallReportsIn } from '@coll/rendezvous/internal';
 import { listOf, tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 
-/** Reports of one stall come close together, and are told together: at the look after the first of them. */
+/**
+ * The interval between reads of the file. Ranks report one stall at nearly the same time, so the
+ * watch prints their reports together, one interval after the first.
+ */
 const lookMillis = 300;
 
-/** Says which ranks wait for which, once they report a long wait, and when they go on. */
+/** Prints which ranks wait for which others once they report a long wait, and when they resume. */
 export class StallWatch implements Disposable {
   readonly #stalls = new Map<number, Stall>();
   readonly #file: StallFile;
@@ -15,7 +18,7 @@ export class StallWatch implements Disposable {
   #isNews = false;
   #told = '';
 
-  /** @param left ranks whose processes have ended without an error */
+  /** @param left returns the ranks whose processes have ended without an error */
   constructor(file: StallFile, left: () => readonly number[]) {
     this.#file = file;
     this.#left = left;
@@ -39,14 +42,17 @@ export class StallWatch implements Disposable {
 
   #tell(): void {
     const text = textOf(this.#stalls, this.#left());
-    // That it lasts longer is no news.
+    // A longer duration alone is not news.
     const news = text.replaceAll(/ for [\d.]+ seconds/g, '');
     if (news !== this.#told) tell(text);
     this.#told = news;
   }
 }
 
-/** Such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2 has not come`. */
+/**
+ * The stalls as text, such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60
+ * seconds, rank 2 has not come`.
+ */
 export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string {
   if (stalls.size === 0) return 'no longer stalled: all ranks have resumed';
   const groups = new Map<string, number[]>();
@@ -64,7 +70,10 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number
   return `stalled: ${told.join('; ')}`;
 }
 
-/** A rank that does not know for whom it waits may wait for any that has left. */
+/**
+ * The end of a message that names the missing ranks: late ones, and ones that have ended. If a rank
+ * does not know for whom it waits, that may be any rank that has ended.
+ */
 function missingText(missing: readonly number[], left: readonly number[]): string {
   const late = missing.filter((rank) => !left.includes(rank));
   const gone = missing.length === 0 ? left : missing.filter((rank) => left.includes(rank));

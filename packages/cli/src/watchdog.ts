@@ -1,15 +1,16 @@
-// A process of its own, which ends the ranks when their launcher was killed. Ranks could not notice that themselves: not while their main
-// thread waits for peers, and not if they are commands other than Node.
+// A separate process that ends the ranks if their launcher was killed. Ranks cannot notice that
+// themselves while their main thread waits for peers, or if they are not Node.js programs.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { GroupEnder } from './process-group.js';
 
 const graceSeconds = Number(process.argv[2]);
 const folder = process.argv[3] as string;
-/** How long each group has to end. */
+/** The grace period of each process group, in seconds. */
 const graces = new Map<number, number>();
 
-// The launcher holds the other end: it says which groups came, were asked to end, and went. Its own end, however it comes, closes the pipe.
+// The launcher writes one line for each group that starts (+), is being ended (!) or has ended (-).
+// The loop ends when the launcher does, in whatever way, because that closes the pipe.
 for await (const line of createInterface({ input: process.stdin })) {
   const pid = Number(line.slice(1));
   if (line.startsWith('+')) graces.set(pid, graceSeconds);

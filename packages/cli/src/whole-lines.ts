@@ -2,16 +2,16 @@ import { Transform, type TransformCallback } from 'node:stream';
 
 const newline = 0x0a;
 
-/** A longer line is cut here: a rank must not fill the memory of the launcher. */
+/** Longer lines are cut here, so that a rank cannot exhaust the launcher's memory. */
 const longestLineBytes = 16 * 2 ** 20;
 
-/** Passes on whole lines only, each with a prefix. A last line without a newline gets one. */
+/** Forwards complete lines only, each with a prefix. A last line without a newline gets one. */
 export class WholeLines extends Transform {
   readonly #prefix: string;
   #begun: Buffer[] = [];
   #begunBytes = 0;
 
-  /** @param prefix ASCII */
+  /** @param prefix ASCII characters to put before each line */
   constructor(prefix = '') {
     super();
     this.#prefix = prefix;
@@ -35,7 +35,7 @@ export class WholeLines extends Transform {
     if (this.#begunBytes > longestLineBytes) this.#pass(Buffer.of(newline));
   }
 
-  /** Passes on the unfinished line, and what completes it. */
+  /** Forwards the unfinished line completed by `end`. */
   #pass(end: Buffer): void {
     const lines = Buffer.concat([...this.#begun, end]);
     this.#begun = [];
