@@ -3,7 +3,10 @@ import { decodeNumber, encodeNumber, quote } from '@coll/core/internal';
 
 type Axis = number | readonly number[];
 
-/** @throws WrongTypeError for an op that is undefined along an axis, or an axis that is not an integer */
+/**
+ * Checks that values can be combined along an axis.
+ * @throws WrongTypeError for an op other than SUM and MEAN, or an axis that is not an integer
+ */
 export function requireSummable(op: ReduceOp, axis: Axis): void {
   if (op !== ReduceOp.SUM && op !== ReduceOp.MEAN)
     throw new WrongTypeError(`reduce: an axis is supported for SUM and MEAN only, got ${op}`);
@@ -12,7 +15,7 @@ export function requireSummable(op: ReduceOp, axis: Axis): void {
   throw new WrongTypeError(`reduce: axis must be an integer, a list of integers or null, got ${quote(axis)}`);
 }
 
-/** @throws ValueError for elements that cannot be divided */
+/** Checks that the mean of the values is defined. @throws ValueError for bool */
 export function requireDivisible(values: readonly Tensor[]): void {
   if (!values.some(({ dtype }) => dtype === 'bool')) return;
   throw new ValueError('ERR_COLL_REFUSED', 'reduce: the mean of bool is not defined: convert to a number type first', {
@@ -70,7 +73,10 @@ export function sumAlong(value: TensorLike, axis: Axis): Tensor {
   return sum;
 }
 
-/** For each axis of a shape, the stride of one step in the sum; 0 for summed axes. */
+/**
+ * For each axis of a shape, the step in the sum's elements per step along that axis; 0 for axes
+ * that are not kept.
+ */
 function stridesInto(shape: readonly number[], kept: readonly number[]): readonly number[] {
   const strides = shape.map(() => 0);
   kept.reduceRight((stride, axis) => {

@@ -171,8 +171,8 @@ class DefaultExtended extends StrategyExtended {
 }
 
 /**
- * A structure in which each `PerReplica` of one component is replaced by it, as
- * `experimentalDistributeValuesFromFunction` makes them.
+ * Replaces each `PerReplica` of one component, as made by
+ * `experimentalDistributeValuesFromFunction`, by that component.
  */
 function onlyComponents(structure: unknown): unknown {
   if (!findDistributed(structure)) return structure;

@@ -216,7 +216,7 @@ export class StrategyExtended {
     );
   }
 
-  /** The function `variable` for this strategy. */
+  /** Creates a variable of this strategy, like the function `variable`. */
   createVariable(initial: VariableValue, options?: VariableOptions): Variable {
     return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
   }

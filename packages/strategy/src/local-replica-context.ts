@@ -26,7 +26,7 @@ export interface LocalReplica {
 }
 
 interface MergeCall extends Joining {
-  /** The function of replica 0 is called for all. */
+  /** Runs a merge call of all replicas: calls replica 0's function once. */
   merge(calls: readonly MergeCall[]): Promise<readonly unknown[]>;
   readonly args: readonly unknown[];
 }
@@ -71,7 +71,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     return calls.map((_, place) => selectReplica(place, result));
   }
 
-  /** An exception from `onReport` belongs to the caller, and ends the run. */
+  /** Calls `onReport`. Its exceptions end the run, because they are the caller's errors. */
   report(value: unknown): void {
     const { scheduler, onReport } = this.#replica;
     try {
@@ -81,7 +81,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     }
   }
 
-  /** An error in a call of all replicas ends the run, even for a replica that does not await the call. */
+  /** Lets an error in a collective end the run, even for a replica that does not await the call. */
   protected override track<Result>(call: Promise<Result>): Promise<Result> {
     const { group, scheduler } = this.#replica;
     const tracked = super.track(call);

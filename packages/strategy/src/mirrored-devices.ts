@@ -6,9 +6,9 @@ import { logFirst } from '@coll/core/plugin';
 /**
  * The full names of the devices of one task, or of several if allowed. Default: one logical CPU
  * device per core.
- * @throws ValueError for an invalid list of devices, for devices of this and other jobs, or of a
- * task without a number; AssertionError for an empty list or a device listed twice; RuntimeError
- * for several tasks
+ * @throws ValueError for an invalid list of devices, a mix of localhost and other jobs, or a device
+ * of another job without a task number; AssertionError for an empty list or a device listed twice;
+ * RuntimeError for devices of several tasks
  */
 export function mirroredDevices(devices: unknown, { severalTasks = false } = {}): readonly string[] {
   if (devices === undefined) {

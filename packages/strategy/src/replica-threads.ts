@@ -154,7 +154,10 @@ export class ReplicaThreads implements ReplicaListener {
     else setImmediate(() => this.#fail(replica, this.#explained(replica, error)));
   }
 
-  /** An ended replica or a merge call shows in the collective of the other replicas. */
+  /**
+   * Explains an error of a collective that has another cause: a replica that has ended, or waits in
+   * a merge call, while the others run the collective.
+   */
   #explained(replica: number, error: Error): Error {
     const { code, rank, operation } = error as Partial<CollError>;
     if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {

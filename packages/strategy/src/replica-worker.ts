@@ -72,7 +72,10 @@ export class ReplicaWorker implements ReplicaThread {
     await this.#opensWhilePrinting(this.#shown);
   }
 
-  /** Waits as long as more output arrives. */
+  /**
+   * Waits until the latch opens or no output has arrived for two seconds; returns whether it
+   * opened.
+   */
   async #opensWhilePrinting(latch: Latch): Promise<boolean> {
     for (let silent = 0, seen = this.#chunks; silent < silentLooks; seen = this.#chunks) {
       if (await latch.opens(lookMillis)) return true;

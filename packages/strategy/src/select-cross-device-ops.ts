@@ -107,7 +107,7 @@ export function chooseTheBest(devices: readonly string[], options: SelectionOpti
   return selectCrossDeviceOps(devices, options);
 }
 
-/** Why nccl is not used; `refused` if it was probed, or is not registered. */
+/** Why nccl is not used. `refused` is set if its probe failed, or it is not registered. */
 interface Obstacle {
   readonly why: string;
   readonly refused?: string;

@@ -49,9 +49,9 @@ export function validateCluster(cluster: ClusterSpec, task: Task): void {
 }
 
 /**
- * Whether a task does the work that is done once: the chief, or worker 0 without a chief; an
- * evaluator is its own chief.
- * @throws ValueError
+ * Whether a task does the work that only one task does, such as saving checkpoints: the chief, or
+ * worker 0 if there is no chief; an evaluator is its own chief.
+ * @throws ValueError for an invalid cluster or task
  *
  * @example
  * ```ts
@@ -68,9 +68,9 @@ export function isChief(cluster: ClusterSpec, task: Task): boolean {
 }
 
 /**
- * Number of workers that train together with a task of this type, including the chief; an evaluator
- * is alone.
- * @throws ValueError
+ * Number of workers, including the chief, that train together with a task of this type; 1 for an
+ * evaluator.
+ * @throws ValueError for an invalid cluster or task
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export function workerCount(cluster: ClusterSpec, task: Task): number {
 
 /**
  * The index of a worker among those that train together; 0 for the chief and for an evaluator.
- * @throws ValueError
+ * @throws ValueError for an invalid cluster or task
  *
  * @example
  * ```ts
@@ -106,9 +106,9 @@ export function idInCluster(cluster: ClusterSpec, task: Task): number {
 }
 
 /**
- * The device name of the worker that leads collectives, `/job:chief/replica:0/task:0`; empty for a
- * single process and for an evaluator.
- * @throws ValueError
+ * The device name of the worker that leads collectives, such as `/job:chief/replica:0/task:0`;
+ * empty for a single process and for an evaluator.
+ * @throws ValueError for an invalid cluster or task
  *
  * @example
  * ```ts

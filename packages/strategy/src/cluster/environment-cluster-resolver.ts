@@ -40,7 +40,7 @@ const environmentOptions = knownOptions<EnvironmentOptions>('EnvironmentClusterR
  * ```
  */
 export class EnvironmentClusterResolver extends ClusterResolver {
-  /** The result; `launcher` is its source. */
+  /** The membership of this process, including the launcher that reported it. */
   readonly membership: Membership;
   readonly rpcLayer = undefined;
 

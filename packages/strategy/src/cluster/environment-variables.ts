@@ -62,7 +62,10 @@ export class Variables {
     };
   }
 
-  /** One process per host. */
+  /**
+   * The place of a process that is the only one on its host. `rank` and `size` are names of
+   * variables.
+   */
   single(rank: string, size: string | undefined): GroupPlace {
     return {
       rank: this.require(rank),

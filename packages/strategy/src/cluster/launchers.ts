@@ -138,7 +138,10 @@ export const launchers: readonly Launcher[] = [
   { name: 'SageMaker', markers: ['SM_HOSTS', 'SM_CURRENT_HOST'], read: readSageMaker },
 ];
 
-/** Pods and their hosts are named `name-0`, `name-1` and so on; no variable says that they belong together. */
+/**
+ * Derives the rank of a pod of a StatefulSet from its host name: `name-0`, `name-1` and so on. No
+ * environment variable reports it.
+ */
 export function statefulSet(service: string): Launcher {
   return {
     name: 'StatefulSet',
@@ -189,7 +192,10 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   };
 }
 
-/** Reads a step of srun. A batch script also has a number, but is not a step. */
+/**
+ * Reads the variables of an srun step. A Slurm batch script also has a rank, but is not part of a
+ * step.
+ */
 function readSlurm(v: Variables): Found {
   const hosts = v.text('SLURM_STEP_NODELIST') ?? v.text('SLURM_NODELIST');
   const job = v.number('SLURM_JOB_ID');

@@ -9,7 +9,7 @@ export interface SimpleClusterOptions extends TaskOptions {
   readonly master?: string | undefined;
   /** The environment of the processes. Default: nothing special. */
   readonly environment?: string | undefined;
-  /** The same for all tasks. Default: none. */
+  /** The accelerators of each task. Default: none. */
   readonly numAccelerators?: Accelerators | undefined;
 }
 

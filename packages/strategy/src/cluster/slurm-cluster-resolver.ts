@@ -16,7 +16,10 @@ export interface SlurmOptions {
   readonly gpusPerNode?: number | undefined;
   /** Default: the GPUs of a node divided by the largest number of tasks on any node. */
   readonly gpusPerTask?: number | undefined;
-  /** For every host, or by host. Default: Slurm's value. */
+  /**
+   * Number of tasks per node: one number for all hosts, or one per host name. Default: Slurm's
+   * value.
+   */
   readonly tasksPerNode?: number | Readonly<Record<string, number>> | undefined;
   /**
    * Whether `clusterSpec` sets `CUDA_VISIBLE_DEVICES` to the GPUs of this task. Default: true if
@@ -179,7 +182,7 @@ function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number)
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: list all tasks in jobs`);
 }
 
-/** The first task of each job, by name. */
+/** The number of each job's first task; jobs are numbered in the order of their names. */
 function startsOf(jobs: Readonly<Record<string, number>>) {
   let next = 0;
   return Object.entries(jobs)

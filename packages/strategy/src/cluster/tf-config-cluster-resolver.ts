@@ -5,11 +5,11 @@ import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
 import { type Environment, processEnvironment } from './environment.js';
 import { wrongValue } from './wrong-value.js';
 
-/** Values that override the variable, and where it is read. */
+/** Values that override those of `TF_CONFIG`, and the environment that contains it. */
 export interface TFConfigOptions extends TaskOptions {
   /** The environment of the processes. */
   readonly environment?: string | undefined;
-  /** Where the variable is read. Default: `process.env`. */
+  /** The environment that contains `TF_CONFIG`. Default: `process.env`. */
   readonly variables?: Environment | undefined;
   /** Full names of the available devices, for `numAccelerators`. Default: none. */
   readonly devices?: readonly string[] | undefined;
@@ -98,7 +98,10 @@ export class TFConfigClusterResolver extends ClusterResolver {
     }
   }
 
-  /** Empty for a cluster of one task, which needs no address. */
+  /**
+   * The session master that `TF_CONFIG` names, or else the address of a task; empty for a cluster
+   * with at most one task, which needs no address.
+   */
   master(options?: TaskOptions): string {
     const { taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer } = taskOptions(options);
     const sessionMaster = this.#text('session_master');
@@ -113,7 +116,10 @@ export class TFConfigClusterResolver extends ClusterResolver {
     return masterUrl(cluster.taskAddress(taskType, taskId), rpcLayer);
   }
 
-  /** The accelerators of a task; of all devices if no task is given, as without a cluster. */
+  /**
+   * The accelerators of a task; those of all devices if neither the options nor `TF_CONFIG` name a
+   * task.
+   */
   numAccelerators(options?: TaskOptions): Accelerators {
     const { taskType = this.taskType, taskId = this.taskId } = taskOptions(options);
     const counts: Record<string, number> = {};

@@ -3,7 +3,7 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
-/** Values that override those of the first resolver; 0 and empty strings count. */
+/** Values that override those of the first resolver, even if they are 0 or an empty string. */
 export interface UnionOptions extends TaskOptions {}
 
 const unionOptions = knownOptions<UnionOptions>('UnionResolver', { taskType: true, taskId: true, rpcLayer: true });
@@ -57,7 +57,10 @@ export class UnionResolver extends ClusterResolver {
     return this.#resolvers[0].environment;
   }
 
-  /** @throws KeyError if a job is given by numbers, and two resolvers use the same number */
+  /**
+   * The tasks of all resolvers.
+   * @throws KeyError if a job maps numbers to tasks, and two resolvers use the same number
+   */
   clusterSpec(): ClusterSpec {
     const parts = this.#resolvers.map((resolver) => resolver.clusterSpec().asDescription());
     const jobs = [...new Set(parts.flatMap((part) => Object.keys(part)))];

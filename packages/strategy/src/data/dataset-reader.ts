@@ -17,7 +17,7 @@ export class DatasetReader {
     return this.#givesAway;
   }
 
-  /** @throws whatever the dataset throws; nothing follows after that */
+  /** The next element. @throws the dataset's error, after which the reader has ended */
   async next(): Promise<IteratorResult<unknown, undefined>> {
     if (this.#isOver) return over;
     try {
@@ -38,8 +38,8 @@ export class DatasetReader {
   }
 
   /**
-   * Ends the reading, once, and waits until the dataset has cleaned up.
-   * @throws the dataset's error while it does
+   * Ends the reading and waits until the dataset has cleaned up. Later calls do nothing.
+   * @throws the dataset's error during the cleanup
    */
   async close(): Promise<void> {
     if (this.#isOver) return;
@@ -48,12 +48,18 @@ export class DatasetReader {
     await opened?.iterator.return?.();
   }
 
-  /** `close` because of an error, which takes precedence over errors in closing. */
+  /**
+   * Closes the reader after an error and ignores errors in closing, because the first error takes
+   * precedence.
+   */
   async abandon(): Promise<void> {
     await this.close().catch(() => {});
   }
 
-  /** Iterables may yield promises; a rejected one leaves its iterable open. */
+  /**
+   * Awaits an element, because iterables may yield promises. Closes the reader if the promise is
+   * rejected, because the iterable stays open.
+   */
   async #settled(value: unknown): Promise<unknown> {
     try {
       return await value;

@@ -5,8 +5,9 @@ import type { DatasetReader } from './dataset-reader.js';
 import type { Steps } from './read-ahead.js';
 
 /**
- * Whole elements, one per replica and step: those of one reader go to all replicas in turn, or each
- * replica has its own reader. If the last step has too few, the later replicas get empty batches.
+ * Steps in which each replica gets a whole element. A single reader gives its elements to all
+ * replicas in turn; otherwise each replica has its own reader. If too few elements are left for the
+ * last step, the later replicas get empty batches.
  */
 export class DealtSteps implements Steps<Structure<unknown>> {
   readonly #readers: readonly DatasetReader[];

@@ -3,7 +3,7 @@ import { ReadAhead, type Steps } from './read-ahead.js';
 
 type Plain = number | string | boolean | bigint | symbol | null | undefined;
 
-/** Leaves of an element: batches. */
+/** Types that count as batches, the leaves of an element. */
 type Leaf = ArrayBufferView | TensorCarrier | { readonly dtype: unknown } | readonly Plain[];
 
 /** An element with a `PerReplica` in place of each batch. */

@@ -85,7 +85,7 @@ export class MultiWorkerExtended extends StrategyExtended {
     return ready.device === '' ? viewOnDevice(ready, own as string) : ready;
   }
 
-  /** Each worker contributes its value. */
+  /** Reduces a non-distributed value across the workers, each of which contributes its own. */
   protected override async reduceNonDistributed(
     op: ReduceOp,
     value: unknown,
@@ -100,7 +100,7 @@ export class MultiWorkerExtended extends StrategyExtended {
     >;
   }
 
-  /** Values on all devices in one batch, then single values in another. */
+  /** Reduces values with a component per device in one batch, then single values in another. */
   protected override async reducePairs(
     op: ReduceOp,
     pairs: readonly ValuePair[],

@@ -2,7 +2,7 @@ import { type CommunicationOptions, registry } from '@coll/core';
 import { deviceType } from '@coll/core/plugin';
 import type { PluginHome } from '../thread-messages.js';
 
-/** Options for collectives across these devices: NCCL only for GPUs, a ring otherwise. */
+/** Options for collectives across these devices: replaces NCCL by a ring if there is no GPU. */
 export function forDevices(options: CommunicationOptions, devices: readonly string[]): CommunicationOptions {
   const isForNone = options.implementation === 'NCCL' && !hasGpu(devices);
   return isForNone ? options.merge({ implementation: 'RING' }) : options;
@@ -10,7 +10,7 @@ export function forDevices(options: CommunicationOptions, devices: readonly stri
 
 /**
  * The NCCL plug-in that replica threads on these devices must load, because they look it up in
- * their registry; undefined if none.
+ * their registry; undefined without a GPU, or if `nccl` is not registered.
  */
 export function ncclFor(devices: readonly string[]): PluginHome['plugin'] | undefined {
   if (!hasGpu(devices) || !registry.has('nccl')) return undefined;

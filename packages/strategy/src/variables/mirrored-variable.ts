@@ -49,19 +49,22 @@ export class MirroredVariable extends DistributedVariable {
     return this.get()[tensorSymbol]();
   }
 
-  /** In replicas, combines their values. */
+  /** Makes a change. Inside replicas, first combines the values of all replicas. */
   protected async change(change: Change, value: unknown): Promise<this> {
     if (!this.#changeAlone(change, value)) await this.#changeTogether(change, value);
     return this;
   }
 
-  /** In replicas, combines their values if their threads can block. */
+  /**
+   * Like `change`, but blocks the thread of a replica instead of waiting.
+   * @throws RuntimeError if replicas share the thread
+   */
   protected changeSync(change: Change, value: unknown): this {
     if (!this.#changeAlone(change, value)) this.#changeTogetherSync(change, value);
     return this;
   }
 
-  /** Makes a change that needs no other replica; false if it needs one. */
+  /** Makes the change and returns true if that needs no other replica; otherwise returns false. */
   #changeAlone(change: Change, value: unknown): boolean {
     this.#requireMeaning(change);
     const component = this.local(change);
@@ -108,7 +111,7 @@ export class MirroredVariable extends DistributedVariable {
     return [ReduceOp.SUM, replicaIdInSyncGroup === 0 ? value : withoutRows(value)];
   }
 
-  /** The change that all replicas of one thread have requested. */
+  /** Makes the change that all replicas of one thread have requested. */
   async #merge([variable, change, value]: readonly unknown[]): Promise<void> {
     if (variable !== this || typeof change !== 'string') {
       const told = `replicas change different variables, or by different methods: replica 0 changes "${this.name}"`;
@@ -140,7 +143,7 @@ export class MirroredVariable extends DistributedVariable {
     return typeof value === 'number' && this.strategy.numReplicasInSync === 1 ? ready(value) : value;
   }
 
-  /** The value of the first replica of the first worker. */
+  /** The value that the first replica of the first worker passed. */
   async #ofFirstWorker(mine: Value): Promise<Value> {
     const { extended } = this.strategy;
     const { workers, firstReplica, workerDevices, defaultDevice } = extended;

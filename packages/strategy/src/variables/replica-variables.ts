@@ -5,8 +5,8 @@ import type { Variable } from './variable.js';
 import type { VariableTraits } from './variable-options.js';
 
 /**
- * The variables created by the replicas of one run, in order: the n-th of each replica is the same
- * variable.
+ * The variables that the replicas of one run have created, in order. The n-th variable of each
+ * replica is the same one.
  */
 interface RunVariables {
   readonly made: Variable[];
@@ -16,13 +16,13 @@ interface RunVariables {
 
 const runs = new WeakMap<ReplicaContext, RunVariables>();
 
-/** Declares these to be the replicas of one run. */
+/** Makes these replicas share their variables, as the replicas of one run. */
 export function shareVariables(replicas: readonly ReplicaContext[]): void {
   const run: RunVariables = { made: [], counts: new Map() };
   for (const replica of replicas) runs.set(replica, run);
 }
 
-/** Whether it shares its variables with the other replicas of a run in one thread. */
+/** Whether the replica shares its variables with the other replicas of a run in one thread. */
 export function sharesVariables(replica: ReplicaContext): boolean {
   return runs.has(replica);
 }

@@ -46,8 +46,9 @@ export class SyncOnReadVariable extends DistributedVariable {
   }
 
   /**
-   * In cross-replica context, the components combined in replica order.
-   * @throws ValueError there for aggregation NONE
+   * The component of the current replica; in cross-replica context, all components combined in
+   * replica order.
+   * @throws ValueError in cross-replica context for aggregation NONE
    */
   read(): Tensor {
     return this.local('read')?.read() ?? this.#aggregate();
@@ -57,7 +58,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     return this.local('read')?.[tensorSymbol]() ?? this.#aggregate();
   }
 
-  /** Done when the call returns. */
+  /** Like `changeSync`: the change is done when the call returns. */
   protected async change(change: Change, value: unknown): Promise<this> {
     return this.changeSync(change, value);
   }
@@ -93,7 +94,11 @@ export class SyncOnReadVariable extends DistributedVariable {
     return op === ReduceOp.MEAN ? divide(sum, numReplicasInSync) : sum;
   }
 
-  /** Splits a value that is the sum of the components. @throws ValueError for changes other than assignment */
+  /**
+   * Divides a value by the number of replicas, because components add up to it. Distributed values
+   * other than `Mirrored` are unchanged.
+   * @throws ValueError for changes other than assignment
+   */
   #share(change: Change, value: unknown): unknown {
     if (change !== 'assign') {
       const cure = 'call the method inside the replicas, or use assign';

@@ -20,7 +20,10 @@ export interface UpdateOptions {
   readonly args?: readonly unknown[];
   /** Named arguments, passed as one object after the others. */
   readonly kwargs?: Readonly<Record<string, unknown>> | undefined;
-  /** True: one value for the results of all components; false: a list of them. Default: true. */
+  /**
+   * If true, the results of all components are combined into one value; otherwise they are returned
+   * as a list. Default: true.
+   */
   readonly group?: boolean;
 }
 
@@ -41,7 +44,7 @@ export function requireUpdate(fn: unknown, options: UpdateOptions): void {
   );
 }
 
-/** Calls a function for each local component, one after the other, each as its replica. */
+/** Calls a function for each local component in turn, with that replica's part of the arguments. */
 export async function updateComponents(
   variable: DistributedVariable,
   fn: UpdateFunction,
@@ -75,8 +78,8 @@ export function updateFromReplica(
 }
 
 /**
- * Combines the results of an update. With `group`: `Mirrored`, or undefined if they are not
- * tensors; without it: a list. In a structure, for each leaf.
+ * Combines the results of an update, leaf by leaf. With `group`, a leaf becomes a `Mirrored`, or
+ * undefined if the results are not tensors; without it, a list of the results.
  * @throws ValueError unless it is a strategy; as `regroup` for structures that differ
  *
  * @example
