@@ -19,15 +19,18 @@ export type DeclareTest = (name: string, run: () => void) => unknown;
 /** Declares a group of tests, as `describe` of vitest and of node:test do. */
 export type DeclareGroup = (name: string, declare: () => void) => unknown;
 
-/** Which algorithm is proven, and with which test framework. */
+/** The algorithm under test and the test framework. */
 export interface AlgorithmSuiteOptions {
-  /** The functions of the test framework, such as those of vitest. */
+  /** The function of the test framework that declares a test, such as that of vitest. */
   readonly test: DeclareTest;
-  /** Without it the tests stand in no group. */
+  /** Declares a group around the tests. Default: no group. */
   readonly describe?: DeclareGroup;
-  /** What is proven. */
+  /** The algorithm under test. */
   readonly algorithm: Algorithm;
-  /** The sizes of groups to test, for each of which there must be an all-reduce. */
+  /**
+   * The numbers of ranks to test; the algorithm must support all-reduce for each. Default: 1 to 9,
+   * 16 and 33.
+   */
   readonly ranks?: readonly number[];
 }
 
@@ -147,7 +150,10 @@ interface Plan {
   readonly schedule: Schedule;
 }
 
-/** All that an algorithm plans; fails where it neither plans nor refuses. */
+/**
+ * The schedules of all collectives that the algorithm does not refuse. Fails if planning one of
+ * them throws.
+ */
 function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
   const planned = collectivesOf(algorithm, ranks).filter(
     (collective) => algorithm.refuses?.(collective, ranks) === undefined,
@@ -164,7 +170,7 @@ function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
   });
 }
 
-/** Every collective that a group can be asked for, by every variant, frozen. */
+/** Every kind of collective with every root and variant, as frozen objects. */
 function collectivesOf(algorithm: Algorithm, ranks: number): readonly Collective[] {
   const variants = Array.from({ length: algorithm.variants?.(ranks) ?? 1 }, (_, variant) => variant);
   const roots = Array.from({ length: ranks }, (_, rank) => rank);
@@ -190,13 +196,16 @@ function contributionOf(rank: number, element: number): number {
   return (rank + 1) * 1000 + element * 7;
 }
 
-/** A rank's input for `count` elements a rank, the `n` of `Collective`. */
+/** A rank's input in a collective of `count` elements per rank, the `n` of `Collective`. */
 function inputOf({ kind }: Collective, ranks: number, rank: number, count: number): number[] {
   const isLong = kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all';
   return Array.from({ length: isLong ? ranks * count : count }, (_, element) => contributionOf(rank, element));
 }
 
-/** What every rank has in its output after a schedule; undefined where nothing has come. */
+/**
+ * Executes a schedule and returns each rank's output; undefined for elements that were not
+ * received.
+ */
 function play(schedule: Schedule, collective: Collective, count: number): (number | undefined)[][] {
   const { ranks, chunks, rounds } = schedule;
   const { kind } = collective;
@@ -228,7 +237,10 @@ function play(schedule: Schedule, collective: Collective, count: number): (numbe
   });
 }
 
-/** What every rank must have, worked out without any schedule; undefined where it gets nothing. */
+/**
+ * The expected output of each rank, computed without a schedule; undefined for ranks that receive
+ * nothing.
+ */
 function expectedOutputs(collective: Collective, ranks: number, count: number): (number[] | undefined)[] {
   const everyone = Array.from({ length: ranks }, (_, rank) => rank);
   const inputs = everyone.map((rank) => inputOf(collective, ranks, rank, count));

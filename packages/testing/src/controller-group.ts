@@ -5,8 +5,8 @@ import { playCalls } from './play-calls.js';
 import { treeAlgorithm } from './tree-algorithm.js';
 
 /**
- * Makes the communicator of all ranks, or several that live in this thread and have the ranks between them. An executor with an
- * algorithm of its own leaves the one that it is handed alone.
+ * Creates one communicator for all ranks, or several in this thread that divide the ranks between
+ * them. An executor with its own algorithm ignores `algorithm`.
  */
 export type MakeCommunicator = (
   algorithm: Algorithm,
@@ -14,8 +14,8 @@ export type MakeCommunicator = (
 ) => Communicator | readonly Communicator[] | Promise<Communicator | readonly Communicator[]>;
 
 /**
- * Groups whose ranks are all in this thread. Several communicators must not block it, so the suites
- * do not call their `runSync`.
+ * Opens groups whose ranks are all in this thread. The suites do not call `runSync` on a group of
+ * several communicators, because it would block all of them.
  *
  * @example
  * ```ts

@@ -18,31 +18,37 @@ import { sparseReplicaCases } from './ops/sparse-replica-cases.js';
 
 interface CommonOptions {
   readonly test: DeclareTest;
-  /** Without it the tests stand in no group. */
+  /** Declares a group around the tests. Default: no group. */
   readonly describe?: DeclareGroup;
-  /** Where values live. Default: `cpu:0` to `cpu:3`. */
+  /** The devices of the values, at least 3. Default: `cpu:0` to `cpu:3`. */
   readonly devices?: readonly string[];
-  /** Numbers of components that values have, up to the number of devices, of which there are 3 or more. Default: 1 to 4. */
+  /** The numbers of components to test, none larger than the number of devices. Default: 1 to 4. */
   readonly replicas?: readonly number[];
-  /** Whether it promises the same bits however values are packed. Default: no, only close ones. */
+  /**
+   * Whether the ops return identical bits however values are packed. Default: false, so results
+   * need only be close.
+   */
   readonly bitsIndependentOfPacking?: boolean;
 }
 
-/** Which cross-device ops are tested, and with which test framework. */
+/** The cross-device ops under test and the test framework. */
 export interface OpsSuiteOptions extends CommonOptions {
-  /** What the tests are called. */
+  /** The name of the ops, with which test names begin. */
   readonly name: string;
-  /** Makes ops with these packing options beside its own; for a world where one is given. */
+  /**
+   * Creates the ops with these packing options in addition to their own, for a world if one is
+   * given.
+   */
   readonly create: CreateOps;
 }
 
-/** Which plug-in is tested, and with which test framework. */
+/** The plug-in under test and the test framework. */
 export interface PluginSuiteOptions<Options> extends CommonOptions {
-  /** What is tested. */
+  /** The plug-in under test. */
   readonly plugin: Plugin<Options>;
-  /** With which the plug-in makes its ops; packing options are put beside them. */
+  /** The options with which the plug-in creates its ops; the suite adds packing options. */
   readonly options?: Options;
-  /** Whether the plug-in knows the options of `PackingOptions`. Default: yes. */
+  /** Whether the plug-in accepts the fields of `PackingOptions`. Default: true. */
   readonly takesPacking?: boolean;
 }
 
@@ -60,7 +66,8 @@ const suiteOptions = knownOptions<OpsSuiteOptions & PluginSuiteOptions<unknown>>
 });
 
 /**
- * Declares the tests that all cross-device ops must pass; for a plug-in, also those of the plug-in.
+ * Declares the tests that all cross-device ops must pass and, for a plug-in, those that all
+ * plug-ins must pass.
  * @throws ValueError for an unknown option
  *
  * @example

@@ -15,28 +15,35 @@ import type { OpenGroup } from './group.js';
 import { type SuiteAlgorithm, titleOf } from './suite-algorithm.js';
 import { treeAlgorithm } from './tree-algorithm.js';
 
-/** Which executor is tested, and with which test framework. */
+/** The executor under test and the test framework. */
 export interface ExecutorSuiteOptions {
-  /** The functions of the test framework, such as those of vitest. */
+  /** The function of the test framework that declares a test, such as that of vitest. */
   readonly test: DeclareTest;
-  /** Without it the tests stand in no group. */
+  /** Declares a group around the tests. Default: no group. */
   readonly describe?: DeclareGroup;
-  /** What the tests are called. */
+  /** The name of the executor, with which test names begin. */
   readonly name: string;
-  /** Opens a group of ranks that play an algorithm; the suite closes it. */
+  /** Opens a group of ranks that execute an algorithm; the suite closes it. */
   readonly open: OpenGroup;
   /**
-   * What the executor plays in turn; the suite adds an algorithm of its own, whose sums are trees. Without them the
-   * executor has its own algorithm, and bits are compared only where the order of arithmetic does not matter.
+   * The algorithms to test; the suite adds one of its own, whose sums are trees. Undefined means
+   * that the executor has its own algorithm, and bits are compared only if they do not depend on
+   * the order of arithmetic.
    */
   readonly algorithms?: readonly SuiteAlgorithm[];
-  /** Sizes of groups. Default: 1 to 8. */
+  /** The numbers of ranks to test. Default: 1 to 8. */
   readonly ranks?: readonly number[];
-  /** Default: all. */
+  /** The kinds of collectives to test. Default: all. */
   readonly kinds?: readonly CollectiveKind[];
-  /** How many members a group of so many ranks has: cases that it leaves nothing to check are not declared. Default: unknown. */
+  /**
+   * The number of members of a group of `size` ranks; cases that would have nothing to check are
+   * not declared. Default: unknown.
+   */
   readonly membersOf?: (size: number) => number;
-  /** The optional methods of `GroupMember` that members do not have: cases that call them are not declared. Default: none. */
+  /**
+   * The optional methods of `GroupMember` that members do not have; cases that call them are not
+   * declared. Default: none.
+   */
   readonly lacks?: readonly ('crash' | 'reserve')[];
 }
 
@@ -53,7 +60,8 @@ const executorSuiteOptions = knownOptions<ExecutorSuiteOptions>('executorSuite',
 });
 
 /**
- * Declares the tests that every executor of collectives must pass, wherever its ranks are.
+ * Declares the tests that every executor of collectives must pass, whether its ranks are in one
+ * thread, threads or processes.
  * @throws ValueError for an unknown option
  *
  * @example
@@ -92,7 +100,8 @@ function declareAll({
   const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
   for (const algorithm of played) {
     for (const size of ranks) {
-      // Numbers, memory and waiting are the executor's affair, whichever algorithm it plays, and mostly of whatever size.
+      // Arithmetic, memory and waiting depend on the executor rather than on the algorithm, and
+      // little on the size, so they are tested with few algorithms and sizes.
       const isWhole =
         (algorithm === played[0] || algorithm === ownAlgorithm) && (size <= 4 || size === Math.max(...ranks));
       const subject = new Subject({ open, algorithm, size, kinds });
@@ -100,7 +109,7 @@ function declareAll({
         ...fewCases,
         ...(algorithm ? referenceCases : {}),
         ...(isWhole ? manyCases : {}),
-        // Members compare their calls before any algorithm moves a byte.
+        // Members compare their calls before any algorithm moves data.
         ...(isWhole && algorithm === played[0] ? disagreementCases : {}),
       };
       const title = `${name}: ${titleOf(algorithm)} among ${size}`;
@@ -137,7 +146,7 @@ function declare(
         await run(subject);
         isWhole = true;
       } finally {
-        // What failed may have left the group in any state; after the last case nobody needs it.
+        // A failed case may have broken the group, and after the last case it is not needed.
         if (!isWhole || left === 0) await subject.renew();
       }
     });

@@ -2,23 +2,29 @@ import type { Collective, DType, Tensor } from '@coll/core';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { SuiteAlgorithm } from './suite-algorithm.js';
 
-/** How a collective is called; whatever is absent is left out of the call. */
+/** How a collective is called. Undefined options are not passed on. */
 export interface CallOptions {
-  /** Which of the two methods. Default: `run`. */
+  /** The method of the communicator. Default: `run`. */
   readonly mode?: 'run' | 'runSync';
-  /** As in `RunOptions` of core. */
+  /** The option of `RunOptions` in core. */
   readonly timeoutSeconds?: number | null;
-  /** The outputs of all ranks may be one memory. */
+  /** Whether the outputs of all ranks may share memory. */
   readonly sharedResult?: boolean;
-  /** Hands in an `AbortSignal` that is aborted before the call, right after it in the same turn, or once the call waits. */
+  /**
+   * Passes an `AbortSignal` that is aborted before the call, right after it in the same turn, or
+   * once the call waits.
+   */
   readonly abort?: 'before' | 'at once' | 'later';
-  /** Uses memory of the communicator's `allocate`, where there is one, in place of the tensors'. */
+  /** Copies the tensors into memory from the group's `allocate`, and copies results back. */
   readonly isAllocated?: boolean;
-  /** Hands in each buffer as segments that begin at its start and at these elements, in ascending order. */
+  /**
+   * Splits each buffer into segments that begin at element 0 and at these elements, in ascending
+   * order.
+   */
   readonly cuts?: readonly number[];
   /** Detaches the buffer of the first input or output before the call. */
   readonly detached?: 'input' | 'output';
-  /** Bytes from the start of memory that all members share at which the input and the output of the call lie. */
+  /** The byte offsets of the input and the output in memory that all members share. */
   readonly sharedAt?: { readonly input: number; readonly output: number };
 }
 
@@ -33,45 +39,54 @@ const knownCallOptions = knownOptions<CallOptions>('Group.run', {
   sharedAt: true,
 });
 
-/** A collective with the buffers of some ranks. */
+/** A call of a collective with the buffers of some ranks. */
 export interface Call extends CallOptions {
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
 }
 
-/** What came of a call: nothing, or the error that it ended with. */
+/** The outcome of a call: undefined if it succeeded, otherwise its error. */
 export type Outcome = Error | undefined;
 
-/** A caller in a group: it hands in the buffers of its local ranks. */
+/** A member of a group, which makes calls with the buffers of its local ranks. */
 export interface GroupMember {
   readonly localRanks: readonly number[];
-  /** As that of its communicator. */
+  /** The result of `refuses` of the member's communicator. */
   refuses(collective: Collective, dtype: DType): Promise<string | undefined>;
-  /** Makes the calls in order, the asynchronous ones without waiting for each other. Never rejects because a call did. */
+  /**
+   * Makes the calls in order and returns their outcomes. Asynchronous calls do not wait for each
+   * other. Never rejects because a call fails.
+   */
   play(calls: readonly Call[]): Promise<readonly Outcome[]>;
-  /** Closes its communicator. */
+  /** Closes the member's communicator. */
   close(): Promise<void>;
-  /** Ends it without a word to the others, as a crash would; absent where nothing can be ended alone. */
+  /**
+   * Ends the member without notifying the others, as a crash would. Undefined if members cannot be
+   * ended separately.
+   */
   crash?(): Promise<void>;
-  /** Gives away some of the memory that all members share, and tells where; absent where there is none. */
+  /**
+   * Reserves some of the memory that all members share, and returns its byte offset. Undefined if
+   * they share none.
+   */
   reserve?(bytes: number): Promise<number>;
 }
 
-/** Opens a group of `size` ranks that plays an algorithm, or its own where none is given. */
+/** Opens a group of `size` ranks that executes an algorithm; undefined means its own. */
 export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => Group | Promise<Group>;
 
-/** The members of a group, before it is one. */
+/** The members from which a `Group` is made. */
 export interface GroupMembers {
   readonly members: readonly GroupMember[];
-  /** Whether members may block: each then has a thread of its own. Default: yes. */
+  /** Whether members may block, because each has its own thread. Default: true. */
   readonly canBlock?: boolean;
 }
 
 const groupMembers = knownOptions<GroupMembers>('Group', { members: true, canBlock: true });
 
 /**
- * All members of a group, as the suites call them.
+ * All members of a group, for calling collectives on all of them at once.
  *
  * @example
  * ```ts
@@ -98,7 +113,7 @@ export class Group implements AsyncDisposable {
     this.canBlock = canBlock;
   }
 
-  /** Runs one collective on all ranks at once. @throws the first error of a member */
+  /** Runs one collective on all ranks. @throws the first error of a member */
   async run(
     collective: Collective,
     inputs: readonly Tensor[],
@@ -111,12 +126,15 @@ export class Group implements AsyncDisposable {
     if (failed) throw failed;
   }
 
-  /** Makes calls that hold the buffers of all ranks. What came of them, by member, then by call. */
+  /** Makes calls with the buffers of all ranks. Returns the outcomes by member, then by call. */
   play(calls: readonly Call[]): Promise<(readonly Outcome[])[]> {
     return this.playEach((member) => calls.map((call) => partOf(call, member)));
   }
 
-  /** Every member makes its own calls, at the same time as the others. What came of them, by member, then by call. */
+  /**
+   * Lets all members make their own calls concurrently. Returns the outcomes by member, then by
+   * call.
+   */
   playEach(callsOf: (member: GroupMember, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
     return Promise.all(this.members.map((member, index) => member.play(callsOf(member, index))));
   }

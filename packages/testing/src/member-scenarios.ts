@@ -1,6 +1,8 @@
 import { CollError, type Member } from '@coll/core';
 
-/** What one member of a group does, and what comes of it; plain values, so that it can be posted. */
+/**
+ * The calls of one member of a group. Returns their results as plain values, which can be posted.
+ */
 export type MemberScenario = (member: Member) => Promise<unknown>;
 
 const codeOf = (call: Promise<unknown>): Promise<unknown> =>
@@ -9,10 +11,10 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof CollError ? error.code : String(error)),
   );
 
-/** Twice as many values as members, different for each of them. */
+/** An array with two elements per member, different on each member. */
 const valuesOf = ({ rank, size }: Member) => Int32Array.from({ length: 2 * size }, (_, index) => 100 * rank + index);
 
-/** All members but this one. */
+/** The ranks of all other members. */
 const othersOf = ({ rank, size }: Member) =>
   Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
 
@@ -91,7 +93,7 @@ export const memberScenarios = {
     if (member.rank > 1) return codeOf(member.barrier());
     const first =
       member.rank === 0 ? codeOf(member.send(1, new Float32Array(3))) : codeOf(member.receive(0, new Float32Array(4)));
-    // The sender may have sent it before the other has found out.
+    // The sender may succeed before the receiver detects the mismatch.
     return [member.rank === 0 ? 'sent' : await first, await codeOf(first.then(() => member.barrier()))];
   },
 

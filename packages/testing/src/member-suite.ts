@@ -3,15 +3,18 @@ import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { DeclareTest } from './declare-test.js';
 import type { MemberScenarioName } from './member-scenarios.js';
 
-/** What the suite of members is for. */
+/** The groups under test and the test framework. */
 export interface MemberSuiteOptions {
-  /** Of the test runner: `test` or `it`. */
+  /** The function of the test runner that declares a test: `test` or `it`. */
   readonly test: DeclareTest;
-  /** The group, such as `threads of js`. */
+  /** The name of the groups, such as `threads of js`. */
   readonly name: string;
-  /** Members a group. */
+  /** The numbers of members to test. */
   readonly sizes: readonly number[];
-  /** Opens a group, plays a scenario as each of its members, closes it, and gives what came of it by rank. */
+  /**
+   * Opens a group, runs a scenario on each of its members, closes it, and returns the results by
+   * rank.
+   */
   readonly run: (scenario: MemberScenarioName, size: number) => Promise<readonly unknown[]>;
 }
 
@@ -96,7 +99,7 @@ function expectedCollectives(size: number): readonly unknown[] {
 function expectedSplit(size: number): readonly unknown[] {
   const ranks = Array.from({ length: size }, (_, rank) => rank);
   return ranks.map((rank) => {
-    // The highest key is that of the lowest rank.
+    // The lowest rank of a color has the highest key.
     const part = ranks.filter((other) => other % 2 === rank % 2).reverse();
     const own = part.indexOf(rank);
     return {

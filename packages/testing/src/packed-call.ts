@@ -2,16 +2,20 @@ import type { Tensor, TypedArray } from '@coll/core';
 import type { Call, Outcome } from './group.js';
 import { buffersOf, decodeError, type EncodedError, encodeError } from './rank-messages.js';
 
-// What is posted to another process arrives as arrays that have lost their buffers: two views of one buffer would be two arrays there.
+// Arrays that are posted to another process lose their buffers: two views of one buffer would
+// become two separate arrays.
 
-/** A call with its memory apart: each buffer once, and where in it each tensor is. */
+/**
+ * A call whose buffers are separate from its tensors: each buffer once, and the place of each
+ * tensor in them.
+ */
 export interface PackedCall extends Omit<Call, 'inputs' | 'outputs'> {
   readonly buffers: readonly { readonly bytes: Uint8Array; readonly isShared: boolean }[];
   readonly inputs: readonly PackedTensor[];
   readonly outputs: readonly PackedTensor[];
 }
 
-// The array of a wrong tensor need not fit what the rest of it says.
+// In an invalid tensor, dtype and shape may contradict the array.
 interface PackedTensor extends Omit<Tensor, 'data'> {
   readonly buffer: number;
   readonly array: string;
@@ -19,7 +23,9 @@ interface PackedTensor extends Omit<Tensor, 'data'> {
   readonly length: number;
 }
 
-/** What came of calls, and what the buffers of each hold then, in the order of its buffers. */
+/**
+ * The outcomes of calls, and the contents of the buffers of each call, in the order of `buffersOf`.
+ */
 export interface PackedOutcomes {
   readonly outcomes: readonly (EncodedError | undefined)[];
   readonly buffers: readonly (readonly Uint8Array[])[];
@@ -63,26 +69,26 @@ export function unpackCall({ buffers, inputs, outputs, ...options }: PackedCall)
   return { ...options, inputs: inputs.map(unpack), outputs: outputs.map(unpack) };
 }
 
-/** @param before the buffers of each call, taken before it was made */
+/** @param before the buffers of each call, collected before the call */
 export function packOutcomes(
   outcomes: readonly Outcome[],
   before: readonly (readonly ArrayBufferLike[])[],
 ): PackedOutcomes {
   return {
     outcomes: outcomes.map((outcome) => outcome && encodeError(outcome)),
-    // What was detached meanwhile is empty, and makes no array.
+    // A buffer that the call detached is empty, and no array can be made on it.
     buffers: before.map((buffers) =>
       buffers.map((buffer) => (buffer.byteLength > 0 ? new Uint8Array(buffer) : new Uint8Array())),
     ),
   };
 }
 
-/** Puts what the other process's copies of the buffers hold into the caller's. */
+/** Copies the buffers of the other process back into the caller's, and returns the outcomes. */
 export function takeOutcomes(calls: readonly Call[], { outcomes, buffers }: PackedOutcomes): Outcome[] {
   calls.forEach((call, index) => {
     buffersOf(call).forEach((buffer, position) => {
       const held = buffers[index]?.[position];
-      // Nothing is held of what was detached there.
+      // A buffer that was detached in the other process has no contents to copy.
       if (held && held.length === buffer.byteLength) new Uint8Array(buffer).set(held);
     });
   });

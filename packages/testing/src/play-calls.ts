@@ -1,14 +1,14 @@
 import type { Communicator, RunOptions, Segments, Tensor, TypedArray } from '@coll/core';
 import type { Call, Outcome } from './group.js';
 
-/** The reason that the signals of `abort` give. */
+/** The abort reason of the signals that `abort` passes. */
 export const abortReason = 'the caller has had enough';
 
-/** Makes calls on a communicator, as `GroupMember.play` promises. */
+/** Makes calls on a communicator, as specified by `GroupMember.play`. */
 export async function playCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {
   const outcomes: Promise<Outcome>[] = [];
   for (const call of calls) {
-    // Blocking while others of this rank are in flight would be an error of the caller.
+    // A blocking call while others of this rank are in flight would be a mistake of the caller.
     if (call.mode === 'runSync') await Promise.all(outcomes);
     outcomes.push(outcomeOf(communicator, call));
   }
@@ -48,7 +48,7 @@ async function makeCall(communicator: Communicator, call: Call): Promise<void> {
   places?.copyBack();
 }
 
-/** The buffers of a call, cut at these elements. */
+/** The buffers of a call, split into segments at these elements. */
 function segmentsOf(
   { inputs, outputs }: Pick<Call, 'inputs' | 'outputs'>,
   cuts: readonly number[] | undefined,
@@ -74,7 +74,10 @@ interface Places {
   copyBack(): void;
 }
 
-/** The call's tensors in the communicator's own memory; what was one array stays one. */
+/**
+ * Copies the call's tensors into memory that the group allocates. Tensors that share an array share
+ * its copy.
+ */
 function allocatedPlaces(communicator: Communicator, { inputs, outputs }: Call): Places {
   const places = new Map<TypedArray, Tensor>();
   const placeOf = (tensor: Tensor): Tensor => {

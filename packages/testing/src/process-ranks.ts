@@ -12,11 +12,17 @@ import type { ModuleExport } from './suite-algorithm.js';
 
 /** How processes become members of groups. */
 export interface ProcessRanksOptions {
-  /** A function of the type `Join`, which every member calls; its `options` reach it in the seat. */
+  /**
+   * An exported function of the type `Join`, which every member calls. The seat contains its
+   * `options`.
+   */
   readonly join: ModuleExport;
-  /** How many members a group of so many ranks has. Default: one a rank. */
+  /** The number of members of a group of `size` ranks. Default: one per rank. */
   readonly membersOf?: (size: number) => number;
-  /** Members that are worker threads of one process. Default: none, each member is the main thread of its process. */
+  /**
+   * The number of members per process, each in its own worker thread. Default: one member per
+   * process, in its main thread.
+   */
   readonly threadsPerProcess?: number;
 }
 
@@ -29,7 +35,7 @@ const processRanksOptions = knownOptions<ProcessRanksOptions>('processRanks', {
 /** Groups whose members are processes. */
 export interface ProcessRanks extends AsyncDisposable {
   readonly open: OpenGroup;
-  /** Ends the processes, which do not keep this one alive. */
+  /** Ends the processes. They do not keep this process alive. */
   close(): Promise<void>;
 }
 
@@ -103,7 +109,7 @@ async function take(client: Client, request: SeatRequest & { readonly type: 'joi
   };
 }
 
-/** One process, as it is called: by its main thread, or by one of the threads that it starts. */
+/** A process that hosts a member in its main thread, or several members in threads. */
 class RankProcess {
   readonly client: Client;
   readonly #child: ChildProcess;
@@ -117,7 +123,7 @@ class RankProcess {
       serialization: 'advanced',
       execArgv: [...loader, ...conditions],
     });
-    // A listener for each thread.
+    // Each thread adds a listener.
     this.#child.setMaxListeners(0);
     this.#ended = new Promise((resolve) => this.#child.once('exit', resolve));
     this.client = new RankClient(this.#host(undefined));
@@ -140,7 +146,10 @@ class RankProcess {
     return this.client.terminate();
   }
 
-  /** Tickets of threads are numbered apart, so that a reply finds who asked. */
+  /**
+   * The connection to the main thread, or to a thread. Each numbers its own requests, so replies
+   * name the thread.
+   */
   #host(thread: number | undefined): RankHost {
     const child = this.#child;
     const host: RankHost = {
@@ -174,7 +183,10 @@ class RankProcess {
 
 const children = new Set<ChildProcess>();
 
-/** A child whose thread is blocked does not see that its parent has ended. */
+/**
+ * Kills the child when this process exits, because a child whose thread is blocked does not notice
+ * that.
+ */
 function endWithUs(child: ChildProcess): void {
   if (children.size === 0) process.once('exit', endChildren);
   children.add(child);
@@ -188,13 +200,16 @@ function endChildren(): void {
   for (const child of children) child.kill('SIGKILL');
 }
 
-/** The loader of TypeScript, of the project that a module belongs to. */
+/**
+ * The tsx loader of the module's project, or else of this package's.
+ * @throws Error if there is none
+ */
 function tsx(module: string): string {
   for (const from of [module, import.meta.url]) {
     try {
       return pathToFileURL(createRequire(from).resolve('tsx')).href;
     } catch {
-      // The next one may have it.
+      // tsx is not installed there; the next location may have it.
     }
   }
   throw new Error(`${module} is TypeScript, which takes tsx in a process of its own: npm install tsx`);

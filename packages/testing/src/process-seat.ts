@@ -3,31 +3,31 @@ import type { Algorithm } from '@coll/core/schedule';
 import type { PackedCall } from './packed-call.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
-/** Which member of which group a process or one of its threads is to become. */
+/** The place in a group that a process or one of its threads takes. */
 export interface Seat {
-  /** The number of the group among all that were opened: each has another one. */
+  /** The number of the group, unique among all groups that were opened. */
   readonly group: number;
   readonly member: number;
   readonly members: number;
-  /** Ranks in the group, which members may have several of. */
+  /** Number of ranks in the group; a member may have several of them. */
   readonly size: number;
-  /** What it plays; absent where the suite names none. */
+  /** The algorithm to execute; undefined if the suite passes none. */
   readonly algorithm: Algorithm | undefined;
-  /** Those of `ProcessRanksOptions.join`. */
+  /** The options of `ProcessRanksOptions.join`. */
   readonly options: unknown;
 }
 
-/** A member of a group, as the function that joined it hands it over. */
+/** A member of a group, as returned by the function that joined it. */
 export interface Joined {
   readonly communicator: Communicator;
-  /** Leaves the group, once the communicator is closed. */
+  /** Leaves the group; called after the communicator is closed. */
   leave(): Promise<void>;
 }
 
-/** Becomes a member of a group, when all others do the same. */
+/** Joins a group as a member; all other members join at the same time. */
 export type Join = (seat: Seat) => Joined | Promise<Joined>;
 
-/** What a process, or one of its threads, is asked for. */
+/** A request to a process or one of its threads. */
 export type SeatRequest =
   | {
       readonly type: 'join';

@@ -1,18 +1,18 @@
 import { decodeError, type Reply } from './rank-messages.js';
 
-/** Where a rank lives: a thread or a process that answers what it is asked. */
+/** The thread or process in which a rank lives; it replies to requests. */
 export interface RankHost {
-  /** For messages: `thread`, `process`. */
+  /** The word for it in messages: `thread` or `process`. */
   readonly kind: string;
   post(message: unknown): void;
   listen(onReply: (reply: Reply) => void, onEnd: (error: Error) => void): void;
-  /** Whether it keeps the process alive. */
+  /** Sets whether the host keeps this process alive. */
   hold(isHeld: boolean): void;
-  /** Ends it in the middle of whatever it does. */
+  /** Ends the host at once, whatever it is doing. */
   terminate(): Promise<unknown>;
 }
 
-// Longer than any deadline of a suite's call: who is busy after this has lost his way.
+// Longer than the deadline of any call of a suite, so a host that is still busy hangs.
 const patienceMillis = 240_000;
 
 interface Waiting {
@@ -20,7 +20,9 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** The near end of a rank. It keeps the process alive only while something was asked for. */
+/**
+ * Sends requests to a rank's host, which keeps this process alive only while requests are pending.
+ */
 export class RankClient<Request extends { readonly type: string }> {
   readonly #host: RankHost;
   readonly #waiting = new Map<number, Waiting>();
@@ -40,7 +42,10 @@ export class RankClient<Request extends { readonly type: string }> {
     return this.#hasEnded;
   }
 
-  /** Posts a request; the answer is what the far end says it is. @throws the error of the far end */
+  /**
+   * Posts a request and returns the answer, whose type depends on the request.
+   * @throws the error of the host
+   */
   async request<Answer>(request: Request): Promise<Answer> {
     const host = this.#host;
     if (this.#hasEnded) throw new Error(`the ${host.kind} has ended`);
@@ -60,7 +65,7 @@ export class RankClient<Request extends { readonly type: string }> {
     }
   }
 
-  /** Ends it in the middle of whatever it does. */
+  /** Ends the host at once and rejects pending requests. */
   async terminate(): Promise<void> {
     this.#end(new Error(`the ${this.#host.kind} was terminated`));
     await this.#host.terminate();

@@ -18,7 +18,9 @@ import { messageOf } from '@coll/core/internal';
 import type { Call } from './group.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
-/** What a rank's thread is asked for. `group` tells the groups apart that it is in. */
+/**
+ * A request to a rank's thread. `group` identifies the group, because a thread may be in several.
+ */
 export type Request =
   | {
       readonly type: 'join';
@@ -26,7 +28,7 @@ export type Request =
       readonly rank: number;
       readonly threads: ThreadGroup;
       readonly source: ModuleExport;
-      /** Registers the engine that made the group. */
+      /** The module that registers the engine that created the group. */
       readonly engineModule: string | undefined;
     }
   | { readonly type: 'refuses'; readonly group: number; readonly collective: Collective; readonly dtype: DType }
@@ -41,13 +43,16 @@ export interface Reply {
   readonly error?: EncodedError;
 }
 
-/** The answer to `play`: what came of each call, and what its buffers hold then, each once, in the order of the tensors. */
+/**
+ * The answer to `play`: the outcome of each call and the contents of its buffers, in the order of
+ * `buffersOf`.
+ */
 export interface Played {
   readonly outcomes: readonly (EncodedError | undefined)[];
   readonly buffers: readonly (readonly (ArrayBuffer | undefined)[])[];
 }
 
-/** An error's fields: class and code would not survive being posted. */
+/** The fields of an error. An error that is posted itself would lose its class and code. */
 export interface EncodedError {
   readonly name: string;
   readonly message: string;
@@ -81,7 +86,7 @@ export function encodeError(error: Error): EncodedError {
   };
 }
 
-/** The error in this thread, of the same class where it is one of ours. */
+/** Restores an error, with its original class if that belongs to this library. */
 export function decodeError({ name, message, code, rank, operation, cause }: EncodedError): Error {
   if (code === undefined) return new Error(`${name}: ${message}`);
   const Class = classes.find((known) => known.name === name) ?? CollError;
@@ -92,7 +97,7 @@ export function decodeError({ name, message, code, rank, operation, cause }: Enc
   });
 }
 
-/** The buffers under a call's tensors, each once, inputs first. */
+/** The distinct buffers of a call's tensors, inputs first. */
 export function buffersOf({ inputs, outputs }: Call): ArrayBufferLike[] {
   return [...new Set([...inputs, ...outputs].map(({ data }) => data.buffer))];
 }

@@ -6,12 +6,15 @@ import { buffersOf, encodeError, type Reply } from './rank-messages.js';
 import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
-/** The entry of a rank's process, and of the threads of one that has several ranks: it joins groups and makes the calls that it is asked to. */
+/**
+ * The entry of a process of ranks, and of the threads in it: joins groups and makes the requested
+ * calls.
+ */
 
 interface Message {
   readonly ticket: number;
   readonly request: SeatRequest;
-  /** Which thread of the process is meant; absent for its main one. */
+  /** The thread of the process; undefined for its main thread. */
   readonly thread?: number;
 }
 

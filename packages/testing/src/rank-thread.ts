@@ -6,7 +6,7 @@ import { playCalls } from './play-calls.js';
 import { buffersOf, encodeError, type Played, type Reply, type Request } from './rank-messages.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
-/** The entry of a rank's thread: it joins groups and makes the calls that it is asked to. */
+/** The entry of a rank's thread: joins groups and makes the requested calls. */
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const seats = new Map<number, Seat>();
@@ -58,7 +58,7 @@ async function play({ communicator, threads }: Seat, calls: readonly Call[]): Pr
   const outcomes = await playCalls(communicator, placed);
   return {
     outcomes: outcomes.map((outcome) => outcome && encodeError(outcome)),
-    // Shared memory is seen on the other side anyway, and what was detached cannot be posted.
+    // Shared memory needs no copy, and a detached buffer cannot be posted.
     buffers: calls.map((call) =>
       buffersOf(call).map((buffer) => (buffer instanceof ArrayBuffer && buffer.byteLength > 0 ? buffer : undefined)),
     ),
@@ -78,7 +78,7 @@ function placedInShared(call: Call, { arena }: ThreadGroup): Call {
   };
 }
 
-/** Which of a module's exports are a plug-in of that name. */
+/** The names of a module's exports that are a plug-in with this name. */
 async function inspect(module: string, plugin: string): Promise<string[]> {
   const exported = Object.entries((await import(module)) as Record<string, unknown>);
   return exported

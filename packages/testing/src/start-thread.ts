@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
-// CommonJS, because a thread that is started from text is. It brings the TypeScript loader before the first module.
+// CommonJS, as required of threads that start from text. Loads the TypeScript loader before the
+// first module.
 const bootstrap = `
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');
@@ -22,20 +23,26 @@ function findTsx() {
 
 const fromSource = import.meta.url.endsWith('.ts');
 
-/** The address of a module of this folder, as it runs now: a source or built. */
+/**
+ * The URL of a module in this folder: its source if this package runs from sources, otherwise the
+ * built file.
+ */
 export function moduleBeside(name: string): string {
   return new URL(`./${name}${fromSource ? '.ts' : '.js'}`, import.meta.url).href;
 }
 
-/** Whether a module, or this package, is TypeScript. */
+/** Whether a module or this package is TypeScript. */
 export function needsTypeScript(module: string): boolean {
   return fromSource || /\.[cm]?tsx?$/.test(module);
 }
 
-/** Flags of Node that let a thread or process import this package as it runs now. */
+/**
+ * The Node.js flags with which threads and processes import packages of this library from the same
+ * place: sources or built files.
+ */
 export const conditions: readonly string[] = fromSource ? ['--conditions=@coll/source'] : [];
 
-/** Starts a thread in a module, TypeScript where that is asked for. */
+/** Starts a thread that runs a module, with a TypeScript loader if `typescript` is set. */
 export function startThread(entry: string, typescript: boolean): Worker {
   const flags = conditions.length > 0 ? { execArgv: [...conditions] } : {};
   return new Worker(bootstrap, { eval: true, workerData: { entry, typescript }, ...flags });

@@ -1,23 +1,26 @@
 import type { Communicator, CrossDeviceOps, World } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 
-/** An algorithm for a suite to run with, and where ranks that live elsewhere load the same one from. */
+/** An algorithm to test, and the module from which other threads and processes load it. */
 export interface SuiteAlgorithm {
   readonly algorithm: Algorithm;
-  /** Needed where ranks have threads or processes of their own. */
+  /** Required if ranks live in other threads or processes. */
   readonly source?: ModuleExport;
 }
 
-/** What a module exports: an algorithm, a function that makes one of the options, or a plug-in that plays one. */
+/**
+ * An export of a module: an algorithm, a function that creates one from options, or a plug-in whose
+ * algorithm is used.
+ */
 export interface ModuleExport {
-  /** The module's address, such as a plug-in's `module` or an `import.meta.url`. */
+  /** The URL of the module, such as a plug-in's `module` or an `import.meta.url`. */
   readonly module: string;
   readonly export: string;
-  /** For the maker or the plug-in; they are posted to other threads. */
+  /** The options of the function or the plug-in; must be plain data that can be posted. */
   readonly options?: unknown;
 }
 
-/** The algorithm behind a module's export, loaded into this thread. */
+/** Loads the algorithm of a module's export into this thread. */
 export async function loadAlgorithm({ module, export: name, options }: ModuleExport, size: number): Promise<Algorithm> {
   const exported: unknown = ((await import(module)) as Record<string, unknown>)[name];
   if (typeof exported === 'function') return exported(options) as Algorithm;
@@ -29,7 +32,10 @@ export async function loadAlgorithm({ module, export: name, options }: ModuleExp
 
 type CreateOps = (options: unknown, world: World) => CrossDeviceOps | Promise<CrossDeviceOps>;
 
-/** A world tells which algorithm ops ask it to play. */
+/**
+ * Finds the algorithm of a plug-in by creating ops for a world that records the algorithm they
+ * request.
+ */
 async function algorithmOfPlugin(create: CreateOps, options: unknown, size: number): Promise<Algorithm> {
   let asked: Algorithm | undefined;
   const communicator = (algorithm: Algorithm) => {
@@ -42,7 +48,7 @@ async function algorithmOfPlugin(create: CreateOps, options: unknown, size: numb
   throw new Error('the plug-in requests no communicator of its world, so that its algorithm is unknown');
 }
 
-/** For the names of tests: the algorithm's, with the options that make it another one. */
+/** The name of the algorithm in test names, with its options if it has any. */
 export function titleOf(algorithm: SuiteAlgorithm | undefined): string {
   if (!algorithm) return 'its own algorithm';
   const options = algorithm.source?.options;

@@ -3,13 +3,19 @@ import type { Reply, Request } from './rank-messages.js';
 import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 
 export interface ThreadClientOptions {
-  /** Loads TypeScript in the thread, by tsx. Default: where this package runs from its sources, or the first module is TypeScript. */
+  /**
+   * Whether the thread loads TypeScript with tsx. Default: true if this package runs from its
+   * sources or the module is TypeScript.
+   */
   readonly typescript?: boolean | undefined;
 }
 
-/** The near end of a rank's thread. It keeps the process alive only while something was asked for. */
+/**
+ * Starts a rank's thread and sends requests to it. The thread keeps the process alive only while
+ * requests are pending.
+ */
 export class ThreadClient extends RankClient<Request> {
-  /** Starts a thread that can load the module. */
+  /** Starts a thread that can load this module. */
   constructor(module: string, { typescript = needsTypeScript(module) }: ThreadClientOptions = {}) {
     const worker = startThread(moduleBeside('rank-thread'), typescript);
     super({

@@ -5,13 +5,16 @@ import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
 import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
 
-/** Which ranks there are, and what they play. */
+/** How the threads of ranks start and wait, and the engine they use. */
 export interface ThreadRanksOptions extends ThreadClientOptions {
-  /** Looks at a peer before a waiting thread goes to sleep, as in `createThreadGroup`. */
+  /** Number of polls before a waiting thread sleeps, as in `createThreadGroup`. */
   readonly spins?: number | undefined;
-  /** Makes the groups and joins them. Default: plain JavaScript. */
+  /** The engine that creates and joins groups. Default: plain JavaScript. */
   readonly engine?: Engine | undefined;
-  /** Where that is not one of @coll/core's: the address of a module that registers it when a thread imports it. */
+  /**
+   * The URL of a module that registers `engine` when a thread imports it. Required unless the
+   * engine is one of @coll/core.
+   */
   readonly engineModule?: string | undefined;
 }
 
@@ -25,7 +28,7 @@ const threadRanksOptions = knownOptions<ThreadRanksOptions>('threadRanks', {
 /** Groups whose ranks live in worker threads. */
 export interface ThreadRanks extends AsyncDisposable {
   readonly open: OpenGroup;
-  /** Ends the threads, which do not keep the process alive. */
+  /** Ends the threads. They do not keep the process alive. */
   close(): Promise<void>;
 }
 
@@ -107,7 +110,7 @@ async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
   };
 }
 
-/** Puts what the thread's copies of the buffers hold into the caller's. */
+/** Copies the buffers of the thread back into the caller's, and returns the outcomes. */
 function takeOver(calls: readonly Call[], { outcomes, buffers }: Played): Outcome[] {
   calls.forEach((call, index) => {
     buffersOf(call).forEach((buffer, position) => {

@@ -10,8 +10,9 @@ import {
 } from '@coll/core/schedule';
 
 /**
- * Neighbours combine, then neighbours of neighbours, and the result goes back the same way; each chunk has a tree of its own.
- * A suite's algorithm: from four ranks on its sums are (a + b) + (c + d), so that no executor can fold inputs one by one.
+ * An algorithm for suites: ranks combine with neighbours, then with neighbours of neighbours, and
+ * the result returns along the same tree; each chunk has its own tree. From four ranks on, its sums
+ * are (a + b) + (c + d), so an executor that folds inputs one by one fails.
  *
  *     0 <-+ 1    0 <--+ 2    0 --> 2    0 --> 1
  *     2 <-+ 3                           2 --> 3
@@ -51,7 +52,10 @@ function roundsOf(collective: Collective, ranks: number, chunk: number): Round[]
   }
 }
 
-/** Distances double; ranks count from the hub. */
+/**
+ * Reduces a chunk to the hub: in each round the distance between partners doubles. Places count
+ * from the hub.
+ */
 function collect(ranks: number, hub: number, chunk: number): Round[] {
   const rounds: Round[] = [];
   const rankAt = (place: number) => (hub + place) % ranks;
@@ -65,7 +69,7 @@ function collect(ranks: number, hub: number, chunk: number): Round[] {
   return rounds;
 }
 
-/** The way of one rank's chunk to the hub, in the rounds of `collect`. */
+/** Sends one rank's chunk to the hub along the tree, in the rounds of `collect`. */
 function pass(ranks: number, start: number, hub: number, chunk: number): Round[] {
   let at = start;
   return collect(ranks, hub, chunk).map((round) => {
@@ -76,7 +80,7 @@ function pass(ranks: number, start: number, hub: number, chunk: number): Round[]
   });
 }
 
-/** Back from the hub, in copies. */
+/** Reverses the rounds and directions of transfers, as copies: from the hub back to all ranks. */
 function turned(rounds: readonly Round[]): Round[] {
   return rounds
     .toReversed()

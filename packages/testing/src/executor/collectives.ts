@@ -2,7 +2,7 @@ import type { Collective, CollectiveOp } from '@coll/core';
 
 export const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-/** All collectives that combine, with these ops and roots. */
+/** All collectives that combine values, with these ops and roots. */
 export function reductions(someOps: readonly CollectiveOp[], roots: readonly number[]): Collective[] {
   return someOps.flatMap((op): Collective[] => [
     { kind: 'all-reduce', op },
@@ -11,7 +11,7 @@ export function reductions(someOps: readonly CollectiveOp[], roots: readonly num
   ]);
 }
 
-/** All collectives that only move, with these roots. */
+/** All collectives that move values without combining them, with these roots. */
 export function moves(roots: readonly number[]): Collective[] {
   const rootedMoves = (['broadcast', 'gather', 'scatter'] as const).flatMap((kind) =>
     roots.map((root): Collective => ({ kind, root })),
@@ -19,12 +19,12 @@ export function moves(roots: readonly number[]): Collective[] {
   return [{ kind: 'all-gather' }, { kind: 'all-to-all' }, ...rootedMoves];
 }
 
-/** One of each kind. */
+/** One collective of each kind, with this root and op. */
 export function oneOfEach(root: number, op: CollectiveOp = 'sum'): Collective[] {
   return [...reductions([op], [root]), ...moves([root])];
 }
 
-/** Sums and moves that have no root. */
+/** The collectives without a root; those that combine compute sums. */
 export const unrooted: readonly Collective[] = [
   { kind: 'all-reduce', op: 'sum' },
   { kind: 'reduce-scatter', op: 'sum' },
@@ -32,7 +32,7 @@ export const unrooted: readonly Collective[] = [
   { kind: 'all-to-all' },
 ];
 
-/** Sums and moves with these roots. */
+/** The collectives with a root, for each of these roots; those that combine compute sums. */
 export function rooted(roots: readonly number[]): Collective[] {
   return roots.flatMap((root): Collective[] => [
     { kind: 'reduce', op: 'sum', root },

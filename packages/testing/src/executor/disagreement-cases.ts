@@ -19,7 +19,10 @@ const otherDType = internal('ERR_COLL_DTYPE_MISMATCH');
 const otherLength: ExpectedError = { class: InvalidArgumentError, code: 'ERR_COLL_SHAPE_MISMATCH' };
 const sharedMemory: ExpectedError = { class: ValueError, code: 'ERR_COLL_BUFFER' };
 
-/** Members that ask for different things all get the same error, which names the odd one. A group of one member agrees. */
+/**
+ * If the calls of members do not match, all members get the same error. It names the rank of a
+ * single odd member. A group of one member cannot disagree.
+ */
 export const disagreementCases: ExecutorCases = {
   'detects another kind': disagree(sum, gather, otherRequest),
   'detects another op': disagree(sum, { collective: { kind: 'all-reduce', op: 'max' } }, otherRequest),
@@ -47,7 +50,7 @@ function internal(code: ErrorCode): ExpectedError {
   return { class: InternalError, code };
 }
 
-/** One member makes the odd request, all others the usual one. */
+/** A case in which one member makes the request `odd` and all others make the request `usual`. */
 function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError): ExecutorCase {
   return caseFor(disagreeing([usual, odd]), async (subject) => {
     if (!(await canRun(subject, [usual, odd]))) return;
@@ -63,7 +66,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
       const untouched = new Untouched(calls);
       const outcomes = await playOne(group, calls);
       assertSameError(`member ${oddAt} of ${members.length}, which asks for something else,`, outcomes, expected);
-      // Of two, nobody can tell who is the odd one.
+      // With two members, either may be the odd one.
       if (members.length > 2) assertNames(outcomes[0], members[oddAt] as GroupMember);
       untouched.assert('after a disagreement');
       await assertFailed(group, subject);
@@ -71,7 +74,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
   });
 }
 
-/** Several members, which may ask for each of these. */
+/** Whether a setting has several members and supports the kinds of these requests. */
 function disagreeing(requests: readonly GoodRequest[]) {
   return (setting: Setting): boolean =>
     severalMembers(setting) && requests.every(({ collective: { kind } }) => setting.kinds.includes(kind));
@@ -137,7 +140,10 @@ async function failsWhatIsBehind(subject: Subject): Promise<void> {
   });
 }
 
-/** All members use memory that they share, where `placeOf` says. */
+/**
+ * A case in which the buffers of all members lie in shared memory at the offsets that `placeOf`
+ * returns.
+ */
 function share(placeOf: (index: number, size: number) => { input: number; output: number }): ExecutorCase {
   const appliesTo = (setting: Setting) => disagreeing([sum])(setting) && !setting.lacks.includes('reserve');
   return caseFor(appliesTo, async (subject) => {

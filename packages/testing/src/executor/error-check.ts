@@ -7,7 +7,7 @@ export interface ExpectedError {
   readonly code?: ErrorCode;
 }
 
-/** Fails unless a call ended with such an error, and returns it. */
+/** Fails unless the outcome of a call is the expected error, and returns the error. */
 export function assertError(title: string, outcome: Outcome, { class: Class, code }: ExpectedError): CollError {
   const wanted = `${Class.name}${code ? ` ${code}` : ''}`;
   assert.ok(outcome, `${title} must throw ${wanted}, but nothing happened`);

@@ -1,27 +1,30 @@
 import type { CollectiveKind } from '@coll/core';
 import type { Subject } from './subject.js';
 
-/** What a suite knows of its groups before it opens one. */
+/** What a suite knows about a group before it opens it. */
 export interface Setting {
   readonly size: number;
-  /** Members of a group; undefined when unknown. */
+  /** Number of members; undefined if unknown. */
   readonly members: number | undefined;
   readonly kinds: readonly CollectiveKind[];
-  /** Optional methods that members do not have. */
+  /** The optional methods that members do not have. */
   readonly lacks: readonly ('crash' | 'reserve')[];
 }
 
-/** A property that executors have, for one group size and algorithm. Fails by throwing. */
+/**
+ * A test of one property of an executor, for one group size and algorithm. Throws if the property
+ * does not hold.
+ */
 export interface ExecutorCase {
   (subject: Subject): Promise<void>;
-  /** Whether there is anything to check. Default: yes. */
+  /** Whether the case has anything to check in this setting. Default: always. */
   readonly appliesTo?: (setting: Setting) => boolean;
 }
 
-/** Cases by the name of their test, which completes the name of the executor. */
+/** Cases by the name of their test, which follows the name of the executor. */
 export type ExecutorCases = Readonly<Record<string, ExecutorCase>>;
 
-/** A case that is declared only where there is something to check. */
+/** A case that is declared only in settings in which it has something to check. */
 export function caseFor(
   appliesTo: (setting: Setting) => boolean,
   run: (subject: Subject) => Promise<void>,
@@ -29,5 +32,8 @@ export function caseFor(
   return Object.assign((subject: Subject) => run(subject), { appliesTo });
 }
 
-/** Groups in which members wait for each other. */
+/**
+ * Whether a group has several members, which then wait for each other. Unless known, every rank
+ * counts as a member.
+ */
 export const severalMembers = ({ size, members = size }: Setting): boolean => members > 1;

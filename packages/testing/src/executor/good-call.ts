@@ -13,7 +13,7 @@ export interface GoodRequest {
   readonly options?: CallOptions;
 }
 
-/** A member's part of a call with which nothing is wrong, in memory of its own. */
+/** A member's part of a valid call, with separate memory for each buffer. */
 export function goodCall(
   size: number,
   member: Pick<GroupMember, 'localRanks'>,
@@ -27,7 +27,7 @@ export function goodCall(
   return partOf({ ...options, collective, ...buffers }, member);
 }
 
-/** The bytes under some calls, to be compared with what they are later. */
+/** Records the buffers of some calls, to check later that they have not changed. */
 export class Untouched {
   readonly #before = new Map<ArrayBufferLike, Buffer>();
 
@@ -35,7 +35,7 @@ export class Untouched {
     for (const { buffer } of calls.flatMap(arraysOf)) this.#before.set(buffer, Buffer.from(Buffer.from(buffer)));
   }
 
-  /** Fails where a byte has changed; detached buffers have none. */
+  /** Fails if a byte has changed. Ignores detached buffers, which have no bytes. */
   assert(title: string): void {
     for (const [buffer, before] of this.#before) {
       const isSame = buffer.byteLength === 0 || Buffer.from(buffer).equals(before);

@@ -8,7 +8,7 @@ import { placements } from './placement.js';
 import type { Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Wherever the buffers are, only the outputs change. */
+/** Executors work with buffers in any placement, and change only the outputs. */
 export const memoryCases: ExecutorCases = {
   ...Object.fromEntries(
     placements.map((placement) => {
@@ -20,7 +20,10 @@ export const memoryCases: ExecutorCases = {
   'writes one result for all ranks with sharedResult': caseFor(({ members = 1 }) => members === 1, writesOneResult),
 };
 
-/** Collectives whose buffers have no blocks take them in segments: empty ones, of one element, and longer ones. */
+/**
+ * Checks that collectives without blocks accept buffers in segments: empty ones, single elements
+ * and longer ones.
+ */
 async function takesSegments(subject: Subject): Promise<void> {
   const trials = trialsOf(subject).filter(({ collective, block }) => hasSegments(collective.kind) && block > 1);
   const lists = [[1], [0, 1, 1, 2]];
@@ -37,7 +40,7 @@ function hasSegments(kind: CollectiveKind): boolean {
 
 async function writesOneResult(subject: Subject): Promise<void> {
   const { members } = await subject.group();
-  // Of ranks in other threads each has its own results.
+  // With several members, each has its own results.
   if (members.length > 1) return;
   const everywhere = trialsOf(subject).filter(({ collective }) => hasOneResult(collective));
   const shared = { placement: 'with one output for all', options: { sharedResult: true } } as const;
@@ -55,7 +58,8 @@ function trialsOf(subject: Subject): Trial[] {
   );
 }
 
-// Of every width; means only where they have the dtype of their input, or all placements would be the same.
+// Dtypes of every width. Means only of dtypes that the mean keeps: otherwise an input and an output
+// could not share memory, and all placements would be the same.
 function dtypesOf(collective: Collective): readonly DType[] {
   return opOf(collective) === 'mean' ? ['float16', 'float32'] : ['uint8', 'float16', 'float32', 'int64'];
 }

@@ -2,7 +2,7 @@ import type { DType, Tensor, TypedArray } from '@coll/core';
 import { viewOf } from '@coll/core/plugin';
 import { type Plain, plainOf, sameElement } from '../oracle/plain-arithmetic.js';
 
-/** A tensor with the name that messages give it: `output of rank 2`. */
+/** A tensor and its name in messages, such as `output of rank 2`. */
 export interface NamedTensor {
   readonly name: string;
   readonly tensor: Tensor;
@@ -15,8 +15,8 @@ interface Page {
 }
 
 /**
- * What all memory under some tensors must hold after a call: what it held when the image was taken, but for the outputs that
- * were announced. So it notices inputs that changed, and whatever was written beside an output.
+ * The expected contents of all memory that belongs to some tensors: as when the image was taken,
+ * except for announced outputs. Finds changed inputs, and writes next to an output.
  */
 export class MemoryImage {
   readonly #tensors: readonly NamedTensor[];
@@ -32,13 +32,15 @@ export class MemoryImage {
     }
   }
 
-  /** Announces what a tensor must hold. */
+  /** Sets the expected elements of a tensor. */
   expect({ data }: Tensor, elements: readonly Plain[]): void {
     const { expected } = this.#pages.get(data.buffer) as Page;
     (expected as Float32Array).set(elements as readonly number[], data.byteOffset / data.BYTES_PER_ELEMENT);
   }
 
-  /** The first element that is not as it must be, in words; undefined when all are. */
+  /**
+   * Describes the first element that differs from its expected value; undefined if all are equal.
+   */
   problem(): string | undefined {
     for (const [buffer, { dtype, now, expected }] of this.#pages) {
       if (bytesOf(now).equals(bytesOf(expected))) continue;

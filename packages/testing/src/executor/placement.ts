@@ -2,7 +2,7 @@ import type { Collective, DType, Tensor } from '@coll/core';
 import { bufferLengths } from '@coll/core/internal';
 import { byteSize, outputDType, viewOf } from '@coll/core/plugin';
 
-/** Where the buffers of a call are. */
+/** How the buffers of a call are placed in memory. */
 export type Placement =
   | 'in own memory'
   | 'in place'
@@ -14,7 +14,10 @@ export type Placement =
   | 'in allocated memory'
   | 'in allocated memory in place';
 
-/** Those that every call may have; one output for all is for calls that say so. */
+/**
+ * The placements that every call supports. Only calls with `sharedResult` support one output for
+ * all.
+ */
 export const placements: readonly Placement[] = [
   'in own memory',
   'in place',
@@ -43,7 +46,10 @@ export interface BufferRequest {
 // Elements before and after a tensor at an odd offset.
 const [before, after] = [3, 2];
 
-/** A buffer of zeros for every rank's input and output. An all-to-all has memory of its own in place of 'in place'. */
+/**
+ * Makes a zero-filled input and output for every rank. An all-to-all gets separate memory instead
+ * of 'in place'.
+ */
 export function placeBuffers({ collective, dtype, size, count, placement }: BufferRequest): PlacedBuffers {
   const resultDType = outputDType(collective, dtype);
   const ranks = Array.from({ length: size }, (_, rank) => bufferLengths(collective, count, size, rank));
@@ -63,7 +69,10 @@ export function placeBuffers({ collective, dtype, size, count, placement }: Buff
   };
 }
 
-/** Where one of the two is longer, the other one is the rank's block of it. */
+/**
+ * Makes an input and an output in the same memory. If one is longer, the other is the rank's block
+ * of it.
+ */
 function pairInPlace(
   { input, output }: ReturnType<typeof bufferLengths>,
   make: (length: number) => Tensor,
@@ -82,7 +91,7 @@ function pairInPlace(
 function makeTensor(dtype: DType, length: number, placement: Placement): Tensor {
   const isOdd = placement.startsWith('at odd offsets');
   const bytes = byteSize(dtype) * (isOdd ? before + length + after : length);
-  // What is one array here must be one memory wherever it is posted to.
+  // Memory that ranks share must stay shared when it is posted to other threads.
   const isShared = placement === 'in shared memory' || placement === 'with one input for all';
   const buffer = isShared ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
   const data = viewOf(dtype, buffer, isOdd ? before * byteSize(dtype) : 0, length);

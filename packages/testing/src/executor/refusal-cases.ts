@@ -11,7 +11,7 @@ import { goodCall, Untouched } from './good-call.js';
 import type { Subject } from './subject.js';
 import { damages } from './wrong-buffers.js';
 
-/** What is wrong is said before any byte moves, and the group goes on. */
+/** Invalid calls are refused before any data is moved, and the group remains usable. */
 export const refusalCases: ExecutorCases = {
   ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
   'refuses segments of buffers that have a block per rank': caseFor(
@@ -26,7 +26,10 @@ export const refusalCases: ExecutorCases = {
   'refuses every call once it is closed': refusesWhenClosed,
 };
 
-/** A call that one member makes alone: whoever waits for the others has not noticed what is wrong. */
+/**
+ * An invalid call that one member makes alone. A member that does not notice the mistake waits for
+ * the others.
+ */
 interface Attempt {
   readonly title: string;
   readonly member: GroupMember;
@@ -34,10 +37,13 @@ interface Attempt {
   readonly expected: ExpectedError;
 }
 
-// Enough for a member that does not notice, and waits for the others.
+// The time after which a member that has not noticed the mistake stops waiting for the others.
 const soon: CallOptions = { timeoutSeconds: 0.1 };
 
-/** Of a group with one member, or one of each rank, it is known whether any of its calls can be damaged like that. */
+/**
+ * Whether any call of a member can be damaged in this way. True if the ranks of members are
+ * unknown.
+ */
 function canBeDamaged(name: string) {
   return ({ size, members, kinds }: Setting): boolean => {
     if (members !== 1 && members !== size) return true;

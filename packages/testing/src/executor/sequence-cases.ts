@@ -6,13 +6,13 @@ import { placements } from './placement.js';
 import type { Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Many collectives, one after the other. */
+/** Many different collectives are called one after the other. */
 export const sequenceCases: ExecutorCases = {
   'keeps the order of many calls in flight': (subject) => keepsOrder(subject),
   'lets sync and async calls of different ranks match': mixesWaiting,
 };
 
-/** Buffers of very different lengths, one after the other. */
+/** Collectives with buffers of very different lengths are called one after the other. */
 export const growthCases: ExecutorCases = { 'grows with its buffers and shrinks again': grows };
 
 async function keepsOrder(subject: Subject): Promise<void> {
@@ -26,7 +26,7 @@ async function mixesWaiting(subject: Subject): Promise<void> {
   });
 }
 
-// Shared memory that starts small has to grow in between: few ranks bring up to 1.3 MB together.
+// Makes shared memory grow: in small groups, all buffers together have up to 1.3 MB.
 async function grows(subject: Subject): Promise<void> {
   const most = subject.size <= 4 ? Math.floor(160_000 / subject.size) : 1000;
   const blocks = [1, Math.floor(most / 4), 3, most, 100];
@@ -44,7 +44,7 @@ async function grows(subject: Subject): Promise<void> {
   }
 }
 
-/** Of all kinds, in an order that nothing in them explains. */
+/** Trials with all kinds, dtypes and placements in a fixed but mixed order. */
 function mixedTrials(subject: Subject, count: number): Trial[] {
   const collectives = subject.among([...reductions(ops, subject.roots()), ...moves(subject.roots())]);
   const pick = <T>(list: readonly T[], index: number, step: number) => list[(index * step) % list.length] as T;

@@ -24,10 +24,13 @@ export interface SubjectOptions {
   readonly kinds: readonly CollectiveKind[];
 }
 
-/** Changes how a member makes a call, not what it does. */
+/** Changes how a member makes a call, but not its collective or data. */
 export type Arrange = (call: Call, member: number, index: number) => Call;
 
-/** What the cases of an executor suite look at: groups of one size that play one algorithm. One group serves most cases. */
+/**
+ * The subject of the cases of an executor suite: groups of one size that execute one algorithm.
+ * Most cases share one group.
+ */
 export class Subject {
   readonly size: number;
   readonly algorithm: SuiteAlgorithm | undefined;
@@ -44,39 +47,40 @@ export class Subject {
     this.#kinds = kinds;
   }
 
-  /** The group that cases share. */
+  /** The group that most cases share. */
   group(): Promise<Group> {
     this.#group ??= this.another();
     return this.#group;
   }
 
-  /** A group for one case, which may break it. */
+  /** Opens a group for a single case, which may break it. */
   async another(): Promise<Group> {
     const group = await this.#open(this.algorithm, this.size);
     assert.equal(group.size, this.size, `the group has ${group.size} ranks`);
     return group;
   }
 
-  /** Lets the next case start with a new group. */
+  /** Closes the shared group, so that the next case opens a new one. */
   async renew(): Promise<void> {
     const group = this.#group;
     this.#group = undefined;
     await (await group?.catch(() => undefined))?.close();
   }
 
-  /** Those collectives of a list whose kinds the suite is about. */
+  /** The given collectives whose kinds the suite tests. */
   among(collectives: readonly Collective[]): readonly Collective[] {
     return collectives.filter(({ kind }) => this.#kinds.includes(kind));
   }
 
-  /** The first rank, one in the middle, the last. */
+  /** The first rank, one in the middle and the last. */
   roots(): number[] {
     return [...new Set([0, Math.floor(this.size / 2), this.size - 1])];
   }
 
   /**
-   * Runs trials on the shared group, in one go, blocking in every third, and verifies each. Without an algorithm to go by, the
-   * order of sums is open.
+   * Runs trials on the shared group without waiting in between, every third with `runSync` if
+   * members can block, and verifies each. Without a known algorithm, only inputs whose sums are
+   * exact in any order are used.
    */
   async check(
     trials: readonly Trial[],
@@ -100,7 +104,7 @@ export class Subject {
     });
   }
 
-  /** Why the executor cannot run such a collective, if it cannot. */
+  /** The reason for which the executor cannot run this collective; undefined if it can. */
   refusal(collective: Collective, dtype: DType): Promise<string | undefined> {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#refusals.get(key);
@@ -126,7 +130,7 @@ export class Subject {
   }
 }
 
-/** What another executor of the same algorithm gives: the bits of its outputs. */
+/** Expects the outputs, to the bit, that another executor of the same algorithm returns. */
 export function expectFrom(reference: Communicator): Expect {
   return async ({ collective, dtype }, inputs) => {
     const resultDType = outputDType(collective, dtype);

@@ -8,7 +8,7 @@ import { type Plain, storedOf } from '../oracle/plain-arithmetic.js';
 import { MemoryImage } from './memory-image.js';
 import { type Placement, placeBuffers } from './placement.js';
 
-/** A collective to be tried out. */
+/** A collective to run, and the kind of its inputs and buffers. */
 export interface Trial {
   readonly collective: Collective;
   readonly dtype: DType;
@@ -16,18 +16,21 @@ export interface Trial {
   readonly block: number;
   /** Default: `rough`. */
   readonly flavour?: Flavour;
-  /** Default: in own memory. */
+  /** Default: 'in own memory'. */
   readonly placement?: Placement;
   readonly options?: CallOptions;
 }
 
-/** What every rank's output must hold, for the inputs that a trial made; undefined for an output that is not touched. */
+/**
+ * The expected elements of each rank's output, given the inputs of a trial; undefined for an output
+ * that must not change.
+ */
 export type Expect = (
   trial: Trial,
   inputs: readonly TypedArray[],
 ) => readonly (readonly Plain[] | undefined)[] | Promise<readonly (readonly Plain[] | undefined)[]>;
 
-// A collective that hangs shall fail its test, and not the test runner.
+// Makes a collective that hangs fail its test, instead of stopping the test runner.
 const deadlineSeconds = 120;
 
 /** A trial with its buffers. */
@@ -45,7 +48,7 @@ export class PreparedTrial {
     this.#image = new MemoryImage([...call.outputs.map(named('output')), ...call.inputs.map(named('input'))]);
   }
 
-  /** Makes and fills the buffers of `size` ranks. Where the executor refuses the collective, nothing may change. */
+  /** Makes and fills the buffers of `size` ranks. With a `refusal`, no buffer may change. */
   static async prepare(
     trial: Trial,
     size: number,
@@ -54,7 +57,7 @@ export class PreparedTrial {
   ): Promise<PreparedTrial> {
     const { collective, dtype, block, placement = 'in own memory', options } = trial;
     const { inputs, outputs } = placeBuffers({ collective, dtype, size, count: block, placement });
-    // Outputs first, so that inputs in their place stay whole.
+    // Outputs are filled first, because an input may be in the place of an output.
     for (const { data } of outputs) data.fill(storedOf(outputDType(collective, dtype), 7n) as never);
     inputs.forEach((input, rank) => {
       fill(input, trial, placement === 'with one input for all' ? 0 : rank);
@@ -74,7 +77,7 @@ export class PreparedTrial {
     return prepared;
   }
 
-  /** Fails where the members' outcomes or the buffers are not as they must be. */
+  /** Fails unless the outcomes of all members and the buffers are as expected. */
   verify(outcomes: readonly Outcome[]): void {
     outcomes.forEach((outcome, member) => {
       if (this.#refusal !== undefined) assertRefused(`${this.#title} on member ${member}`, this.#refusal, outcome);

@@ -8,14 +8,14 @@ import { caseFor, type ExecutorCases, type Setting } from './executor-case.js';
 import { expectFrom, type Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Right numbers wherever schedules differ: at every root, for every length. */
+/** Results are correct for every root and every length, for which schedules differ. */
 export const scheduleCases: ExecutorCases = {
   'supports every root': caseFor(hasAny('reduce', 'broadcast', 'gather', 'scatter'), servesEveryRoot),
   'supports every length': servesEveryLength,
   'processes long buffers': playsLongBuffers,
 };
 
-/** Right numbers of every kind, to the bit. */
+/** Results are correct to the bit for every dtype and op. */
 export const dtypeCases: ExecutorCases = {
   'reduces every dtype with every op': combinesEveryDType,
   'moves every dtype': caseFor(hasAny('broadcast', 'all-gather', 'gather', 'scatter', 'all-to-all'), movesEveryDType),
@@ -23,7 +23,7 @@ export const dtypeCases: ExecutorCases = {
   'refuses the mean of bool': hasNoMeanOfBool,
 };
 
-/** The bits of another executor; only where both play the same algorithm. */
+/** Results have the bits of another executor that executes the same algorithm. */
 export const referenceCases: ExecutorCases = { 'returns the bits of the reference': givesBitsOfReference };
 
 function hasAny(...kinds: readonly CollectiveKind[]) {
@@ -56,7 +56,8 @@ async function servesEveryLength(subject: Subject): Promise<void> {
   await subject.check([...lengths].flatMap((block) => trialsOf(collectives, ['float32'], block)));
 }
 
-// Longer than the blocks in which executors work off a buffer, and no multiple of them. Many ranks share a buffer out anyway.
+// Lengths that exceed the blocks in which executors process a buffer, and are not multiples of
+// their size. Shorter for many ranks, which divide a buffer between them anyway.
 async function playsLongBuffers(subject: Subject): Promise<void> {
   const [root, length] = [subject.size - 1, subject.size <= 4 ? 20_011 : 5000];
   const mean = subject.among([{ kind: 'all-reduce', op: 'mean' }]);

@@ -13,7 +13,10 @@ import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall } from './good-call.js';
 
-/** Who waits for others, and what ends the waiting. Groups with one member never wait. */
+/**
+ * Members wait for each other until a deadline, an abort or a closed group ends the wait. In groups
+ * with one member nobody waits.
+ */
 export const waitingCases: ExecutorCases = {
   'waits for late members': withMembers(waitsForLate),
   'names members that did not arrive by the deadline': withMembers(namesMissing),
@@ -24,7 +27,10 @@ export const waitingCases: ExecutorCases = {
   'fails later calls in flight after an aborted call': withMembers(failsBehindAborted),
 };
 
-/** A member that ends without a word: these cases take a member's life, which may be costly. */
+/**
+ * A member ends without notifying the others. Separate, because a new member may be costly to
+ * start.
+ */
 export const crashCases: ExecutorCases = {
   'wakes the others when a member crashes': caseFor(
     (setting) => severalMembers(setting) && setting.kinds.includes('all-reduce') && !setting.lacks.includes('crash'),
@@ -37,7 +43,7 @@ const aborted: ExpectedError = { class: AbortedError, code: 'ERR_COLL_ABORTED' }
 
 type Mode = NonNullable<CallOptions['mode']>;
 
-/** A new group of several members for each way to call. */
+/** Runs the check with each calling mode, on a new group of several members each time. */
 function withMembers(run: (group: Group, mode: Mode) => Promise<void>): ExecutorCase {
   const appliesTo = (setting: Setting) => severalMembers(setting) && setting.kinds.includes('all-reduce');
   return caseFor(appliesTo, async (subject) => {
@@ -54,10 +60,10 @@ async function call(group: Group, member: GroupMember, options: CallOptions): Pr
   return (await member.play([goodCall(group.size, member, { ...sum, options })]))[0];
 }
 
-// Whoever is not told waits for so long, and gets another error.
+// A member that does not learn of the event waits this long, and then gets another error.
 const longest = 60;
 
-// Who comes first makes no difference to any outcome here. A moment makes it likely that the others wait already.
+// The order of arrival changes no outcome here. A moment makes it likely that others already wait.
 const moment = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
 
 async function waitsForLate(group: Group, mode: Mode): Promise<void> {
@@ -116,7 +122,7 @@ function assertLost(outcomes: readonly Outcome[], { localRanks }: GroupMember, c
 }
 
 async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
-  // Nobody can close what blocks its thread.
+  // A blocked thread cannot close its member.
   if (mode === 'runSync') return;
   const [member] = group.members as readonly [GroupMember];
   const waiting = call(group, member, { mode, timeoutSeconds: longest });
@@ -128,7 +134,7 @@ async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
 function endsWhenAborted(abort: 'at once' | 'later') {
   return async (group: Group, mode: Mode): Promise<void> => {
     const [aborter, ...others] = group.members.slice(0, -1) as [GroupMember, ...GroupMember[]];
-    // A signal cannot reach a thread that blocks; the others may.
+    // The aborter does not block, because a signal cannot reach a blocked thread; the others may.
     const waiting = others.map((member) => call(group, member, { mode, timeoutSeconds: longest }));
     const own = await call(group, aborter, { mode: 'run', timeoutSeconds: longest, abort });
     const { cause } = assertError(`aborting ${abort}`, own, aborted);

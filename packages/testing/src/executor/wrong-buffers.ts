@@ -1,7 +1,7 @@
 import { type Collective, type DType, type Tensor, zeros } from '@coll/core';
 import type { Call } from '../group.js';
 
-/** Makes something wrong with a good call; undefined where the call has nothing that could be wrong like that. */
+/** Makes a valid call invalid; undefined if this mistake does not apply to the call. */
 export type Damage = (call: Call) => Call | undefined;
 
 const outputsOf =
@@ -16,7 +16,10 @@ const inputsOf =
 const ofLength = ({ dtype }: Tensor, length: number) => zeros(dtype, [length]);
 const ofDType = ({ data }: Tensor, dtype: DType) => zeros(dtype, [data.length]);
 
-/** Buffers that a single member can see are wrong. A root is local, and stands last. */
+/**
+ * Mistakes that a member can detect without the others, by name. They expect that the root, if any,
+ * is the last local rank.
+ */
 export const damages: Readonly<Record<string, Damage>> = {
   'no input': (call) => ({ ...call, inputs: [] }),
   'an output too many': (call) => ({ ...call, outputs: [...call.outputs, zeros('float32', [4])] }),
@@ -47,7 +50,7 @@ export const damages: Readonly<Record<string, Damage>> = {
 
 function oddInput(call: Call, change: (tensor: Tensor) => Tensor): Call | undefined {
   const [first, ...others] = call.inputs as [Tensor, ...Tensor[]];
-  // Of these only the root's input counts.
+  // In these collectives only the root has an input that matters.
   if (others.length === 0 || ['broadcast', 'scatter'].includes(call.collective.kind)) return undefined;
   return { ...call, inputs: [change(first), ...others] };
 }
@@ -58,7 +61,7 @@ function oddOutput(call: Call, change: (tensor: Tensor) => Tensor): Call | undef
   return { ...call, outputs: [change(first), ...others] };
 }
 
-/** Undefined for a buffer without elements: detaching it changes nothing that can be seen. */
+/** Detaches a buffer. Undefined for an empty buffer, because detaching it has no visible effect. */
 function detached(call: Call, side: 'input' | 'output', [first]: readonly Tensor[]): Call | undefined {
   return first?.data.length === 0 ? undefined : { ...call, detached: side };
 }
@@ -138,7 +141,9 @@ interface Clash {
   readonly reader: number;
 }
 
-/** A rank that writes and another one that reads. */
+/**
+ * A rank that writes an output and another one that reads an input; undefined for a single rank.
+ */
 function clashOf({ collective, inputs }: Call): Clash | undefined {
   const last = inputs.length - 1;
   if (last === 0) return undefined;
@@ -155,7 +160,10 @@ function withClash(call: Call, { writer, reader }: Clash, output: Tensor, input:
   };
 }
 
-/** Two tensors like these, the first of which ends with the element that the second begins with. */
+/**
+ * Two tensors of the given lengths that share one element: the last of the first tensor and the
+ * first of the second.
+ */
 function overlapping(one: Tensor, other: Tensor): [Tensor, Tensor] {
   const whole = new Float32Array(one.data.length + other.data.length - 1);
   return [

@@ -15,7 +15,7 @@ import { componentOn, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { textOf } from './text-of.js';
 
-/** What is wrong with arguments is said before any byte moves, and always in the same order. */
+/** Invalid arguments are refused before any data is moved. */
 export const argumentCases: OpsCases = {
   'refuses invalid destinations': refusesDestinations,
   'refuses invalid values': refusesValues,
@@ -66,7 +66,7 @@ interface NamedCall {
   run(cross: Cross): Promise<unknown>;
 }
 
-/** Every method that takes destinations. */
+/** A call of every method that takes destinations, with these destinations. */
 function callsOf(subject: OpsSubject, destinations: Destinations): readonly NamedCall[] {
   const value = valueOn(subject.devices(2));
   return [

@@ -3,7 +3,10 @@ import type { ErrorCode } from '@coll/core';
 
 type ErrorClass = new (...parameters: never[]) => Error;
 
-/** Fails unless a promise is rejected with an error of that class, and of that code where one is named; hands it over. */
+/**
+ * Fails unless a promise is rejected with an error of this class and, if given, this code; returns
+ * the error.
+ */
 export async function assertRejects(
   title: string,
   promise: Promise<unknown>,

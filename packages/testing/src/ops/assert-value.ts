@@ -9,12 +9,12 @@ export interface ExpectedTensor {
   readonly elements: readonly Plain[];
 }
 
-/** The expectation for a tensor that has to come out as it went in. */
+/** The expectation for a result that equals this tensor. */
 export function like({ dtype, shape, data }: Tensor): ExpectedTensor {
   return { dtype, shape, elements: Array.from(data as Iterable<Plain>) };
 }
 
-/** Fails unless a result is a tensor with these elements, on the device where one is given. */
+/** Fails unless a result is a tensor with these elements and, if given, on this device. */
 export function assertTensor(title: string, result: unknown, expected: ExpectedTensor, device?: string): void {
   assert.ok(isTensor(result), `${title} must be a tensor, not ${nameOfKind(result)}`);
   const { dtype, shape, elements } = expected;
@@ -28,7 +28,10 @@ export function assertTensor(title: string, result: unknown, expected: ExpectedT
   if (device !== undefined) assertDevice(title, result.device, device);
 }
 
-/** Fails unless a result has the kind that so many devices ask for, and is on just these, in their order; hands over its components. */
+/**
+ * Fails unless a result is bare for one device or `Mirrored` for several, with a component on each
+ * device in this order; returns the components.
+ */
 export function assertPlaced(title: string, result: unknown, devices: readonly string[]): readonly Value[] {
   if (devices.length === 1) {
     assert.ok(!(result instanceof DistributedValues), `${title} is for one device, so that it must be bare`);
@@ -43,7 +46,7 @@ export function assertPlaced(title: string, result: unknown, devices: readonly s
   return values;
 }
 
-/** Fails unless a result has these elements on each of the devices, in memory of its own on each. */
+/** Fails unless a result has these elements on each of the devices, in separate memory. */
 export function assertEverywhere(
   title: string,
   result: unknown,
@@ -55,7 +58,7 @@ export function assertEverywhere(
   assertSeparate(title, components as readonly Tensor[]);
 }
 
-/** Fails where tensors share elements. */
+/** Fails if tensors overlap in memory. */
 export function assertSeparate(title: string, tensors: readonly Tensor[]): void {
   const ranges = tensors.map(({ data }) => ({ buffer: data.buffer, begin: data.byteOffset, end: endOf(data) }));
   ranges.forEach((one, index) => {
@@ -66,7 +69,7 @@ export function assertSeparate(title: string, tensors: readonly Tensor[]): void 
   });
 }
 
-/** Fails unless a result is sparse, with these rows, indices and dense shape. */
+/** Fails unless a result is `IndexedSlices` with these values and indices. */
 export function assertSlices(title: string, result: unknown, values: ExpectedTensor, indices: ExpectedTensor): void {
   assert.ok(result instanceof IndexedSlices, `${title} must be IndexedSlices, not ${nameOfKind(result)}`);
   assertTensor(`${title}: values`, result.values, values);

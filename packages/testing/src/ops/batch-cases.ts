@@ -18,7 +18,7 @@ import { combinedElements, componentOn, meanDTypes, valueOn } from './contribute
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** Many values, reduced together. */
+/** `batchReduce` of many values. */
 export const batchCases: OpsCases = {
   'returns an empty list for an empty batch': answersEmpty,
   'keeps the order of a batch of mixed dtypes and shapes': keepsOrder,
@@ -50,7 +50,7 @@ async function answersEmpty(subject: OpsSubject): Promise<void> {
   assert.deepEqual(await cross.batchReduce('nonsense' as ReduceOp, new Set<ValueDestinationPair>()), []);
 }
 
-/** One value of each dtype, of other shapes, some of them empty. */
+/** Two values of each dtype, of various shapes, some of them empty. */
 function mixedValues(devices: readonly string[], op: ReduceOp, which: readonly DType[] = dtypes): PerReplica<Tensor>[] {
   const shapes: readonly (readonly number[])[] = [[2, 3], [], [7], [0], [1, 1]];
   return [...which, ...which].map((dtype, seed) => {
@@ -185,7 +185,8 @@ async function reducesTwice(subject: OpsSubject): Promise<void> {
     assertSum('a value in a batch twice', result, value);
 }
 
-// A batch may need all values to have their components in one order; whoever needs that has to say so.
+// Ops may require that all values of a batch list their devices in the same order; they must then
+// throw an AssertionError.
 async function keepsDeviceOrder(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const devices = subject.devices(3);

@@ -10,7 +10,7 @@ export interface ValueRequest {
   readonly op?: ReduceOp;
   /** Default: `whole`, because ops choose the order of sums. */
   readonly flavour?: Flavour;
-  /** Makes another value of otherwise the same. */
+  /** Values with different seeds differ in their elements. Default: 0. */
   readonly seed?: number;
 }
 
@@ -19,7 +19,7 @@ export function valueOn(devices: readonly string[], request: ValueRequest = {}):
   return new PerReplica(devices.map((device, replica) => componentOn(device, replica, request)));
 }
 
-/** What a replica contributes to such a value. */
+/** The component of a replica in a value of `valueOn`. */
 export function componentOn(device: string, replica: number, request: ValueRequest = {}): Tensor {
   const { dtype = 'float32', shape = [2, 3], op, flavour = 'whole', seed = 0 } = request;
   const length = elementCount(shape);
@@ -28,7 +28,7 @@ export function componentOn(device: string, replica: number, request: ValueReque
   return { data, dtype, shape, device };
 }
 
-/** The stored elements of components combined in their order. */
+/** The elements, as stored, of the components combined in their order. */
 export function combinedElements(op: ReduceOp, components: readonly Tensor[]): readonly Plain[] {
   const { dtype } = components[0] as Tensor;
   const inputs = components.map(({ data }) => data);
@@ -36,7 +36,10 @@ export function combinedElements(op: ReduceOp, components: readonly Tensor[]): r
   return expectedOutputs({ collective, dtype, inputs, schedule: undefined })[0] as readonly Plain[];
 }
 
-/** The dtype of a mean, from the table that users read: floats stay, short integers give float32, long ones float64. */
+/**
+ * The dtype of a mean as documented for users: floats keep theirs, integers of up to 16 bits give
+ * float32, longer ones float64.
+ */
 export const meanDTypes: Readonly<Partial<Record<DType, DType>>> = {
   float16: 'float16',
   bfloat16: 'bfloat16',

@@ -18,7 +18,7 @@ import { componentOn, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** Values that are only moved: broadcast and gather. */
+/** `broadcast` and `gather`, which move values without combining them. */
 export const moveCases: OpsCases = {
   'broadcasts every dtype to every kind of destination': broadcasts,
   'broadcasts the values and indices of sparse values': broadcastsSparse,
@@ -83,7 +83,7 @@ async function broadcastsSparse(subject: OpsSubject): Promise<void> {
   }
 }
 
-/** What the components look like joined along an axis, element by element. */
+/** Joins the components along an axis, element by element. */
 function joined(components: readonly Tensor[], axis: number): Tensor {
   const shapes = components.map(({ shape }) => shape);
   const along = shapes.map((shape) => shape[axis] as number);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import type { CrossDeviceOps, PackingOptions, Plugin, World } from '@coll/core';
 
-/** Makes the ops under test, with these packing options beside their own; for a world where one is given. */
+/**
+ * Creates the ops under test with these packing options in addition to their own, for a world if
+ * one is given.
+ */
 export type CreateOps = (packing: PackingOptions, world?: World) => CrossDeviceOps | Promise<CrossDeviceOps>;
 
 export interface OpsSubjectOptions {
@@ -12,10 +15,13 @@ export interface OpsSubjectOptions {
   readonly bitsIndependentOfPacking: boolean;
 }
 
-/** What the cases of a cross-device ops suite look at. */
+/**
+ * The subject of the cases of a cross-device ops suite: the ops, the plug-in if any, and the
+ * devices.
+ */
 export class OpsSubject {
   readonly plugin: Plugin<never> | undefined;
-  /** How many components values have. */
+  /** The numbers of components of values. */
   readonly replicas: readonly number[];
   readonly bitsIndependentOfPacking: boolean;
   readonly #create: CreateOps;
@@ -31,12 +37,12 @@ export class OpsSubject {
     this.#devices = devices;
   }
 
-  /** Ops of the case's own. */
+  /** Creates ops for a single case. */
   async create(packing: PackingOptions = {}, world?: World): Promise<CrossDeviceOps> {
     return this.#create(packing, world);
   }
 
-  /** The devices of so many replicas, or from `first` on. */
+  /** The devices of `count` replicas, from replica `first` on. */
   devices(count: number, first = 0): readonly string[] {
     return this.#devices.slice(first, first + count);
   }
@@ -51,7 +57,7 @@ export class OpsSubject {
   }
 }
 
-/** A property of cross-device ops. Fails by throwing. */
+/** A test of one property of cross-device ops. Throws if the property does not hold. */
 export type OpsCase = (subject: OpsSubject) => Promise<void>;
 
 /** Cases by the name of their test. */

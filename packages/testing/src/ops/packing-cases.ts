@@ -13,7 +13,7 @@ import { assertEverywhere, assertTensor, like } from './assert-value.js';
 import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 
-/** However values are joined into packs on the way, results are the same. */
+/** Results do not depend on how values are packed. */
 export const packingCases: OpsCases = {
   'returns the same numbers with any packing': givesSameNumbers,
   'returns close sums with any packing, or the same bits if it promises them': givesSameBits,
@@ -35,7 +35,7 @@ const packings: readonly PackingOptions[] = [
 
 const limits: readonly CallOptions[] = [{}, { bytesPerPack: 1 }, { bytesPerPack: 40 }, { bytesPerPack: 1 << 20 }];
 
-// Small and large, of several dtypes, so that packs begin and end everywhere.
+// Small and large values of several dtypes, so that packs begin and end at many different places.
 const shapes: readonly (readonly number[])[] = [[3], [2, 2], [], [17], [0], [5, 3], [1], [64]];
 
 function batchOn(
@@ -109,7 +109,8 @@ async function reducesEmptyPacks(subject: OpsSubject): Promise<void> {
   }
 }
 
-// Contributions are below 128, so that this is far above what rounding can do, and far below what a lost one would.
+// Contributions are below 128, so this tolerance is far above rounding errors, and far below the
+// effect of a lost contribution.
 function assertClose(title: string, found: Tensor, wanted: Tensor): void {
   const [numbers, others] = [plainValues(found.dtype, found.data), plainValues(wanted.dtype, wanted.data)];
   const odd = numbers.findIndex((number, index) => Math.abs(Number(number) - Number(others[index])) > 1e-3);

@@ -6,7 +6,7 @@ import { assertEverywhere } from './assert-value.js';
 import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 
-/** The object itself, from its making to its end. */
+/** The ops object, from its creation until it is closed. */
 export const objectCases: OpsCases = {
   'describes itself': saysWhatItIs,
   'explains deviations from the request': explainsFallbacks,
@@ -15,7 +15,7 @@ export const objectCases: OpsCases = {
   'can be closed twice, and does not hang afterwards': closesTwice,
 };
 
-/** The plug-in that makes it. */
+/** The plug-in that creates the ops. */
 export const pluginCases: OpsCases = {
   'has the shape of a plug-in': hasShape,
   'is loaded from its module by other threads': isLoadedElsewhere,
@@ -133,7 +133,7 @@ async function closesTwice(subject: OpsSubject): Promise<void> {
   await ops.close();
   await ops.close();
   await ops[Symbol.asyncDispose]();
-  // Who owns nothing may go on; who does says so.
+  // Ops without resources may still work after close; others must report that they are closed.
   const outcome = await ops.reduce(SUM, value, value).catch((error: unknown) => error);
   if (!(outcome instanceof Error)) return;
   assert.ok(outcome instanceof RuntimeError && outcome.code === 'ERR_COLL_CLOSED', `after close: ${outcome}`);

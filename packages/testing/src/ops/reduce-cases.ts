@@ -18,7 +18,7 @@ import { combinedElements, componentOn, meanDTypes, type ValueRequest, valueOn }
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** One value, reduced. */
+/** `reduce` of one value. */
 export const reduceCases: OpsCases = {
   'reduces every dtype with every op': reducesEveryDType,
   'refuses the mean of bool': hasNoMeanOfBool,
@@ -43,7 +43,7 @@ async function reduceEverywhere(subject: OpsSubject, op: ReduceOp, request: Valu
     const unchanged = new Unchanged(value);
     const title = `${op} of ${count} ${dtype} components of shape [${shape}]`;
     const result = await cross.reduce(op, value, value);
-    // In place and alone, a component is copied as it is.
+    // A single component that is already in place is copied unchanged, even by a mean.
     const isCopied = count === 1;
     assertEverywhere(title, result, devices, isCopied ? like(value.primary) : expected);
     assertSeparate(title, [...value.values, ...(assertPlaced(title, result, devices) as Tensor[])]);
@@ -84,7 +84,8 @@ async function keepsSpecialValues(subject: OpsSubject): Promise<void> {
   }
 }
 
-// 2048 + 1 - 2048: what a float16 cannot hold in between, a float32 can. Two ones are lost when each addition is rounded.
+// The intermediate sum 2048 + 1 fits float32, but not float16. If each addition were rounded to
+// float16, the ones would be lost.
 async function roundsHalvesOnce(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const devices = subject.devices(3);

@@ -18,7 +18,7 @@ import { combinedElements, componentOn, meanDTypes } from './contributed-values.
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** Calls from inside the replicas, all of which live in this thread. */
+/** Collectives called by replicas that all live in this thread. */
 export const replicaCases: OpsCases = {
   'reduces the values of all replicas': reducesTogether,
   'keeps structures, with sparse values in them': keepsStructures,
@@ -33,7 +33,7 @@ export const replicaCases: OpsCases = {
 
 const { SUM, MEAN } = ReduceOp;
 
-/** Ops for a world of so many replicas, and how to make the same call on all of them. */
+/** Creates ops for a world of `count` replicas. `everyone` makes the same call for each replica. */
 export async function openWorld(subject: OpsSubject, count: number) {
   const devices = subject.devices(count);
   const ops = await subject.create({}, portableWorld(devices));
@@ -47,7 +47,7 @@ async function reducesTogether(subject: OpsSubject): Promise<void> {
     const { devices, ops, everyone } = await openWorld(subject, count);
     for (const op of reduceOps) {
       for (const dtype of dtypes.filter((each) => op !== MEAN || each !== 'bool')) {
-        // Bare memory has no device of its own; it gets that of its replica.
+        // A component without a device gets that of its replica.
         const own = devices.map((device, replica) => componentOn(replica % 2 ? device : '', replica, { dtype, op }));
         const unchanged = new Unchanged(...own);
         const results = await everyone((replica) => ops.allReduce(op, own[replica] as Tensor, replica));
@@ -145,7 +145,7 @@ async function matchesCalls(subject: OpsSubject): Promise<void> {
   const replicas = Array.from({ length: subject.most }, (_, replica) => replica);
   const own = (replica: number, call: number) => componentOn('', replica, { seed: call, shape: [call] });
   const calls = [0, 1, 2, 3, 4, 5];
-  // Some replicas start everything at once, others wait for one call before they make the next.
+  // Half of the replicas start all calls at once; the others wait for each call.
   const results = await everyone(async (replica) => {
     if (replica % 2 === 0) return Promise.all(calls.map((call) => ops.allReduce(SUM, own(replica, call), replica)));
     const made = [];

@@ -13,7 +13,7 @@ import { componentOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { openWorld } from './replica-cases.js';
 
-/** What ends the waiting of replicas for each other. */
+/** Errors, deadlines, aborts and closing end the wait of replicas for each other. */
 export const replicaWaitingCases: OpsCases = {
   'fails on all replicas with the same error if their calls differ': failsAlike,
   'names the replicas that did not arrive by the deadline': namesMissing,
@@ -24,7 +24,7 @@ export const replicaWaitingCases: OpsCases = {
 const { SUM, MAX } = ReduceOp;
 const one = tensor(Float32Array.of(1));
 
-// Nothing here takes long, but on a machine that is very busy: what has not ended by then hangs.
+// Calls here are fast unless the machine is very busy; one that takes longer than this hangs.
 const patienceMillis = 8000;
 
 async function assertEnds<Result>(title: string, promise: Promise<Result>): Promise<Result> {

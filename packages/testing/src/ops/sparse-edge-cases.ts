@@ -8,7 +8,7 @@ import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { assertRows, slicesOn, sparseValue, usualRows, usualSum } from './sparse-values.js';
 
-/** Sparse values of many kinds, and what is done with their duplicated indices. */
+/** Sparse values of unusual shapes and dtypes, and their duplicate indices. */
 export const sparseEdgeCases: OpsCases = {
   'returns slices that represent the sum of all components': standsForSum,
   'accepts slices without rows, of scalars, and of rows without elements': takesEmpty,
@@ -20,7 +20,7 @@ export const sparseEdgeCases: OpsCases = {
 
 const { SUM, MEAN } = ReduceOp;
 
-/** Numbers from 0 to below a limit, the same ones in every run. */
+/** A generator of pseudo-random whole numbers from 0 to `limit - 1`, equal in every run. */
 function numbersFrom(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -31,7 +31,10 @@ function numbersFrom(seed: number): (limit: number) => number {
 
 const denseRows = 7;
 
-/** Few indices for many rows, so that most are there several times. Whole numbers, whose sums every dtype holds. */
+/**
+ * Random slices with few distinct indices, so that many are duplicates. Values are whole numbers
+ * whose sums are exact in every dtype.
+ */
 function someSlices(
   device: string,
   next: (limit: number) => number,
@@ -46,7 +49,7 @@ function someSlices(
   return new IndexedSlices(values, tensor(indices, { dtype: 'int32', device }), [denseRows, ...row]);
 }
 
-/** Every element of the dense sum, by adding one element after the other. */
+/** The elements of the dense sum of sparse components, each computed by adding values in order. */
 function plainSum(components: readonly IndexedSlices[], rowLength: number): Plain[] {
   const { dtype } = components[0] as IndexedSlices;
   const add = combiner(dtype, 'sum');

@@ -17,7 +17,10 @@ import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { openWorld } from './replica-cases.js';
 import { assertRows, type Rows, slicesOn, usualRows, usualSum } from './sparse-values.js';
 
-/** Sparse values from inside the replicas: of one controller, and of ops that each hold one replica, as in threads of their own. */
+/**
+ * Collectives with sparse values called by replicas: by all replicas of one ops object, and by ops
+ * objects with one replica each, as in separate threads.
+ */
 export const sparseReplicaCases: OpsCases = {
   'concatenates the slices of all replicas': joins,
   'sums rows with the same index for replicas with deduplicate': deduplicates,
@@ -27,7 +30,9 @@ export const sparseReplicaCases: OpsCases = {
 
 type CallAll = (call: (ops: CrossDeviceOps, replica: number) => Promise<unknown>) => Promise<unknown>[];
 
-/** Runs a check in both kinds of worlds, of so many replicas. */
+/**
+ * Runs a check for `count` replicas twice: with one ops object for all, and with one per replica.
+ */
 async function inBothWorlds(
   subject: OpsSubject,
   count: number,

@@ -4,7 +4,7 @@ import { assertPlaced, assertSlices, like } from './assert-value.js';
 
 export interface Rows {
   readonly indices: readonly number[];
-  /** Two numbers a row. */
+  /** Two numbers per row. */
   readonly values: readonly number[];
   readonly dtype?: DType;
   readonly indexDType?: DType;
@@ -26,7 +26,7 @@ export function sparseValue(devices: readonly string[], rows: readonly Rows[]): 
   return new PerReplica(devices.map((device, replica) => slicesOn(device, rows[replica] as Rows)));
 }
 
-/** Unequal numbers of rows, one of them none at all. */
+/** Rows of three replicas, each with a different number of rows; one has none. */
 export const usualRows: readonly Rows[] = [
   { indices: [3, 0, 3], values: [1, 2, 3, 4, 5, 6] },
   { indices: [], values: [] },
@@ -34,7 +34,7 @@ export const usualRows: readonly Rows[] = [
 ];
 export const usualSum: Rows = { indices: [3, 0, 3, 0], values: [1, 2, 3, 4, 5, 6, 7, 9] };
 
-/** Fails unless a result has these rows on each of the devices, and is as many components as there are. */
+/** Fails unless a result has one component per device, each with these rows. */
 export function assertRows(title: string, result: unknown, devices: readonly string[], rows: Rows): void {
   const expected = slicesOn('', rows);
   for (const component of assertPlaced(title, result, devices)) {

@@ -1,4 +1,4 @@
-/** A wrong argument, for the message of a test that fails. */
+/** The text of an invalid argument in the message of a failing test. */
 export function textOf(value: unknown): string {
   if (typeof value === 'symbol') return 'a symbol';
   const name = Object(value).constructor?.name;

@@ -4,13 +4,17 @@ import { halfFormatOf } from './half-format.js';
 import { type Plain, storedOf } from './plain-arithmetic.js';
 
 /**
- * What ranks hand in. `rough`: any bits that make sense, so that the order of arithmetic shows. `whole`: numbers whose sums and
- * products are exact in any order. `special`: NaN, infinities, zeros of both signs, the largest and the smallest; `special
- * whole`: those of them whose sums and products are exact in any order.
+ * The kind of numbers in the inputs of ranks. `rough`: arbitrary numbers, whose sums depend on the
+ * order of arithmetic. `whole`: numbers whose sums and products are exact in any order. `special`:
+ * NaN, infinities, zeros of both signs, the largest and the smallest numbers. `special whole`:
+ * special numbers whose sums and products are exact in any order.
  */
 export type Flavour = 'rough' | 'whole' | 'special' | 'special whole';
 
-/** Elements after which special contributions have met in every combination of the first two ranks, and with themselves. */
+/**
+ * The length from which on `special` inputs contain every pair of special values on the first two
+ * ranks, and each value on all ranks at once.
+ */
 export const specialLength = 110;
 
 export interface Contributor {
@@ -20,14 +24,14 @@ export interface Contributor {
   readonly rank: number;
 }
 
-/** Fills a rank's input with what it contributes: the same elements at the same places for any length. */
+/** Fills a rank's input. An element depends on its index, but not on the length. */
 export function contribute(into: TypedArray, contributor: Contributor): void {
   (into as Float32Array).set(contributionsOf(contributor, into.length).subarray(0, into.length) as Float32Array);
 }
 
 const made = new Map<string, TypedArray>();
 
-/** At least so many elements, kept from call to call. */
+/** At least `length` elements of a contributor's input, cached between calls. */
 function contributionsOf(contributor: Contributor, length: number): TypedArray {
   const { flavour, dtype, op, rank } = contributor;
   const key = `${flavour} ${dtype} ${op === 'product'} ${rank}`;
@@ -51,7 +55,7 @@ function elementOf({ flavour, dtype, op, rank }: Contributor, at: number): Plain
 function roughOf(op: CollectiveOp | undefined, random: number): number {
   const sign = random % 2 === 0 ? 1 : -1;
   const fraction = 1 + random / 2 ** 32;
-  // Magnitudes that differ make sums lose bits; factors near 1 keep products in range.
+  // Different magnitudes make sums lose bits; factors near 1 keep products in range.
   return sign * fraction * (op === 'product' ? 2 ** -(random % 3 === 0 ? 1 : 0) : 2 ** ((random % 13) - 6));
 }
 
@@ -59,7 +63,7 @@ function wholeOf(op: CollectiveOp | undefined, random: number): number {
   return op === 'product' ? ([1, -1, 2, -1] as const)[(random % 4) as 0 | 1 | 2 | 3] : (random % 19) - 9;
 }
 
-// Integers are exact in any order anyway, because they wrap around.
+// Sums and products of integers are exact in any order, because they wrap around.
 function integerOf(dtype: DType, low: number, high: number): Plain {
   return storedOf(dtype, BigInt(high) * 2n ** 32n + BigInt(low));
 }
@@ -72,7 +76,7 @@ function specialOf(flavour: Flavour, dtype: DType, rank: number, at: number): Pl
   return values[digitOf(rank, at, count) % count] as Plain;
 }
 
-// The first two ranks count in two digits, so that all pairs of values meet.
+// The first two ranks count as the two digits of the index, so every pair of values occurs.
 function digitOf(rank: number, at: number, count: number): number {
   if (rank > 1) return scrambled(rank, at);
   return rank === 0 ? at : Math.floor(at / count);
@@ -96,7 +100,7 @@ function floatSpecials(dtype: DType): readonly number[] {
   return [Number.NaN, infinity, -infinity, 0, -0, 1, -2, largest, smallest, -smallest];
 }
 
-// The first ones do not care about order.
+// The first values of `floatSpecials`, whose sums and products are exact in any order.
 const orderlessSpecials = 7;
 
 const integerSpecials: readonly bigint[] = [
@@ -122,7 +126,7 @@ function limitsOf(dtype: DType): readonly [largest: number, smallest: number] {
   return [(2 - 2 ** -fractionBits) * 2 ** maxExponent, 2 ** (minExponent - fractionBits)];
 }
 
-/** 32 bits that look random, by two numbers. */
+/** A hash of two numbers: 32 pseudo-random bits. */
 function scrambled(a: number, b: number): number {
   let bits = Math.imul(a + 1, 0x9e3779b1) ^ Math.imul(b + 1, 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 15), 0x2c1b3c6d);

@@ -6,19 +6,27 @@ import { combiner, finisher, type Plain, plainValues } from './plain-arithmetic.
 export interface Question {
   readonly collective: Collective;
   readonly dtype: DType;
-  /** One a rank; for a broadcast only the root's counts. */
+  /** One input per rank; a broadcast or scatter uses only the root's. */
   readonly inputs: readonly TypedArray[];
-  /** What fixes the order of arithmetic; without one, contributions are combined in the order of ranks. */
+  /**
+   * Determines the order of arithmetic. Undefined means that contributions are combined in rank
+   * order.
+   */
   readonly schedule: Schedule | undefined;
 }
 
-/** The values of a chunk; never changed, so that ranks share what is copied from one to the other. */
+/** The values of a chunk. They are never changed, so ranks can share a piece that is copied. */
 type Piece = readonly Plain[];
 
-/** By rank, then by chunk; undefined where nothing has come yet. */
+/**
+ * The pieces of all chunks, by rank, then by chunk; undefined for chunks that a rank does not have.
+ */
 type Places = (Piece | undefined)[][];
 
-/** What is stored in every rank's output after a collective; undefined where it is not touched. */
+/**
+ * The elements of each rank's output after a collective; undefined for outputs that it does not
+ * change.
+ */
 export function expectedOutputs(question: Question): (readonly Plain[] | undefined)[] {
   const { collective, dtype, inputs } = question;
   const schedule = question.schedule ?? inRankOrder(collective, inputs.length);
@@ -37,7 +45,7 @@ export function expectedOutputs(question: Question): (readonly Plain[] | undefin
   });
 }
 
-/** Everyone to everyone, at once. */
+/** A schedule of one round in which ranks send their chunks directly to each other. */
 function inRankOrder({ kind, ...rest }: Collective, ranks: number): Schedule {
   const all = Array.from({ length: ranks }, (_, rank) => rank);
   const pairs = all.flatMap((from) => all.filter((to) => to !== from).map((to) => ({ from, to })));
@@ -67,13 +75,13 @@ function startOf({ collective, dtype, inputs }: Question, { chunks }: Schedule):
     const pieces = Array.from({ length: blocks }, (_, block) =>
       cut(values.slice(block * count, (block + 1) * count), perBlock),
     ).flat();
-    // Its place among the blocks of all ranks.
+    // The pieces of this rank come after those of lower ranks.
     const isOwnBlock = kind === 'all-gather' || kind === 'gather' || kind === 'all-to-all';
     return isOwnBlock ? [...new Array<undefined>(rank * pieces.length), ...pieces] : pieces;
   });
 }
 
-/** The chunks of a rank's output, in its order. */
+/** The numbers of the chunks that make up a rank's output, in order. */
 function chunksOf({ kind }: Collective, { ranks, chunks }: Schedule, rank: number): number[] {
   const from = (begin: number, count: number) => Array.from({ length: count }, (_, chunk) => begin + chunk);
   if (kind === 'reduce-scatter' || kind === 'scatter') return from((rank * chunks) / ranks, chunks / ranks);
@@ -82,7 +90,7 @@ function chunksOf({ kind }: Collective, { ranks, chunks }: Schedule, rank: numbe
   return from(0, ranks).flatMap((sender) => from((sender * ranks + rank) * perBlock, perBlock));
 }
 
-/** Pieces of one size, rounded up, so that the last ones may be shorter or empty. */
+/** Cuts values into pieces of equal size, rounded up, so the last ones may be shorter or empty. */
 function cut(values: Piece, pieces: number): Piece[] {
   const size = Math.ceil(values.length / pieces);
   return Array.from({ length: pieces }, (_, piece) => values.slice(piece * size, (piece + 1) * size));
@@ -101,7 +109,10 @@ function playRound({ collective, dtype }: Question, places: Places, round: Round
 interface Step {
   readonly to: number;
   readonly chunk: number;
-  /** In ascending order, the receiver among them where it keeps what it has. */
+  /**
+   * The ranks whose pieces are combined, in ascending order; includes the receiver if it adds to
+   * its own piece.
+   */
   readonly operands: readonly number[];
 }
 

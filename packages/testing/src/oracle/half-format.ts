@@ -1,9 +1,9 @@
 import type { DType } from '@coll/core';
 
-/** A 16-bit floating format of IEEE 754's form: sign, exponent, fraction. */
+/** A 16-bit floating-point format in the form of IEEE 754: sign, exponent, fraction. */
 export interface HalfFormat {
   readonly fractionBits: number;
-  /** Of the smallest normal number, and of the largest. */
+  /** The exponent of the smallest normal number; `maxExponent` is that of the largest. */
   readonly minExponent: number;
   readonly maxExponent: number;
 }
@@ -18,7 +18,7 @@ export function halfFormatOf(dtype: DType): HalfFormat | undefined {
   return formats[dtype];
 }
 
-/** The number that bits stand for. */
+/** The number with this bit pattern. */
 export function numberOfHalf(format: HalfFormat, bits: number): number {
   let numbers = decoded.get(format);
   if (!numbers) {
@@ -30,7 +30,7 @@ export function numberOfHalf(format: HalfFormat, bits: number): number {
 
 const decoded = new Map<HalfFormat, Float64Array>();
 
-/** By the definition of the format. */
+/** Decodes a bit pattern according to the definition of the format. */
 function decode({ fractionBits, minExponent, maxExponent }: HalfFormat, bits: number): number {
   const sign = bits >= 0x8000 ? -1 : 1;
   const fraction = bits % 2 ** fractionBits;
@@ -41,7 +41,10 @@ function decode({ fractionBits, minExponent, maxExponent }: HalfFormat, bits: nu
   return sign * significand * 2 ** (exponent - fractionBits);
 }
 
-/** The bits of the nearest number of the format, ties to the even one: arithmetic on the value, none on its bits. */
+/**
+ * The bits of the nearest number in the format; ties go to the even one. Computes with the value
+ * rather than its bits, unlike the library.
+ */
 export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFormat, value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const infinity = (maxExponent - minExponent + 2) * 2 ** fractionBits;
@@ -49,7 +52,8 @@ export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFor
   const magnitude = Math.abs(value);
   if (magnitude === Number.POSITIVE_INFINITY) return sign + infinity;
   const exponent = exponentOf(magnitude, minExponent);
-  // Counted in units of the last place; a carry into the next exponent comes out right, because the fraction starts anew.
+  // In units of the last place. A carry into the next exponent is correct, because the fraction
+  // is then 0.
   const units = roundToEven(magnitude / 2 ** (exponent - fractionBits));
   const bits = (exponent - minExponent) * 2 ** fractionBits + units;
   return sign + Math.min(bits, infinity);

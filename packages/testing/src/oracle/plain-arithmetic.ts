@@ -3,26 +3,29 @@ import { quotientOf } from '@coll/core/plugin';
 import { halfFormatOf, halfOfNumber, numberOfHalf } from './half-format.js';
 
 /**
- * The arithmetic that executors have to keep to the bit, element by element and as plainly as it can be said. Nothing here
- * comes from the library's kernels.
+ * The arithmetic that executors must match to the bit, element by element and as simple as
+ * possible. It uses none of the library's kernels.
  */
 
-/** A number, or a bigint for 64-bit integers: never the bits of a half type. */
+/**
+ * The value of an element: a number, or a bigint for 64-bit integers. Half types are decoded,
+ * unless the element is said to be stored.
+ */
 export type Plain = number | bigint;
 
-/** What an element of an array stands for. */
+/** The value of an array element, which is decoded if it has a half type. */
 export function plainOf(dtype: DType, element: Plain): Plain {
   const format = halfFormatOf(dtype);
   return format ? numberOfHalf(format, Number(element)) : element;
 }
 
-/** What the elements of an array stand for. */
+/** The values of all elements of an array. */
 export function plainValues(dtype: DType, data: TypedArray): Plain[] {
   const elements = Array.from(data as Iterable<Plain>);
   return halfFormatOf(dtype) ? elements.map((element) => plainOf(dtype, element)) : elements;
 }
 
-/** What an array holds for a value, rounded to the dtype, or wrapped around into it. */
+/** The array element that stores a value: rounded to a float dtype, wrapped around for integers. */
 export function storedOf(dtype: DType, value: Plain): Plain {
   const format = halfFormatOf(dtype);
   if (format) return halfOfNumber(format, Number(value));
@@ -30,7 +33,10 @@ export function storedOf(dtype: DType, value: Plain): Plain {
   return isFloat(dtype) ? rounding(dtype)(Number(value)) : wrapped(dtype, BigInt(value));
 }
 
-/** Combines two contributions, as the accumulator of the dtype holds them: half types stay float32 until they are stored. */
+/**
+ * Combines two values in the precision of the dtype's accumulator: half types stay float32 until
+ * they are stored.
+ */
 export function combiner(dtype: DType, op: CollectiveOp): (a: Plain, b: Plain) => Plain {
   if (dtype === 'bool') return combineBools[op] as (a: Plain, b: Plain) => Plain;
   if (!isFloat(dtype)) return (a, b) => wrapped(dtype, combinedIntegers(op, BigInt(a), BigInt(b)));
@@ -38,7 +44,10 @@ export function combiner(dtype: DType, op: CollectiveOp): (a: Plain, b: Plain) =
   return (a, b) => round(combine(a as number, b as number));
 }
 
-/** Makes what is stored of a combined value once all contributions are in it: a mean is divided by their number. */
+/**
+ * Turns the combined value of all contributions into the array element to store; divides a mean by
+ * their number.
+ */
 export function finisher(dtype: DType, op: CollectiveOp | undefined, contributions: number): (value: Plain) => Plain {
   if (op !== 'mean') return (value) => storedOf(dtype, value);
   const quotient = quotientOf(dtype);
@@ -46,7 +55,7 @@ export function finisher(dtype: DType, op: CollectiveOp | undefined, contributio
   return (value) => storedOf(quotient, round(Number(value) / contributions));
 }
 
-/** Whether two stored elements are the same to the bit; one NaN is as good as another. */
+/** Whether two stored elements have the same bits; all NaNs count as equal. */
 export function sameElement(dtype: DType, a: Plain | undefined, b: Plain | undefined): boolean {
   if (Object.is(a, b)) return true;
   const format = halfFormatOf(dtype);
@@ -69,7 +78,10 @@ function isFloat(dtype: DType): boolean {
   return dtype.includes('float');
 }
 
-/** A float32 result of one operation on float32 numbers is right when it is rounded from the float64 one. */
+/**
+ * Rounds the result of one operation. Operations on float32 numbers are computed in float64, which
+ * gives the correctly rounded float32 result.
+ */
 function rounding(dtype: DType): (value: number) => number {
   return dtype === 'float64' ? (value) => value : Math.fround;
 }
@@ -100,7 +112,7 @@ const combineNumbers: Record<CollectiveOp, (a: number, b: number) => number> = {
 
 function extreme(a: number, b: number, isMin: boolean): number {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number.NaN;
-  // -0 is below 0, which comparison does not tell.
+  // -0 counts as below 0, although `<` treats them as equal.
   const aIsBelow = a < b || (a === 0 && b === 0 && Object.is(a, -0));
   return aIsBelow === isMin ? a : b;
 }
