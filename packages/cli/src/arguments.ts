@@ -124,7 +124,7 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }
 
-// A timer of Node cannot be longer.
+// The maximum of a Node.js timer.
 const mostSeconds = 2 ** 31 / 1000 - 1;
 
 function secondsFrom(least: number): (text: string) => number {

@@ -22,13 +22,13 @@ export class Guard implements Disposable {
       {
         ...ownGroup,
         stdio: ['pipe', 'ignore', 'ignore'],
-        // Options that the user gives Node are meant for the ranks.
+        // NODE_OPTIONS of the user are meant for the ranks.
         env: { ...process.env, NODE_OPTIONS: '' },
       },
     );
     this.#watchdog.unref();
     this.#watchdog.on('error', onLost).on('exit', onLost);
-    // A watchdog that is gone has been reported already.
+    // The loss of the watchdog has already been reported.
     this.#watchdog.stdin?.on('error', () => {});
   }
 

@@ -34,7 +34,7 @@ function npmsAbove(): readonly ProcessStat[] {
   const own = processStat('self');
   if (!own) return found;
   for (let above = processStat(own.parent); above?.group === own.group; above = processStat(above.parent)) {
-    // As npm and npx call themselves: `npm exec coll`, `npm run train`.
+    // npm and npx set their process names to `npm exec coll` or `npm run train`, for example.
     if (above.name.startsWith('npm ')) found.push(above);
   }
   return found;

@@ -25,7 +25,7 @@ export function commandFor(program: string, args: readonly string[], isCommand: 
     throw new CollError('ERR_COLL_MODULE', `there is no script ${path.resolve(program)}: ${cure}`);
   }
   const loader = typescript.test(program) ? typescriptLoader(path.resolve(program)) : [];
-  // As a path, a name such as --eval.js would be taken for an option of Node.
+  // An absolute path, because Node.js would take a name such as --eval.js for an option.
   return { file: process.execPath, args: [...loader, path.resolve(program), ...args] };
 }
 

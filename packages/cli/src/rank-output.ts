@@ -102,7 +102,7 @@ export class RankOutput {
     this.#readers.add(to);
     to.once('error', () => {
       this.#readers.delete(to);
-      // A rank that prints does not wait for a reader that is gone.
+      // Discards further output, so that the rank does not wait for a reader that is gone.
       lines.resume();
     });
   }

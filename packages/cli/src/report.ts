@@ -20,7 +20,7 @@ export function tellFailure(
   request: RunRequest,
   restart: number | undefined,
 ): void {
-  // The output of a single rank has just been printed.
+  // With a single rank, its output has just been printed anyway.
   if (request.ranks > 1 && lastLines.length > 0)
     tell([`the last lines of rank ${rank} on stderr:`, ...lastLines].join('\n  | '));
   const ended = others.length > 0 ? `; ended ${listOf(others)}` : '';

@@ -44,7 +44,7 @@ export class WholeLines extends Transform {
   }
 }
 
-// In latin1 a character is a byte, so that bytes which are not text pass unchanged.
+// latin1 maps each byte to one character, so bytes that are not valid text pass unchanged.
 function prefixed(lines: Buffer, prefix: string): Buffer {
   const text = lines.toString('latin1', 0, lines.length - 1);
   return Buffer.from(`${prefix}${text.replaceAll('\n', `\n${prefix}`)}\n`, 'latin1');
