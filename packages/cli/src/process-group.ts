@@ -43,7 +43,7 @@ const oldMillis = 2000;
 /** The time that the system may take to remove a killed process. */
 const clearSeconds = 1;
 
-/** Ends process groups. All of them share each search of the system's processes. */
+/** Ends process groups. All groups that are ended share each search of the system's processes. */
 export class GroupEnder {
   /** The results of the latest two searches: the running groups, or undefined if unknown. */
   #searches: readonly (ReadonlySet<number> | undefined)[] = [];
@@ -67,8 +67,8 @@ export class GroupEnder {
   }
 
   /**
-   * Whether a group has processes other than zombies. Zombies stay if process 1 does not reap
-   * orphans, as in most containers.
+   * Whether a group has processes other than zombies, which stay if process 1 does not reap
+   * orphans, as in most containers. True if that is unknown.
    */
   #isRunning(pid: number): boolean {
     const now = performance.now();

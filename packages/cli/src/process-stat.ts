@@ -3,13 +3,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** A process as described by Linux in `/proc/<pid>/stat`. */
 export interface ProcessStat {
   readonly pid: number;
-  /** The first 15 bytes of its name, which the process itself may have changed. */
+  /** The first 15 bytes of the process's name, which the process itself may have changed. */
   readonly name: string;
   /** One letter, such as `Z` for a zombie: a process that has ended but still has an entry. */
   readonly state: string;
   readonly parent: number;
   readonly group: number;
-  /** In clock ticks since the system started; distinguishes processes that reuse a pid. */
+  /**
+   * The start time in clock ticks since the system booted; distinguishes processes that reuse a
+   * pid.
+   */
   readonly startedAt: number;
 }
 

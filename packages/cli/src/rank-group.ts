@@ -9,7 +9,7 @@ import { type Failure, tell } from './report.js';
 
 interface FailedRank extends Ending {
   readonly from: Rank;
-  /** Whether its stderr does not report the loss of a peer, so that it may have failed first. */
+  /** True unless its stderr reports the loss of a peer: the rank may have failed first. */
   readonly isCause: boolean;
 }
 

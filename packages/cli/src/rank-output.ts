@@ -55,8 +55,8 @@ export class RankOutput {
   }
 
   /**
-   * The rank that failed according to the last lines on stderr, in the form in which Node.js prints
-   * the fields of an uncaught error.
+   * The lost rank according to the last lines on stderr, if they contain an uncaught error's fields
+   * as printed by Node.js; otherwise undefined.
    */
   get lostPeer(): number | undefined {
     const found = /code: 'ERR_COLL_PEER_FAILED',\s+rank: (\d+)/.exec(this.lastLines.read().join('\n'));

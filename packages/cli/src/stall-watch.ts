@@ -4,8 +4,8 @@ import { listOf, tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 
 /**
- * The interval between reads of the file. Ranks report one stall at nearly the same time, so the
- * watch prints their reports together, one interval after the first.
+ * The interval between reads of the stall file. Ranks report one stall at nearly the same time, so
+ * their reports are printed together, one interval after the first.
  */
 const lookMillis = 300;
 
@@ -71,8 +71,8 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number
 }
 
 /**
- * The end of a message that names the missing ranks: late ones, and ones that have ended. If a rank
- * does not know for whom it waits, that may be any rank that has ended.
+ * The end of a message, which names the missing ranks that are late or have ended. If the missing
+ * ranks are unknown, it names all ranks that have ended.
  */
 function missingText(missing: readonly number[], left: readonly number[]): string {
   const late = missing.filter((rank) => !left.includes(rank));
