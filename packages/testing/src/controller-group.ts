@@ -14,8 +14,8 @@ export type MakeCommunicator = (
 ) => Communicator | readonly Communicator[] | Promise<Communicator | readonly Communicator[]>;
 
 /**
- * Opens groups whose ranks are all in this thread. The suites do not call `runSync` on a group of
- * several communicators, because it would block all of them.
+ * Opens groups whose ranks are all in this thread. The suites do not call `runSync` on several
+ * communicators of one thread, because the first call would block the others.
  *
  * @example
  * ```ts

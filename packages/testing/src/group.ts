@@ -6,7 +6,7 @@ import type { SuiteAlgorithm } from './suite-algorithm.js';
 export interface CallOptions {
   /** The method of the communicator. Default: `run`. */
   readonly mode?: 'run' | 'runSync';
-  /** The option of `RunOptions` in core. */
+  /** The same as in `RunOptions` of core. */
   readonly timeoutSeconds?: number | null;
   /** Whether the outputs of all ranks may share memory. */
   readonly sharedResult?: boolean;
@@ -15,7 +15,10 @@ export interface CallOptions {
    * once the call waits.
    */
   readonly abort?: 'before' | 'at once' | 'later';
-  /** Copies the tensors into memory from the group's `allocate`, and copies results back. */
+  /**
+   * Whether the call uses memory that the communicator's group allocates: tensors are copied into
+   * it, and results back.
+   */
   readonly isAllocated?: boolean;
   /**
    * Splits each buffer into segments that begin at element 0 and at these elements, in ascending
@@ -73,7 +76,7 @@ export interface GroupMember {
   reserve?(bytes: number): Promise<number>;
 }
 
-/** Opens a group of `size` ranks that executes an algorithm; undefined means its own. */
+/** Opens a group of `size` ranks that execute an algorithm; undefined means the executor's own. */
 export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => Group | Promise<Group>;
 
 /** The members from which a `Group` is made. */

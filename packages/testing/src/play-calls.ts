@@ -1,7 +1,7 @@
 import type { Communicator, RunOptions, Segments, Tensor, TypedArray } from '@coll/core';
 import type { Call, Outcome } from './group.js';
 
-/** The abort reason of the signals that `abort` passes. */
+/** The reason with which the option `abort` aborts its signal. */
 export const abortReason = 'the caller has had enough';
 
 /** Makes calls on a communicator, as specified by `GroupMember.play`. */

@@ -2,7 +2,7 @@ import { decodeError, type Reply } from './rank-messages.js';
 
 /** The thread or process in which a rank lives; it replies to requests. */
 export interface RankHost {
-  /** The word for it in messages: `thread` or `process`. */
+  /** The word for the host in messages: `thread` or `process`. */
   readonly kind: string;
   post(message: unknown): void;
   listen(onReply: (reply: Reply) => void, onEnd: (error: Error) => void): void;

@@ -1,7 +1,7 @@
 import type { CollectiveKind } from '@coll/core';
 import type { Subject } from './subject.js';
 
-/** What a suite knows about a group before it opens it. */
+/** The facts that a suite knows about a group before opening it. */
 export interface Setting {
   readonly size: number;
   /** Number of members; undefined if unknown. */

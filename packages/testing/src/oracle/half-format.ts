@@ -42,8 +42,8 @@ function decode({ fractionBits, minExponent, maxExponent }: HalfFormat, bits: nu
 }
 
 /**
- * The bits of the nearest number in the format; ties go to the even one. Computes with the value
- * rather than its bits, unlike the library.
+ * The bits of the nearest number in the format; ties go to the even one. Computes with the value,
+ * not with its bits.
  */
 export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFormat, value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
