@@ -124,7 +124,10 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     requireReplica(this, method);
   }
 
-  /** The options of a call, with the strategy's as defaults. Default: unchanged, because the ops know these. */
+  /**
+   * Merges the options of a call into the strategy's. Returns them unchanged here, because the ops
+   * merge them.
+   */
   protected merged<Options extends CallOptions>(call: Options | undefined): Options | undefined {
     return call;
   }

@@ -12,8 +12,8 @@ import { asValue, quote } from '@coll/core/internal';
 import { reduceOpFrom, viewOnDevice } from '@coll/core/plugin';
 
 /**
- * Destinations in which components without a device are placed on those of the replicas; with one
- * replica, a bare value.
+ * Fills in devices that destinations lack: a component without a device gets its replica's. With
+ * one replica, a bare value without a device gets it, too.
  */
 export function placedDestinations(destinations: Destinations, replicas: readonly string[]): Destinations {
   if (replicas.length === 1 && isBareWithoutDevice(destinations)) return replicas[0] as string;
@@ -30,8 +30,8 @@ function isBareWithoutDevice(destinations: unknown): boolean {
 }
 
 /**
- * Places components without a device on their replica's.
- * @throws ValueError for a different number of components
+ * Gives each component without a device that of its replica.
+ * @throws ValueError unless there is one component per replica
  */
 export function placedValues({ values }: DistributedValues, replicas: readonly string[]): PerReplica<Value> {
   if (values.length !== replicas.length) {

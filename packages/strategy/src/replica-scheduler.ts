@@ -68,7 +68,10 @@ export class ReplicaScheduler {
     }
   }
 
-  /** Ends the run with an error, and with it all waits of replicas. Default error of the waits: the same. */
+  /**
+   * Ends the run with an error. Waiting replicas get `errorFor` of their operation, by default the
+   * same error.
+   */
   fail(error: unknown, errorFor: ErrorFor = () => error): void {
     this.#failure ??= { error };
     this.arrivals.fail(errorFor);
@@ -112,7 +115,10 @@ export class ReplicaScheduler {
     return hasEnded || this.arrivals.isWaiting(place);
   }
 
-  /** Whether only the end of the run can make progress. */
+  /**
+   * Whether no replica can continue: all of them wait or have ended, and no common call is in
+   * progress.
+   */
   #isAtRest(): boolean {
     return !this.arrivals.isPerforming && this.#replicas.every((replica) => this.#isQuiet(replica));
   }

@@ -161,8 +161,8 @@ export abstract class Strategy {
   }
 
   /**
-   * The components of a value, one per replica of this process; of a structure, one structure each.
-   * A bare value is its only component.
+   * The components of a value, one per replica of this process; for a structure, one structure per
+   * replica. A bare value is its only component.
    */
   experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
     const distributed = findDistributed(value);

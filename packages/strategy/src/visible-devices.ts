@@ -29,7 +29,10 @@ export function virtualGpus(
   return `some of the ${visible} GPUs are virtual, because the machine has ${physicalGpus}`;
 }
 
-/** The devices, by full name, that do not exist. */
+/**
+ * The given devices, by full name, that `visibleDevices` does not list; without a list, the ones
+ * that no plug-in finds on this machine.
+ */
 export async function invisibleDevices(
   devices: readonly string[],
   { visibleDevices }: DeviceInventory,
@@ -44,8 +47,8 @@ export async function invisibleDevices(
 }
 
 /**
- * Warns, once, about devices other than CPUs that no registered plug-in finds here, because their
- * values are then combined on the CPU. Says why, and what to do.
+ * Warns once about devices, other than CPUs, that no registered plug-in finds here, because their
+ * values are then combined on the CPU. The warning says why, and what to do.
  */
 export async function warnOfInvisible(devices: readonly string[], registry: Registry): Promise<void> {
   const invisible = await invisibleDevices(devices, {}, registry);

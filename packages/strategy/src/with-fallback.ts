@@ -2,8 +2,8 @@ import { createRegistry, type Registry } from '@coll/core';
 import { reductionToOne } from '@coll/reduction-to-one';
 
 /**
- * The plug-ins of a registry plus reduction to one device, which comes with every strategy, so that
- * one always works. It is the last choice.
+ * The plug-ins of a registry plus reduction to one device, so that at least one plug-in always
+ * works.
  */
 export function withFallback(registry: Registry): Registry {
   if (registry.has(reductionToOne.name)) return registry;

@@ -30,8 +30,8 @@ export interface InputOptionsInit {
   /** Default: `PER_WORKER`. `PER_REPLICA` is for `distributeDatasetsFromFunction`: the function is called for each replica. */
   readonly experimentalReplicationMode?: InputReplicationMode | undefined;
   /**
-   * Only with `PER_REPLICA` and without `experimentalFetchToDevice`: the dataset's elements are
-   * already on their device.
+   * Whether the dataset's elements are already on their device. Requires `PER_REPLICA` and
+   * `experimentalFetchToDevice: false`. Default: false.
    */
   readonly experimentalPlaceDatasetOnDevice?: boolean | undefined;
   /** Number of prefetched steps. Default: 1. With 0, the source may reuse its memory in every step. */

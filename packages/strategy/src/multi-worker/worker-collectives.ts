@@ -104,7 +104,7 @@ export class WorkerCollectives implements WorkerGroup {
     return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
   }
 
-  /** This worker's links to the others, once they have met. */
+  /** This worker's links to the others; empty until the workers have met. */
   get links(): readonly Link[] {
     return this.#opened?.group?.links ?? [];
   }
@@ -124,7 +124,7 @@ export class WorkerCollectives implements WorkerGroup {
     this.#opened?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   }
 
-  /** Leaves the workers. */
+  /** Leaves the group of workers. */
   async close(): Promise<void> {
     this.#closing.abort();
     // A group that could not be opened needs no closing, and the caller already has the error.

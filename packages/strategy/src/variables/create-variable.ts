@@ -28,9 +28,8 @@ export function localVariable(initial: VariableValue, options: VariableOptions, 
 }
 
 /**
- * A variable of a strategy. In a scope, and in replicas of one thread (which share it), it has all
- * its components; in replicas of separate threads it has one component, and starts with replica 0's
- * value.
+ * A variable of a strategy, with a component on each device. Replicas of one thread share it. In a
+ * replica with its own thread, it has one component, which starts with replica 0's value.
  * @throws ValueError for an initial value or options of the wrong kind; RuntimeError while another
  * strategy is active
  */
@@ -56,7 +55,7 @@ function inThread(replica: ReplicaContext, traits: VariableTraits, value: Tensor
   return variableIn({ strategy: replica.strategy, components, thread: replica }, traits);
 }
 
-/** The value of the first replica or worker; errors name the variable. */
+/** Runs a broadcast from the first replica or worker; adds the variable's name to errors. */
 function ofFirst<Result>(broadcast: () => Result, name: string): Result {
   try {
     return broadcast();

@@ -8,11 +8,11 @@ import type {
 } from './variable-options.js';
 
 /**
- * A tensor that can be changed. It can be used wherever a tensor can, by its memory and without a
- * copy, and as a destination, where it only names devices. A change that need not wait for other
- * replicas is done when the call returns, even if it returns a promise; the `Sync` twins throw if
- * they would have to wait and cannot. Values have the dtype (`D` if known) and shape of the
- * variable; numbers take its dtype.
+ * A tensor that can be changed. It can be passed wherever a tensor can, without a copy, and as a
+ * destination, which uses only its devices. A change that need not wait for other replicas is done
+ * when the call returns, even if it returns a promise. The `Sync` twins throw if they would have to
+ * wait and cannot. Values must have the shape and dtype (`D` if known) of the variable; plain
+ * numbers take its dtype.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     this.aggregation = aggregation;
   }
 
-  /** A copy of its value, as seen by this code. */
+  /** A copy of the value that this code sees: in a replica, that of its component. */
   abstract read(): Tensor<D>;
 
   abstract [tensorSymbol](): Tensor<D>;
