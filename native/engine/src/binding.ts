@@ -4,13 +4,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type NativeBinding, nativeInterface } from './native-binding.js';
 
-/** A location where the binary was searched for, and why it was not loaded from there. */
+/** A location searched for the binary, and why no binary was loaded from there. */
 export interface Attempt {
   readonly place: string;
   readonly failure: string;
 }
 
-/** The loaded binary and its origin, or all attempts. */
+/** The loaded binary and its origin, or the failed attempts. */
 export type BindingSearch =
   | { readonly binding: NativeBinding; readonly place: string }
   | { readonly attempts: readonly Attempt[] };
@@ -31,8 +31,7 @@ export interface Surroundings {
 
 /**
  * Searches for the binary at `COLL_NATIVE_PATH`, in a checkout's build folder and in the package
- * for this platform. The first that exists is used: if it cannot be loaded, no other is tried.
- * Never throws.
+ * for this platform. Only the first binary that exists is tried. Never throws.
  */
 export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSearch {
   const { explicit, built, packageName, load } = { ...here(), ...surroundings };
@@ -44,7 +43,7 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
   return { attempts: [{ place: built, failure: 'not built: npm run build in a checkout' }, ...search.attempts] };
 }
 
-/** The search in one line, for messages. */
+/** Describes the failed search in one line, for error messages. */
 export function describeAttempts(attempts: readonly Attempt[]): string {
   return attempts.map(({ place, failure }) => `${place} (${failure})`).join(', ');
 }

@@ -7,8 +7,8 @@ import { NativeCommunicator } from './native-communicator.js';
 import { NativeThreadCommunicator } from './native-thread-communicator.js';
 
 /**
- * C++ on the buffers in place, executed by all participating threads. Available on platforms with a
- * binary.
+ * Executes collectives in C++ on the buffers in place, on all participating threads. Available on
+ * platforms with a binary.
  *
  * @example
  * ```ts
@@ -52,7 +52,7 @@ function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): st
   return `missing its binary; tried ${describeAttempts(found.attempts)}`;
 }
 
-/** The addon. @throws CollError that says why there is none */
+/** Returns the addon. @throws CollError that says why the addon cannot be loaded */
 export function nativeBinding(): NativeBinding {
   const found = search();
   if ('binding' in found) return found.binding;

@@ -15,7 +15,7 @@ export type ControllerHandle = Held<'controller'>;
 
 export type Segments = readonly TypedArray[];
 
-/** Two ranks of which one's output overlaps the other's memory. */
+/** The output of `rank` overlaps memory of `other`. */
 export type Clash = readonly [rank: number, other: number];
 
 /**

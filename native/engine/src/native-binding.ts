@@ -50,7 +50,10 @@ export interface NativeBinding {
   boardBytes(ranks: number): number;
   program(words: Int32Array): ProgramHandle;
   offer(...offering: Offering): OfferHandle;
-  /** `arrival`: this rank's count, and the number of event loops that wait for it. */
+  /**
+   * Joins a group. `arrival` holds this rank's arrival count and the number of event loops that
+   * wait for it.
+   */
   join(
     board: Uint8Array,
     failure: Int32Array,
@@ -62,7 +65,7 @@ export interface NativeBinding {
   execute(member: MemberHandle, offer: OfferHandle, wait: number): number;
   /** Drops the current collective after the group has failed. */
   abandon(member: MemberHandle): void;
-  /** The count at which this rank arrives. */
+  /** This rank's latest synchronization, as an arrival count. */
   meeting(member: MemberHandle): number;
   isMissing(member: MemberHandle, rank: number): boolean;
   /** The ranks of a `clashed` result; undefined if the ranks' pieces differ. */

@@ -13,8 +13,8 @@ interface PreparedOffers {
 }
 
 /**
- * All ranks in one thread. C++ folds their buffers on the calling thread and on helper threads on
- * other cores.
+ * A group with all its ranks in one thread. C++ folds their buffers on the calling thread and on
+ * helper threads on other cores.
  */
 export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
   readonly group: Group;

@@ -152,7 +152,9 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#described = offer;
   }
 
-  /** Continues from the last native result; undefined if native code was not called yet. */
+  /**
+   * Continues a call after the native result `first`; undefined if native code was not called yet.
+   */
   #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
     const wait = waitOf(this.#rank, operationOf(call), options);
     return attended(this.#barrier, wait, options.signal, async () => {
@@ -172,7 +174,10 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     });
   }
 
-  /** Continues after other code may have run. @throws ValueError if memory of the call was transferred */
+  /**
+   * Continues a call after other code may have run.
+   * @throws ValueError if memory of the call was transferred
+   */
   #playOn(call: Call, operation: string, looks: number): number {
     const length = looks === 0 ? waiting.brief : waiting.patient;
     if (lostRank(call, 1) === undefined) return this.#binding.execute(this.#member, call.handle.handle, length);

@@ -24,12 +24,15 @@ export class Programs {
     this.#planner = new Planner(algorithm, size);
   }
 
-  /** Why such a program does not exist, for the user; undefined if it does. */
+  /** Why this algorithm has no such program, as text for the user; undefined if it has one. */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#planner.refuses(collective, dtype);
   }
 
-  /** @throws CollError if the algorithm's schedule does not do what was requested */
+  /**
+   * Returns the program of a collective.
+   * @throws CollError if the algorithm's schedule does not do what was requested
+   */
   find(collective: Collective, dtype: DType): Program {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#programs.get(key);

@@ -3,8 +3,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 const mostNewCalls = 256;
 
 /**
- * Native objects for calls on new arrays are only freed in turns of the event loop. Calls that end
- * before they return give it none, so from time to time one must wait for a turn.
+ * Counts calls on new arrays. Their native objects are freed only when the event loop turns, so a
+ * series of calls that end without waiting must sometimes wait for a turn.
  */
 export class NewCalls {
   #count = 0;
@@ -13,7 +13,7 @@ export class NewCalls {
     this.#count++;
   }
 
-  /** Whether a turn is due; reports each only once. */
+  /** Whether the next call must wait for a turn; returns true once per turn that is due. */
   isTurnDue(): boolean {
     if (this.#count < mostNewCalls) return false;
     this.#count = 0;
