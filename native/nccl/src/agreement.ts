@@ -1,21 +1,24 @@
 import { type CollError, type DType, type ErrorDetails, InternalError, InvalidArgumentError } from '@coll/core';
 
-/** What all ranks must ask for alike. */
+/** The parts of a call that must be equal on all ranks. */
 export interface Request {
-  /** Kind, op and root, in words. */
+  /** Kind, op and root, as text. */
   readonly operation: string;
   readonly dtype: DType;
-  /** Elements. */
+  /** Number of elements. */
   readonly length: number;
 }
 
-/** What a process asks for, by its first rank. */
+/** The request of one process; `rank` is its first rank. */
 export interface Asked {
   readonly rank: number;
   readonly request: Request;
 }
 
-/** The error that all ranks get where they do not ask for the same; it names the odd one: who has the fewest on its side, of several the last. */
+/**
+ * The error that all ranks throw if their requests differ; undefined if they are equal. It names
+ * the last rank that deviates from the most common request.
+ */
 export function disagreement(asked: readonly Asked[]): CollError | undefined {
   const countOf = ({ request }: Asked) => asked.filter((other) => textOf(other.request) === textOf(request)).length;
   const usual = asked.reduce((best, one) => (countOf(one) > countOf(best) ? one : best));

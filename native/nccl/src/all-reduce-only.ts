@@ -1,6 +1,9 @@
 import { CrossDeviceOps, NotImplementedError } from '@coll/core';
 
-/** In the place of ops that would serve the rest: values of several processes cannot be brought together by what is here. */
+/**
+ * Fallback across processes if no other ops are configured: refuses everything that NCCL does not
+ * execute.
+ */
 export class AllReduceOnly extends CrossDeviceOps {
   readonly name = 'nobody';
 

@@ -4,14 +4,14 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type NcclBinding, ncclInterface } from './nccl-binding.js';
 
-/** The loaded addon, or one sentence that says why there is none. */
+/** The loaded addon, or a sentence that says why it cannot be loaded. */
 export type BindingSearch = { readonly binding: NcclBinding } | { readonly failure: string };
 
-/** Where to look: what this process says of itself, unless a test says otherwise. */
+/** Where to search for the addon. Default: the values of this process; tests pass others. */
 export interface Surroundings {
-  /** `COLL_NCCL_PATH`: nothing else is tried. */
+  /** `COLL_NCCL_PATH`; if it is set, no other location is tried. */
   readonly explicit: string | undefined;
-  /** What `npm run build` makes in a checkout. */
+  /** The addon that `npm run build` makes in a checkout. */
   readonly built: string;
   readonly platform: string;
   readonly architecture: string;
@@ -19,8 +19,8 @@ export interface Surroundings {
 }
 
 /**
- * Looks for the addon at `COLL_NCCL_PATH`, in a checkout's build folder and in the package for this platform. The first that is there
- * counts. Never throws.
+ * Searches for the addon at `COLL_NCCL_PATH`, in a checkout's build folder and in the package for
+ * this platform. Only the first of these that exists is tried. Never throws.
  */
 export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSearch {
   const { explicit, built, platform, architecture, load } = { ...here(), ...surroundings };
@@ -33,8 +33,8 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
 
 const here = (): Surroundings => ({
   explicit: process.env['COLL_NCCL_PATH'] || undefined,
-  // From src as from dist.
-  // As `new URL('…', import.meta.url)` bundlers would take it for a file that is always there.
+  // Works from src and dist. Bundlers would treat `new URL('…', import.meta.url)` as a file that
+  // always exists.
   built: path.join(path.dirname(fileURLToPath(import.meta.url)), '../build/release/coll_nccl.node'),
   platform: process.platform,
   architecture: process.arch,

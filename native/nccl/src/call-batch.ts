@@ -16,7 +16,7 @@ const kinds: Readonly<Record<Collective['kind'], number>> = {
   'all-to-all': ncclKind.allToAll,
 };
 
-/** Collectives that go to NCCL together, as one group call, in the form that the addon takes. */
+/** Collectives that NCCL executes as one group call, in the format of the addon. */
 export class CallBatch {
   readonly calls: number[] = [];
   readonly inputs: (BufferHandle | undefined)[] = [];
@@ -24,7 +24,10 @@ export class CallBatch {
   readonly outputs: (BufferHandle | undefined)[] = [];
   readonly outputOffsets: number[] = [];
 
-  /** Adds one, with a buffer in and out for each local rank; a mean is the sum. Buffers that a rank neither reads nor writes are not looked at. */
+  /**
+   * Adds a collective, with an input and an output buffer per local rank; buffers that a rank does
+   * not use are ignored. A mean is added as a sum.
+   */
   add(
     collective: Collective,
     { ranks, size }: { readonly ranks: readonly number[]; readonly size: number },

@@ -1,36 +1,45 @@
 import type { PeerBoard } from './peer-board.js';
 
-/** A communicator of NCCL's: its ranks in this process, and what is known of the others. */
+/** An NCCL communicator's ranks in this process, and its contact with the other processes. */
 export interface CliqueMembers {
   readonly size: number;
   readonly ranks: readonly number[];
-  /** The GPU of each of these ranks. */
+  /** The GPU of each local rank. */
   readonly devices: readonly number[];
-  /** For errors, and the logs of NCCL. */
+  /** Name of the group in errors and in NCCL's logs. */
   readonly name: string;
-  /** How the ranks of other processes are told of a failure; absent where all ranks are here. */
+  /**
+   * Exchanges failures and requests with other processes; undefined if all ranks are in this
+   * process.
+   */
   readonly board?: PeerBoard | undefined;
-  /** How long a process may be silent while others wait for it. Default: 60. */
+  /**
+   * Seconds without a heartbeat after which a process that others wait for counts as lost. Default:
+   * 60.
+   */
   readonly lostAfterSeconds?: number | undefined;
-  /** Compare what the processes ask for before each call. Default: no. */
+  /** Whether to compare the requests of all processes before each call. Default: false. */
   readonly checkCalls?: boolean | undefined;
 }
 
-/** How it is opened. */
+/** The members of a clique, and how to open it. */
 export interface CliqueOpening extends CliqueMembers {
-  /** Whether NCCL keeps a native thread until a call is done. Default: where all ranks are here, so that nobody can be lost. */
+  /**
+   * Whether an NCCL call blocks its native thread until it is done. Default: true if all ranks are
+   * in this process, because then no rank can be lost.
+   */
   readonly blocking?: boolean | undefined;
   /** Longest time to wait for the other ranks. */
   readonly timeoutMillis: number;
-  /** Ends the waiting for them. */
+  /** Aborts the wait for the other ranks. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One of each for each local rank; a color below 0 takes no part. */
+/** A color and a key per local rank. A rank with a negative color joins no part. */
 export interface SplitRequest {
   readonly colors: readonly number[];
   readonly keys: readonly number[];
-  /** The parts use the resources of the whole. */
+  /** Whether the parts use the resources of the original communicator. */
   readonly isSharing: boolean;
   readonly timeoutMillis: number;
 }

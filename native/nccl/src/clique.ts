@@ -10,7 +10,7 @@ import { type PeerBoard, type Taken, unheard } from './peer-board.js';
 import { type Runtime, runtime } from './probe.js';
 
 export interface Submission {
-  /** Such as `all-reduce sum`. */
+  /** Name of the operation, such as `all-reduce sum`. */
   readonly operation: string;
   readonly timeoutMillis: number;
 }
@@ -18,7 +18,10 @@ export interface Submission {
 const patienceAtCloseMillis = 5000;
 const usualLostAfterSeconds = 60;
 
-/** The ranks of one NCCL communicator that are here. It fails as a whole, and once: whatever is under way or comes later gets the same error. */
+/**
+ * The local ranks of one NCCL communicator. After the first failure all current and later calls
+ * fail with the same error.
+ */
 export class Clique {
   readonly members: CliqueMembers;
   readonly binding: NcclBinding;
@@ -27,14 +30,14 @@ export class Clique {
   readonly #stopWatching: readonly (() => void)[] = [];
   readonly #waiting = new Set<string>();
   readonly #ending = new AbortController();
-  /** What it was split from, and what was split from it: they fail together. */
+  /** The clique that this one was split from. A clique and its parts fail together. */
   readonly #parent: Clique | undefined;
   readonly #parts = new Set<Clique>();
   #isOpening = false;
   #started = 0;
-  /** Calls that were compared, of which the latest may not have started yet. */
+  /** Number of calls compared so far; the latest may not have started yet. */
   #asked = 0;
-  /** The first process that left, and in what it took part. */
+  /** The first process that left, and how many calls it took part in. */
   #left: { readonly rank: number; readonly taken: Taken } | undefined;
   #failure: Promise<CollError> | undefined;
   #failed: CollError | undefined;
@@ -54,7 +57,10 @@ export class Clique {
     if (board) this.#stopWatching = [this.#watch(board), this.#keepAlive(board, lostAfterSeconds)];
   }
 
-  /** Waits for the other ranks, and watches over them meanwhile. @throws the error of the group where one is lost, or does not arrive */
+  /**
+   * Opens a clique, waiting for all ranks and detecting lost ones.
+   * @throws the group's error if a rank is lost or does not arrive
+   */
   static async open(id: Uint8Array, { timeoutMillis, signal, ...opening }: CliqueOpening): Promise<Clique> {
     const { binding } = runtime();
     const { blocking, ...members } = opening;
@@ -87,12 +93,15 @@ export class Clique {
     return this.#closing !== undefined;
   }
 
-  /** Why it has ended; undefined while it works. */
+  /** The error that ended the clique; undefined while it works. */
   get failure(): CollError | undefined {
     return this.#failed;
   }
 
-  /** Compares what all processes ask for, where that is wanted; calls are then made one after the other. @throws the same error on all of them */
+  /**
+   * Compares the requests of all processes if `checkCalls` is set.
+   * @throws the same error on all processes if their requests differ
+   */
   async agree(request: Request, { operation, timeoutMillis }: Submission, signal: AbortSignal | undefined) {
     const { board, checkCalls } = this.members;
     if (!board || !checkCalls) return;
@@ -105,7 +114,7 @@ export class Clique {
       const ended = signal ? AbortSignal.any([signal, this.#ending.signal]) : this.#ending.signal;
       const waiting = { timeoutSeconds: timeoutMillis / 1000, signal: ended };
       const odd = disagreement(await board.ask(number, request, waiting));
-      // All ranks see it: nobody has to be told.
+      // All ranks find the same disagreement, so none has to report it.
       if (odd) this.#end(odd, async () => odd);
     } catch (error) {
       if (!this.#failure) await this.fail(errorFor(error, { operation }) as CollError);
@@ -115,7 +124,10 @@ export class Clique {
     if (this.#failure) throw await this.#failure;
   }
 
-  /** One group call. Resolves when the GPUs have finished. @throws the error of the group, once it has failed */
+  /**
+   * Executes one group call; resolves when the GPUs have finished.
+   * @throws the group's error once it has failed
+   */
   run(batch: CallBatch, { operation, timeoutMillis }: Submission): Promise<void> {
     return this.#take(operation, () =>
       this.binding.run(
@@ -130,7 +142,7 @@ export class Clique {
     );
   }
 
-  /** What all ranks take part in. */
+  /** Executes an operation in which all ranks take part, and counts it. */
   async #take<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
     if (this.#failed) throw this.#failed;
     this.#started += 1;
@@ -148,11 +160,11 @@ export class Clique {
   }
 
   /**
-   * Ends it for all ranks, those of other processes too: the error of the group, which is that of the first failure, with what the other
-   * processes were doing.
+   * Ends the group for all ranks, including those of other processes. Returns the group's error:
+   * its first failure, with the state of the other processes.
    */
   fail(error: CollError): Promise<CollError> {
-    // The other processes are told by the whole.
+    // The parent clique reports the failure to the other processes.
     if (this.#parent && !this.#parent.isClosed) this.#end(error, () => (this.#parent as Clique).fail(error));
     else this.#end(error, () => this.#toldPeers(error));
     return this.#failure as Promise<CollError>;
@@ -161,7 +173,7 @@ export class Clique {
   #end(error: CollError, told: () => Promise<CollError>): void {
     if (this.#failure) return;
     this.#failed = error;
-    // Not at once: what it tells may come back here.
+    // Deferred, because reporting the failure may call this method again.
     this.#failure = Promise.resolve().then(told);
     this.#ending.abort(error);
     this.binding.abort(this.#handle, error.message);
@@ -187,7 +199,7 @@ export class Clique {
     });
   }
 
-  /** Leaves; what is under way is ended. May be called again. */
+  /** Leaves the group; current calls fail. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -200,7 +212,7 @@ export class Clique {
     else if (!this.#failed)
       await this.members.board?.leave(this.#state(), { started: this.#started, asked: this.#asked });
     if (this.#failed) return;
-    // The ranks of a host leave together: those that never do are not waited for.
+    // NCCL waits until all ranks of the host destroy theirs; some may never do so.
     const left = this.binding.destroy(this.#handle).then(
       () => true,
       () => true,
@@ -221,7 +233,7 @@ export class Clique {
     return new RuntimeError('ERR_COLL_CLOSED', told, { operation });
   }
 
-  /** Ends the group where a call waits in vain for a process that has left. */
+  /** Fails the group if a call waits for a process that has left. */
   #failWhereLeft(started: number, asked: number): void {
     if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
     const { rank } = this.#left;
@@ -230,7 +242,7 @@ export class Clique {
     void this.fail(new RuntimeError('ERR_COLL_CLOSED', told, { operation, rank }));
   }
 
-  /** What these ranks are doing, for the others. */
+  /** Describes what the local ranks are doing, for the other processes' errors. */
   #state(): string {
     const [first] = this.#pending;
     const [waiting] = this.#waiting;
@@ -274,7 +286,7 @@ export class Clique {
     const told = [...peers].map(([rank, doing]) => `rank ${rank} was ${doing}`).join(', ');
     const Kind = error.constructor as new (...args: ConstructorParameters<typeof CollError>) => CollError;
     const { code, message, operation, cause } = error;
-    // Who is lost is not heard of.
+    // A lost process does not answer.
     const silent = [...peers].filter(([, doing]) => doing === unheard);
     const lost = silent.length === 1 ? silent[0]?.[0] : undefined;
     const rank = error.rank ?? (code === 'ERR_COLL_PEER_FAILED' ? lost : this.members.ranks[0]);
@@ -288,7 +300,7 @@ export class Clique {
   }
 }
 
-/** NCCL does not say whose connection was lost. */
+/** Adds the rank of an ended process to an error of NCCL, which does not report it. */
 async function withLostRank(error: CollError, board: PeerBoard): Promise<CollError> {
   const { code, message, operation, cause } = error;
   if (code !== 'ERR_COLL_PEER_FAILED' || error.rank !== undefined) return error;

@@ -8,29 +8,36 @@ import { type HostProcess, thisProcess } from './host-process.js';
 import { type Peer, PeerBoard } from './peer-board.js';
 import { ncclVersion, probe, runtime } from './probe.js';
 
-/** A process that joins a group, and the GPUs that it brings. */
+/** The process that joins a group, and its GPUs. */
 export interface JoinRequest {
-  /** Where the processes meet. It has to stay open as long as the group. */
+  /** The store for the rendezvous. It must stay open as long as the group. */
   readonly store: Store;
-  /** The number of this process, and how many there are. */
+  /** Number of this process, from 0; `size` is the number of processes. */
   readonly rank: number;
   readonly size: number;
-  /** The GPUs of this process: a rank each, in this order, after those of the processes before it. Default: `['gpu:0']`. */
+  /**
+   * The GPUs of this process, one rank per GPU in this order; ranks are numbered across processes
+   * in process order. Default: `['gpu:0']`.
+   */
   readonly devices?: readonly string[] | undefined;
-  /** Several groups of the same processes need a name each. Default: `world`. */
+  /** Name of the group; must differ between groups of the same processes. Default: `world`. */
   readonly group?: string | undefined;
-  /** A group that is opened again after a failure is the next generation. Default: 0. */
+  /** Increase it to open the group again after a failure. Default: 0. */
   readonly generation?: number | undefined;
-  /** Longest time to wait for the others. Default: 60. */
+  /** Seconds to wait for the other processes. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
-  /** Ends the waiting for them. */
+  /** Aborts the wait for the other processes. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * How long a process may show no sign of life while others wait for it. It writes one a second into the store, but for when its JavaScript is
-   * busy. Processes of one host know within a second that one has ended. Default: 60.
+   * Seconds without a heartbeat after which a process that others wait for counts as lost. Each
+   * process writes a heartbeat to the store every second, unless its JavaScript is busy. On the
+   * same host, an ended process is detected within a second. Default: 60.
    */
   readonly lostAfterSeconds?: number | undefined;
-  /** Compare what all processes ask for before each call, in the store, which takes milliseconds. For finding mistakes. Default: no. */
+  /**
+   * Whether to compare the requests of all processes before each call, to find mistakes. This takes
+   * milliseconds, because it uses the store. Default: false.
+   */
   readonly checkCalls?: boolean | undefined;
 }
 
@@ -47,29 +54,32 @@ const joinRequest = knownOptions<JoinRequest>('NcclCommunicator.connect', {
   checkCalls: true,
 });
 
-/** What a process tells of itself. */
+/** What a process publishes about itself when it joins. */
 interface Card {
   readonly version: string;
   readonly devices: number;
-  /** Absent where its system does not tell. */
+  /** Undefined if the system does not report it. */
   readonly process?: HostProcess | undefined;
-  /** NCCL's unique id, of the first process. */
+  /** NCCL's unique id; only the first process publishes it. */
   readonly id?: string;
 }
 
-/** How a group is opened. */
+/** How to open a group. */
 interface Opening {
   readonly timeoutMillis: number;
   readonly blocking?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Gathers what every process tells, in order. */
+/** Publishes a card, and returns the cards of all processes, in order. */
 export type Exchange = (card: Uint8Array) => Promise<readonly Uint8Array[]>;
 
 const secondsToMeet = 60;
 
-/** The clique of these GPUs, all of this process. @throws ValueError for a GPU that is listed twice; what NCCL says */
+/**
+ * Opens a clique whose GPUs are all in this process.
+ * @throws ValueError for a GPU that is listed twice; NCCL's errors
+ */
 export async function openLocal(devices: readonly string[], name: string, opening: Opening): Promise<Clique> {
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
@@ -80,8 +90,9 @@ export async function openLocal(devices: readonly string[], name: string, openin
 }
 
 /**
- * Joins a group of processes. @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that names one that was lost
- * meanwhile; what NCCL says
+ * Joins a group of processes.
+ * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that
+ * names a process lost meanwhile; NCCL's errors
  */
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';
@@ -114,7 +125,10 @@ export async function join(request: JoinRequest, blocking: boolean | undefined):
   return Clique.open(agreed.id, { ...members, blocking, timeoutMillis: timeoutSeconds * 1000, signal });
 }
 
-/** Joins a group of processes that have a way of their own to show each other their cards; `rank` is the number of this one. */
+/**
+ * Joins a group of processes that exchange their cards by `exchange`; `rank` is the number of this
+ * process.
+ */
 export async function joinBy(exchange: Exchange, rank: number, devices: readonly string[], opening: Opening) {
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
@@ -123,7 +137,10 @@ export async function joinBy(exchange: Exchange, rank: number, devices: readonly
   return Clique.open(id, { size: total, ranks, devices: indices, name: 'processes', ...opening });
 }
 
-/** NCCL's id of the group, and who has which ranks. */
+/**
+ * Exchanges cards. Returns NCCL's unique id, and the ranks of each process.
+ * @throws CollError if processes use different releases of NCCL
+ */
 async function agree(exchange: Exchange, member: number, devices: number) {
   const { binding } = runtime();
   const version = probe().nccl?.version ?? ncclVersion(0);

@@ -15,23 +15,23 @@ import { GpuTensor } from './device-tensor.js';
 import { settled } from './failures.js';
 import { bytesOf, GpuMemory, gpuIndex, leftBehind } from './gpu-memory.js';
 
-/** Which elements are copied; all counts are elements. */
+/** The elements to copy. All fields count elements. */
 export interface CopyRange {
-  /** The first element that is written. Default: 0. */
+  /** Index of the first element written. Default: 0. */
   readonly at?: number;
-  /** The first element that is read. Default: 0. */
+  /** Index of the first element read. Default: 0. */
   readonly from?: number;
-  /** Default: as many as the source has from there on. */
+  /** Number of elements. Default: all elements of the source from `from` on. */
   readonly length?: number;
 }
 
 /**
- * Elements in the memory of a GPU, or some of another buffer's. Accepted wherever a tensor is, as a
- * tensor of one dimension.
+ * A range of elements in GPU memory. Accepted wherever a tensor is, as a tensor of one dimension.
+ * Views share the memory of another buffer.
  *
- * Operations on one memory execute in the order of the calls, on any device, so nothing has to be
- * awaited in between. A promise settles when the GPU has finished; host memory that it reads or
- * writes must stay valid until then.
+ * Operations on the same memory execute in the order of the calls, even across devices, so you need
+ * not await in between. A promise settles when the GPU has finished; until then, host memory that
+ * the GPU reads or writes must stay valid.
  *
  * @example
  * ```ts
@@ -46,11 +46,11 @@ export interface CopyRange {
 export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier {
   readonly dtype: DType;
   readonly length: number;
-  /** `gpu:0` and the like. */
+  /** Name of the GPU, such as `gpu:0`. */
   readonly device: string;
-  /** What it is a part of. */
+  /** The allocation that contains the elements. */
   readonly memory: GpuMemory;
-  /** Where it begins there. */
+  /** Offset of the first element in `memory`. */
   readonly byteOffset: number;
   readonly #isView: boolean;
 
@@ -63,41 +63,52 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     this.#isView = isView;
   }
 
-  /** New memory of GPU number `device`. @throws ValueError; CollError where there is no GPU */
+  /**
+   * Allocates memory on GPU number `device`.
+   * @throws ValueError for an invalid length; CollError if there is no GPU
+   */
   static allocate(device: number, dtype: DType, length: number): DeviceBuffer {
     return new DeviceBuffer(GpuMemory.allocate(device, bytesOf(dtype, length)), dtype, 0, length, false);
   }
 
-  /** Elements in memory of somebody else. */
+  /** A buffer over memory that it does not own. */
   static over(memory: GpuMemory, dtype: DType, length: number): DeviceBuffer {
     return new DeviceBuffer(memory, dtype, 0, length, false);
   }
 
-  /** Bytes of all elements. */
+  /** Size of all elements in bytes. */
   get byteLength(): number {
     return this.length * byteSize(this.dtype);
   }
 
-  /** Has a warning logged, once a process, where it is left to the garbage collector. */
+  /**
+   * Logs a warning, once per process, if the memory is garbage-collected before it is disposed of.
+   */
   watched(): this {
     const told = `a DeviceBuffer of ${this.byteLength} bytes on ${this.device} was not disposed of`;
     leftBehind.register(this.memory, `${told}: use "using", or call dispose()`, this.memory);
     return this;
   }
 
-  /** The address on the GPU, for other libraries, which must order their work themselves: `Gpu.waitFor`, `Gpu.orderAfter`. */
+  /**
+   * The address on the GPU, for other libraries. Order their work with `Gpu.waitFor` and
+   * `Gpu.orderAfter`.
+   */
   async pointer(): Promise<bigint> {
     return (await this.memory.address()) + BigInt(this.byteOffset);
   }
 
-  /** Copies elements of the host, from element `offset` on. @throws ValueError for an array of another kind, or a longer one */
+  /**
+   * Copies host elements into this buffer from element `offset` on.
+   * @throws ValueError for an array of another type, or one that is too long
+   */
   async write(from: ArrayBufferView, { offset = 0 }: { readonly offset?: number } = {}): Promise<void> {
     const { data } = tensor(from, { dtype: this.dtype });
     this.#requireRange('write', offset, data.length);
     await settled(this.memory.binding.write(this.memory.handle, this.#byteAt(offset), data), { operation: 'write' });
   }
 
-  /** Copies all elements to the host, into an array of as many or a new one. */
+  /** Copies all elements to the host, into `into` (of equal length) or a new array. */
   async read(into?: ArrayBufferView): Promise<TypedArray> {
     const { data } = into ? tensor(into, { dtype: this.dtype }) : { data: this.#hostArray() };
     if (data.length !== this.length) throw this.#misfit('read', `an array of ${data.length}`);
@@ -105,7 +116,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     return data;
   }
 
-  /** Copies elements of another buffer of the same dtype, on this GPU or another. */
+  /** Copies elements from another buffer of the same dtype, on any GPU. */
   async copyFrom(
     other: DeviceBuffer,
     { at = 0, from = 0, length = other.length - from }: CopyRange = {},
@@ -119,7 +130,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     await settled(copied, { operation: 'copy' });
   }
 
-  /** Sets all elements to a number. */
+  /** Sets all elements to `value`. */
   async fill(value: number | bigint): Promise<void> {
     const element = viewOf(this.dtype, new ArrayBuffer(byteSize(this.dtype)), 0, 1);
     element[0] = encodeNumber(Number(value), this.dtype) as number;
@@ -129,13 +140,16 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     await settled(filled, { operation: 'fill' });
   }
 
-  /** Some of the elements, in the same memory, which it keeps alive. Disposing of a view frees nothing. */
+  /**
+   * A view of `length` elements from `start` on. It keeps the memory reachable; disposing of the
+   * view frees nothing.
+   */
   view(start: number, length: number): DeviceBuffer {
     this.#requireRange('view', start, length);
     return new DeviceBuffer(this.memory, this.dtype, this.#byteAt(start), length, true);
   }
 
-  /** A tensor of these elements. @throws ValueError for a shape of another number */
+  /** A tensor of all elements. @throws ValueError for a shape with another number of elements */
   tensor(shape: readonly number[] = [this.length], device = this.device): Tensor {
     if (elementCount(shape) !== this.length) throw this.#misfit('tensor', `the shape [${shape}]`);
     return new GpuTensor(new GpuElements(this), this.dtype, shape, device);
@@ -145,7 +159,10 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     return this.tensor();
   }
 
-  /** Gives the memory back after everything that uses it so far; whatever uses it later throws. May be called again. */
+  /**
+   * Frees the memory after the operations so far; later uses throw. Idempotent; does nothing for a
+   * view.
+   */
   dispose(): void {
     if (this.#isView) return;
     leftBehind.unregister(this.memory);
@@ -180,7 +197,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 }
 
-/** What core knows of a buffer on a GPU. */
+/** A GPU buffer as core's `DeviceMemory`. */
 class GpuElements implements DeviceMemory {
   readonly buffer: DeviceBuffer;
 
@@ -215,8 +232,8 @@ class GpuElements implements DeviceMemory {
 }
 
 /**
- * The buffer of a tensor that is on a GPU.
- * @throws CollError for a tensor of the host, and for memory of other libraries
+ * The buffer of a tensor in GPU memory.
+ * @throws CollError for a tensor in host memory, or in memory of another package
  *
  * @example
  * ```ts
@@ -239,7 +256,7 @@ export function isOnGpu(tensor: Tensor): boolean {
   return tensor.memory instanceof GpuElements;
 }
 
-/** Starts a copy. Where it fails, whoever uses the memory next is told: it is spoiled. */
+/** Starts a copy. If it fails, the next use of the target's memory fails, too. */
 function takeOver(into: DeviceBuffer, from: DeviceBuffer): void {
   into.copyFrom(from).catch(() => undefined);
 }

@@ -14,7 +14,7 @@ export class GpuTensor implements Tensor {
     this.device = device;
   }
 
-  /** @throws ValueError always: JavaScript does not see the elements */
+  /** @throws ValueError always, because JavaScript cannot read GPU memory */
   get data(): TypedArray {
     const cure = 'await bufferOf(tensor).read() of @coll/nccl copies them to the host';
     throw new ValueError('ERR_COLL_DEVICE', `the elements of this tensor are in the memory of ${this.device}: ${cure}`);

@@ -2,7 +2,7 @@ import type { Collective, CollectiveOp, DType } from '@coll/core';
 import { byteSize } from '@coll/core/plugin';
 import { ncclDtype, ncclOp } from './nccl-binding.js';
 
-/** The op of NCCL's that does the arithmetic; a mean is a sum, and one division afterwards. */
+/** The NCCL operation of each op. A mean is a sum followed by one division. */
 export const opNumbers: Readonly<Record<CollectiveOp, number>> = {
   sum: ncclOp.sum,
   mean: ncclOp.sum,
@@ -11,17 +11,17 @@ export const opNumbers: Readonly<Record<CollectiveOp, number>> = {
   product: ncclOp.prod,
 };
 
-/** A dtype that NCCL and our kernels know. */
+/** A dtype that NCCL and this package's kernels support. */
 export type KnownDType = keyof typeof ncclDtype;
 
 export function isKnown(dtype: DType): dtype is KnownDType {
   return Object.hasOwn(ncclDtype, dtype);
 }
 
-/** As what elements travel: those that NCCL does not know, where they are only moved, as bytes. */
+/** The NCCL type used to move elements. Elements of other dtypes move as bytes. */
 export interface Carrier {
   readonly dtype: number;
-  /** How many of them an element is. */
+  /** Number of carrier elements per element. */
   readonly perElement: number;
 }
 
@@ -30,7 +30,7 @@ export function carrierOf(dtype: DType): Carrier {
   return { dtype: ncclDtype.uint8, perElement: byteSize(dtype) };
 }
 
-/** Why NCCL cannot do it; undefined where it can. */
+/** Why NCCL cannot execute a collective; undefined if it can. */
 export function refusedByNccl(collective: Collective, dtype: DType): string | undefined {
   if (!('op' in collective) || isKnown(dtype)) return undefined;
   return `NCCL cannot reduce ${dtype}, only copy it`;

@@ -12,10 +12,10 @@ import {
 import { nameOf } from '@coll/core/plugin';
 import type { BindingError } from './nccl-binding.js';
 
-/** NCCL's results that mean that another rank, or the way to it, is lost. */
+/** NCCL's result codes for a lost rank or connection. */
 const lostPeer: ReadonlySet<number> = new Set([2, 6]);
 
-/** Our error for one of the addon's; anything else is handed on as it is. */
+/** The CollError for an error of the addon; other values are returned unchanged. */
 export function errorFor(failure: unknown, details: ErrorDetails = {}): unknown {
   if (failure instanceof CollError || !isBindingError(failure)) return failure;
   // The message names operation, group and number, and ends with the latest operations.
@@ -43,12 +43,12 @@ export function errorFor(failure: unknown, details: ErrorDetails = {}): unknown 
   }
 }
 
-/** Whether the communicator that this happened to can still be used. */
+/** Whether the communicator still works after this failure. */
 export function leavesUsable(failure: unknown): boolean {
   return isBindingError(failure) && ['invalid-argument', 'out-of-memory', 'spoiled'].includes(failure.kind);
 }
 
-/** Rejections of the addon become ours. */
+/** Awaits a promise of the addon. @throws the CollError for its rejection */
 export async function settled<Result>(promise: Promise<Result>, details?: ErrorDetails): Promise<Result> {
   try {
     return await promise;
@@ -61,7 +61,7 @@ function isBindingError(failure: unknown): failure is BindingError {
   return failure instanceof Error && 'kind' in failure && 'sequence' in failure;
 }
 
-/** For a call that would block. */
+/** The error for a synchronous call. */
 export function blocksNoThread(collective: Collective): NotImplementedError {
   const operation = nameOf(collective);
   const told = `${operation}: NCCL has no synchronous calls: use the asynchronous call`;

@@ -2,7 +2,7 @@ import type { Counts, FlightEntry } from './nccl-binding.js';
 import { probe, runtime } from './probe.js';
 
 /**
- * The latest 1024 operations of this process, oldest first; none where there is no NCCL.
+ * The latest 1024 operations of this process, oldest first; empty without NCCL.
  *
  * @example
  * ```ts
@@ -19,9 +19,9 @@ export function flightRecorder(): readonly FlightEntry[] {
 }
 
 /**
- * Registers a function that is called, once, if NCCL does not return from being aborted. No GPU of
- * this process can be used any more, all calls fail, and the process has to end.
- * @throws CollError if there is no GPU, or no NCCL
+ * Registers a function that is called, at most once, if NCCL does not return from an abort. From
+ * then on this process cannot use its GPUs: all calls fail, and the process must exit.
+ * @throws CollError if there is no GPU or no NCCL
  *
  * @example
  * ```ts
@@ -38,8 +38,9 @@ export function onStuck(listener: (message: string) => void): void {
 }
 
 /**
- * What this process holds on its GPUs, to find memory that was not disposed of.
- * @throws CollError where there is no GPU, or no NCCL
+ * Counts the resources that this process holds on its GPUs, to find memory that was not disposed
+ * of.
+ * @throws CollError if there is no GPU or no NCCL
  *
  * @example
  * ```ts

@@ -19,23 +19,23 @@ import { isValueOnGpu } from './host-values.js';
 import { joinParts, type Parts } from './joined-parts.js';
 import { divided } from './passage.js';
 
-/** What elements a tensor has, and how many along which axes. */
+/** The dtype and shape of a tensor. */
 interface Form {
   readonly dtype: DType;
   readonly shape: readonly number[];
 }
 
-/** What a process has of a value, told to all, so that they choose alike. */
+/** What a process tells all others about its part of a value, so that all make the same choice. */
 interface Card {
-  /** Of each component: of its tensor, or of rows and indices. */
+  /** Per component: the form of its tensor, or of its rows and indices. */
   readonly forms: readonly (readonly Form[])[];
   readonly denseShape?: readonly number[] | undefined;
-  /** Whether there is a component on each of some GPUs, and the result goes to these. */
+  /** Whether the components are on different GPUs and the result goes to the same GPUs. */
   readonly fits: boolean;
   readonly isOnGpu: boolean;
 }
 
-/** A value that is joined: the tensors of each component, along which axis, and what a process tells of it. */
+/** A value to join: the tensors of each component, the axis, and this process's card. */
 interface Joining {
   readonly components: readonly (readonly Tensor[])[];
   readonly devices: readonly string[];
@@ -44,14 +44,17 @@ interface Joining {
 }
 
 interface Joined {
-  /** Of each part, one a local rank. */
+  /** Per part (tensor, or rows and indices): one tensor per local rank. */
   readonly tensors: readonly (readonly Tensor[])[];
-  /** How many components there were, of all processes. */
+  /** Number of components on all processes. */
   readonly components: number;
   readonly denseShape: readonly number[] | undefined;
 }
 
-/** Joins values whose components are on GPUs by NCCL; what is not for it is undefined, on all processes alike. */
+/**
+ * Joins values on GPUs by NCCL. Returns undefined, on all processes alike, for a value that NCCL
+ * cannot join.
+ */
 export class GpuGathers {
   readonly #ranks: GpuRanks;
 
@@ -59,7 +62,7 @@ export class GpuGathers {
     this.#ranks = ranks;
   }
 
-  /** Components joined along an axis, on each of their GPUs. */
+  /** Joins the components along an axis; the result is on each of their GPUs. */
   async gather(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -71,7 +74,10 @@ export class GpuGathers {
     return joined && mirror(joined.tensors[0] as readonly Tensor[]);
   }
 
-  /** For each value, all on the same devices, the rows and indices of all components, in their order; for a mean divided by their number. */
+  /**
+   * Joins the rows and indices of each value's components, in order; a mean divides the rows by the
+   * number of components. All values must be on the same devices.
+   */
   async joinSlices(
     op: 'SUM' | 'MEAN',
     pairs: readonly ReadyPair[],
@@ -104,7 +110,10 @@ export class GpuGathers {
   }
 }
 
-/** @throws InternalError, the same on all processes, where one joins more values than another */
+/**
+ * @throws InternalError, the same on all processes, if the numbers of values differ between
+ * processes
+ */
 function requireAsMany(counts: readonly number[]): void {
   const odd = counts.findIndex((count) => count !== counts[0]);
   if (odd < 0) return;
@@ -123,14 +132,17 @@ function joiningOf(
   const card = {
     forms: components.map((tensors) => tensors.map(({ dtype, shape }) => ({ dtype, shape }))),
     denseShape: isSparse ? primary.denseShape : undefined,
-    // What cannot be added up is told of where the rest of its kind goes.
+    // Slices of a dtype unknown to NCCL are left to the host, which may refuse them.
     fits: haveGpuEach(devices) && devicesMatch(value, destinations) && (!isSparse || isKnown(primary.dtype)),
     isOnGpu: values.some(isValueOnGpu),
   };
   return { components, devices, axis, card };
 }
 
-/** What NCCL is to join, by what all processes tell; undefined for what goes where everything else does, which says why if it cannot be joined at all. */
+/**
+ * The parts that NCCL joins, as chosen from all processes' cards. Undefined if the value must be
+ * gathered elsewhere, which also reports values that cannot be joined.
+ */
 function askedOf({ components, axis }: Joining, cards: readonly Card[]) {
   const forms = cards.flatMap((card) => card.forms);
   const isForNccl = cards.every(({ fits }) => fits) && cards.some(({ isOnGpu }) => isOnGpu);
@@ -155,7 +167,7 @@ async function slicesOf(op: 'SUM' | 'MEAN', { tensors, components, denseShape }:
   return mirror(results.map((own, place) => new IndexedSlices(own, indices[place] as Tensor, denseShape)));
 }
 
-/** Rows divided, where they are; the mean of integers is in new memory. */
+/** Divides rows where they are, on the GPU or host. The mean of integers is in new memory. */
 async function meanOf(rows: Tensor, divisor: number): Promise<Tensor> {
   if (!isOnGpu(rows)) return divide(rows, divisor);
   const sum = bufferOf(rows);

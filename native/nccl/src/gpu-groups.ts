@@ -7,18 +7,21 @@ import { gpuIndex } from './gpu-memory.js';
 import { NcclCommunicator, type NcclOptions } from './nccl-communicator.js';
 import type { Passage } from './passage.js';
 
-/** Ranks with a GPU each, of which some may be in other processes. */
+/** A group of ranks with one GPU each; some ranks may be in other processes. */
 export interface GpuGroup {
   readonly size: number;
   readonly localRanks: readonly number[];
-  /** Several collectives as one group call. */
+  /** Executes several collectives as one group call. */
   runTogether(passages: readonly Passage[], options?: RunOptions): Promise<void>;
 }
 
-/** Who combines values that have a component on each of some GPUs. */
+/** Provides the group for values that have one component per GPU. */
 export interface GpuRanks {
   of(devices: readonly string[]): Promise<GpuGroup>;
-  /** Hands on what every process has told, in their order, and the group for what comes of it, after which calls begin that are made later. */
+  /**
+   * Exchanges `line` with all processes, then calls `then` with their lines, in process order, and
+   * a function that opens the group. Later calls begin once `then` has ended.
+   */
   meet<Result>(
     devices: readonly string[],
     line: string,
@@ -28,7 +31,7 @@ export interface GpuRanks {
   close(): Promise<void>;
 }
 
-/** A communicator for each list of GPUs that values live on, all of this process, opened when the first such value comes. */
+/** One communicator per list of GPUs of this process, opened for the first value on these GPUs. */
 export class GpuGroups implements GpuRanks {
   readonly #options: NcclOptions;
   readonly #groups = new Map<string, Promise<NcclCommunicator>>();
@@ -37,7 +40,10 @@ export class GpuGroups implements GpuRanks {
     this.#options = options;
   }
 
-  /** @throws CollError where there is no NCCL; ValueError for what are no GPUs of this process, or one of them twice */
+  /**
+   * @throws CollError if there is no NCCL; ValueError for a device that is not a GPU of this
+   * process, or is listed twice
+   */
   async of(devices: readonly string[]): Promise<NcclCommunicator> {
     const key = devices.map(gpuIndex).join();
     const known = this.#groups.get(key) ?? NcclCommunicator.open(devices, { name: `gpus ${key}`, ...this.#options });
@@ -50,7 +56,7 @@ export class GpuGroups implements GpuRanks {
     }
   }
 
-  /** All is here: nobody is waited for. */
+  /** Calls `then` at once, because all ranks are in this process. */
   meet<Result>(
     devices: readonly string[],
     line: string,
@@ -67,7 +73,7 @@ export class GpuGroups implements GpuRanks {
   }
 }
 
-/** Ranks that are all here, on the GPUs that their tensors name. */
+/** A communicator whose ranks are all in this process, on the GPUs of their tensors. */
 export class GroupedCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
@@ -75,7 +81,7 @@ export class GroupedCommunicator extends JoiningCommunicator {
   readonly #groups: GpuGroups;
   readonly #engine: Communicator;
 
-  /** `engine` serves blocking calls of a rank that is alone. */
+  /** `engine` executes blocking calls of a group with one rank. */
   constructor(size: number, groups: GpuGroups, engine: Communicator) {
     super();
     this.#engine = engine;
@@ -109,7 +115,10 @@ export class GroupedCommunicator extends JoiningCommunicator {
     this.#engine.runSync(collective, inputs, outputs, options);
   }
 
-  /** The groups belong to the ops, which have one of these for each number of components. */
+  /**
+   * Closes the engine only: the GPU groups belong to the ops, which share them between
+   * communicators.
+   */
   close(): Promise<void> {
     return this.#engine.close();
   }

@@ -4,13 +4,13 @@ import { settled } from './failures.js';
 import type { BufferHandle, NcclBinding } from './nccl-binding.js';
 import { runtime } from './probe.js';
 
-/** Where memory of a GPU comes from, and how it is given back. Several buffers may be parts of one. */
+/** One allocation of GPU memory. Several buffers may be parts of it. */
 export class GpuMemory {
   readonly binding: NcclBinding;
   readonly device: number;
   readonly byteLength: number;
   readonly #handle: BufferHandle;
-  /** Memory of somebody else lives as long as this. */
+  /** Owner of adopted memory, kept alive as long as this object. */
   readonly #owner: unknown;
   #isFreed = false;
 
@@ -22,18 +22,18 @@ export class GpuMemory {
     this.#owner = owner;
   }
 
-  /** New memory; where there is none left, whatever uses it is rejected. */
+  /** Allocates memory. If the GPU has none left, operations that use the memory are rejected. */
   static allocate(device: number, byteLength: number, binding = runtime().binding): GpuMemory {
     return new GpuMemory(binding, device, byteLength, binding.allocate(device, byteLength));
   }
 
-  /** Memory that was allocated elsewhere and is never freed here; `owner` is kept alive as long as this is. */
+  /** Memory that was allocated elsewhere and is never freed here. Keeps `owner` alive. */
   static adopt(device: number, pointer: bigint, byteLength: number, owner: unknown): GpuMemory {
     const { binding } = runtime();
     return new GpuMemory(binding, device, byteLength, binding.adopt(device, pointer, byteLength), owner);
   }
 
-  /** @throws CollError once it was freed */
+  /** @throws CollError once the memory has been freed */
   get handle(): BufferHandle {
     if (!this.#isFreed) return this.#handle;
     throw new CollError('ERR_COLL_BUFFER', `this memory of gpu:${this.device} was disposed of; allocate new memory`);
@@ -43,25 +43,28 @@ export class GpuMemory {
     return this.#isFreed;
   }
 
-  /** Whether somebody else owns it. */
+  /** Whether the memory was allocated elsewhere. */
   get isAdopted(): boolean {
     return this.#owner !== undefined;
   }
 
-  /** Gives it back after everything that uses it so far. May be called again. */
+  /** Frees the memory after the operations so far. Idempotent. */
   free(): void {
     if (this.#isFreed) return;
     this.#isFreed = true;
     this.binding.free(this.#handle);
   }
 
-  /** Where it is, once it is there. */
+  /** The address on the GPU, once the memory has been allocated. */
   address(): Promise<bigint> {
     return settled(this.binding.address(this.handle), { operation: 'allocate' });
   }
 }
 
-/** The number of a GPU of this process, from a name such as `gpu:1`. @throws ValueError for what names no GPU, or one that is not here */
+/**
+ * The index of a GPU of this process, from a name such as `gpu:1`.
+ * @throws ValueError if this process has no such GPU
+ */
 export function gpuIndex(device: string): number {
   const { type, index = 0 } = DeviceSpec.fromString(canonicalize(device)).fields;
   const { devices } = runtime();
@@ -70,22 +73,28 @@ export function gpuIndex(device: string): number {
   throw new ValueError('ERR_COLL_DEVICE', `${device} is not a GPU of this process, which has ${there}`);
 }
 
-/** Whether a name is that of a GPU. */
+/** Whether a device name is that of a GPU. */
 export function isGpu(device: string): boolean {
   return device !== '' && deviceType(device) === 'GPU';
 }
 
-/** Whether these are GPUs, each another one. @throws ValueError for one that is not here */
+/**
+ * Whether all devices are GPUs, and no two are the same.
+ * @throws ValueError for a GPU that this process does not have
+ */
 export function haveGpuEach(devices: readonly string[]): boolean {
   return devices.every(isGpu) && new Set(devices.map(gpuIndex)).size === devices.length;
 }
 
-/** Warns once of what was left to the garbage collector, which does not know how scarce it is. */
+/**
+ * Warns, once per process, of a GPU resource left to the garbage collector, which does not know how
+ * scarce it is.
+ */
 export const leftBehind = new FinalizationRegistry<string>((told) => {
   logFirst(1, 'left behind on GPUs', 'warn', told);
 });
 
-/** Bytes of so many elements. @throws ValueError for no number of elements */
+/** Size of `length` elements in bytes. @throws ValueError for an invalid length */
 export function bytesOf(dtype: DType, length: number): number {
   if (!(Number.isSafeInteger(length) && length >= 0))
     throw new ValueError('ERR_COLL_VALUE', `the number of elements must be a whole number, 0 or more, got ${length}`);

@@ -27,7 +27,7 @@ import { lengthOf } from './operands.js';
 import type { Passage } from './passage.js';
 import { reduceToOneGpu } from './reduction-on-gpu.js';
 
-/** A value with its place in the batch. */
+/** A value and its index in the batch. */
 interface Placed {
   readonly pair: ReadyPair;
   readonly index: number;
@@ -40,16 +40,16 @@ export function livesOnGpu({ values }: DistributedValues<Value>): boolean {
 
 export interface GpuValuesOptions {
   readonly ranks: GpuRanks;
-  /** Does on the host what no GPU does here. */
+  /** Executes on the host what NCCL and the GPUs cannot. */
   readonly onHost: CrossDeviceOps;
-  /** Whether all components of a value are here. */
+  /** Whether all components of a value are in this process. */
   readonly isWhole: boolean;
-  /** Reduces a value of which nothing is on a GPU. */
+  /** Reduces a value that has no component in GPU memory. */
   reduceOnHost(op: ReduceOp, pair: ReadyPair, call: ResolvedOptions): Promise<PossiblyMirrored>;
   tell(why: string): void;
 }
 
-/** Reduces values with components in the memory of GPUs; results are there, too. */
+/** Reduces, broadcasts and gathers values with components in GPU memory. Results are there, too. */
 export class GpuValues {
   readonly #options: GpuValuesOptions;
   readonly #gathers: GpuGathers;
@@ -59,7 +59,10 @@ export class GpuValues {
     this.#gathers = new GpuGathers(options.ranks);
   }
 
-  /** Results in the order of the pairs. All-reduces on the same GPUs are one group call, and so are sparse values. */
+  /**
+   * Reduces values; results are in the order of `pairs`. All-reduces on the same GPUs form one
+   * group call, and so do sparse values.
+   */
   async reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = new Array(pairs.length);
     const [dense, sparse] = [new Map<string, Placed[]>(), new Map<string, Placed[]>()];
@@ -86,7 +89,10 @@ export class GpuValues {
     return results;
   }
 
-  /** Copies of a value on every destination, by NCCL where it is on one of several GPUs that all get it. */
+  /**
+   * Copies a value to every destination; by NCCL if the destinations are several GPUs including the
+   * value's own.
+   */
   async broadcast(value: Value, destinations: readonly string[]): Promise<PossiblyMirrored> {
     if (value instanceof IndexedSlices) return this.#broadcastSlices(value, destinations);
     if (this.#options.isWhole && isBroadcast(value, destinations)) return this.#broadcast(value, destinations);
@@ -99,7 +105,10 @@ export class GpuValues {
     return mirror(copies.map((copy) => copy ?? (made.shift() as Value)));
   }
 
-  /** Components joined on their GPUs; undefined, on all processes alike, where nothing of the value is on a GPU. */
+  /**
+   * Joins components on their GPUs. Undefined if no component is in GPU memory, on all processes
+   * alike.
+   */
   async gather(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -136,7 +145,7 @@ export class GpuValues {
     const root = destinations.findIndex((device) => gpuIndex(device) === bufferOf(value).memory.device);
     const outputs = destinations.map((device) => newOnGpu(value, value.dtype, device));
     const group = await this.#options.ranks.of(destinations);
-    // Only the root's is read.
+    // Only the root's input is read.
     const inputs = outputs.map((output, rank) => (rank === root ? value : output));
     await group.runTogether([{ collective: { kind: 'broadcast', root }, inputs, outputs }]);
     return mirror(outputs);
@@ -176,7 +185,7 @@ export class GpuValues {
   }
 }
 
-/** By the devices of the values, whatever they are called. */
+/** Adds a value to the group of its devices; different names of the same GPU count as equal. */
 function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
   const key = placed.pair[0].devices.map((device) => (isGpu(device) ? gpuIndex(device) : device)).join();
   const known = groups.get(key);
@@ -184,7 +193,7 @@ function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
   else groups.set(key, [placed]);
 }
 
-/** Whether it is an all-reduce of slices, which joins them. */
+/** Whether it is a sum or mean of slices, which is made by joining them. */
 function isJoin(op: ReduceOp, [value]: ReadyPair): boolean {
   return isIndexedSlices(value) && (op === 'SUM' || op === 'MEAN');
 }

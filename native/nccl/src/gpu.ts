@@ -7,15 +7,24 @@ import { bytesOf, GpuMemory } from './gpu-memory.js';
 import type { DeviceFinding } from './nccl-binding.js';
 import { runtime } from './probe.js';
 
-/** Memory that another library allocated. Two buffers over the same address are two memories: nothing orders what is done to one after the other. */
+/**
+ * Memory allocated by another library. Two buffers at the same address count as two memories, so
+ * operations on one are not ordered after those on the other.
+ */
 export interface ForeignMemory {
   readonly pointer: bigint;
   readonly dtype: DType;
-  /** Elements. */
+  /** Number of elements. */
   readonly length: number;
-  /** Kept alive as long as the buffer is; it frees the memory, which must stay until all that uses it has settled. */
+  /**
+   * The object that frees the memory; kept alive as long as the buffer. The memory must remain
+   * until all operations on it have settled.
+   */
   readonly owner: unknown;
-  /** A CUDA stream on which the memory is still written; what is done here comes after what that stream holds now. */
+  /**
+   * A CUDA stream that still writes the memory. Operations here wait for the work that this stream
+   * holds now.
+   */
   readonly stream?: bigint | undefined;
 }
 
@@ -27,10 +36,10 @@ const foreignMemory = knownOptions<ForeignMemory>('fromPointer', {
   stream: true,
 });
 
-/** Host memory that the GPU reads and writes by itself, so that moving it needs no copy in between. */
+/** Host memory that the GPU accesses directly, so that transfers need no extra copy. */
 export interface PinnedArray extends Disposable {
   readonly array: TypedArray;
-  /** Detaches `array` and gives the memory back once nothing uses it. */
+  /** Detaches `array`, and frees the memory once nothing uses it. */
   dispose(): void;
 }
 
@@ -48,9 +57,9 @@ export interface PinnedArray extends Disposable {
  */
 export class Gpu {
   readonly index: number;
-  /** `gpu:0` and the like. */
+  /** Name of the GPU, such as `gpu:0`. */
   readonly name: string;
-  /** What the driver says of it. */
+  /** What the driver reports about this GPU. */
   readonly info: DeviceFinding;
 
   constructor(info: DeviceFinding) {
@@ -59,13 +68,20 @@ export class Gpu {
     this.info = info;
   }
 
-  /** New memory, of whatever contents. Dispose of it: the garbage collector does not know how scarce it is. @throws ValueError */
+  /**
+   * Allocates uninitialized memory. Dispose of it: the garbage collector does not know how scarce
+   * GPU memory is.
+   * @throws ValueError for an unknown dtype or an invalid length
+   */
   alloc(dtype: DType, length: number): DeviceBuffer {
     requireDType(dtype);
     return DeviceBuffer.allocate(this.index, dtype, length).watched();
   }
 
-  /** New memory with these elements, which are read until the promise settles. @throws ValueError for an array of another kind */
+  /**
+   * Copies elements into new memory. `from` must not change until the promise settles.
+   * @throws ValueError for an array of another type
+   */
   async upload(from: ArrayBufferView, dtype: DType): Promise<DeviceBuffer> {
     requireDType(dtype);
     const { data } = tensor(from, { dtype });
@@ -79,7 +95,7 @@ export class Gpu {
     }
   }
 
-  /** Pinned memory of the host. */
+  /** Allocates pinned host memory. */
   async allocHost(dtype: DType, length: number): Promise<PinnedArray> {
     requireDType(dtype);
     const { binding } = runtime();
@@ -89,14 +105,17 @@ export class Gpu {
   }
 
   /**
-   * Bytes that are free on this GPU, and all, as the driver counts them for all processes together. Memory that was freed here counts as used, because it is
-   * kept for later.
+   * Free and total bytes on this GPU, as the driver counts them for all processes. Memory freed
+   * here counts as used, because it is kept for reuse.
    */
   memory(): Promise<{ readonly free: number; readonly total: number }> {
     return settled(runtime().binding.memory(this.index), { operation: 'memory' });
   }
 
-  /** A buffer over memory of another library, which is never freed here. @throws ValueError for what is no memory of this GPU, or ends before `length` elements */
+  /**
+   * A buffer over memory of another library, which is never freed here.
+   * @throws ValueError if it is not memory of this GPU, or ends before `length` elements
+   */
   async fromPointer(foreign: ForeignMemory): Promise<DeviceBuffer> {
     const { pointer, dtype, length, owner, stream } = optionsOf(
       foreign,
@@ -126,13 +145,19 @@ export class Gpu {
     return DeviceBuffer.over(memory, dtype, length);
   }
 
-  /** What is asked of this GPU from now on comes after what a CUDA stream of another library holds now. */
+  /**
+   * Makes later operations on this GPU wait for the work that another library's CUDA stream holds
+   * now.
+   */
   async waitFor(stream: bigint): Promise<void> {
     requireStream('waitFor', stream);
     await settled(runtime().binding.waitFor(this.index, stream), { operation: 'waitFor' });
   }
 
-  /** What a CUDA stream of another library gets next comes after the operations on this buffer so far. Settles when that is arranged. */
+  /**
+   * Makes later work of another library's CUDA stream wait for the operations on this buffer so
+   * far. Settles when this order is set up, not when the operations are done.
+   */
   async orderAfter(stream: bigint, buffer: DeviceBuffer): Promise<void> {
     requireStream('orderAfter', stream);
     await settled(runtime().binding.orderAfter(stream, buffer.memory.handle), { operation: 'orderAfter' });
@@ -141,7 +166,7 @@ export class Gpu {
 
 /**
  * The GPUs of this process.
- * @throws CollError where there is none, or no NCCL
+ * @throws CollError if there is no GPU or no NCCL
  *
  * @example
  * ```ts
@@ -165,7 +190,7 @@ function requireAddress(operation: string, address: unknown): void {
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
-// CUDA's number of the default stream that each thread has for itself.
+// CUDA's handle of the per-thread default stream.
 const streamOfTheThread = 2n;
 
 function requireStream(operation: string, stream: unknown): void {

@@ -1,22 +1,25 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** A process, as others that see it can find it again. */
+/** Identifies a process to the other processes of its host. */
 export interface HostProcess {
-  /** The machine since it was started, and the numbers that its processes have: containers may have their own. */
+  /**
+   * The machine's boot ID and the PID namespace, because containers may number their processes
+   * separately.
+   */
   readonly host: string;
   readonly pid: number;
-  /** When it began, since another one may get its number. */
+  /** Start time of the process, because its ID may be reused. */
   readonly began: string;
 }
 
-/** This process; undefined where the system does not tell. */
+/** Identifies this process; undefined if the system does not report it. */
 export function thisProcess(): HostProcess | undefined {
   const host = thisHost();
   const began = stateOf(process.pid)?.began;
   return host === undefined || began === undefined ? undefined : { host, pid: process.pid, began };
 }
 
-/** Whether a process has ended for certain: only those of this host are known. */
+/** Whether a process has certainly ended. False for processes of other hosts. */
 export function hasEnded({ host, pid, began }: HostProcess): boolean {
   if (host !== thisHost()) return false;
   const state = stateOf(pid);
@@ -37,7 +40,7 @@ function thisHost(): string | undefined {
 function stateOf(pid: number): { readonly hasEnded: boolean; readonly began: string } | undefined {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Behind the name, which may hold anything: the state comes third, the start twenty-second.
+    // Fields after the name, which may contain anything: state is field 3, start time field 22.
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
     return { hasEnded: fields[0] === 'Z' || fields[0] === 'X', began: fields[19] as string };
   } catch {
@@ -45,7 +48,10 @@ function stateOf(pid: number): { readonly hasEnded: boolean; readonly began: str
   }
 }
 
-/** Asks the system, which may hide the files of other users. */
+/**
+ * Whether a process exists. Uses a signal, because the system may hide `/proc` entries of other
+ * users.
+ */
 function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -10,8 +10,8 @@ export function isValueOnGpu(value: Value): boolean {
 }
 
 /**
- * The tensor or slices with elements in host memory, named as on the device they were on. Values of
- * the host are returned unchanged.
+ * Copies a tensor or slices to host memory; the copy keeps its device name. Host values are
+ * returned unchanged.
  * @throws CollError for device memory of another package
  *
  * @example
@@ -36,7 +36,7 @@ export async function toHost(value: Value): Promise<Value> {
   return tensor(await bufferOf(value).read(), { dtype, shape, device });
 }
 
-/** A result of the host, those of its components that are on GPUs in their memory. */
+/** Copies a host result to GPU memory, except components on other devices. */
 export async function toGpus(result: PossiblyMirrored): Promise<PossiblyMirrored> {
   if (!(result instanceof DistributedValues)) return toGpu(result);
   return mirror(await Promise.all(result.values.map(toGpu)));
@@ -50,7 +50,7 @@ async function toGpu(value: Value): Promise<Value> {
   return deviceType(value.device) === 'GPU' ? uploaded(value) : value;
 }
 
-/** A copy in the memory of the GPU that a tensor of the host says it is on, or of another. */
+/** Copies a host tensor to the memory of `device`. */
 async function uploaded(value: Tensor, device = value.device): Promise<Tensor> {
   const { dtype, shape, data } = value;
   const buffer = DeviceBuffer.allocate(gpuIndex(device), dtype, data.length);

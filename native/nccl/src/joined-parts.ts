@@ -6,19 +6,23 @@ import { gpuIndex } from './gpu-memory.js';
 import { toHost } from './host-values.js';
 import { allEnded, type Passage } from './passage.js';
 
-/** What is joined: the tensors that are here, one a local rank, and the shapes of all ranks', which differ along the axis only. */
+/**
+ * Tensors to join along `axis`: one per local rank, and the shapes of all ranks' tensors, which may
+ * differ only along `axis`.
+ */
 export interface Parts {
   readonly own: readonly Tensor[];
   readonly shapes: readonly (readonly number[])[];
   readonly axis: number;
 }
 
-// So that the table of a launch has room.
+// Limits the size of the table that a launch needs.
 const piecesPerLaunch = 2 ** 16;
 
 /**
- * Joins the parts of all ranks, in their order, in new memory where the parts are: for each of `all`, one tensor a local rank. It is one group call.
- * Parts of equal lengths are an all-gather; others a broadcast from each rank to where its part belongs, which pads nothing, as PyTorch does it.
+ * Joins the tensors of all ranks in rank order, by one group call. Returns for each of `all` one
+ * new tensor per local rank, in the same kind of memory as its own part. Parts of equal length need
+ * one all-gather, others one broadcast per rank, which avoids padding as in PyTorch.
  */
 export async function joinParts(
   group: GpuGroup,
@@ -42,9 +46,12 @@ class Joined {
   readonly passages: readonly Passage[];
   readonly #parts: Parts;
   readonly #lengths: readonly number[];
-  /** How often the parts take turns in the result. */
+  /** Number of rows of the result; each row takes one piece from every part. */
   readonly #rows: number;
-  /** By local rank: the parts one after the other, and the result, which is the same where there is one row. */
+  /**
+   * Per local rank: the parts one after the other, and the result. Both are the same buffer if
+   * there is only one row.
+   */
   readonly #flat: readonly DeviceBuffer[];
   readonly #whole: readonly DeviceBuffer[];
 
@@ -60,7 +67,7 @@ class Joined {
     this.passages = this.#passagesTo(localRanks, this.#flat);
   }
 
-  /** Once the parts have come. */
+  /** Returns the results; call it when the group call is done. */
   async results(): Promise<readonly Tensor[]> {
     const { own } = this.#parts;
     if (this.#whole !== this.#flat) {
@@ -101,13 +108,13 @@ class Joined {
     return this.#lengths.flatMap((count, root): Passage[] => {
       const outputs = flat.map((buffer) => buffer.view(begin, count).tensor());
       begin += count;
-      // What is not read has the form of what is, so that all processes ask alike.
+      // Inputs that are not read have the root's length, so that all processes' requests are equal.
       const inputs = outputs.map((output, place) => (localRanks[place] === root ? (own[place] as Tensor) : output));
       return count === 0 ? [] : [{ collective: { kind: 'broadcast', root }, inputs, outputs }];
     });
   }
 
-  /** Copies the rows of each part to between those of the others. */
+  /** Copies each part's pieces from `flat` to their rows in `whole`. */
   #arranged(flat: DeviceBuffer, whole: DeviceBuffer): Promise<void>[] {
     const pieces: number[] = [];
     const bytes = byteSize(whole.dtype);

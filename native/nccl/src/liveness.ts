@@ -4,19 +4,22 @@ import type { PeerBoard } from './peer-board.js';
 
 const beatMillis = 1000;
 
-/** Whom to ask, and whom to tell. */
+/** The processes to check, and the callback for a lost one. */
 export interface LivenessOptions {
   readonly board: PeerBoard;
-  /** How long a process may be silent while others wait for it. It writes that it is alive once a second, unless its JavaScript is busy. */
+  /**
+   * Seconds without a heartbeat after which a process counts as lost, while this process waits. A
+   * process writes a heartbeat every second, unless its JavaScript is busy.
+   */
   readonly lostAfterSeconds: number;
-  /** Whether anybody waits here. */
+  /** Whether a call of this process waits for other ranks. */
   isWaiting(): boolean;
   lost(error: CollError): void;
 }
 
 /**
- * Writes that this process is alive, and looks, while it waits, whether the others are: those of its host at the system, all at what they write.
- * Returns what ends it.
+ * Writes a heartbeat every second. While `isWaiting()`, also checks the other processes: by process
+ * ID on this host, by heartbeat on any host. Returns a function that stops it.
  */
 export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: LivenessOptions): () => void {
   let count = 0;
@@ -42,7 +45,7 @@ export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: Liveness
   const lookUnlessBusy = () => {
     if (isBusy) return;
     isBusy = true;
-    // A store that is gone tells nothing any more; timeouts still do.
+    // If the store is gone, only timeouts detect lost processes.
     look()
       .catch(() => undefined)
       .finally(() => {

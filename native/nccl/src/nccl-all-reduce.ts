@@ -34,13 +34,13 @@ import { ProcessGpus } from './process-gpus.js';
 /** How values of a batch are packed, and how long calls wait. */
 export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions, 'defaultTimeoutSeconds'> {
   /**
-   * Into how many packs the values of a batch that are in memory of the host are joined; 0: each goes by itself. Default: 1. Values in
-   * the memory of GPUs are not joined: all of a batch are one group call.
+   * Number of packs into which the host values of a batch are joined; 0 sends each value
+   * separately. Default: 1. Values in GPU memory are never packed: they form one group call.
    */
   readonly numPacks?: number | undefined;
   /**
-   * Serves what NCCL does not: other destinations, indexed slices, gathers. Closed with these ops. Default: reduction to one device; in a world of
-   * several processes nothing does.
+   * Serves what NCCL does not: other destinations, indexed slices and gathers. Closed with these
+   * ops. Default: reduction to one device; none if the world has several processes.
    */
   readonly onHost?: CrossDeviceOps | undefined;
 }
@@ -55,13 +55,12 @@ const ncclAllReduceOptions = knownOptions<NcclAllReduceOptions>('NcclAllReduce',
 });
 
 /**
- * All-reduce across GPUs by NCCL, also across several processes: if some ranks of a world are in
- * other processes, a value has the components of this process, and all processes make the same
- * calls in the same order.
+ * All-reduce across GPUs by NCCL, in one process or several. With several processes, each passes
+ * values with the components of its own GPUs, and all make the same calls in the same order.
  *
- * Values are tensors in GPU memory, or in host memory with a GPU as their device; these are copied
- * to it and back. Results are where the values are. Everything but an all-reduce across GPUs goes
- * to one device, as `explain()` reports.
+ * Values are tensors in GPU memory, or host tensors that name a GPU as their device, which are
+ * copied to the GPU and back. Results are in the same memory as the values. Everything but an
+ * all-reduce across GPUs goes to one device, as `explain()` reports.
  *
  * @example
  * ```ts
@@ -81,10 +80,16 @@ export class NcclAllReduce extends AllReduceOps {
   readonly #ranks: GpuRanks;
   readonly #onGpus: GpuValues;
   readonly #processes: number;
-  /** Whether something serves what NCCL does not, for which all processes have to choose alike. */
+  /**
+   * Whether `onHost` serves what NCCL does not across processes, so that all must agree on the
+   * choice.
+   */
   readonly #hasChoice: boolean;
 
-  /** Works without a GPU: the first value on one says what is missing. @throws ValueError for a negative `numPacks`, and for options that are no object */
+  /**
+   * Needs no GPU until the first value on a GPU, which fails if NCCL or the GPU is missing.
+   * @throws ValueError for a negative `numPacks`, or options that are not an object
+   */
   constructor(options?: NcclAllReduceOptions, world?: World) {
     const { defaultTimeoutSeconds, onHost, ...others } = optionsOf(
       options,
@@ -128,7 +133,7 @@ export class NcclAllReduce extends AllReduceOps {
     return this.#processes;
   }
 
-  /** Values in memory of GPUs stay there. */
+  /** Executes a batch by this class's methods, so that values in GPU memory stay there. */
   override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.performByMethods(batch, call);
   }
@@ -190,7 +195,7 @@ export class NcclAllReduce extends AllReduceOps {
     return joined ?? this.gatherElsewhere(value, destinations, axis, call);
   }
 
-  /** Whether it is on GPUs, or all processes have to find out together whether it is. */
+  /** Whether a value is on GPUs, or may be, so that all processes must decide together. */
   #isForGpus(value: DistributedValues<Value>, isGather = false): boolean {
     return livesOnGpu(value) || (this.#hasChoice && (isGather || isIndexedSlices(value)));
   }
@@ -200,7 +205,10 @@ export class NcclAllReduce extends AllReduceOps {
   }
 }
 
-/** Why a value of the host is not for NCCL: something of it is on no GPU, or two of its components on one. */
+/**
+ * Why NCCL does not reduce this host value: a device is not a GPU, or two components share a GPU.
+ * Undefined if it does.
+ */
 function refusal([value, destinations]: ReadyPair): string | undefined {
   const devices = [...value.devices, ...getDevicesFrom(destinations)];
   const other = devices.find((device) => device === '' || deviceType(device) !== 'GPU');
@@ -208,7 +216,10 @@ function refusal([value, destinations]: ReadyPair): string | undefined {
   return haveGpuEach(value.devices) ? undefined : 'several components are on one GPU';
 }
 
-/** How many processes a world is of, each with as many ranks: those of one have the devices of one task, or hold all of them. */
+/**
+ * Number of processes of a world, each with the same number of ranks. A world whose devices belong
+ * to one task is one process.
+ */
 function processesOf(world: World | undefined): number {
   if (!world) return 1;
   const { devices, localRanks } = world;
@@ -217,9 +228,12 @@ function processesOf(world: World | undefined): number {
   return isOne ? 1 : devices.length / localRanks.length;
 }
 
-/** The ranks of all processes, where the components of this one are handed in. @throws ValueError for another number of these */
+/**
+ * The communicator for values with the components of this process.
+ * @throws ValueError unless there is one component per local GPU
+ */
 function ranksOf(world: World, size: number, engine: Communicator): Communicator {
-  // That of a replica, which the world made.
+  // The engine of one replica, made by the world.
   if (engine.localRanks.length < engine.size) return engine;
   void engine.close();
   if (size === world.localRanks.length) return world.communicator(reductionToOneAlgorithm());

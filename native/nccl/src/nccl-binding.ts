@@ -1,19 +1,22 @@
 declare const kind: unique symbol;
 
-/** A C++ object behind a JavaScript value. One that is collected is queued to be freed; better to free it by hand. */
+/**
+ * A C++ object owned by a JavaScript value. Free it explicitly if possible; otherwise it is freed
+ * some time after garbage collection.
+ */
 interface Held<Kind extends string> {
   readonly [kind]: Kind;
 }
 
 /** A piece of device memory. */
 export type BufferHandle = Held<'buffer'>;
-/** The ranks of one communicator that live in this process. */
+/** The local ranks of one communicator. */
 export type CommunicatorHandle = Held<'communicator'>;
 
-/** Of the exports; the same number is in `cpp/addon`. */
+/** Version of the exports; must equal that in `cpp/addon`. */
 export const ncclInterface = 3;
 
-/** NCCL's numbers of what a call does to its element type. There are none for bool and 16-bit integers. */
+/** NCCL's numbers of element types; it has none for bool and 16-bit integers. */
 export const ncclDtype = {
   int8: 0,
   uint8: 1,
@@ -27,10 +30,13 @@ export const ncclDtype = {
   bfloat16: 9,
 } as const;
 
-/** NCCL's numbers of operations. `average` rounds 1/n to the element type first: not the same as a division. */
+/**
+ * NCCL's numbers of operations. `average` rounds 1/n to the element type first, so it differs from
+ * a division.
+ */
 export const ncclOp = { sum: 0, prod: 1, max: 2, min: 3, average: 4 } as const;
 
-/** The order is that of `Kind` in C++. */
+/** Kinds of collectives, in the order of `Kind` in C++. */
 export const ncclKind = {
   allReduce: 0,
   reduce: 1,
@@ -42,21 +48,27 @@ export const ncclKind = {
   allToAll: 7,
 } as const;
 
-/** Where a library was opened, or the sentence that says why there is none. */
+/** Where a library was opened, or why it cannot be used. */
 export interface LibraryFinding {
-  /** The file that was opened. Absent: none. */
+  /** The file that was opened; undefined if there is none. */
   readonly path?: string;
-  /** How it was found, such as `VIRTUAL_ENV`; `current folder` is a Python environment there. */
+  /**
+   * How the file was found, such as `VIRTUAL_ENV`. `current folder` means a Python environment
+   * there.
+   */
   readonly how?: string;
-  /** CUDA: 1000 * major + 10 * minor, what the driver supports; NCCL: its version code, 22809 for 2.28.9. */
+  /**
+   * For CUDA: the version that the driver supports, as 1000 * major + 10 * minor. For NCCL: its
+   * version code, 22809 for 2.28.9.
+   */
   readonly version?: number;
-  /** It is a test double of ours: nothing that runs on it says anything about a GPU. */
+  /** Whether it is a test double of this project, whose results say nothing about a GPU. */
   readonly isDouble: boolean;
-  /** One sentence: why it cannot be used. Absent: it can. */
+  /** Why the library cannot be used, in one sentence; undefined if it can. */
   readonly failure?: string;
 }
 
-/** What the driver says of a GPU. */
+/** What the driver reports about a GPU. */
 export interface DeviceFinding {
   readonly index: number;
   readonly name: string;
@@ -70,25 +82,32 @@ export interface DeviceFinding {
 export interface Findings {
   readonly driver: LibraryFinding;
   readonly nccl: LibraryFinding;
-  /** Empty where the driver has a failure. */
+  /** Empty if the driver cannot be used. */
   readonly devices: readonly DeviceFinding[];
 }
 
-/** Absent: the places of the docs. The first call of a process decides for all its threads. */
+/**
+ * Libraries to load. Default: the locations listed in the docs. The first call in a process decides
+ * for all its threads.
+ */
 export interface LibraryChoice {
-  /** A file. */
+  /** Path of the CUDA driver. */
   readonly cudaLibrary?: string;
-  /** What the environment names: a file, or a folder to look in. Comes before `libraryPath`. */
+  /** The file or folder named by the environment; overrides `libraryPath`. */
   readonly ncclLibrary?: string;
-  /** What the program names, likewise. Where the process uses another one already, the call throws. */
+  /**
+   * The file or folder named by the program. The call throws if the process already uses another
+   * one.
+   */
   readonly libraryPath?: string;
-  /** A file: NVML, which NCCL needs. */
+  /** Path of NVML, which NCCL needs. */
   readonly nvmlLibrary?: string;
 }
 
 /**
- * What went wrong. `spoiled`: the buffer holds what a failed operation left; `broken`: the communicator failed before; `stuck`:
- * a native thread does not come back, only the end of the process helps; `machine`: it lacks what NCCL needs, such as shared memory.
+ * Reason for a failure. `spoiled`: a failed operation has left the buffer in an unknown state;
+ * `broken`: the communicator failed before; `stuck`: a native thread does not return, so the
+ * process must exit; `machine`: it lacks what NCCL needs, such as shared memory.
  */
 export type FailureKind =
   | 'invalid-argument'
@@ -104,21 +123,23 @@ export type FailureKind =
   | 'closed'
   | 'machine';
 
-/** What promises of the addon are rejected with, and what its functions throw. */
+/** The error that the addon's promises reject with and its functions throw. */
 export interface BindingError extends Error {
   readonly kind: FailureKind;
-  /** CUDA's or NCCL's result; 0 where the error is our own. */
+  /** CUDA's or NCCL's result code; 0 for the addon's own errors. */
   readonly code: number;
-  /** What was under way, such as `all-reduce`. */
+  /** The operation that failed, such as `all-reduce`. */
   readonly operation: string;
-  /** The communicator's name; empty where none takes part. */
+  /** The communicator's name; empty if the operation has no communicator. */
   readonly group: string;
-  /** Counts the operations of a communicator from 1; those of none in the whole process. */
+  /**
+   * Number of the operation in its communicator, from 1; operations without one count per process.
+   */
   readonly sequence: number;
 }
 
 export interface Settings {
-  /** For whatever has no timeout of its own. */
+  /** Timeout of operations that pass none. */
   readonly timeoutMillis: number;
   /** How long an abort may take before the process counts as stuck. */
   readonly abortGraceMillis: number;
@@ -126,42 +147,51 @@ export interface Settings {
 
 export interface CommunicatorRequest {
   readonly size: number;
-  /** The ranks of this process, and the device of each. */
+  /** The ranks of this process; `devices` holds the device of each. */
   readonly ranks: readonly number[];
   readonly devices: readonly number[];
-  /** For errors, the flight recorder, and NCCL's logs. */
+  /** Name in errors, the flight recorder and NCCL's logs. */
   readonly name: string;
-  /** Whether NCCL keeps the native thread until a call is done, which saves some microseconds. NCCL promises an end to others only. Absent: true. */
+  /**
+   * Whether a call blocks NCCL's native thread until it is done, which saves some microseconds.
+   * Only non-blocking communicators are sure to end when aborted. Default: true.
+   */
   readonly blocking?: boolean;
 }
 
-/** One of those that a split makes. */
+/** One of the communicators that a split makes. */
 export interface SplitPart {
   readonly communicator: CommunicatorHandle;
   readonly color: number;
   readonly size: number;
-  /** Places in the parent's `ranks`, and the rank that each has here. */
+  /** Indices of its members in the parent's `ranks`; `ranks` holds their ranks in this part. */
   readonly places: readonly number[];
   readonly ranks: readonly number[];
 }
 
-/** One operation as the flight recorder keeps it. Times are milliseconds on the clock of `performance.timeOrigin + performance.now()`. */
+/**
+ * One operation in the flight recorder. Times are in milliseconds on the clock of
+ * `performance.timeOrigin + performance.now()`.
+ */
 export interface FlightEntry {
   readonly group: string;
   readonly sequence: number;
   readonly operation: string;
-  /** Of a collective: of several the first's, and the elements of all, as NCCL counts them. */
+  /**
+   * Collectives only. A group call of several has the dtype and op of the first, and the number of
+   * elements of all, as NCCL counts them.
+   */
   readonly dtype?: string;
   readonly op?: string;
   readonly elements?: number;
   readonly state: 'queued' | 'launched' | 'done' | 'failed';
   readonly queued: number;
-  /** 0 while it has not come so far. */
+  /** Time of the launch; 0 if the operation has not been launched yet. */
   readonly launched: number;
   readonly settled: number;
 }
 
-/** What exists now in the whole process. */
+/** Numbers of objects that exist in the whole process. */
 export interface Counts {
   readonly buffers: number;
   readonly bufferBytes: number;
@@ -171,52 +201,77 @@ export interface Counts {
 }
 
 /**
- * The addon, as `cpp/addon` exports it.
+ * The addon, as exported by `cpp/addon`.
  *
- * - Promises resolve when the device has finished, and reject with a BindingError. Nothing has to be awaited in between:
- *   operations that share a buffer happen in the order of the calls, also across devices and communicators.
- * - Offsets and lengths are bytes, counts are elements. What would read or write out of bounds is refused before anything moves.
- * - Views are read and written where they are, until the promise settles: they must not be detached before. The addon keeps them alive.
- * - A promise that is not settled keeps the process alive; nothing else here does.
+ * - Promises resolve when the device has finished, and reject with a BindingError. Operations that
+ *   share a buffer execute in the order of the calls, even across devices and communicators, so
+ *   callers need not await in between.
+ * - Offsets and lengths are in bytes, counts in elements. Calls that would exceed a buffer are
+ *   refused before any data moves.
+ * - Views are read and written in place until the promise settles; until then, callers must not
+ *   detach them. The addon keeps them alive.
+ * - Only pending promises keep the process alive.
  */
 export interface NcclBinding {
-  /** `ncclInterface`, of the binary. */
+  /** `ncclInterface` of the binary. */
   readonly interface: number;
-  /** Looks for the libraries and asks them. Never throws; costs as much as the driver's start the first time. */
+  /**
+   * Searches for the libraries and queries them. Never throws. The first call takes as long as the
+   * driver needs to start.
+   */
   probe(choice: LibraryChoice): Findings;
-  /** For the whole process. */
+  /** Changes settings of the whole process. */
   configure(settings: Settings): void;
-  /** Called once, with one sentence, when native threads do not come back after an abort; at once where that is known. */
+  /**
+   * Registers a function that is called once, with one sentence, if native threads do not return
+   * from an abort. Calls it at once if this has happened already.
+   */
   onStuck(listener: (message: string) => void): void;
 
-  /** The handle can be used at once; where there is no memory, whatever uses it is rejected. Zero bytes are allowed. */
+  /**
+   * The buffer can be used at once. If memory is exhausted, operations that use it are rejected.
+   * `bytes` may be 0.
+   */
   allocate(device: number, bytes: number): BufferHandle;
-  /** Memory of somebody else, which must stay until the buffer is freed and all that uses it has settled. `address` checks it. */
+  /**
+   * A buffer over memory that must outlive the buffer and all operations on it. `address` validates
+   * it.
+   */
   adopt(device: number, pointer: bigint, bytes: number): BufferHandle;
-  /** After all that uses it so far; again is fine. Whatever uses it later throws. */
+  /** Frees the memory after the operations so far; later uses throw. Idempotent. */
   free(buffer: BufferHandle): void;
-  /** Resolves when the memory is there. */
+  /** The address on the GPU; resolves when the memory has been allocated. */
   address(buffer: BufferHandle): Promise<bigint>;
   write(into: BufferHandle, offset: number, from: ArrayBufferView): Promise<void>;
   read(from: BufferHandle, offset: number, into: ArrayBufferView): Promise<void>;
-  /** On one device or between two. */
+  /** Copies bytes within one device or between two. */
   copy(into: BufferHandle, intoOffset: number, from: BufferHandle, fromOffset: number, bytes: number): Promise<void>;
-  /** `pattern` is 1, 2, 4 or 8 bytes; `bytes` a multiple of them. */
+  /**
+   * Fills memory with `pattern` of 1, 2, 4 or 8 bytes; `bytes` must be a multiple of its length.
+   */
   fill(into: BufferHandle, offset: number, bytes: number, pattern: Uint8Array): Promise<void>;
-  /** Pinned memory: views of it move without a copy in between. */
+  /** Allocates pinned memory, whose views transfer without an extra copy. */
   allocateHost(bytes: number): Promise<ArrayBuffer>;
-  /** Detaches it and frees the memory when nothing uses it; a collected one is freed as well. */
+  /**
+   * Detaches pinned memory, and frees it when nothing uses it. Garbage collection frees it as well.
+   */
   freeHost(memory: ArrayBuffer): void;
-  /** Bytes, as the driver counts them for all processes together. */
+  /** Bytes, as the driver counts them for all processes. */
   memory(device: number): Promise<{ readonly free: number; readonly total: number }>;
-  /** Orders this device's next operations after what another stream (a CUstream) holds now, such as a producer's. */
+  /**
+   * Makes later operations on the device wait for the work that another stream (a CUstream) holds
+   * now.
+   */
   waitFor(device: number, stream: bigint): Promise<void>;
-  /** Orders what another stream gets next after the operations on this buffer so far. The promise says that it is ordered, not done. */
+  /**
+   * Makes later work of another stream wait for the operations on this buffer so far. Resolves when
+   * this order is set up, not when the operations are done.
+   */
   orderAfter(stream: bigint, buffer: BufferHandle): Promise<void>;
 
   /**
-   * into = from / divisor. Floating types: the same dtype, rounded once, in place or not. Integers: `intoDtype` is float32 or
-   * float64.
+   * Computes into = from / divisor. Floating types keep their dtype, are rounded once, and may be
+   * divided in place; for integers, `intoDtype` must be float32 or float64.
    */
   divide(
     into: BufferHandle,
@@ -228,7 +283,10 @@ export interface NcclBinding {
     count: number,
     divisor: number,
   ): Promise<void>;
-  /** into = inputs[0] op inputs[1] …, in this order; half types are combined in float32 and rounded once. Up to `mostInputs`. */
+  /**
+   * Computes into = inputs[0] op inputs[1] …, in this order, for up to `mostInputs` inputs. Half
+   * types are combined in float32 and rounded once.
+   */
   combine(
     into: BufferHandle,
     intoOffset: number,
@@ -239,20 +297,30 @@ export interface NcclBinding {
     count: number,
   ): Promise<void>;
   readonly mostInputs: number;
-  /** Many copies of one device in one launch. Three numbers each: offset into, offset from, bytes. The pieces must not overlap. */
+  /**
+   * Copies many pieces on one device in one launch. `pieces` has three numbers per piece: offset in
+   * `into`, offset in `from`, bytes. Pieces must not overlap.
+   */
   copyPieces(into: readonly BufferHandle[], from: readonly BufferHandle[], pieces: Float64Array): Promise<void>;
 
-  /** 128 bytes. In the process of rank 0, when ranks are about to join: it starts a listener. */
+  /**
+   * Returns NCCL's unique id of 128 bytes. Call it in the process of rank 0 shortly before ranks
+   * join, because it starts a listener.
+   */
   uniqueId(): Promise<Uint8Array>;
-  /** One that has to be opened; it can be aborted at once. Where its thread ends before it was closed, it is aborted. */
+  /**
+   * Creates a communicator, which must be opened, and may be aborted at any time. It is aborted if
+   * its thread ends before it is closed.
+   */
   communicator(request: CommunicatorRequest): CommunicatorHandle;
   /**
-   * Resolves when all ranks have come. `id`: 128 bytes of `uniqueId()`, the same for all ranks, once only. Other operations go on meanwhile, unless it is
-   * blocking.
+   * Resolves when all ranks have arrived. `id`: the result of one `uniqueId()`, equal on all ranks,
+   * used only once. Other operations proceed meanwhile, unless the communicator is blocking.
    */
   open(communicator: CommunicatorHandle, id: Uint8Array, timeoutMillis: number): Promise<void>;
   /**
-   * One color and key for each local rank; a color below 0 takes no part. All ranks of the parent call it. Parts that share use the resources of
+   * Splits a communicator; all its ranks must call it. There is one color and one key per local
+   * rank; a rank with a negative color joins no part. Parts with `isSharing` use the resources of
    * their parent, and end with it.
    */
   split(
@@ -264,9 +332,10 @@ export interface NcclBinding {
     timeoutMillis: number,
   ): Promise<readonly SplitPart[]>;
   /**
-   * One group call. `calls` has five numbers for each: kind, dtype, op, root, count. `count` is NCCL's: of a block where there
-   * are blocks, of the whole otherwise. For each call and local rank, in this order: a buffer and its byte offset. Where
-   * a rank only reads or only writes, the other list has undefined.
+   * Executes one group call. `calls` has five numbers per collective: kind, dtype, op, root and
+   * count; as in NCCL, `count` is the length of a block if the collective has blocks, else of the
+   * whole. The other lists hold, per collective and local rank in this order, a buffer and its byte
+   * offset; undefined if the rank does not read or write.
    */
   run(
     communicator: CommunicatorHandle,
@@ -277,9 +346,9 @@ export interface NcclBinding {
     outputOffsets: Float64Array,
     timeoutMillis: number,
   ): Promise<void>;
-  /** Ends it now: what is under way is rejected with `reason`. */
+  /** Ends the communicator at once; current operations are rejected with `reason`. */
   abort(communicator: CommunicatorHandle, reason: string): void;
-  /** After all that uses it so far. All ranks of a host call it. */
+  /** Closes the communicator after the operations so far. All ranks of a host must call it. */
   destroy(communicator: CommunicatorHandle): Promise<void>;
 
   /** The latest 1024 operations, oldest first. */

@@ -28,15 +28,19 @@ import { type Passage, pass, passTogether } from './passage.js';
 import { ScratchMemory } from './scratch-memory.js';
 import { refuseSharing } from './sharing.js';
 
-/** How a communicator behaves. All of it may be left out. */
+/** Options of a communicator, all of them optional. */
 export interface NcclOptions {
-  /** For calls without a timeout of their own. 0: for ever. Default: 600. */
+  /** Timeout of calls that pass none. 0 means no limit. Default: 600. */
   readonly defaultTimeoutSeconds?: number | undefined;
-  /** For errors, the flight recorder and NCCL's logs, of groups of one process. Default: `local`. */
+  /**
+   * Name of a one-process group in errors, the flight recorder and NCCL's logs. Default: `local`.
+   */
   readonly name?: string | undefined;
   /**
-   * Whether NCCL keeps its native thread until a call has begun on the GPU, which saves some microseconds a call. It promises only for others that they can be
-   * ended while they wait for a rank. Default: where all ranks are in this process, so that none can be lost.
+   * Whether a call blocks NCCL's native thread until it has begun on the GPU, which saves some
+   * microseconds per call. NCCL guarantees only for non-blocking communicators that calls waiting
+   * for a rank can be aborted. Default: true if all ranks are in this process, because then no rank
+   * can be lost.
    */
   readonly blocking?: boolean | undefined;
 }
@@ -47,9 +51,12 @@ const ncclOptions = knownOptions<NcclOptions>('NcclCommunicator', {
   blocking: true,
 });
 
-/** How the groups of a split are made. */
+/** Options of `split`. */
 export interface SplitOptions {
-  /** The groups use connections and buffers of the whole, instead of new ones; the same on all ranks. Default: no. */
+  /**
+   * Whether the new groups use connections and buffers of the original group; must be equal on all
+   * ranks. Default: false.
+   */
   readonly share?: boolean | undefined;
 }
 
@@ -66,12 +73,12 @@ const largestKey = 2 ** 31 - 1;
 
 /**
  * A group of ranks with one GPU each, in one process or several, whose collectives NCCL executes.
- * Tensors are on the rank's GPU, where they are used in place, or in host memory, from and to which
- * they are copied. It blocks no thread.
+ * Tensors in GPU memory are used in place; host tensors are copied to the rank's GPU and back. Has
+ * no synchronous calls.
  *
- * All ranks issue the same collectives in the same order, over all communicators of the same GPUs
- * together: NCCL does not check it. NCCL sums half types, and may round more than once; a mean is
- * NCCL's sum and one division.
+ * All ranks must issue the same collectives in the same order, across all communicators of the same
+ * GPUs, because NCCL does not check it. NCCL sums half types, and may round more than once; a mean
+ * is NCCL's sum followed by one division.
  *
  * @example
  * ```ts
@@ -110,23 +117,31 @@ export class NcclCommunicator extends JoiningCommunicator {
     leftBehind.register(this, told, this);
   }
 
-  /** A group of GPUs of this process, a rank each. @throws ValueError for a GPU that is not here, or twice; CollError where there is no NCCL */
+  /**
+   * Opens a group of this process's GPUs, one rank per GPU.
+   * @throws ValueError for a GPU that this process does not have, or that is listed twice;
+   * CollError if there is no NCCL
+   */
   static async open(devices: readonly string[], options?: NcclOptions): Promise<NcclCommunicator> {
     const given = optionsOf(options, "{ name: 'local' }", ncclOptions);
     return new NcclCommunicator(await openLocal(devices, given.name ?? 'local', openingOf(given)), given);
   }
 
   /**
-   * Joins a group of processes, which meet in a store of `@coll/rendezvous`. The first one hands out NCCL's unique id there.
-   * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that names one that was lost; CollError where there is no
-   * NCCL, or another release of it
+   * Joins a group of processes, which meet in a store of `@coll/rendezvous`.
+   * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError
+   * that names a lost process; CollError if NCCL is missing, or processes use different releases of
+   * it
    */
   static async connect(request: JoinRequest, options?: NcclOptions): Promise<NcclCommunicator> {
     const given = optionsOf(options, '{ defaultTimeoutSeconds: 60 }', ncclOptions);
     return new NcclCommunicator(await join(request, given.blocking), given);
   }
 
-  /** Joins a group of processes that exchange their cards in a way of their own; `signal` ends the waiting for them. */
+  /**
+   * Joins a group of processes that exchange their cards by `exchange`. `signal` aborts the wait
+   * for the other processes.
+   */
   static async joinBy(
     exchange: Exchange,
     rank: number,
@@ -155,7 +170,10 @@ export class NcclCommunicator extends JoiningCommunicator {
     );
   }
 
-  /** Several collectives as one group call, which NCCL runs at the same time. @throws as `run`; ValueError where one uses what another writes */
+  /**
+   * Executes several collectives as one group call, which NCCL runs concurrently.
+   * @throws as `run`; ValueError if a collective uses memory that another one writes
+   */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
     requireRunOptions(options);
     const [first] = passages;
@@ -171,8 +189,9 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   /**
-   * Groups of the ranks of equal colors, in the order of their keys (default: their ranks). One color, and key, for each local rank; below 0 it takes no
-   * part. All ranks of the group call it, as they would a collective. A group and those that were split from it fail together.
+   * Makes a group of the ranks of each color, ordered by key (default: their ranks). Pass one color
+   * and one key per local rank; a rank with a negative color joins no group. All ranks must call
+   * it, like a collective. A group and its split groups fail together.
    */
   async split(
     colors: readonly number[],
@@ -232,7 +251,7 @@ export class NcclCommunicator extends JoiningCommunicator {
     }
   }
 
-  /** Calls that are compared begin in the order in which they were made. */
+  /** Compares a call's request with the other processes', in the order in which calls were made. */
   #agreed(passages: readonly Passage[], submission: Submission, signal: AbortSignal | undefined): Promise<void> {
     const [{ collective, inputs, outputs }] = passages as readonly [Passage];
     const { dtype } = this.#sample(collective, inputs, outputs);
@@ -262,7 +281,10 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 }
 
-/** The group of a clique, which has its own algorithms, and no memory of its own for tensors of the host. */
+/**
+ * A clique as core's `Group`. NCCL chooses its algorithms itself, and host tensors get ordinary
+ * memory.
+ */
 function groupOf(clique: Clique): Group {
   return {
     order: new CallOrder(),
@@ -288,6 +310,6 @@ function openingOf({ defaultTimeoutSeconds = usualTimeoutSeconds, blocking }: Nc
 }
 
 function millisOf(seconds: number): number {
-  // The addon takes the longest time for ever.
+  // The addon treats the longest timeout as no limit.
   return seconds > 0 ? Math.min(Math.ceil(seconds * 1000), longestTimer) : longestTimer;
 }

@@ -3,12 +3,15 @@ import { bufferLengths, inputBlocks, outputBlocks } from '@coll/core/internal';
 import { nameOf, outputDType, reads, writes } from '@coll/core/plugin';
 import { bufferOf, isOnGpu } from './device-buffer.js';
 
-/** Elements of a tensor, wherever they are. */
+/** Number of elements of a tensor in any memory. */
 export function lengthOf(tensor: Tensor): number {
   return tensor.memory ? tensor.memory.length : tensor.data.length;
 }
 
-/** A tensor with the dtype of all: of a local rank that reads or, where that is elsewhere, one that writes. */
+/**
+ * A tensor with the dtype of the call: the input of a local rank that reads one, else the first
+ * output.
+ */
 export function sampleOf(
   collective: Collective,
   localRanks: readonly number[],
@@ -19,7 +22,7 @@ export function sampleOf(
   return (reader < 0 ? outputs[0] : inputs[reader]) as Tensor;
 }
 
-/** The `n` of `Collective`, which is the same for all ranks. */
+/** The `n` in the description of `Collective`; the same on all ranks. */
 export function countOf(
   { collective, inputs, outputs }: Buffers,
   { size, ranks }: { readonly size: number; readonly ranks: readonly number[] },
@@ -29,12 +32,14 @@ export function countOf(
   return lengthOf(sampleOf(collective, ranks, inputs, outputs)) / blocks;
 }
 
-/** Elements of the input of every rank that reads one, whether it is here or not. */
+/**
+ * Number of elements in the input of each rank that reads one, even if it is in another process.
+ */
 export function lengthOfCall(buffers: Buffers, members: Parameters<typeof countOf>[1]): number {
   return countOf(buffers, members) * inputBlocks(buffers.collective, members.size);
 }
 
-/** A collective with the tensors of the local ranks. */
+/** A collective and the tensors of the local ranks. */
 interface Buffers {
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
@@ -42,8 +47,9 @@ interface Buffers {
 }
 
 /**
- * Checks what is in the memory of GPUs: that dtypes and lengths agree among the local ranks, and that whoever works in place does so element
- * for element. @throws ValueError, naming rank and operation
+ * Validates operands of which some are in GPU memory: dtypes and lengths must agree across local
+ * ranks, and in-place operands must start at corresponding elements.
+ * @throws ValueError that names the rank and operation
  */
 export function validateOperands(
   collective: Collective,
@@ -121,7 +127,7 @@ function overlap(one: Tensor, other: Tensor): boolean {
   return a.memory === b.memory && a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end;
 }
 
-/** Bytes of a memory. */
+/** A range of bytes in a memory. */
 export interface Place {
   readonly memory: object;
   readonly begin: number;

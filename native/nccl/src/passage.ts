@@ -11,24 +11,25 @@ import type { NcclBinding } from './nccl-binding.js';
 import { countOf, lengthOf } from './operands.js';
 import type { ScratchMemory } from './scratch-memory.js';
 
-/** A collective with the tensors of the local ranks; those of the host pass through scratch memory. */
+/** A collective and the tensors of the local ranks. Host tensors pass through scratch memory. */
 export interface Passage {
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** Which elements; absent: all. */
+  /** The elements to process. Default: all. */
   readonly part?: Part;
 }
 
-/** Elements `begin` to `end` of everything; undefined: all of it. */
+/** Elements `begin` to `end` of the operands; undefined means all. */
 type Part = { readonly begin: number; readonly end: number } | undefined;
 
-// So that one part is uploaded while another is reduced and a third downloaded.
+// One part can be uploaded while another is reduced and a third is downloaded.
 const bytesPerPart = 8 * 2 ** 20;
 
 /**
- * Runs a collective; where all ranks are here, large ones of tensors of the host in parts, one behind the other. Other processes do not see where tensors
- * are here, and have to ask NCCL for the same. Rejects when nothing uses the memory any more.
+ * Executes a collective. Large host tensors move in parts that overlap, but only if all ranks are
+ * in this process: across processes, NCCL calls must not depend on where tensors are. Rejects only
+ * once nothing uses the memory any more.
  */
 export async function pass(clique: Clique, scratch: ScratchMemory, passage: Passage, submission: Submission) {
   const { collective, inputs, outputs } = passage;
@@ -39,7 +40,7 @@ export async function pass(clique: Clique, scratch: ScratchMemory, passage: Pass
   await allEnded(parts.map((part) => passTogether(clique, scratch, [{ ...passage, part }], submission)));
 }
 
-/** Runs collectives as one group call. Rejects when nothing uses the memory any more. */
+/** Executes collectives as one group call. Rejects only once nothing uses the memory any more. */
 export async function passTogether(
   clique: Clique,
   scratch: ScratchMemory,
@@ -62,14 +63,17 @@ export async function passTogether(
   for (const memory of crossing.taken) scratch.giveBack(memory);
 }
 
-/** Divides sums, on the GPUs that they are on: what turns them into means. */
+/** Divides sums on their GPU, to get means. */
 export function divided(binding: NcclBinding, into: DeviceBuffer, from: DeviceBuffer, divisor: number): Promise<void> {
   const [to, of] = [carrierOf(into.dtype).dtype, carrierOf(from.dtype).dtype];
   const [target, source] = [into.memory.handle, from.memory.handle];
   return binding.divide(target, into.byteOffset, to, source, from.byteOffset, of, from.length, divisor);
 }
 
-/** Waits for all, also where one fails. @throws the first failure that is a cause, and not the consequence of another */
+/**
+ * Waits for all promises, even if one rejects.
+ * @throws the first failure that is not a consequence of another
+ */
 export async function allEnded(started: readonly Promise<unknown>[]): Promise<void> {
   const ended = await Promise.allSettled(started);
   const failures = ended.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
@@ -77,7 +81,7 @@ export async function allEnded(started: readonly Promise<unknown>[]): Promise<vo
   throw failures.find((failure) => (failure as { kind?: string }).kind !== 'spoiled') ?? failures[0];
 }
 
-/** A collective whose tensors are all on GPUs now: one buffer a local rank. */
+/** A collective whose tensors are all on GPUs now, with one buffer per local rank. */
 interface Entered {
   readonly passage: Passage;
   readonly sources: readonly (DeviceBuffer | undefined)[];
@@ -85,7 +89,7 @@ interface Entered {
   readonly results: readonly (DeviceBuffer | undefined)[];
 }
 
-/** The ways of tensors to GPUs and back, all of which are started without waiting. */
+/** Copies host tensors to GPUs and results back. Starts all copies without waiting. */
 class Crossing {
   readonly started: Promise<unknown>[] = [];
   readonly taken: GpuMemory[] = [];
@@ -116,7 +120,7 @@ class Crossing {
       const isAlike = own?.dtype === resultDType && own.length === length && collective.kind !== 'all-to-all';
       return isAlike ? own : this.#room(index, resultDType, length);
     });
-    // The mean of integers is another type than their sum, which needs memory of its own.
+    // The mean of integers has another dtype than their sum, so the sum needs its own memory.
     const sums = results.map((result, index) =>
       result && result.dtype !== dtype ? this.#room(index, dtype, lengths[index] as number) : result,
     );
@@ -169,7 +173,7 @@ function cutHost({ data }: Tensor, part: Part): Tensor['data'] {
   return part ? data.subarray(part.begin, part.end) : data;
 }
 
-/** Whether an output before this one is the same memory, as all have that share a result. */
+/** Whether an earlier output uses the same memory, as all outputs of a shared result do. */
 function isRepeated(outputs: readonly Tensor[], index: number): boolean {
   const { data } = outputs[index] as Tensor;
   const isSame = (other: Tensor) =>

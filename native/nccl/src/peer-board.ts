@@ -17,32 +17,35 @@ const mostSecondsForStates = 1;
 const mostLooksForLost = 10;
 const millisBetweenLooks = 20;
 
-/** What a process was doing that does not answer. */
+/** The state reported for a process that does not answer. */
 export const unheard = 'status unknown';
 
-/** In what a process took part: group calls of NCCL's and splits, and calls that were compared. */
+/**
+ * Number of calls that a process took part in. `started` counts NCCL's group calls and splits,
+ * `asked` counts compared calls.
+ */
 export interface Taken {
   readonly started: number;
   readonly asked: number;
 }
 
-/** Who listens to what the other processes write. */
+/** Callbacks for what other processes write. */
 export interface Listeners {
-  /** One has failed: the error is of the class that it had there. */
+  /** Called when another process has failed, with an error of the same class. */
   failed(error: CollError): void;
-  /** The first has left, and takes part in nothing more. */
+  /** Called when the first process has left; it takes part in no later call. */
   left(rank: number, taken: Taken): void;
 }
 
 /** A process of the group. */
 export interface Peer {
-  /** Its ranks. */
+  /** The ranks of this process. */
   readonly ranks: readonly number[];
-  /** Absent where its system does not tell. */
+  /** Undefined if the system does not report it. */
   readonly process?: HostProcess | undefined;
 }
 
-/** What the first process wrote that failed, or left. */
+/** The record of the first process that failed or left. */
 interface End {
   readonly member: number;
   readonly rank: number;
@@ -51,12 +54,15 @@ interface End {
     readonly kind: string;
     readonly code: ErrorCode;
     readonly message: string;
-    /** Absent where nobody knows who is lost. */
+    /** Undefined if it is not known which rank is lost. */
     readonly rank?: number | undefined;
   };
 }
 
-/** Where the processes of a group write down what the others have to know: how it ended, and, where calls are compared, what they ask for. */
+/**
+ * Exchanges a group's failures, departures and heartbeats through a store, and requests if calls
+ * are compared.
+ */
 export class PeerBoard {
   readonly #store: Store;
   readonly #prefix: string;
@@ -70,7 +76,7 @@ export class PeerBoard {
     this.#peers = peers;
   }
 
-  /** The processes but this one, by number and first rank. */
+  /** The other processes, with their number and first rank. */
   get others(): readonly {
     readonly member: number;
     readonly rank: number;
@@ -84,7 +90,10 @@ export class PeerBoard {
     return this.#peers[this.#member]?.ranks[0] as number;
   }
 
-  /** Calls back, once each, when another process has failed, and when the first one leaves. Returns what ends the watching. */
+  /**
+   * Calls back, once each, when another process has failed and when the first process has left.
+   * Returns a function that stops watching.
+   */
   watch({ failed, left }: Listeners): () => void {
     const ending = new AbortController();
     const look = async (key: string, tell: (end: End) => void) => {
@@ -95,12 +104,15 @@ export class PeerBoard {
       look('failed', ({ failure }) => failure && failed(rebuilt(failure))),
       look('left', ({ rank, taken }) => taken && left(rank, taken)),
     ];
-    // A store that is gone tells nothing any more; timeouts still do.
+    // If the store is gone, only timeouts detect lost processes.
     for (const watched of looks) watched.catch(() => undefined);
     return () => ending.abort();
   }
 
-  /** Tells the others of a failure, and asks what they were doing: by their first rank, those that do not answer too. */
+  /**
+   * Reports a failure to the other processes. Returns the state of each by its first rank,
+   * `unheard` for those that do not answer.
+   */
   async tell(error: CollError, state: string): Promise<ReadonlyMap<number, string>> {
     try {
       await this.#write(`state/${this.#member}`, state);
@@ -115,7 +127,10 @@ export class PeerBoard {
     }
   }
 
-  /** The first rank of a process of this host that has ended; its connections end a moment before it does. */
+  /**
+   * The first rank of a process of this host that has ended. Polls for a moment, because
+   * connections close before their process ends.
+   */
   async lostRank(): Promise<number | undefined> {
     const known = this.others.filter(({ process }) => process);
     for (let look = 0; look < mostLooksForLost && known.length > 0; look++) {
@@ -126,22 +141,25 @@ export class PeerBoard {
     return undefined;
   }
 
-  /** Says what this process was doing when another one failed. */
+  /** Reports what this process was doing when another one failed. */
   async answer(state: string): Promise<void> {
     await this.#write(`state/${this.#member}`, state).catch(() => undefined);
   }
 
-  /** Tells the others that this process leaves: nobody has to wait for it in anything more. */
+  /** Tells the others that this process leaves, so that they do not wait for it in later calls. */
   async leave(state: string, taken: Taken): Promise<void> {
     try {
       await this.#write(`state/${this.#member}`, `gone, ${state}`);
       await this.#first('left', { taken });
     } catch {
-      // Whoever leaves last may find the store gone.
+      // The store may be gone when the last process leaves.
     }
   }
 
-  /** What every process asks for in a call of this number. @throws DeadlineExceededError that names the ranks that did not arrive */
+  /**
+   * Publishes this process's request for a call, and returns those of all processes.
+   * @throws DeadlineExceededError that names the ranks that did not arrive
+   */
   async ask(number: number, request: Request, waiting: WaitOptions): Promise<readonly Asked[]> {
     const keyOf = (member: number) => `call/${number}/${member}`;
     await this.#write(keyOf(this.#member), request);
@@ -158,7 +176,7 @@ export class PeerBoard {
       const told = `${operation}, number ${number}: timed out waiting for other ranks: rank ${missing} did not arrive`;
       throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
     }
-    // Who asks for this call has read all of the one before.
+    // All processes have published this request, so they have read those of the previous call.
     if (number > 1) await this.#store.delete(`${this.#prefix}/call/${number - 1}/${this.#member}`);
     return asked.map((each, member) => {
       return {
@@ -168,12 +186,12 @@ export class PeerBoard {
     });
   }
 
-  /** Writes that this process is alive. */
+  /** Writes a heartbeat of this process. */
   async beat(count: number): Promise<void> {
     await this.#write(`beat/${this.#member}`, count);
   }
 
-  /** How often each of the other processes has written that it is alive. */
+  /** The heartbeat counts of the other processes; -1 for a process without one. */
   async beats(): Promise<readonly number[]> {
     const waiting = { timeoutSeconds: mostSecondsForStates };
     const read = this.others.map(({ member }) => this.#read(`beat/${member}`, waiting).catch(() => -1));

@@ -9,8 +9,8 @@ declare module '@coll/core' {
 }
 
 /**
- * All-reduce among NVIDIA GPUs. `'auto'` takes it before all others where it can serve, and goes on
- * without a word where it cannot.
+ * All-reduce across NVIDIA GPUs. `'auto'` prefers this plugin to all others if it is available, and
+ * skips it silently otherwise.
  *
  * @example
  * ```ts
@@ -40,7 +40,7 @@ function probeSituation({ devices, isolated }: Situation): ProbeResult {
     const cure = 'run a function instead of a module, or start one process per GPU';
     return refused(`replicas in worker threads of one process cannot use NCCL: ${cure}`);
   }
-  // In processes of their own, each looks for its GPU itself.
+  // Replicas in separate processes each check their own GPU.
   const missing = isolated ? -1 : specs.findIndex(({ index = 0 }) => index >= found.devices.length);
   if (missing < 0) return { available: true };
   const seen = found.devices.length === 1 ? '1 GPU' : `${found.devices.length} GPUs`;

@@ -5,29 +5,31 @@ import { type BindingSearch, findBinding } from './binding.js';
 import { errorFor } from './failures.js';
 import type { DeviceFinding, Findings, LibraryFinding, NcclBinding } from './nccl-binding.js';
 
-/** What was found of NVIDIA's on this machine, and whether collectives can run on it. */
+/** NVIDIA's libraries and GPUs on this machine, and whether collectives can run on them. */
 export interface NcclProbe {
   readonly available: boolean;
-  /** Where it is not available: why, and what to do, in one sentence. */
+  /** If NCCL is not available: why, and what to do, in one sentence. */
   readonly reason: string | undefined;
-  /** The CUDA driver: the file, and the version of CUDA that it supports. */
+  /** Path of the CUDA driver, and the CUDA version that it supports. */
   readonly driver: LibraryVersion | undefined;
-  /** NCCL: the file, and its version. */
+  /** Path and version of NCCL. */
   readonly nccl: LibraryVersion | undefined;
-  /** The GPUs that this process sees: `gpu:0` is the first. */
+  /** The GPUs that this process sees; the first one is `gpu:0`. */
   readonly devices: readonly DeviceFinding[];
-  /** The libraries are test doubles of this project: what runs says nothing about a GPU. */
+  /**
+   * Whether the libraries are test doubles of this project, whose results say nothing about a GPU.
+   */
   readonly isDouble: boolean;
 }
 
 /** A library that was opened. */
 export interface LibraryVersion {
   readonly path: string;
-  /** Such as `13.0` for CUDA, `2.28.9` for NCCL. */
+  /** Version, such as `13.0` for CUDA or `2.28.9` for NCCL. */
   readonly version: string;
 }
 
-/** The addon, and what it found, where collectives can run. */
+/** The addon and the GPUs, if collectives can run. */
 export interface Runtime {
   readonly binding: NcclBinding;
   readonly devices: readonly DeviceFinding[];
@@ -39,11 +41,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 let search: BindingSearch | undefined;
 let probed: NcclProbe | undefined;
 
-/** What a program asks for. */
+/** Options of `probe`. */
 export interface ProbeOptions {
   /**
-   * The NCCL to use: `libnccl.so.2` itself, or a folder that has it, such as a Python environment. `COLL_NCCL_LIBRARY` comes before it. Default: the first
-   * that is found, in the order that docs/gpu.md lists.
+   * The NCCL to use: `libnccl.so.2` itself, or a folder that contains it, such as a Python
+   * environment. `COLL_NCCL_LIBRARY` overrides it. Default: the first library found in the order of
+   * docs/gpu.md.
    */
   readonly libraryPath?: string | undefined;
 }
@@ -75,14 +78,20 @@ export function probe(options?: ProbeOptions): NcclProbe {
   return probed;
 }
 
-/** @throws CollError that says why there is none, and what to do */
+/**
+ * Returns the addon and the GPUs.
+ * @throws CollError that says why NCCL cannot be used, and what to do
+ */
 export function runtime(): Runtime {
   const { available, reason, devices, isDouble } = probe();
   if (available && search && 'binding' in search) return { binding: search.binding, devices, isDouble };
   throw new CollError('ERR_COLL_REFUSED', `nccl cannot be used here: ${reason}`, { operation: 'nccl' });
 }
 
-/** What a binding says of its machine. @throws ValueError if it already uses another NCCL than `libraryPath` */
+/**
+ * Probes the machine with a given addon.
+ * @throws ValueError if this process already uses another NCCL than `libraryPath`
+ */
 export function probeWith(
   binding: NcclBinding,
   environment: Environment = process.env,
@@ -105,13 +114,13 @@ export function probeWith(
   };
 }
 
-/** NCCL's version code in words: 22809 is `2.28.9`, 2708, as it was written before 2.9, `2.7.8`. */
+/** NCCL's version code as text: 22809 is `2.28.9`; 2708, in the format before 2.9, is `2.7.8`. */
 export function ncclVersion(code: number): string {
   const major = code < 10_000 ? 1000 : 10_000;
   return [Math.floor(code / major), Math.floor((code % major) / 100), code % 100].join('.');
 }
 
-/** CUDA's version code in words: 13010 is `13.1`. */
+/** CUDA's version code as text: 13010 is `13.1`. */
 export function cudaVersion(code: number): string {
   return `${Math.floor(code / 1000)}.${Math.floor((code % 1000) / 10)}`;
 }

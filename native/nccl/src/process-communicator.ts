@@ -3,7 +3,10 @@ import { JoiningCommunicator } from '@coll/core/plugin';
 import { refusedByNccl } from './element-types.js';
 import type { ProcessGpus } from './process-gpus.js';
 
-/** The ranks of one process among those of several. The communicator that they have already does what NCCL does not: other dtypes, and calls that block. */
+/**
+ * The ranks of one process in a group of several. The processes' previous communicator executes
+ * what NCCL does not: other dtypes and blocking calls.
+ */
 export class ProcessCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
@@ -11,7 +14,7 @@ export class ProcessCommunicator extends JoiningCommunicator {
   readonly #others: Communicator;
   readonly #gpus: ProcessGpus;
 
-  /** Both are closed with it. */
+  /** Takes ownership: closing this communicator closes `others` and `gpus`. */
   constructor(others: Communicator, gpus: ProcessGpus) {
     super();
     this.size = others.size;
@@ -33,7 +36,7 @@ export class ProcessCommunicator extends JoiningCommunicator {
   ): Promise<void> {
     const { dtype } = (inputs[0] ?? outputs[0]) as Tensor;
     if (!refusedByNccl(collective, dtype)) return this.#gpus.runTogether([{ collective, inputs, outputs }], options);
-    // NCCL is opened by a collective of the same group, which comes first on every rank or on none.
+    // Opening NCCL uses a collective of the same group, so its order must be the same on all ranks.
     await this.#gpus.settled();
     return this.#others.run(collective, inputs, outputs, options);
   }

@@ -13,16 +13,17 @@ const bytesOfLength = 4;
 const millisBetweenLooks = 100;
 
 /**
- * The GPUs of several processes as one group of NCCL's, opened when it is first needed. The world of the processes, each of which has as many ranks, brings
- * NCCL's unique id around. What ends one of the two ends the other.
+ * The GPUs of several processes as one NCCL group, opened at first use. The processes' world, in
+ * which each has the same number of ranks, distributes NCCL's unique id. If the world or the NCCL
+ * group fails, so does the other.
  */
 export class ProcessGpus implements GpuRanks, GpuGroup {
   readonly #world: World;
   readonly #options: NcclOptions;
   #opened: Promise<NcclCommunicator> | undefined;
-  /** Where the processes show each other what they have to know. */
+  /** The world's communicator, over which the processes exchange data. */
   #meeting: Communicator | undefined;
-  /** Calls for which the processes show each other something first. */
+  /** Orders the calls that begin with an exchange between processes. */
   readonly #order = new CallOrder();
 
   constructor(world: World, options: NcclOptions) {
@@ -38,29 +39,33 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     return this.#world.localRanks;
   }
 
-  /** Those of this process. */
+  /** The GPUs of this process. */
   get devices(): readonly string[] {
     const { devices, localRanks } = this.#world;
     return localRanks.map((rank) => devices[rank] as string);
   }
 
-  /** @throws ValueError for other GPUs than those of this process, in their order */
+  /** @throws ValueError unless these are the GPUs of this process, in their order */
   async of(devices: readonly string[]): Promise<this> {
     if (devices.map(gpuIndex).join() === this.devices.map(gpuIndex).join()) return this;
     const told = `values must have one component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
     throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}, got [${devices.join(', ')}]`);
   }
 
-  /** Resolves when the group is open, has failed to open, or was never asked for. */
+  /** Resolves when the group is open or has failed to open, or at once if nothing has opened it. */
   async settled(): Promise<void> {
     await this.#order.start(async () => {});
     await this.#opened?.catch(() => undefined);
   }
 
-  /** Several collectives as one group call. @throws the error of whatever ended the group; what this process alone did wrong ends it for all */
+  /**
+   * Executes several collectives as one group call.
+   * @throws ValueError for invalid operands, which all processes find; other errors end the group
+   * for all
+   */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
     if (options.checkCalls) return this.#order.hold(() => this.#play(passages, options));
-    // Without a wait it opens the group at once, before whatever is called behind it.
+    // Starts at once if no call is held back, so that the group opens before later calls.
     if (!this.#order.isHeld) return this.#play(passages, options);
     return this.#order.start(() => this.#play(passages, options));
   }
@@ -94,7 +99,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
       const nccl = await this.#opened;
       if (options.checkCalls) await this.#compare(passages, options);
       await nccl.runTogether(passages, { ...options, signal }).catch((error: unknown) => {
-        // All processes make the same calls: what is wrong with one is found on all of them, before it begins.
+        // All processes make the same calls, so each finds an invalid one before it begins.
         if (error instanceof ValueError) throw error;
         throw this.#failed(error);
       });
@@ -109,7 +114,10 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     await this.#meeting?.close();
   }
 
-  /** Aborted once the processes have failed, which NCCL does not see; and with the signal of the caller. */
+  /**
+   * A signal that aborts with the caller's, and when the processes have failed, which NCCL does not
+   * detect.
+   */
   #watch(wanted: AbortSignal | undefined) {
     const failed = new AbortController();
     const timer = setInterval(() => {
@@ -131,7 +139,10 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     }
   }
 
-  /** What the processes play for it is compared as all that they play themselves. @throws the error, the same on all of them, where they ask for different things */
+  /**
+   * Lets the world compare the requests of all processes, as it does for its own collectives.
+   * @throws the same error on all processes if the requests differ
+   */
   async #compare(
     passages: readonly Passage[],
     { timeoutSeconds = null, signal, layout = 0, turn }: RunOptions,
@@ -141,7 +152,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     const samples = passages.map((passage) => {
       const sample = sampleOf(passage.collective, localRanks, passage.inputs, passage.outputs);
       if (passage.collective.kind !== 'scatter') return sample;
-      // The root has another tensor than the others.
+      // The root's tensor differs from those of the other ranks.
       return { ...sample, shape: [lengthOfCall(passage, { size, ranks: localRanks })] };
     });
     const [{ dtype }] = samples as [Tensor];
@@ -164,7 +175,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     return this.#meeting;
   }
 
-  /** Tells all processes, and finds out what came first. */
+  /** Ends the world for all processes, unless it has failed before. Returns the first failure. */
   #failed(error: unknown): unknown {
     const failure = this.#world.failure?.();
     if (failure) return failure;
@@ -173,11 +184,14 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   }
 }
 
-/** Shows the card of each process to all, by all-gathers among their ranks: of the lengths of the cards, and of these. */
+/**
+ * Exchanges the cards of all processes by two all-gathers of their ranks: first lengths, then
+ * cards.
+ */
 function exchangeBy(meeting: Communicator, { timeoutSeconds, signal, turn }: RunOptions): Exchange {
   const here = meeting.localRanks.length;
   const options = { timeoutSeconds: timeoutSeconds ?? null, turn, ...(signal ? { signal } : {}) };
-  /** What the first rank of each process has; all hand in as much. */
+  /** Gathers the bytes of every process; all must pass the same number of bytes. */
   const gathered = async (own: Uint8Array) => {
     const all = new Uint8Array(own.length * meeting.size);
     const outputs = meeting.localRanks.map((_, place) => bytes(place === 0 ? all : new Uint8Array(all.length)));

@@ -8,8 +8,8 @@ import { toHost } from './host-values.js';
 import { allEnded, divided } from './passage.js';
 
 /**
- * Combines tensors, some of which are in the memory of GPUs, in their order on one GPU: the first destination, or where the first of them is. The result
- * is in the memory of the GPUs among the destinations, and in that of the host for CPUs.
+ * Combines tensors in order on one GPU: the first destination, or the first tensor's GPU if that is
+ * a CPU. Results for GPUs are in GPU memory, results for CPUs in host memory.
  */
 export async function reduceToOneGpu(
   op: CollectiveOp,
@@ -38,7 +38,7 @@ export async function reduceToOneGpu(
   }
 }
 
-/** What is started on one GPU, and the memory that is only needed meanwhile. */
+/** Operations started on one GPU, and their temporary memory. */
 class WorkOnOneGpu {
   readonly started: Promise<unknown>[] = [];
   readonly device: number;
@@ -83,7 +83,7 @@ class WorkOnOneGpu {
     return copied.tensor(shape, device);
   }
 
-  /** Gives back what was only passing, after everything that uses it. */
+  /** Frees the temporary memory after the operations that use it. */
   free(): void {
     for (const buffer of this.#passing) buffer.dispose();
   }

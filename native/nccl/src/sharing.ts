@@ -8,7 +8,10 @@ interface Use extends Place {
   readonly writes: boolean;
 }
 
-/** Checks that no collective of a group call uses what another one writes: NCCL runs them at the same time. @throws ValueError */
+/**
+ * @throws ValueError if a collective of a group call uses memory that another one writes, because
+ * NCCL executes them at the same time
+ */
 export function refuseSharing(operation: string, localRanks: readonly number[], passages: readonly Passage[]): void {
   const byMemory = new Map<object, Use[]>();
   for (const use of passages.flatMap((passage) => usesOf(passage, localRanks))) {
@@ -31,7 +34,10 @@ function usesOf(passage: Passage, localRanks: readonly number[]): Use[] {
   });
 }
 
-/** By where they begin: only those before that have not ended can share with one. */
+/**
+ * Whether two collectives share bytes that one of them writes. Sorts uses by `begin`, so only
+ * earlier uses that are still open can overlap.
+ */
 function haveClash(uses: Use[]): boolean {
   uses.sort((a, b) => a.begin - b.begin);
   let open: Use[] = [];
