@@ -7,11 +7,10 @@ import type { NativeProcessGroup } from './process-group.js';
 const lookMillis = 1;
 
 /**
- * Waits until every member needs only the other members. The process that hosts the store may block
- * from then on. Members signal each other over the group's connections, not through the store.
- * Undefined `secondsLeft` means no limit.
- * @throws DeadlineExceededError that names the members that did not get there; AbortedError; the
- * failure of the group
+ * Waits until no member needs the store any more, so that the process that hosts it may block.
+ * Members signal each other over the group's connections. Undefined `secondsLeft` means no limit.
+ * @throws DeadlineExceededError that names the members that did not open the group; AbortedError;
+ * the failure of the group
  */
 export async function awaitAllOpened(
   group: NativeProcessGroup,
@@ -35,7 +34,7 @@ export async function awaitAllOpened(
   }
 }
 
-/** The error for a member whose caller has aborted the opening. */
+/** The error if the caller has aborted the opening. */
 export function abortedError({ rank, signal }: MemberConfig, error?: unknown): AbortedError {
   const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };
   return new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);

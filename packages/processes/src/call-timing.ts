@@ -5,8 +5,8 @@ export const sliceMillis = 1;
 /** The shortest timeout passed to the engine, where 0 means no limit. */
 export const leastMillis = 0.001;
 /**
- * How long to poll without progress. Other members return sooner from their event loops, unless
- * they are busy with other work.
+ * How long to poll without progress before returning to the event loop. Other members answer
+ * sooner, unless they are busy with other work.
  */
 export const patienceMillis = 0.05;
 
@@ -23,14 +23,17 @@ const busyMillis = 4;
  */
 export class CallTiming {
   readonly #begun = performance.now();
-  /** Waiting limit: the cost of moving the call to the group's thread. */
+  /**
+   * How long other members may keep the call waiting: as long as moving it to the group's thread
+   * takes.
+   */
   readonly #mostWaiting: number;
   #left = this.#begun;
   #isWaiting = false;
   #waiting = 0;
   #away = 0;
 
-  /** For a call that begins now. `copiedBytes`: bytes to copy if the group's thread takes over. */
+  /** Starts the timing of a call. `copiedBytes`: bytes to copy if the group's thread takes over. */
   constructor(copiedBytes: number) {
     this.#mostWaiting = leavingMillis(copiedBytes);
   }
@@ -53,12 +56,15 @@ export class CallTiming {
     return performance.now() - this.#begun;
   }
 
-  /** Whether other members have kept the call waiting for long. */
+  /** Whether other members have kept the call waiting longer than moving it would take. */
   get isKeptWaiting(): boolean {
     return this.#waiting > this.#mostWaiting;
   }
 
-  /** Whether this program has kept the call, and so the other members, waiting for long. */
+  /**
+   * Whether this program was busy with other work, and so kept the call and the other members
+   * waiting.
+   */
   get wasLate(): boolean {
     return isBusy(this.#away - (this.elapsedMillis - this.#away));
   }
@@ -69,7 +75,9 @@ export function leavingMillis(copiedBytes: number): number {
   return wakingMillis + copiedBytes / copiedBytesPerMilli;
 }
 
-/** Whether a program is busy with other work, given how long it was away in its event loop. */
+/**
+ * Whether a program is busy with other work, given how long its event loop took to resume a call.
+ */
 export function isBusy(awayMillis: number): boolean {
   return awayMillis > busyMillis;
 }

@@ -6,7 +6,7 @@ import type { Connection, ListenerOptions } from './listener.js';
 import type { MemberConfig } from './member-config.js';
 import type { Address } from './peer-info.js';
 
-/** The peer to connect to, and the channel. */
+/** The member to connect to, and the channel. */
 export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret' | 'sockets'> {
   readonly rank: number;
   readonly addresses: readonly Address[];
@@ -21,8 +21,8 @@ const answerMillis = 10_000;
 
 /**
  * Connects to a member of lower rank, retrying until it answers.
- * @throws CollError (ERR_COLL_STORE) if it refuses with a reason, or does not prove that it has the
- * job key; the signal's reason
+ * @throws CollError (ERR_COLL_STORE) if the member refuses with a reason, or does not prove that it
+ * has the job key; the signal's reason
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { addresses, signal } = options;
@@ -66,7 +66,7 @@ function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: n
   if (refused) throw refusal(refused, member, rank, address);
 }
 
-/** The message for a refused member. */
+/** The error if a member has refused the connection. */
 function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
   const reasons = {
     no: 'it gave no reason',

@@ -21,9 +21,9 @@ export interface Channel {
 }
 
 /**
- * One connection on each of the channels; the lower rank of a pair accepts.
- * @throws CollError if a member refuses; DeadlineExceededError that names the members that were not
- * reached
+ * Makes one connection on each of `wanted`; the lower rank of a pair accepts.
+ * @throws CollError if a member refuses; DeadlineExceededError that names the members that could
+ * not be reached
  */
 export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
   const { member, rendezvous } = mesh;
@@ -57,7 +57,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   throw signal.reason;
 }
 
-/** Makes one connection. @throws CollError if it is refused; the signal's reason */
+/** Makes one connection. @throws CollError if the peer refuses it; the signal's reason */
 export function connectOne(
   mesh: Omit<Mesh, 'meeting'>,
   { rank, channel }: Channel,

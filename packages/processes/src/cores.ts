@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** The cores that a process may use. */
+/** The CPU cores that a process may use. */
 export interface Cores {
-  /** Number of its threads that can run at once. */
+  /** Number of the process's threads that can run at once. */
   readonly cores: number;
   /** The cores as Linux lists them: `0-3,8`. Empty if the system does not report them. */
   readonly coreList: string;
@@ -15,15 +15,15 @@ export function ownCores(): Cores {
   return areCores(own) ? own : { ...own, coreList: '' };
 }
 
-/** Whether it is a valid result of `ownCores`, for data from other processes. */
+/** Whether a value from another process is a valid result of its `ownCores`. */
 export function areCores({ cores, coreList }: Partial<Cores>): boolean {
   const isCount = Number.isInteger(cores) && Number(cores) > 0 && Number(cores) <= mostCores;
   return isCount && typeof coreList === 'string' && coreList.length <= mostCharacters && isList(coreList);
 }
 
 /**
- * Number of threads of all these processes on one machine that can run at once. Launchers often
- * give each process its own cores.
+ * Number of threads of all these processes, on one machine, that can run at once. Counts cores that
+ * processes share only once; launchers often give each process its own.
  */
 export function coresTogether(processes: readonly Cores[]): number {
   const lists = processes.map(({ coreList }) => numbersIn(coreList));

@@ -10,8 +10,8 @@ const mostMillis = 300;
 const forgottenMillis = 1000;
 
 /**
- * Watches whether this process can open files while its group opens. Calls `fail` once if it cannot
- * for some tenths of a second. Other members only see connections that end at once, because the
+ * Detects, while a group opens, that this process cannot open files for some tenths of a second,
+ * and then calls `fail` once. Other members only see connections that close at once, because the
  * system closes them before this process sees them.
  */
 export class Descriptors {
@@ -27,14 +27,14 @@ export class Descriptors {
     this.#timer = setInterval(() => this.#probe(), probeMillis);
   }
 
-  /** Records that a connection was taken over. */
+  /** Records that a connection was taken over from Node.js. */
   opened(): void {
     this.#firstMiss = undefined;
   }
 
   /**
-   * Records that a connection could not be taken over. Files can be opened between such attempts,
-   * so only the attempts count.
+   * Records that a connection could not be taken over from Node.js. Only such attempts count,
+   * because files can be opened in between.
    */
   missed(): void {
     const why = whyNoneOpens();

@@ -15,9 +15,9 @@ const fewestSilentSeconds = 5;
 const keepAliveMillis = 1000;
 
 /**
- * Calls `act` after `seconds`, measured in turns of the event loop. It takes longer on a busy
- * machine, because other processes there are slower too.
- * @returns a function that cancels it
+ * Calls `act` after `seconds`, measured in turns of the event loop. This takes longer on a busy
+ * machine, where other processes are slower, too.
+ * @returns a function that cancels the call
  */
 function afterTurns(seconds: number, act: () => void): () => void {
   let left = Math.ceil((seconds * 1000) / turnMillis);
@@ -34,16 +34,19 @@ function afterTurns(seconds: number, act: () => void): () => void {
 }
 
 /**
- * Detects, while a group opens, that a member has ended. Members form a ring by rank; neighbours
- * hold an idle connection. It closes when either process ends, and about eleven seconds after the
- * other host has gone silent. The higher rank connects to the lower one, which refuses after it has
- * ended. No member connects to the last rank, which may end before it has connected to rank 0, so
- * rank 0 polls whether it still listens.
+ * Detects, while a group opens, that a member has ended. Members form a ring by rank, and
+ * neighbours hold an idle connection, which closes when either process ends, or about eleven
+ * seconds after the other host has gone silent. The higher rank connects to the lower one; after
+ * the lower one has ended, its host refuses. No member connects to the last rank, which may end
+ * before it has connected to rank 0, so rank 0 polls whether the last rank still listens.
  */
 export class FailureDetector {
   readonly #mesh: Mesh;
   readonly #over = new AbortController();
-  /** For each rank, cancels the last check and the pending report of a closed connection. */
+  /**
+   * Per rank, a function that cancels its last check and the pending report of its closed
+   * connection.
+   */
   readonly #forgive = new Map<number, () => void>();
   #tell: (error: UnavailableError) => void;
 
@@ -58,12 +61,12 @@ export class FailureDetector {
     if (rank === 0 && size > 1) void this.#lookFor(size - 1);
   }
 
-  /** Stops reporting. Members that are not that far yet still see this member's connections. */
+  /** Stops reporting. Keeps the connections open, because other members may still watch them. */
   stop(): void {
     this.#tell = () => {};
   }
 
-  /** Also closes the connections. */
+  /** Stops reporting, and closes the connections. */
   close(): void {
     this.stop();
     this.#over.abort();

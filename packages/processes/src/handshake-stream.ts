@@ -1,12 +1,15 @@
 import type { Socket } from 'node:net';
 import { UnavailableError } from '@coll/core';
 
-/** Fields of a socket missing from Node.js's types. */
+/** Fields of a socket that Node.js's types lack. */
 interface Wired {
   readonly _handle?: { readonly fd: number; readStop(): number } | null;
 }
 
-/** Exchanges messages of known lengths with a peer. A message of another length ends the connection. */
+/**
+ * Exchanges handshake messages of known lengths with a peer. A message of another length ends the
+ * connection.
+ */
 export class HandshakeStream {
   readonly #socket: Socket;
   readonly #bytes: Buffer;
@@ -50,7 +53,7 @@ export class HandshakeStream {
     return message;
   }
 
-  /** Sends a message; the promise settles when it has left this process. */
+  /** Sends a message. The promise settles once the message has left this process. */
   send(message: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       // The cause of the connection's end is known slightly later.

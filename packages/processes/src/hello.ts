@@ -31,7 +31,7 @@ export const secretBytes = 48;
 /** Reasons for a refusal. The indices are sent. */
 export const refusals = ['no', 'version', 'job', 'generation', 'rank', 'key'] as const;
 
-/** Reason for a refusal, with a number that adds detail. */
+/** A reason for a refusal, and a number that adds detail. */
 export interface Refusal {
   readonly why: (typeof refusals)[number];
   readonly detail: number;
@@ -74,7 +74,7 @@ export function encodeHello(member: MemberConfig, to: number, channel: number): 
   return Buffer.concat([bytes, randomBytes(nonceBytes)]);
 }
 
-/** Decodes a first message; undefined if it is not one. */
+/** Decodes a first message; undefined if it is not a hello. */
 export function decodeHello(bytes: Buffer): Hello | undefined {
   if (bytes.length !== lengths.hello || !bytes.subarray(0, 8).equals(magic)) return undefined;
   return {
@@ -88,7 +88,7 @@ export function decodeHello(bytes: Buffer): Hello | undefined {
   };
 }
 
-/** Why the sender of this hello is refused; undefined if it is accepted. */
+/** Why to refuse the sender of a hello; undefined to accept it. */
 export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefined {
   if (hello.version !== groupVersion) return { why: 'version', detail: groupVersion };
   if (!hello.job.equals(jobHash(member.job))) return { why: 'job', detail: 0 };
@@ -105,17 +105,20 @@ export function encodeChallenge(): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), randomBytes(nonceBytes)]);
 }
 
-/** Proves that the caller has the key; `said` holds the previous messages. */
+/** Encodes a proof that the caller has the key. `said`: the previous messages of this handshake. */
 export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return sealed(keyOf(key, 'proof', said), secret);
 }
 
-/** Proves that the listener has the key, to a caller that has proven it. */
+/** Encodes a proof that the listener has the key, sent once the caller has proven the same. */
 export function encodeWelcome(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), sealed(keyOf(key, 'welcome', said), secret)]);
 }
 
-/** Sent in place of a challenge or a welcome. Has the length of the longer one, the challenge of version 5. */
+/**
+ * Encodes a refusal, sent in place of a challenge or a welcome. It has the length of the longer of
+ * the two in protocol version 5, the challenge.
+ */
 export function encodeRefusal({ why, detail }: Refusal): Buffer {
   const bytes = Buffer.alloc(lengths.welcome);
   bytes.writeUInt8(refusals.indexOf(why), 0);
@@ -123,18 +126,24 @@ export function encodeRefusal({ why, detail }: Refusal): Buffer {
   return bytes;
 }
 
-/** The refusal sent in place of a challenge or a welcome; undefined if it is not one. */
+/** Decodes a refusal; undefined if the message is not a refusal. */
 export function decodeRefusal(bytes: Buffer): Refusal | undefined {
   const why = bytes.readUInt8(0);
   return why === 0 ? undefined : { why: refusals[why] ?? 'no', detail: bytes.readUInt32BE(1) };
 }
 
-/** The secret in a proof; undefined unless a peer with the key made the proof for this connection. */
+/**
+ * The secret in a caller's proof; undefined unless the proof was made for this connection with the
+ * key.
+ */
 export function secretOfProof(key: Buffer, said: readonly Buffer[], proof: Buffer): Buffer | undefined {
   return opened(keyOf(key, 'proof', said), proof);
 }
 
-/** The secret in a welcome; undefined unless a peer with the key made the welcome for this connection. */
+/**
+ * The secret in a listener's welcome; undefined unless it was made for this connection with the
+ * key.
+ */
 export function secretOfWelcome(key: Buffer, said: readonly Buffer[], welcome: Buffer): Buffer | undefined {
   return opened(keyOf(key, 'welcome', said), welcome.subarray(headBytes));
 }

@@ -6,8 +6,8 @@ import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
 /**
- * Identifies a host. Containers with their own host name count as hosts, because they may have
- * their own network.
+ * Identifies a host. Containers with their own host name count as separate hosts, because they may
+ * have their own network.
  */
 export interface Host {
   readonly name: string;
@@ -26,8 +26,8 @@ export function isSameHost(a: Host, b: Host): boolean {
 }
 
 /**
- * The address to listen at for a `host` option.
- * @throws ValueError unless it is an address, name or interface of this host
+ * The IP address to listen at, given the option `host`.
+ * @throws ValueError unless `host` is an address, name or network interface of this host
  */
 export async function addressOf(host: string): Promise<string> {
   if (isIP(host) !== 0) return requireOne(host);
@@ -51,7 +51,7 @@ export async function addressOf(host: string): Promise<string> {
   }
 }
 
-/** Whether only this host reaches an address. */
+/** Whether only processes of this host can reach an address. */
 export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || address.startsWith('::ffff:127.');
 }

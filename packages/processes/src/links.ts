@@ -12,7 +12,10 @@ export interface Links {
   readonly areAllShared: boolean;
 }
 
-/** A member's attempts to open the memory of others: the reason it failed, or null if it succeeded. */
+/**
+ * Results of a member's attempts to open other ranks' memory: why it failed, or null if it
+ * succeeded.
+ */
 type Found = Readonly<Record<number, string | null>>;
 
 /**

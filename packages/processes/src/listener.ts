@@ -19,8 +19,8 @@ export interface Connection {
   readonly rank: number;
   readonly channel: number;
   /**
-   * A socket of `Sockets`. A newer connection may replace it until all members have reported that
-   * they are connected.
+   * Descriptor of the connection in `Sockets`. A newer connection may replace it until all members
+   * have reported that they are connected.
    */
   socket: number;
   /** The peer's secret, known only to members. */
@@ -43,8 +43,8 @@ const fewestStrangers = 64;
 const connectionsAtOnce = 3;
 
 /**
- * Accepts connections of members of higher rank. Strangers get the reason for the refusal and leave
- * no state.
+ * Accepts connections from members of higher rank. Other callers are refused with a reason and
+ * leave no state.
  */
 export class Listener {
   readonly address: Address;
@@ -63,7 +63,7 @@ export class Listener {
     server.on('error', () => {});
   }
 
-  /** @throws CollError if it cannot listen there */
+  /** Starts to listen. @throws CollError if this process cannot listen at the address */
   static async listen(options: ListenerOptions): Promise<Listener> {
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
@@ -77,7 +77,10 @@ export class Listener {
     return new Listener(server, options);
   }
 
-  /** Waits for such a connection; at most one caller per connection. @throws the signal's reason */
+  /**
+   * Waits for a connection from a rank on a channel; only one caller may wait for each.
+   * @throws the signal's reason
+   */
   async accept(rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
     const key = keyOf(rank, channel);
     for (;;) {
@@ -96,17 +99,17 @@ export class Listener {
     }
   }
 
-  /** Allows another connection of the same rank and channel to be accepted. */
+  /** Allows accepting another connection of the same rank and channel. */
   forget({ rank, channel }: Connection): void {
     this.#accepted.delete(keyOf(rank, channel));
   }
 
-  /** Keeps the process alive while this listens. */
+  /** Keeps the process alive while it listens. */
   ref(): void {
     this.#server.ref();
   }
 
-  /** Lets the process end while this listens. */
+  /** Lets the process end while it listens. */
   unref(): void {
     this.#server.unref();
   }

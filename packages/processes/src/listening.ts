@@ -2,11 +2,14 @@ import { connect as dial } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Address } from './peer-info.js';
 
-/** Attempts to connect to a former listener, of which the latest were refused. */
+/** Tracks for how long all attempts to connect to a listener have been refused. */
 export class Refusals {
   #since: number | undefined;
 
-  /** Records the result of an attempt. True if all attempts have been refused for `seconds`. */
+  /**
+   * Records the result of an attempt: why it failed, if it did. Returns whether all attempts have
+   * been refused for `seconds`.
+   */
   haveLasted(seconds: number, why: unknown): boolean {
     const now = performance.now();
     this.#since = isRefused(why) ? (this.#since ?? now) : undefined;
@@ -14,12 +17,15 @@ export class Refusals {
   }
 }
 
-/** A listener's addresses, and how long all attempts must fail before it counts as gone. */
+/**
+ * A listener's addresses, and for how long attempts must be refused before the listener counts as
+ * gone.
+ */
 export interface Listening {
   readonly addresses: readonly Address[];
-  /** For addresses where an attempt succeeded before, or would if the listener were there. */
+  /** Seconds of refused attempts, if the listener is known to be reachable. */
   readonly goneSeconds: number;
-  /** For addresses that a firewall may block entirely. */
+  /** Seconds of refused attempts, if a firewall may be what refuses them. */
   readonly silentSeconds: number;
   readonly isReachable: boolean;
   readonly signal: AbortSignal;
@@ -27,7 +33,7 @@ export interface Listening {
 
 const lookMillis = 300;
 
-/** Waits until no listener is left. @throws Error if the signal aborts */
+/** Waits until nothing listens at the addresses any more. @throws Error if the signal aborts */
 export async function untilDeaf({ addresses, goneSeconds, silentSeconds, signal, ...rest }: Listening): Promise<void> {
   const refusals = new Refusals();
   let { isReachable } = rest;

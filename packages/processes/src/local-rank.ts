@@ -5,8 +5,8 @@ import type { LocalRank } from './process-group.js';
 
 /**
  * A member's index among the members of its machine that may use the same cores, and their share of
- * the machine's cores. Containers of one machine share its cores; launchers often give each its
- * own.
+ * the machine's cores. Containers of one machine share its cores; launchers often give each process
+ * its own.
  */
 export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank {
   const own = peers[rank] as PeerInfo;
@@ -20,8 +20,8 @@ export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank
 }
 
 /**
- * Whether all members run on one host with fewer cores than members. Between containers, messages
- * may take arbitrarily long.
+ * Whether all members run on one host with fewer cores than members. False between containers,
+ * where messages may take arbitrarily long.
  */
 export function doAllShareCores(peers: readonly PeerInfo[]): boolean {
   const first = hostOf(peers[0] as PeerInfo);

@@ -5,7 +5,7 @@ import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/r
 import { generationFromEnvironment, requireJobKey, requireStore } from '@coll/rendezvous/internal';
 import { type OpenProcessGroupOptions, openProcessGroupOptions } from './options.js';
 
-/** How members exchange data; `'auto'` chooses by availability. */
+/** How members exchange data. `'auto'` uses shared memory if it works, and TCP otherwise. */
 export type Transport = 'auto' | 'shared-memory' | 'tcp';
 
 /** All transports. */
@@ -17,14 +17,14 @@ export interface MemberConfig {
   readonly size: number;
   readonly generation: number;
   readonly job: string;
-  /** Key of the group's connections, derived from the job key. */
+  /** Key that authenticates the group's connections, derived from the job key. */
   readonly key: Buffer;
   readonly host: string;
   readonly insecure: boolean;
   readonly transport: Transport;
   readonly streams: number | 'auto';
   readonly heartbeatSeconds: number;
-  /** In bytes. 0 means as much as there is. */
+  /** Upper bound of this member's tensor memory in bytes; 0 means as much as the machine has. */
   readonly maxBytes: number;
   /** Undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
@@ -33,7 +33,10 @@ export interface MemberConfig {
 
 const mostMembers = 1024;
 
-/** @throws ValueError for invalid options, and if the environment does not provide what they omit */
+/**
+ * Validates a member's options, and reads omitted ones from the environment.
+ * @throws ValueError for invalid options, or if an omitted one is missing in the environment
+ */
 export function memberOf(
   given: OpenProcessGroupOptions,
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -70,7 +73,7 @@ export function memberOf(
 }
 
 /**
- * The store of the options, or else a connection to that of the environment (`isOwn`).
+ * The store of the options, else a new connection to the environment's store (`isOwn`).
  * @throws what `storeFromEnvironment` throws
  */
 export async function storeOf(

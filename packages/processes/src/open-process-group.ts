@@ -26,17 +26,16 @@ import { streamsTo } from './streams.js';
 
 /**
  * Opens a group of processes, which may be threads as well. Every member calls this with its own
- * rank and gets the group once all members are connected. The store is no longer needed then, and
- * the process that hosts it may block. Under `coll run` no options are needed. A process may be a
- * member of several groups.
+ * rank, and gets the group once all members are connected. From then on the store is not needed,
+ * and the process that hosts it may block. Under `coll run` no options are needed. A process may be
+ * a member of several groups.
  * @throws ValueError for invalid options; RuntimeError (ERR_COLL_CLUSTER) if members' settings do
  * not match, or the system lacks what a group needs; CollError (ERR_COLL_STORE) if members have a
- * different job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) if they
- * cannot share memory although it was requested; UnavailableError (ERR_COLL_STORE) if a newer
- * generation has begun (like ERR_COLL_REFUSED, as soon as it is known); CollError
- * (ERR_COLL_NO_ENGINE) if the platform has no native engine; DeadlineExceededError that names the
- * members that did not arrive; AbortedError; UnavailableError if another member has ended or cannot
- * open the group
+ * different job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) if shared
+ * memory was requested, but members cannot share memory; UnavailableError (ERR_COLL_STORE) if a
+ * newer generation has begun; CollError (ERR_COLL_NO_ENGINE) if the platform has no native engine;
+ * DeadlineExceededError that names the members that did not arrive; AbortedError; UnavailableError
+ * if another member has ended or cannot open the group
  *
  * @example
  * ```ts
@@ -74,7 +73,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   }
 }
 
-/** Settings that must match are exchanged before anything else. */
+/** A member's rendezvous. Before anything else it compares the settings that must match. */
 function rendezvousOf(
   store: Store,
   { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
@@ -87,7 +86,7 @@ function rendezvousOf(
 
 /** A member with all its connections. */
 interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
-  /** Stops the failure detection once all members have got this far. */
+  /** Stops the failure detection; called once all members have reached this state. */
   readonly leave: () => void;
 }
 
@@ -164,7 +163,7 @@ async function connect(
   }
 }
 
-/** All connections of a member, and its other message paths. */
+/** All connections of a member, and its memory for messages. */
 interface Reached extends Links {
   /** The connections over which members watch each other. */
   readonly controls: readonly Connection[];
@@ -243,7 +242,7 @@ function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): 
   return Array.from({ length: size }, (_, rank) => sockets.get(rank) ?? []);
 }
 
-/** For a system that has run out of a resource, such as open files. */
+/** The error if the system has run out of a resource, such as open files. */
 function unable({ rank }: MemberConfig, cause: unknown): CollError {
   const told = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
   return new RuntimeError('ERR_COLL_CLUSTER', told, { rank, operation: 'open a group', cause });

@@ -30,8 +30,8 @@ function leaveAll(code: number): void {
 }
 
 /**
- * A member of a group of processes. When its process ends, the member leaves the group or reports
- * the reason to the others.
+ * A member of an open group of processes. When its process exits, the member leaves the group or
+ * reports the reason to the other members.
  */
 export class OpenedGroup extends Member implements OpenedProcessGroup {
   readonly generation: number;

@@ -6,6 +6,6 @@ export interface OpenedProcessGroup extends ProcessGroup {
   /** How this group exchanges data, and why. */
   explain(): GroupExplanation;
 
-  /** The group's failure; undefined while there is none, and once the group is closed. */
+  /** The group's failure; undefined if there is none, or once the group is closed. */
   failure(): CollError | undefined;
 }

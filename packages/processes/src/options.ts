@@ -8,8 +8,8 @@ import type { Store } from '@coll/rendezvous';
  */
 export interface OpenProcessGroupOptions {
   /**
-   * The store for the rendezvous. Used until the group is open, and not closed. Default: a
-   * connection to `COLL_STORE`, closed once the group is open.
+   * The store for the rendezvous. It is used only until the group is open, and is not closed.
+   * Default: a connection to `COLL_STORE`, closed once the group is open.
    */
   readonly store?: Store | undefined;
   /** Rank of this member, from 0. Default: `COLL_RANK`. */
@@ -25,7 +25,9 @@ export interface OpenProcessGroupOptions {
   readonly job?: string | undefined;
   /** The secret shared by all members: a text of 16 bytes or more. Default: `COLL_JOB_KEY`. */
   readonly jobKey?: string | undefined;
-  /** Seconds until all members must be connected. Null and ≤ 0 mean no limit. Default: 60. */
+  /**
+   * Seconds within which all members must be connected. Null and ≤ 0 mean no limit. Default: 60.
+   */
   readonly timeoutSeconds?: number | null | undefined;
   /**
    * Where other members reach this one: an IP address, a host name or the name of a network
@@ -42,11 +44,14 @@ export interface OpenProcessGroupOptions {
    * works, and TCP otherwise. All members must agree. Default: `'auto'`.
    */
   readonly transport?: 'auto' | 'shared-memory' | 'tcp' | undefined;
-  /** TCP connections for the data of each pair, 1 to 16. All members must agree. Default: `'auto'`, which is 2 for two members on two hosts, and 1 otherwise. */
+  /**
+   * Number of TCP connections for the data of each pair, 1 to 16. All members must agree. Default:
+   * `'auto'`, which means 2 for two members on two hosts, else 1.
+   */
   readonly streams?: number | 'auto' | undefined;
   /**
-   * Seconds that a member may be stopped or unreachable without counting as lost. A recovered
-   * member has a fifth more time to be heard again, and between hosts up to 1.5 seconds on top
+   * Seconds for which a member may be stopped or unreachable without counting as lost. A member
+   * that recovers has a fifth more time to be heard again, and between hosts up to 1.5 seconds more
    * (before Linux 6.15: `heartbeatSeconds` and half a second). All members must agree. Default: 5.
    */
   readonly heartbeatSeconds?: number | undefined;

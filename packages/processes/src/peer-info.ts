@@ -15,7 +15,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** What other members learn about a member before they connect. Contains no secret. */
+/** What a member publishes to the other members before they connect. Contains no secret. */
 export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   readonly hostName: string;
@@ -31,7 +31,10 @@ export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly
   return Buffer.from(JSON.stringify(info));
 }
 
-/** @throws CollError (ERR_COLL_STORE) if the record of a rank is not a valid info */
+/**
+ * Decodes a member's info.
+ * @throws CollError (ERR_COLL_STORE) if the record of `rank` is not a valid info
+ */
 export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
   const info = parse(bytes);
   if (info && isPeerInfo(info)) return info;
@@ -43,7 +46,8 @@ export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
 }
 
 /**
- * @throws RuntimeError (ERR_COLL_CLUSTER) if members' settings differ, or they cannot or must not
+ * Checks all members' infos.
+ * @throws RuntimeError (ERR_COLL_CLUSTER) if their settings differ, or they cannot or must not
  * reach each other; CollError (ERR_COLL_REFUSED) if they cannot share memory. All members throw the
  * same error.
  */

@@ -5,7 +5,7 @@ import type { ProcessCall } from './process-calls.js';
 
 type Call = PreparedCall<ProcessCall>;
 
-/** A call that begins to wait. */
+/** The parameters of a `PendingCall`. */
 export interface PendingCallInit {
   readonly call: Call;
   /** Sequence number of the call in its group. */
@@ -17,17 +17,17 @@ export interface PendingCallInit {
   readonly abort: () => void;
 }
 
-/** A call that did not end before it returned. */
+/** An asynchronous call that has not ended yet. */
 export class PendingCall {
   readonly call: Call;
   readonly number: number;
   readonly signal: AbortSignal | undefined;
   readonly ended: Promise<void>;
-  /** Timing of a call that has begun in this thread. */
+  /** Timing of the call, if it has begun in this thread. */
   pace: CallTiming | undefined;
-  /** Input and output bytes, if the group's thread has taken it over. */
+  /** Input and output bytes to copy, if the group's thread has taken over the call. */
   copiedBytes = 0;
-  /** No more data moves for this call; the group's thread finds out why. */
+  /** Set when no more data moves for this call; the group's thread then finds out the reason. */
   isBroken = false;
   readonly #millis: number;
   readonly #abort: () => void;
@@ -60,12 +60,12 @@ export class PendingCall {
     return this.millisLeft === leastMillis;
   }
 
-  /** Whether memory of the call was transferred. */
+  /** Whether the program has transferred memory of the call. */
   get isLost(): boolean {
     return lostRank(this.call, 1) !== undefined;
   }
 
-  /** The error for such a call. */
+  /** The error for a call whose memory was transferred. */
   lostError(rank: number): CollError {
     return lostBufferError(this.operation, rank);
   }

@@ -15,7 +15,7 @@ import { byteSize, viewOf } from '@coll/core/plugin';
 const headerBytes = 16;
 const types = ['ready', 'offer', 'request', 'elements'] as const;
 
-/** The bytes of a post, without its elements. */
+/** Encodes a post without its elements. */
 export function encodePost(post: Post): Uint8Array {
   const header = Buffer.alloc(headerBytes);
   header.writeUInt8(types.indexOf(post.type), 0);
@@ -27,7 +27,7 @@ export function encodePost(post: Post): Uint8Array {
   return header;
 }
 
-/** The first message of the rank that has connected. */
+/** Encodes the first message on a connection, sent by the rank that has connected. */
 export function encodeReady(): Uint8Array {
   return new Uint8Array(headerBytes);
 }
@@ -41,12 +41,12 @@ export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Ar
 export interface PostReaderOptions {
   readonly rank: number;
   readonly peer: number;
-  /** The memory for the elements of a message; undefined if no call waits for them. */
+  /** Returns the memory for the elements of a message; undefined if no call waits for them. */
   readonly memoryFor: (id: MessageId) => Tensor | undefined;
   readonly deliver: (post: Post) => void;
 }
 
-/** Elements that are arriving. */
+/** A message whose elements are still arriving. */
 interface Arriving {
   readonly id: MessageId;
   readonly into: Tensor;
@@ -55,8 +55,8 @@ interface Arriving {
 }
 
 /**
- * Reads the posts of another rank, and writes elements to their destination as they arrive. Buffers
- * only headers.
+ * Decodes the posts of another rank, and writes their elements to their destination as they arrive.
+ * Only headers are buffered.
  */
 export class PostReader {
   readonly #options: PostReaderOptions;
@@ -69,9 +69,9 @@ export class PostReader {
   }
 
   /**
-   * Reads more bytes.
-   * @returns false if they are not a post, or elements that no call waits for: the connection is
-   * unusable then
+   * Decodes more bytes.
+   * @returns false if the connection is unusable, because the bytes are not a post, or no call
+   * waits for their elements
    */
   read(bytes: Uint8Array): boolean {
     let at = 0;

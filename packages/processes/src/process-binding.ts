@@ -1,7 +1,7 @@
 import { CollError } from '@coll/core';
 import { type Held, type NativeBinding, nativeBinding, type Offering } from '@coll/native/addon';
 
-/** A rank's part of the memory that the processes of a host share. */
+/** One rank's part of the memory that the processes of a host share. */
 export type SegmentHandle = Held<'segment'>;
 /** The segments of all ranks, seen from one of them. */
 export type MemoryHandle = Held<'memory'>;
@@ -9,48 +9,55 @@ export type GroupHandle = Held<'group'>;
 export type CallHandle = Held<'call'>;
 export type MessagesHandle = Held<'messages'>;
 
-/** A `Failure`, with the number of its reason. */
+/** A `Failure` as a tuple, with its reason as a number. */
 export type NativeFailure = readonly [reason: number, rank: number, ranks: readonly number[], text: string];
 
 /**
- * The addon's groups of processes, on platforms that support them. One thread at a time executes:
- * the caller of `executeCall` and `tryCall`, or the group's own thread for staged and submitted calls.
- * The group's thread never touches memory that JavaScript can transfer.
+ * The addon's functions for groups of processes, on platforms that support them. One thread at a
+ * time executes calls: the caller of `executeCall` or `tryCall`, or the group's own thread for
+ * calls that were staged and submitted. The group's thread never touches memory that JavaScript can
+ * transfer.
  */
 export interface ProcessBinding {
-  /** Duplicates a descriptor, so that it outlives Node.js's own. */
+  /** Duplicates a descriptor, so that it outlives Node.js's own one. */
   takeSocket(descriptor: number): number;
   /** Closes a duplicate that no group owns. */
   closeSocket(descriptor: number): void;
   /**
-   * Creates memory to share on this host, for `maxBytes` of tensors, and the info needed to open
-   * it. 0 means as much as there is.
+   * Creates memory to share on this host, with room for `maxBytes` of tensors; 0 means as much as
+   * the machine has. `info` lets other processes open it.
    */
   segment(maxBytes: number, ranks: number): readonly [SegmentHandle, info: Uint8Array];
-  /** Opens another rank's memory and leaves this rank's mark there. @throws Error that says why not */
+  /**
+   * Opens another rank's memory and leaves this rank's mark there.
+   * @throws Error with the reason if that fails
+   */
   openSegment(info: Uint8Array, rank: number): SegmentHandle;
-  /** Whether a rank has left its mark. */
+  /** Whether `rank` has left its mark in the memory. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
-  /** Makes room for messages with each of `ranks` ranks, in memory used for nothing else. */
+  /** Makes room for messages with `ranks` ranks, in memory used for nothing else. */
   makeRings(segment: SegmentHandle, ranks: number): void;
   /** Releases a segment. It is freed once neither joined memory nor messages use it. */
   releaseSegment(segment: SegmentHandle): void;
   /** Joins the segments of all ranks, in rank order. */
   sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
-  /** Memory that lives as long as the result. @throws Error if there is no room, or the memory was released */
+  /**
+   * Allocates tensor memory that lives as long as the result.
+   * @throws Error if there is no room, or the memory was released
+   */
   allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
   /** Releases joined memory. It is freed with its last tensor and the group that uses it. */
   releaseMemory(memory: MemoryHandle): void;
   /**
-   * Takes over the sockets, by rank, -1 for none. `wake` is called when calls have ended, and when
-   * all connections have ended.
+   * Creates a group and takes over its sockets, one per rank, -1 for none. `wake` is called when
+   * calls have ended, and when all connections have ended.
    */
   group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): GroupHandle;
-  /** From now on all ranks work directly on the memory of all. */
+  /** Lets all ranks work directly on each other's memory from now on. */
   useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
-   * By rank: data connections, which are taken over, or the segment of the pair's lower rank, which
-   * has made rings. Neither for this rank.
+   * Connects ranks by messages. Per rank: its data connections, which are taken over, or the
+   * segment of the pair's lower rank, which must have rings; neither for this rank.
    */
   useMessages(
     group: GroupHandle,
@@ -64,34 +71,34 @@ export interface ProcessBinding {
   ): void;
   /** Notifies the other members that this one has opened the group. */
   tellOpened(group: GroupHandle): void;
-  /** The ranks that have not done so. */
+  /** The ranks that have not opened the group yet. */
   unopened(group: GroupHandle): readonly number[];
-  /** One rank's part of a message program. */
+  /** Compiles one rank's part of a message program. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /**
-   * Like an `offer` of threads, plus what is reported if ranks disagree. Undefined if an output
-   * overlaps another piece's memory.
+   * Makes a call: like an `offer` of threads, plus values to report if ranks disagree. Undefined if
+   * an output overlaps another piece's memory.
    */
   call(
     ...calling: readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined]
   ): CallHandle | undefined;
   /**
-   * Executes until the call ends or times out; 0 means no limit. Returns `waiting` from time to
+   * Executes a call until it ends or times out; 0 means no limit. Returns `waiting` from time to
    * time, so that a thread can be terminated in between.
    */
   executeCall(group: GroupHandle, call: CallHandle, timeoutMillis: number): number;
   /**
-   * Executes until there is no progress for `patienceMicros` (`waiting`), or for about
-   * `sliceMicros`. The call must then be continued or submitted.
+   * Executes a call for about `sliceMicros`, or until it makes no progress for `patienceMicros`
+   * (result `waiting`). The call must then be continued or submitted.
    */
   tryCall(group: GroupHandle, call: CallHandle, patienceMicros: number, sliceMicros: number): number;
   /** Number of input and output bytes copied if the call is staged. */
   copiedBytes(group: GroupHandle, call: CallHandle): number;
   /**
-   * Prepares a call for the group's thread: copies its inputs, so that JavaScript may transfer
-   * their memory meanwhile. False if an earlier call must be finished first, because this call uses
-   * its result or is the same.
-   * @throws Error if memory is exhausted; the group has failed then
+   * Prepares a call for the group's thread by copying its inputs, so that JavaScript may transfer
+   * their memory. Returns false if an earlier call must be finished first, because it is the same
+   * call, or this call uses its result.
+   * @throws Error if memory is exhausted, after which the group has failed
    */
   stage(group: GroupHandle, call: CallHandle): boolean;
   /**
@@ -101,19 +108,25 @@ export interface ProcessBinding {
   submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;
   /** Id and status of each call that has ended since the last query. */
   results(group: GroupHandle): readonly number[];
-  /** Ends the staging of a call. `delivers`: writes the result to its outputs, which must be intact. */
+  /**
+   * Ends the staging of a call. `delivers`: whether to write the result to the call's outputs,
+   * whose memory must not have been transferred.
+   */
   finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
   /** Ends the group for all members. */
   failGroup(group: GroupHandle, reason: number, rank: number, ranks: Int32Array, text: string): void;
-  /** The group's failure, the same on all members; waits for their reports. Undefined while there is none. */
+  /**
+   * The group's failure, the same on all members; undefined if there is none. Waits for the other
+   * members' reports.
+   */
   failure(group: GroupHandle): NativeFailure | undefined;
   /** Ranks that did not arrive in the call that has timed out. */
   missing(group: GroupHandle): readonly number[];
-  /** Ranks not seen in the current call; members are asked every second. */
+  /** Ranks not seen in the current call. Members are asked for their state every second. */
   absent(group: GroupHandle): readonly number[];
-  /** The requests of all ranks, as in their descriptors, if they disagree. */
+  /** The request of each rank, as in its descriptor, if the ranks disagree. */
   states(group: GroupHandle): readonly (readonly number[] | undefined)[];
-  /** Begins to leave; `wake` is called when `hasParted`. */
+  /** Begins to leave the group; `wake` is called once `hasParted` is true. */
   leave(group: GroupHandle): void;
   /** Whether all connections have ended since this member began to leave. */
   hasParted(group: GroupHandle): boolean;
@@ -124,7 +137,10 @@ export interface ProcessBinding {
 /** Version of this interface; must equal that of the addon. */
 const processInterface = 7;
 
-/** The addon, if it supports groups of processes. @throws CollError that says why it does not */
+/**
+ * Returns the addon.
+ * @throws CollError with the reason if it does not support groups of processes
+ */
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {
   const found = nativeBinding();
   if (found.interface !== processInterface) {

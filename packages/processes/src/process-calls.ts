@@ -12,7 +12,7 @@ export interface ProcessCall {
   wasLate?: boolean;
 }
 
-/** The owner of the calls, and whether they use messages. */
+/** The rank that makes the calls, and how it exchanges data. */
 export interface ProcessCallsOptions {
   readonly binding: ProcessBinding;
   readonly programs: Programs;
@@ -30,7 +30,7 @@ export class ProcessCalls {
     this.#options = options;
   }
 
-  /** @throws ValueError if memory of a piece was passed twice */
+  /** @throws ValueError if the same memory was passed for two pieces */
   make(call: CheckedCall): ProcessCall {
     const { collective, dtype, begins, inputs, outputs } = call;
     const { binding, programs, rank } = this.#options;

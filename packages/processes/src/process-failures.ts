@@ -2,15 +2,15 @@ import { type CollError, InternalError } from '@coll/core';
 import { bytesOfDescriptors, Descriptors, type Failure, failureReasons } from '@coll/core/internal';
 import type { NativeFailure } from './process-binding.js';
 
-/** A failure that native code reports. `hosts` are those of all members. */
+/** The `Failure` that native code reports. `hosts`: the host of each member. */
 export function failureFrom([kind, rank, ranks, text]: NativeFailure, hosts: readonly string[]): Failure {
   const places = [rank, ...ranks].map((other) => hosts[other] ?? '');
   return { reason: failureReasons[kind] ?? 'failed', rank, ranks, text, hosts: places };
 }
 
 /**
- * How ranks disagree; some requests may be unknown. Same kinds and words as for threads. `names`
- * are the names of the ranks.
+ * Describes how ranks disagree, in the same words as for threads; some requests may be unknown.
+ * `names`: the names of the ranks.
  */
 export function disagreementOf(
   states: readonly (readonly number[] | undefined)[],

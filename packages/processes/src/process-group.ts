@@ -29,8 +29,8 @@ export interface NativeGroupOptions {
 }
 
 /**
- * How a member sends messages, by rank: over connections, which it takes over, or through memory of
- * the pair's lower rank.
+ * How a member exchanges messages, per rank: over connections, which are taken over, or through
+ * memory of the pair's lower rank.
  */
 export interface MessageOptions {
   readonly sockets: readonly (readonly number[])[];
@@ -45,13 +45,15 @@ export interface MessageOptions {
 export interface LocalRank {
   readonly number: number;
   readonly ranks: number;
-  /** Number of them that can run at once; 0 if they have less than one core. */
+  /** Number of cores for these members; 0 if they have less than one core. */
   readonly cores: number;
 }
 
 type Call = PreparedCall<ProcessCall>;
 
-/** The calls of one member of a group of processes, over all its communicators. */
+/**
+ * Executes the calls of one member of a group of processes, in order across all its communicators.
+ */
 export class NativeProcessGroup {
   readonly rank: number;
   readonly size: number;
@@ -89,12 +91,12 @@ export class NativeProcessGroup {
     return this.#isClosed;
   }
 
-  /** Lets all members work directly on the memory of all. */
+  /** Lets all members work directly on each other's memory. */
   useSharedMemory(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
     this.#binding.useSharedMemory(this.#handle, memory, number, ranks, cores);
   }
 
-  /** Connects members by messages. */
+  /** Lets members exchange messages. */
   useMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
     const { number, ranks, cores } = local;
@@ -106,7 +108,7 @@ export class NativeProcessGroup {
     this.#binding.tellOpened(this.#handle);
   }
 
-  /** The members that have not done so. */
+  /** The members that have not opened the group yet. */
   get unopened(): readonly number[] {
     return this.#binding.unopened(this.#handle);
   }
@@ -127,30 +129,42 @@ export class NativeProcessGroup {
     throw this.#failureOf(call, this.#calls - 1);
   }
 
-  /** Begins a call, or queues it behind all others. @returns undefined if it has already ended */
+  /**
+   * Begins a call, or queues it behind earlier ones.
+   * @returns undefined if the call has already ended
+   */
   play(call: Call, options: RunOptions): Promise<void> | undefined {
     this.#requireOpen(call);
     return this.#queue.add(call, this.#calls++, options);
   }
 
-  /** Ends the group for all members, because of this one. `text` and `ranks` as in `Failure`. */
+  /**
+   * Ends the group for all members, with this member as the cause. `text` and `ranks` as in
+   * `Failure`.
+   */
   fail(reason: Failure['reason'], text: string, ranks: readonly number[] = []): void {
     this.#fail({ reason, rank: this.rank, ranks, text });
   }
 
-  /** Like `fail`, for an external error: members get one of the same class, code and `rank`. */
+  /**
+   * Ends the group for all members because of an error from outside. Members throw an error of the
+   * same class, code and `rank`.
+   */
   failWith(error: CollError): void {
     this.#fail(failureOf(error, this.rank));
   }
 
-  /** The group's failure, for the first call under way or else `operation`; undefined while there is none. */
+  /**
+   * The group's failure as the error of the first pending call, or else of `operation`; undefined
+   * if there is none.
+   */
   failure(operation = 'group'): CollError | undefined {
     const failure = this.#isClosed ? undefined : this.#binding.failure(this.#handle);
     const first = this.#queue.first;
     return failure && this.#errorOf(failure, first?.operation ?? operation, first?.number);
   }
 
-  /** Leaves the group. Its current calls fail. */
+  /** Leaves the group. Pending calls fail. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
@@ -181,7 +195,7 @@ export class NativeProcessGroup {
     if (this.#parted && this.#binding.hasParted(this.#handle)) this.#parted();
   }
 
-  /** Ends the group because of the native answer to a call. */
+  /** Handles the native result of a call that ends the group. */
   #end(answer: number, call: Call): void {
     if (answer === status.disagreed) {
       this.failWith(disagreementOf(this.#binding.states(this.#handle), call.request?.ranks));
@@ -203,7 +217,7 @@ export class NativeProcessGroup {
     return abortedError('while it was under way', signal, this.#detailsOf(call));
   }
 
-  /** Like `executeCall`, until the call ends or times out. */
+  /** Executes a call until it ends or times out. */
   #playToEnd(handle: CallHandle, millis: number): number {
     const until = millis > 0 ? performance.now() + millis : undefined;
     for (;;) {
@@ -218,7 +232,7 @@ export class NativeProcessGroup {
     return this.#executeCall(this.#handle, handle, left);
   }
 
-  /** Like `#playToEnd`; reports once if the call waits for long, and again when it goes on. */
+  /** Like `#playToEnd`, but reports a long wait once, and again when the call continues. */
   #playWatched(call: Call, millis: number, stalls: StallListener): number {
     const { handle } = call.handle;
     const stallMillis = stalls.seconds * 1000;
@@ -238,7 +252,10 @@ export class NativeProcessGroup {
     this.#binding.failGroup(this.#handle, failureReasons.indexOf(reason), rank, others, text);
   }
 
-  /** The failure as the error of a collective; without a number, as that of the group itself. */
+  /**
+   * Converts a failure to the error of a collective, or of the group itself if `number` is
+   * undefined.
+   */
   #errorOf(failure: NativeFailure, operation: string, number: number | undefined): CollError {
     const where = number === undefined ? '' : ` (collective ${number} of the group)`;
     return failureError(failureFrom(failure, this.#hosts), { operation, where, size: this.size });

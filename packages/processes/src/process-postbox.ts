@@ -7,7 +7,7 @@ import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 
-/** A rank whose posts this one reads. */
+/** A rank whose posts this process reads. */
 interface Peer {
   /** Undefined until the connection exists. */
   socket: Socket | undefined;
@@ -16,7 +16,7 @@ interface Peer {
   readonly stop: AbortController;
 }
 
-/** What a group needs to know about its members after it was opened. */
+/** What the postbox needs to know about the group's members. */
 export type MessageMesh = Omit<Mesh, 'meeting'>;
 
 // As long as other members wait for a missing member.
@@ -29,8 +29,8 @@ const graceMillis = 1000;
 const mostBytes = 2 ** 30;
 
 /**
- * The posts of one process: a TCP connection with each rank it exchanges messages with, opened for
- * the first message. The higher rank connects to the lower one.
+ * The posts of one process. Each pair of ranks that exchanges messages has a TCP connection, opened
+ * for the first message by the higher rank.
  */
 export class ProcessPostbox implements Postbox {
   readonly #mesh: MessageMesh;
@@ -142,7 +142,10 @@ export class ProcessPostbox implements Postbox {
     }
   }
 
-  /** A lost member has failed the group by then, so messages end with that error. */
+  /**
+   * Ends messages with a rank that was lost. By now the loss has failed the group, whose error they
+   * throw.
+   */
   #leave(rank: number, peer: Peer): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;
     peer.stop.abort();

@@ -11,17 +11,18 @@ import { type StallListener, StallWatch } from './stall-watch.js';
 
 type Call = PreparedCall<ProcessCall>;
 
-/** The owner of the calls. */
+/** The group that makes the calls. */
 export interface QueueOwner extends ThreadOwner {
   readonly stalls: StallListener | undefined;
-  /** Ends the group for all members because this one cannot go on. */
+  /** Ends the group for all members because this member cannot continue. */
   fail(kind: 'failed' | 'aborted', text: string): void;
 }
 
 /**
- * The asynchronous calls of a group, one after the other. The first one is executed in this thread,
- * in slices between turns of the event loop, as long as it makes progress. If other members keep it
- * waiting, or the program its event loop, the group's thread continues it and all calls behind it.
+ * The asynchronous calls of a group, executed in order. The first one is executed in this thread,
+ * in slices between turns of the event loop, as long as it makes progress. If other members keep
+ * the call waiting, or the program blocks its event loop, the group's thread continues this call
+ * and all calls behind it.
  */
 export class ProcessQueue {
   readonly #binding: ProcessBinding;
@@ -29,8 +30,8 @@ export class ProcessQueue {
   readonly #owner: QueueOwner;
   readonly #thread: ProgressThread;
   /**
-   * Calls not moved to the group's thread. The first is executed here, unless that thread executes
-   * an earlier one.
+   * Calls not moved to the group's thread. This thread executes the first one, unless the group's
+   * thread executes an earlier one.
    */
   readonly #held: PendingCall[] = [];
   #isTurnDue = false;
@@ -63,8 +64,8 @@ export class ProcessQueue {
   }
 
   /**
-   * Begins a call, or queues it behind all others; `number` is its sequence number in the group.
-   * @returns undefined if it has already ended
+   * Begins a call, or queues it behind earlier ones. `number`: its sequence number in the group.
+   * @returns undefined if the call has already ended
    */
   add(call: Call, number: number, options: RunOptions): Promise<void> | undefined {
     const answer = this.isEmpty ? this.#begin(call) : undefined;
@@ -78,13 +79,13 @@ export class ProcessQueue {
     return pending.ended;
   }
 
-  /** Collects the calls that have ended. */
+  /** Settles the calls that the group's thread has ended. */
   settle(): void {
     this.#thread.settle();
     this.#advance();
   }
 
-  /** Fails all calls; the group has stopped. */
+  /** Fails all calls, because the group has stopped. */
   close(): void {
     for (const pending of [...this.#thread.release(), ...this.#held.splice(0)]) {
       pending.reject(closedError({ operation: pending.operation, rank: this.#owner.rank }));
@@ -117,7 +118,7 @@ export class ProcessQueue {
     this.#advance();
   }
 
-  /** @returns whether the call has ended */
+  /** Executes a slice of the first call. @returns whether the call has ended */
   #playOn(first: PendingCall): boolean {
     const { call, pace } = first;
     pace?.comeBack();
@@ -144,7 +145,10 @@ export class ProcessQueue {
     return this.#binding.tryCall(this.#group, call.handle.handle, 1000 * patienceMillis, 1000 * slice);
   }
 
-  /** For a program that will be busy anyway: as long as copying for the group's thread would take. */
+  /**
+   * Length of a slice for a program that blocks its event loop anyway: the time that copying for
+   * the group's thread would take.
+   */
   #longSliceOf(call: Call): number {
     return Math.max(sliceMillis, leavingMillis(this.#copiedBytes(call)));
   }
@@ -161,7 +165,10 @@ export class ProcessQueue {
     return call.handle.wasLate ?? this.#isNeglectful;
   }
 
-  /** Handles an answer other than the end of the first call: this thread or the group's continues it later. */
+  /**
+   * Decides whether this thread or the group's thread continues the first call, which has not
+   * ended.
+   */
   #leave(first: PendingCall, answer: number): void {
     const { call } = first;
     first.pace ??= this.#newPace(call);
@@ -200,7 +207,7 @@ export class ProcessQueue {
     return this.#held.shift() as PendingCall;
   }
 
-  /** Ends the group, because a call that may have begun cannot continue. */
+  /** Ends the group, because a call that may have begun has lost its memory. */
   #lose(pending: PendingCall): CollError {
     const error = pending.lostError(this.#owner.rank);
     this.#owner.fail('failed', `cannot go on: ${error.message}`);

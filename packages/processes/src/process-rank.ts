@@ -24,7 +24,7 @@ export class ProcessRank implements Group {
   readonly order = new CallOrder();
   readonly binding: NativeBinding & { readonly processes: ProcessBinding };
   readonly group: NativeProcessGroup;
-  /** Memory that all members share. Undefined if they send each other messages. */
+  /** Memory that all members share; undefined if members exchange messages. */
   readonly memory: MemoryHandle | undefined;
   readonly #make: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
   readonly #messages: PointToPoint;
@@ -82,7 +82,7 @@ export class ProcessRank implements Group {
     return this.#mesh.peers[rank]?.addresses[0]?.host as string;
   }
 
-  /** Ends messages under way and closes their connections. */
+  /** Ends pending messages and closes their connections. */
   close(): void {
     this.#messages.close();
   }

@@ -11,19 +11,19 @@ type Call = PreparedCall<ProcessCall>;
 // at worst, during which the event loop blocks, plus as much memory.
 const mostCopiedBytes = 2 ** 27;
 
-/** The owner of the thread. */
+/** The group that owns the thread. */
 export interface ThreadOwner {
   readonly rank: number;
-  /** Ends the group because of the engine's answer to a call. */
+  /** Ends the group because of a call's native result. */
   end(answer: number, call: Call): void;
-  /** Why a call failed. */
+  /** The error of a failed call. */
   failureOf(call: Call, number: number, signal: AbortSignal | undefined): CollError;
 }
 
 /**
- * The calls that a group's own thread executes, one after the other. It uses its own copies,
- * because a program can transfer its memory meanwhile: inputs are copied when a call is taken over,
- * results when it has ended.
+ * The calls that a group's own thread executes in order. It works on copies, because the program
+ * may transfer its memory meanwhile: inputs are copied when the thread takes over a call, results
+ * when the call has ended.
  */
 export class ProgressThread {
   readonly #binding: ProcessBinding;
@@ -49,9 +49,9 @@ export class ProgressThread {
   }
 
   /**
-   * Takes over a call.
-   * @returns false if it must wait for earlier calls.
-   * @throws Error if memory or a thread is missing; the group has failed then
+   * Moves a call to the group's thread.
+   * @returns false if the call must wait for earlier ones
+   * @throws Error if memory or a thread is missing, after which the group has failed
    */
   take(pending: PendingCall): boolean {
     const { call, number, isBroken } = pending;
@@ -71,7 +71,7 @@ export class ProgressThread {
     return true;
   }
 
-  /** Collects the calls that have ended. */
+  /** Settles the calls that have ended. */
   settle(): void {
     const results = this.#binding.results(this.#group);
     for (let at = 0; at < results.length; at += 2) {
@@ -80,7 +80,7 @@ export class ProgressThread {
     }
   }
 
-  /** Releases all calls when the group has stopped. */
+  /** Releases all calls, because the group has stopped. */
   release(): readonly PendingCall[] {
     const calls = [...this.#calls.values()];
     for (const pending of calls) this.#finish(pending, false);

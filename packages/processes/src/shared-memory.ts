@@ -5,9 +5,9 @@ import type { MemberConfig } from './member-config.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-binding.js';
 
-/** The memory of this member, and the results of opening that of the others. */
+/** This member's shared memory, and the other members' memory that it has opened. */
 export class SharedSegments {
-  /** What other members need to open it. */
+  /** What other members need to open this memory. */
   readonly secret: Buffer;
   readonly #binding: ProcessBinding;
   readonly #rank: number;
@@ -29,8 +29,8 @@ export class SharedSegments {
   }
 
   /**
-   * Opens another rank's memory and leaves a mark there. Returns the reason if that failed;
-   * undefined on success.
+   * Opens another rank's memory and leaves this rank's mark there. Returns the reason if that
+   * failed; undefined on success.
    */
   open(rank: number, secret: Buffer): string | undefined {
     if (this.#refused !== undefined) return this.#refused;
@@ -43,7 +43,7 @@ export class SharedSegments {
     }
   }
 
-  /** Whether a rank has left its mark here. */
+  /** Whether `rank` has left its mark in this member's memory. */
   hasMark(rank: number): boolean {
     const own = this.#segments[this.#rank];
     return own !== undefined && this.#binding.hasMark(own, rank);
@@ -62,14 +62,14 @@ export class SharedSegments {
   }
 
   /**
-   * Joins the memory of all ranks, all of which are open.
-   * @throws CollError if the memory of a rank is too small for what all need
+   * Joins the memory of all ranks, which must be open.
+   * @throws CollError if a rank's memory is too small for all members' needs
    */
   join(): MemoryHandle {
     return withRoom(() => this.#binding.sharedMemory(this.#rank, this.#segments as readonly SegmentHandle[]));
   }
 
-  /** Releases all segments. Joined memory, and memory with messages, stays. */
+  /** Releases all segments. Memory that is joined or holds messages stays. */
   release(): void {
     for (const segment of this.#segments) if (segment) this.#binding.releaseSegment(segment);
     this.#segments.length = 0;

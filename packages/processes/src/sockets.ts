@@ -47,8 +47,8 @@ export class Sockets {
   }
 
   /**
-   * The connections with each rank, in the order of their channels, which is the same at both ends.
-   * The caller must close them.
+   * Hands over the connections with each rank, ordered by channel, so that both ends use the same
+   * order. The caller must close them.
    */
   handOver(connections: readonly Taken[]): ReadonlyMap<number, readonly number[]> {
     const byRank = new Map<number, number[]>();
@@ -59,7 +59,7 @@ export class Sockets {
     return byRank;
   }
 
-  /** Closes the connections that were not handed over, and accepts no more. */
+  /** Closes the connections that were not handed over, and refuses further ones. */
   close(): void {
     this.#isClosed = true;
     for (const socket of this.#taken) this.#binding.closeSocket(socket);

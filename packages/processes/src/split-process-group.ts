@@ -10,8 +10,8 @@ import type { ProcessRankOptions } from './process-rank.js';
 type Open = (options: OpenProcessGroupOptions) => Promise<OpenedProcessGroup>;
 
 /**
- * How a member splits its group: the members of each color open a new group with the same options.
- * The first of them hosts the store until that group is open.
+ * Splits a member's group: the members of each color open a new group with the same options. Its
+ * first member hosts the store until the group is open.
  */
 export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['split'] {
   let splits = 0;
@@ -41,7 +41,7 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
   };
 }
 
-/** The port of each member's server; 0 for members without one. */
+/** Exchanges the port of each member's server; 0 for members without one. */
 async function exchangePorts(
   communicator: Communicator,
   server: TcpStoreServer | undefined,

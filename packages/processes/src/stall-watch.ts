@@ -12,17 +12,19 @@ export interface Stall {
 export interface StallListener {
   /** Seconds after which a waiting call counts as stalled. */
   readonly seconds: number;
-  /** Called once per stall, and with undefined when it ends. */
+  /** Called once per stall, and with undefined when the stall ends. */
   tell(stall: Stall | undefined): void;
 }
 
-/** The call that others wait behind. */
+/** The pending call that all others wait for. */
 export interface FirstCall {
   readonly number: number;
   readonly operation: string;
 }
 
-/** Polls whether the first of the pending asynchronous calls is still the same. */
+/**
+ * Polls whether the first pending asynchronous call is still the same, and reports it if it stalls.
+ */
 export class StallWatch {
   readonly #listener: StallListener;
   readonly #first: () => FirstCall | undefined;
@@ -37,7 +39,7 @@ export class StallWatch {
     this.#missing = missing;
   }
 
-  /** Called when a call has begun or ended. */
+  /** Called whenever a call has begun or ended. */
   look(): void {
     const first = this.#first();
     if (this.#told !== undefined && this.#told !== first?.number) {

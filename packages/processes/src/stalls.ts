@@ -3,7 +3,10 @@ import { stallSecondsFrom } from '@coll/rendezvous/internal';
 import type { MemberConfig } from './member-config.js';
 import type { StallListener } from './stall-watch.js';
 
-/** Reports a member's waits to the launcher; undefined if no launcher reads reports. */
+/**
+ * Makes a listener that reports a member's stalls to the launcher; undefined if no launcher reads
+ * reports.
+ */
 export function stallListener({ rank, size }: MemberConfig): StallListener | undefined {
   const seconds = stallSecondsFrom();
   if (seconds === undefined) return undefined;
@@ -13,7 +16,7 @@ export function stallListener({ rank, size }: MemberConfig): StallListener | und
   return { seconds, tell: (stall) => reportStall(stall && { ...stall, missing: isOfAll ? stall.missing : [] }) };
 }
 
-/** Reports stalls of the opening itself. @returns a function that ends the watch */
+/** Reports if the opening itself stalls. @returns a function that ends the watch */
 export function watchOpening(listener: StallListener | undefined): () => void {
   if (!listener) return () => {};
   const { seconds } = listener;

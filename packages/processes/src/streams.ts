@@ -5,7 +5,10 @@ type Settings = Pick<MemberConfig, 'streams' | 'size'>;
 // If one stream loses packets and slows down, the other one goes on.
 const streamsOfTwoHosts = 2;
 
-/** Number of TCP connections for the data between this member and another one, on the same host or not. */
+/**
+ * Number of TCP connections for data between this member and another one on the same or another
+ * host.
+ */
 export function streamsTo({ streams, size }: Settings, isSameHost: boolean): number {
   if (streams !== 'auto') return streams;
   // With more members, each network link already carries several streams, and further ones slow
