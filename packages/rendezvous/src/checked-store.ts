@@ -2,7 +2,10 @@ import { CollError, UnavailableError } from '@coll/core';
 import { requireAmount, requireKey, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
-/** Common part of all stores: validation before any request, and the ways in which waiting ends. */
+/**
+ * Base class of all stores: validates arguments before any request, and applies timeouts and abort
+ * signals to waits.
+ */
 export abstract class CheckedStore implements Store {
   readonly #waits = new Waits();
 
@@ -47,7 +50,7 @@ export abstract class CheckedStore implements Store {
   /** Writes a validated value, overwriting any previous one. */
   protected abstract write(key: string, value: Uint8Array): Promise<void>;
 
-  /** Waits for a value, returned in its own memory, until `over` aborts. */
+  /** Waits until the key has a value, or `over` aborts. Returns the value in memory of its own. */
   protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
 
   /** Adds to a counter, which begins at 0, and returns the new value. */
@@ -59,12 +62,15 @@ export abstract class CheckedStore implements Store {
   /** Deletes a key. Returns whether it existed. */
   protected abstract erase(key: string): Promise<boolean>;
 
-  /** The store's reply that refuses a call; undefined for other errors. Default: undefined for all. */
+  /**
+   * The reason if the store's reply refuses a call; undefined for other errors. Default: always
+   * undefined.
+   */
   protected refusal(_: unknown): string | undefined {
     return undefined;
   }
 
-  /** Releases resources. Idempotent. Default: nothing to release. */
+  /** Releases the store's resources. Idempotent. Default: does nothing. */
   protected async release(): Promise<void> {}
 
   #check(operation: string, key: string, value?: Uint8Array): void {
@@ -73,7 +79,7 @@ export abstract class CheckedStore implements Store {
     if (value !== undefined) requireValue(value, operation);
   }
 
-  /** Awaits a store's answer. System and client errors become CollErrors. */
+  /** Awaits a store's answer. Converts errors of the system or a client library to CollErrors. */
   async #answered<Answer>(operation: string, answer: Promise<Answer>): Promise<Answer> {
     try {
       return await answer;

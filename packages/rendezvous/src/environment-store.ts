@@ -7,8 +7,8 @@ import { TcpStore, type TcpStoreOptions } from './tcp-store.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Connects to the store of this process's job. `coll run` sets its address in `COLL_STORE`,
- * `COLL_JOB` and `COLL_JOB_KEY`. Waits for it up to `timeoutSeconds` (default: 60).
+ * Connects to the store of this process's job. `coll run` sets its address, job name and key in
+ * `COLL_STORE`, `COLL_JOB` and `COLL_JOB_KEY`. Retries for up to `timeoutSeconds` (default: 60).
  * @throws ValueError if a variable is missing or invalid; what `TcpStore.connect` throws
  *
  * @example
@@ -35,8 +35,8 @@ export async function storeFromEnvironment(
 }
 
 /**
- * This process's member options for `joinGroup`: from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION`
- * (undefined: 0).
+ * Reads this process's options for `joinGroup` from `COLL_RANK`, `COLL_SIZE` and `COLL_GENERATION`
+ * (default: 0).
  * @throws ValueError if a variable is missing or not a whole number
  *
  * @example
@@ -59,8 +59,8 @@ export function memberFromEnvironment(
 }
 
 /**
- * The generation of this process: `COLL_GENERATION`, or 0 if that is undefined.
- * @throws ValueError if it is not a whole number
+ * The generation of this process: `COLL_GENERATION`, or 0 if it is not set.
+ * @throws ValueError if the variable is not a whole number
  */
 export function generationFromEnvironment(environment: Environment = process.env): number {
   return wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0');

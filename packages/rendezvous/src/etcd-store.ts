@@ -5,7 +5,7 @@ import { NoAnswer, type OutageOptions, ServerStore } from './server-store.js';
 import { raised, sameBytes } from './store.js';
 import { withoutPassword } from './without-password.js';
 
-/** The etcd server, and the job within it. */
+/** The etcd server, and the job that uses it. */
 export interface EtcdStoreOptions extends OutageOptions {
   /** URL of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
   readonly url: string;
@@ -22,14 +22,14 @@ const etcdStoreOptions = knownOptions<EtcdStoreOptions>('EtcdStore', {
   outageSeconds: true,
 });
 
-/** A key's present value. */
+/** The current value of a key. */
 interface Present {
   readonly value: Uint8Array;
   /** Changes with every write. */
   readonly revision: string;
 }
 
-/** Gateways use either etcd's field names or JSON's. */
+/** A key and its value, in etcd's field names or JSON's, depending on the gateway. */
 interface KeyValue {
   readonly value?: string;
   readonly mod_revision?: string;
@@ -55,7 +55,10 @@ const unavailable: readonly number[] = [408, 502, 503, 504];
 export class EtcdStore extends ServerStore {
   readonly #options: EtcdStoreOptions;
 
-  /** @throws ValueError for an invalid URL, one with a password, an invalid job name or number of seconds */
+  /**
+   * @throws ValueError for an invalid URL, a URL with a password, an invalid job name or number of
+   * seconds
+   */
   constructor(options: EtcdStoreOptions) {
     const given = optionsOf(
       options,
@@ -99,8 +102,8 @@ export class EtcdStore extends ServerStore {
   }
 
   /**
-   * Writes if no other write came in between. Compared by revision, because two values may exceed
-   * etcd's request size.
+   * Writes a value if no other write has happened in between. Compares revisions instead of values,
+   * because two values may exceed etcd's request size.
    */
   async #replace(key: string, present: Present | undefined, desired: Uint8Array): Promise<boolean> {
     const name = this.#named(key);

@@ -5,7 +5,7 @@ const mostCharacters = 2000;
 
 // More ranks than any group has.
 const mostRanks = 65_536;
-/** The error codes that a member can leave for the others. */
+/** The error codes that a member can publish for the others. */
 const codes: readonly ErrorCode[] = [
   'ERR_COLL_CLUSTER',
   'ERR_COLL_DEADLINE',
@@ -14,15 +14,15 @@ const codes: readonly ErrorCode[] = [
   'ERR_COLL_STORE',
 ];
 
-/** The error classes that a member can leave for the others, by name. */
+/** The error classes that a member can publish for the others, by name. */
 const kinds = { CollError, DeadlineExceededError, RuntimeError, UnavailableError } as const;
 
-/** Encodes the error for all members, which one of them leaves in the store. */
+/** Encodes the error that a member publishes in the store for all members. */
 export function encodeFailureRecord({ name, code, message, rank }: CollError): Uint8Array {
   return Buffer.from(JSON.stringify({ name, code, message: message.slice(0, mostCharacters), rank }));
 }
 
-/** Decodes that error. */
+/** Decodes an error that a member has published. */
 export function decodeFailureRecord(bytes: Uint8Array, operation: string): CollError {
   const { name, code, message, rank } = parse(bytes);
   const Kind = Object.hasOwn(kinds, String(name)) ? kinds[name as keyof typeof kinds] : CollError;
@@ -38,7 +38,7 @@ function isRank(rank: unknown): rank is number {
   return Number.isInteger(rank) && (rank as number) >= 0 && (rank as number) < mostRanks;
 }
 
-/** Removes control characters of terminals. */
+/** Replaces control characters, which could confuse terminals. */
 function printable(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 }

@@ -8,7 +8,7 @@ import { makeFolder } from './make-folder.js';
 import { raised, sameBytes } from './store.js';
 import { poll } from './waiting.js';
 
-/** Location of the files. */
+/** Options of a file store. */
 export interface FileStoreOptions {
   /**
    * A folder that all members can access, used by this job alone. It is created if missing, for
@@ -31,9 +31,9 @@ interface Version {
 }
 
 /**
- * A store in a shared file system. A key is a folder; every write adds a file with the next number.
- * `link` creates each name at most once: it is atomic even on NFS, where locks are not. Old
- * versions stay until `remove`, so use it for rendezvous, not for traffic.
+ * A store in a shared file system. Each key is a folder, to which every write adds a file with the
+ * next number. `link` creates each name at most once; it is atomic even on NFS, unlike locks. Old
+ * versions stay until `remove`, so use this store for rendezvous, not for traffic.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ interface Version {
 export class FileStore extends CheckedStore {
   readonly #folder: string;
 
-  /** @throws ValueError without a folder */
+  /** @throws ValueError if no folder is given */
   constructor(options: FileStoreOptions) {
     super();
     const { folder } = optionsOf(options, "{ folder: '/shared/job' }", fileStoreOptions);
@@ -93,7 +93,10 @@ export class FileStore extends CheckedStore {
     return this.#update(key, (value) => (value === undefined ? 'keep' : undefined));
   }
 
-  /** Writes the updated value, retrying if another member was faster. Returns whether anything was written. */
+  /**
+   * Writes the value that `change` returns, retrying if another member was faster. Returns false if
+   * `change` returns 'keep'.
+   */
   async #update(
     key: string,
     change: (value: Uint8Array | undefined) => Uint8Array | undefined | 'keep',
@@ -123,7 +126,10 @@ export class FileStore extends CheckedStore {
   }
 }
 
-/** Blocks the event loop only for the first key of a job, because a network file system may hang. */
+/**
+ * Creates a key's folder asynchronously, because a network file system may hang. Only a job's first
+ * key blocks the event loop, to create the parents.
+ */
 async function ensureFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode });
@@ -134,7 +140,7 @@ async function ensureFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes a version. Returns false if the number was already taken. */
+/** Writes one version of a value. Returns false if another member has already used the number. */
 async function putVersion(folder: string, number: number, value: Uint8Array | undefined): Promise<boolean> {
   const draft = path.join(folder, `draft-${randomUUID()}`);
   const bytes = Buffer.concat([Buffer.of(value === undefined ? gone : there), value ?? Buffer.of()]);

@@ -4,7 +4,7 @@ import { mostKeyBytes, mostValueBytes } from './store.js';
 /** Version of the frame format; both sides must agree. */
 export const frameVersion = 1;
 
-/** Operations of a client; the numbers are sent. */
+/** Operations of a client. The numbers are part of the protocol. */
 export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6 } as const;
 
 /** Name of an operation. */
@@ -14,12 +14,12 @@ const opNames = Object.keys(ops) as readonly Op[];
 
 /** A client's request. */
 export interface Request {
-  /** Equal to that of the answer. */
+  /** Identifies the request; its answer has the same id. */
   readonly id: number;
   readonly op: Op;
   readonly key: string;
   readonly value: Uint8Array;
-  /** For `compareSet`: the value that must be present. */
+  /** Only for `compareSet`: the value that must be present; undefined if there must be none. */
   readonly expected: Uint8Array | undefined;
 }
 
@@ -42,7 +42,7 @@ const mostFrameBytes = mostKeyBytes + 2 * mostValueBytes + 64;
 const requestHead = 12;
 const answerHead = 5;
 
-/** A frame with a request. */
+/** Encodes a request as a frame. */
 export function encodeRequest({ id, op, key, value, expected }: Request): Buffer {
   const keyBytes = Buffer.from(key);
   const head = Buffer.alloc(4 + requestHead);
@@ -55,7 +55,7 @@ export function encodeRequest({ id, op, key, value, expected }: Request): Buffer
   return Buffer.concat([head, keyBytes, expected ?? Buffer.of(), value]);
 }
 
-/** @throws CollError for a frame that is not a request */
+/** Decodes a request. @throws CollError for a frame that is not a request */
 export function decodeRequest(frame: Buffer): Request {
   if (frame.length < requestHead) throw badFrame('the request is truncated');
   const op = opNames[frame.readUInt8(4)];
@@ -72,7 +72,7 @@ export function decodeRequest(frame: Buffer): Request {
   };
 }
 
-/** A frame with an answer. */
+/** Encodes an answer as a frame. */
 export function encodeAnswer({ id, isRefused, value }: Answer): Buffer {
   const head = Buffer.alloc(4 + answerHead);
   head.writeUInt32BE(answerHead + value.length, 0);
@@ -81,7 +81,7 @@ export function encodeAnswer({ id, isRefused, value }: Answer): Buffer {
   return Buffer.concat([head, value]);
 }
 
-/** @throws CollError for a frame that is not an answer */
+/** Decodes an answer. @throws CollError for a frame that is not an answer */
 export function decodeAnswer(frame: Buffer): Answer {
   if (frame.length < answerHead) throw badFrame('the answer is truncated');
   return {
@@ -91,14 +91,14 @@ export function decodeAnswer(frame: Buffer): Answer {
   };
 }
 
-/** Splits a stream into frames. */
+/** Splits a byte stream into frames. */
 export class FrameSplitter {
   #parts: Buffer[] = [];
   #bytes = 0;
 
   /**
-   * Adds a part and returns the frames that it completes.
-   * @throws CollError for an invalid length, before allocating memory for it
+   * Adds a part of the stream and returns the frames that it completes.
+   * @throws CollError for a frame of invalid length, before allocating memory for it
    */
   push(part: Buffer): Buffer[] {
     this.#parts.push(part);

@@ -5,25 +5,25 @@ import { quote } from '@coll/core/internal';
 export type Settings = Readonly<Record<string, string | number>>;
 
 /**
- * The newest of the groups that meet in a store one after the other, as described by the first of
- * its members.
+ * Describes the newest of the groups that meet in a store one after the other, as its first member
+ * sees it.
  */
 export interface GenerationRecord {
   readonly generation: number;
-  /** Rank of that member. */
+  /** Rank of the member that wrote the record. */
   readonly rank: number;
   readonly settings: Settings;
 }
 
 /**
- * The record as stored. Members of all releases read the name `terms`, so that another release is
- * refused by its version.
+ * Encodes a record. Settings are stored as `terms`, which members of all releases read, so that
+ * members of another release are refused by their version.
  */
 export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));
 }
 
-/** @throws CollError (ERR_COLL_STORE) unless a member wrote the record */
+/** Decodes a record. @throws CollError (ERR_COLL_STORE) unless a member wrote it */
 export function decodeGenerationRecord(bytes: Uint8Array, operation: string): GenerationRecord {
   const newest = parse(bytes);
   if (newest) return newest;
@@ -33,7 +33,7 @@ export function decodeGenerationRecord(bytes: Uint8Array, operation: string): Ge
   });
 }
 
-/** The settings that differ, as text; undefined if none does. */
+/** Describes the settings that differ; undefined if all are equal. */
 export function differenceOf(own: GenerationRecord, other: GenerationRecord): string | undefined {
   const names = [...new Set([...Object.keys(own.settings), ...Object.keys(other.settings)])];
   const odd = names.filter((name) => own.settings[name] !== other.settings[name]);
@@ -52,12 +52,12 @@ function parse(bytes: Uint8Array): GenerationRecord | undefined {
   }
 }
 
-/** Whether it is a whole number from 0. */
+/** Whether a value is a whole number ≥ 0. */
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Whether it is a table of strings and finite numbers. */
+/** Whether a value is a table of strings and finite numbers. */
 export function areSettings(value: unknown): value is Settings {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((each) => typeof each === 'string' || Number.isFinite(each));

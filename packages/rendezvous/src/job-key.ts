@@ -6,7 +6,7 @@ import { mostKeyBytes } from './store.js';
 const fewestBytes = 16;
 const fewestDifferent = 8;
 
-/** A new secret for a job. Every process that has it counts as a member. */
+/** Makes a secret for a new job. Every process that has it counts as a member. */
 export function newJobKey(): string {
   return randomBytes(32).toString('base64url');
 }

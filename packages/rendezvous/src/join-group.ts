@@ -2,9 +2,9 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { requireValue, type Store } from './store.js';
 import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous.js';
 
-/** The joining member, its group, its card and its timeout. */
+/** The member that joins, its group, and its card. */
 export interface JoinGroupOptions extends StoreRendezvousOptions {
-  /** What other members learn about this one, such as its address: up to 1 MiB. */
+  /** What this member publishes to the others, such as its address; up to 1 MiB. */
   readonly card: Uint8Array;
 }
 
@@ -22,12 +22,12 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
 
 /**
  * Brings the members of a group together. Each member publishes its card, and gets the cards of all
- * in rank order once all have arrived.
+ * members in rank order once all have arrived.
  * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ or
  * a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation have
- * arrived, or the store has lost a member's data; DeadlineExceededError that names the ranks that
- * did not arrive, or if the store does not answer; AbortedError; ValueError for a rank outside the
- * group, and for an invalid store, card or wait
+ * arrived, or the store has lost a member's data; DeadlineExceededError if the store does not
+ * answer, or ranks (named in it) did not arrive; AbortedError; ValueError for a rank outside the
+ * group, or an invalid store, card or wait
  *
  * @example
  * ```ts

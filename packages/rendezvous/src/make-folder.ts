@@ -2,9 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Creates a folder and its missing parents; other processes may do so at the same time. It goes
- * step by step, because the recursive `mkdir` of Node.js 20 retries endlessly in file systems such
- * as /proc.
+ * Creates a folder and its missing parents, even if other processes do the same. Creates one level
+ * at a time, because the recursive `mkdir` of Node.js 20 retries endlessly in file systems such as
+ * /proc.
  * @throws the system error if the folder cannot be created
  */
 export function makeFolder(folder: string, mode?: number): void {

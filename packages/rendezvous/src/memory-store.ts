@@ -5,7 +5,8 @@ import { Table, type TableLimits } from './table.js';
 const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: true, mostBytes: true });
 
 /**
- * A store for one process. Its members share this object, or open one each on the same table.
+ * A store in the memory of one process. Members share one store, or use separate ones on the same
+ * table.
  *
  * @example
  * ```ts

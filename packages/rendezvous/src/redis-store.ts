@@ -6,8 +6,8 @@ import { noCounter } from './store.js';
 import { withoutPassword } from './without-password.js';
 
 /**
- * The part of an `ioredis` client that is used. Bytes are a `Buffer`, typed by its parent class so
- * that these types do not need Node.js's.
+ * The methods of an `ioredis` client that the store uses. Its `Buffer`s are declared as
+ * `Uint8Array`, so that these types do not need Node.js's.
  */
 export interface RedisClient {
   /** The value of a key; null if there is none. */
@@ -16,22 +16,22 @@ export interface RedisClient {
   set(key: string, value: RedisValue, unit: 'EX', seconds: number): Promise<unknown>;
   /** Deletes a key; returns 1 if it existed, else 0. */
   del(key: string): Promise<number>;
-  /** Runs a Lua script on `keys` keys, which are the first of the values. */
+  /** Runs a Lua script. The first `keys` of `values` are the keys that the script uses. */
   eval(script: string, keys: number, ...values: RedisValue[]): Promise<unknown>;
 }
 
 type RedisValue = string | Uint8Array | number;
 
-/** The Redis server, and the job within it. */
+/** The Redis server, and the job that uses it. */
 export interface RedisStoreOptions extends OutageOptions {
   /**
-   * A client, which the caller keeps and closes, or the URL of a server, which requires `ioredis`
-   * to be installed.
+   * The URL of a server, which requires `ioredis` to be installed, or a client, which the caller
+   * must close.
    */
   readonly redis: RedisClient | string;
   /** Prefix of each key, to separate jobs. */
   readonly job: string;
-  /** Seconds for which a written value is kept. Default: 86400, a day. */
+  /** Seconds after which a written value expires. Default: 86400, a day. */
   readonly expireSeconds?: number;
 }
 
@@ -42,7 +42,7 @@ const redisStoreOptions = knownOptions<RedisStoreOptions>('RedisStore', {
   outageSeconds: true,
 });
 
-/** A client created here, which is closed with its store. */
+/** A client that the store has created, and closes with itself. */
 interface OwnClient extends RedisClient {
   readonly status: string;
   readonly stream: { readonly writable: boolean };
@@ -89,9 +89,12 @@ export class RedisStore extends ServerStore {
   readonly #prefix: string;
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
-  /** Settles with the own client's first attempt; the client handles later ones. */
+  /**
+   * Settles when the own client's first attempt to connect has ended. The client makes later
+   * attempts itself.
+   */
   readonly #attempted: Promise<unknown> | undefined;
-  /** Why the own client has no connection. */
+  /** The reason why the own client has no connection. */
   #trouble = new Error('the connection was lost');
 
   private constructor(client: RedisClient | OwnClient, options: RedisStoreOptions) {
@@ -170,7 +173,10 @@ export class RedisStore extends ServerStore {
     return this.#own !== undefined && !(this.#own.status === 'ready' && this.#own.stream.writable);
   }
 
-  /** Calls Redis and returns its answer. @throws NoAnswer; Redis's refusal */
+  /**
+   * Makes a Redis call and returns the answer.
+   * @throws NoAnswer if Redis does not answer; Redis's error if it refuses
+   */
   async #ask<Answer>(call: (client: RedisClient) => Promise<Answer>): Promise<Answer> {
     await this.#attempted;
     const isUnsent = this.#isAway();
@@ -185,7 +191,7 @@ export class RedisStore extends ServerStore {
   }
 }
 
-/** How ioredis reports an error answer. */
+/** Whether ioredis reports an error answer of the server. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
@@ -198,7 +204,7 @@ function requireClient(redis: unknown): asserts redis is RedisClient | string {
   throw new ValueError('ERR_COLL_VALUE', `redis must be a URL redis://host:port or an ioredis client, got ${given}`);
 }
 
-/** Quits properly if the server is reachable. */
+/** Closes a client, with a proper goodbye if the server is reachable. */
 async function closeClient(client: OwnClient): Promise<void> {
   if (client.status === 'ready') await client.quit().catch(() => {});
   client.disconnect();

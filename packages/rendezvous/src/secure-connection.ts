@@ -26,7 +26,7 @@ const preSharedKeys = {
 
 /**
  * Connects to a server of the same job. The socket emits `secureConnect` once both sides have
- * proven that they have the key.
+ * proven that they have the job key.
  */
 export function connectSecurely(target: { readonly host: string; readonly port: number }, jobKey: string): TLSSocket {
   const psk = keyOf(jobKey, 'store');
@@ -46,8 +46,8 @@ export function connectSecurely(target: { readonly host: string; readonly port: 
 }
 
 /**
- * A server, not listening yet, that passes authenticated connections to `accept`.
- * @param seconds limit for a stranger's preamble, and again for the handshake
+ * Creates a server, not yet listening, that passes authenticated connections to `accept`.
+ * @param seconds time limit for the preamble of a new connection, and again for its TLS handshake
  */
 export function createSecureServer(jobKey: string, seconds: number, accept: (socket: TLSSocket) => void): Server {
   const psk = keyOf(jobKey, 'store');

@@ -8,14 +8,14 @@ import { poll } from './waiting.js';
 /** How long a store's server may be unreachable. */
 export interface OutageOptions {
   /**
-   * Seconds during which calls retry while the server does not answer, for example during a
-   * restart; 0 means a single attempt. `set`, `add` and `delete` are retried only if the server
-   * cannot have executed them; `compareSet` first checks whether it has. Default: 10.
+   * Seconds for which calls are retried while the server does not answer, such as during a restart;
+   * 0 means a single attempt. `set`, `add` and `delete` are retried only if the server cannot have
+   * executed them; `compareSet` first checks whether it was executed. Default: 10.
    */
   readonly outageSeconds?: number;
 }
 
-/** A server did not answer a call. */
+/** The error if a server did not answer a call. */
 export class NoAnswer extends Error {
   /** Whether the server certainly did not execute the call. */
   readonly isUnsent: boolean;
@@ -26,7 +26,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** @throws ValueError unless it is a valid `outageSeconds` */
+/** Returns the outage seconds. @throws ValueError if they are invalid */
 export function requireOutage({ outageSeconds = 10 }: OutageOptions): number {
   if (Number.isFinite(outageSeconds) && outageSeconds >= 0) return outageSeconds;
   throw new ValueError('ERR_COLL_VALUE', `outageSeconds must be a number, 0 or more, got ${quote(outageSeconds)}`);
@@ -47,15 +47,15 @@ export abstract class ServerStore extends CheckedStore {
     setMaxListeners(0, this.#closed.signal);
   }
 
-  /** Writes a value by one request. @throws NoAnswer */
+  /** Writes a value with one request. @throws NoAnswer */
   protected abstract put(key: string, value: Uint8Array): Promise<void>;
-  /** Reads a value by one request; undefined if there is none. @throws NoAnswer */
+  /** Reads a value with one request; undefined if there is none. @throws NoAnswer */
   protected abstract peek(key: string): Promise<Uint8Array | undefined>;
-  /** Adds to a number by one request. @throws NoAnswer */
+  /** Adds to a counter with one request. @throws NoAnswer */
   protected abstract increase(key: string, amount: number): Promise<number>;
-  /** Writes a value by one request if the expected one is there. @throws NoAnswer */
+  /** Writes a value with one request if the current one is `expected`. @throws NoAnswer */
   protected abstract swap(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
-  /** Deletes a value by one request. @throws NoAnswer */
+  /** Deletes a key with one request. @throws NoAnswer */
   protected abstract drop(key: string): Promise<boolean>;
 
   protected write(key: string, value: Uint8Array): Promise<void> {
@@ -91,7 +91,7 @@ export abstract class ServerStore extends CheckedStore {
     return this.#repeat(() => this.drop(key), isUnsent);
   }
 
-  /** Ends the calls that are being retried. */
+  /** Ends all calls that are being retried. */
   protected override async release(): Promise<void> {
     this.#closed.abort();
   }

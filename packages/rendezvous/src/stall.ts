@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** A wait of a rank that takes too long. */
+/** A rank's wait that takes too long. */
 export interface Stall {
-  /** Such as `all-reduce sum`. */
+  /** Name of the operation, such as `all-reduce sum`. */
   readonly operation: string;
   /** Sequence number of the collective in its group, from 0; undefined if it is not a collective. */
   readonly sequence?: number | undefined;
@@ -12,7 +12,7 @@ export interface Stall {
   readonly seconds: number;
 }
 
-/** A report of one rank: what it waits for, or that it goes on. */
+/** A rank's report that it waits too long, or (`stall` undefined) that it continues. */
 export interface StallReport {
   readonly rank: number;
   readonly stall: Stall | undefined;
@@ -21,8 +21,8 @@ export interface StallReport {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Seconds after which a wait is reported: `COLL_STALL_SECONDS`, which `coll run` sets. Undefined if
- * no launcher reads reports.
+ * Seconds after which a wait is reported, from `COLL_STALL_SECONDS`, which `coll run` sets.
+ * Undefined if no launcher reads reports.
  */
 export function stallSecondsFrom(environment: Environment = process.env): number | undefined {
   const seconds = Number(environment['COLL_STALL_SECONDS'] || Number.NaN);
@@ -30,9 +30,9 @@ export function stallSecondsFrom(environment: Environment = process.env): number
 }
 
 /**
- * Reports to the launcher what this rank waits for; undefined means that it goes on. Does nothing
- * if no launcher reads reports, or if it has ended. Needs no event loop, so that a rank can report
- * before it blocks: a report is a line in `COLL_STALL_FILE`.
+ * Reports to the launcher what this rank waits for; undefined means that the rank continues. Does
+ * nothing if no launcher reads reports, or the launcher has ended. Works without an event loop, by
+ * appending a line to `COLL_STALL_FILE`, so that a rank can report before it blocks.
  *
  * @example
  * ```ts
@@ -59,7 +59,7 @@ export function reportStall(stall: Stall | undefined, environment: Environment =
   }
 }
 
-/** The reports in the lines of such a file; invalid lines are skipped. */
+/** Parses the reports in the lines of `COLL_STALL_FILE`; skips invalid lines. */
 export function stallReportsIn(lines: readonly string[]): readonly StallReport[] {
   return lines.flatMap((line) => parseReport(line) ?? []);
 }

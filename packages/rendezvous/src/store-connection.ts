@@ -22,11 +22,11 @@ export interface StoreConnectionOptions {
   readonly socket: TLSSocket;
   readonly job: string;
   readonly table: Table;
-  /** Seconds to wait for a hello. */
+  /** Seconds to wait for the client's hello. */
   readonly helloSeconds: number;
 }
 
-/** One member's connection to a store's server. An invalid frame ends this connection only. */
+/** One client's connection to a store's server. An invalid frame ends only this connection. */
 export class StoreConnection {
   readonly #socket: TLSSocket;
   readonly #job: string;
@@ -106,7 +106,9 @@ export class StoreConnection {
     this.#send();
   }
 
-  /** Sends as much as the client reads; a client that reads nothing is no longer listened to. */
+  /**
+   * Sends answers until too many are unread. Reads no further requests while answers are waiting.
+   */
   #send(): void {
     while (this.#socket.writableLength < mostUnreadBytes) {
       const next = this.#answers.shift();
@@ -148,7 +150,7 @@ function tableAnswer(
   }
 }
 
-/** Why the sender of this hello is refused; undefined if it is accepted. */
+/** Why to refuse the sender of a hello; undefined to accept it. */
 function refusalOf({ op, key, value }: Request, job: string): string | undefined {
   if (op !== 'hello') return 'the first message of a connection must be the handshake';
   if (value[0] !== frameVersion)

@@ -15,11 +15,11 @@ import {
 import { requireStore, requireValue, requireWaitFields, type Store, sameBytes, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
-/** The joining member, its group and its timeout. */
+/** The member that joins, its group, and its timeout. */
 export interface StoreRendezvousOptions extends WaitOptions {
   /**
-   * Number of the group among those that meet in this store one after the other; increase it after
-   * a failure. Default: 0.
+   * Number of this group among the groups that meet in this store one after the other; increase it
+   * after a failure. Default: 0.
    */
   readonly generation?: number;
   /** The rank of this member, from 0. Each rank joins once per generation. */
@@ -55,7 +55,7 @@ const longestLookSeconds = 0.5;
 const unref = { ref: false };
 
 /**
- * Brings the members of a group together in a store, step by step. A member that cannot go on
+ * Brings the members of a group together in a store, step by step. A member that cannot continue
  * publishes its error, so that no other member waits for it in vain.
  *
  * The store holds the newest generation with the settings of its first member (`newest`), and for
@@ -87,10 +87,10 @@ export class StoreRendezvous {
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   #first: string | undefined;
-  /** Time of the store's last answer. */
+  /** When the store last answered. */
   #heard = performance.now();
 
-  /** @throws ValueError for a rank outside the group, and for an invalid store or wait */
+  /** @throws ValueError for a rank outside the group, or an invalid store or wait */
   constructor(store: Store, options: StoreRendezvousOptions) {
     requireStore(store);
     const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as StoreRendezvousOptions;
@@ -124,13 +124,13 @@ export class StoreRendezvous {
   }
 
   /**
-   * Publishes a card of up to 1 MiB, and waits for the cards of all members in this step. Returns
-   * them in rank order.
+   * Publishes a card of up to 1 MiB, waits until all members have published one in this step, and
+   * returns all cards in rank order.
    * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ
    * or a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation
-   * have arrived, or the store has lost a member's data; DeadlineExceededError that names the ranks
-   * that did not arrive, or if the store does not answer; AbortedError; the error that another
-   * member left
+   * have arrived, or the store has lost a member's data; DeadlineExceededError if the store does
+   * not answer, or ranks (named in it) did not arrive; AbortedError; the error that another member
+   * has published
    */
   async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
     requireValue(card);
@@ -153,7 +153,7 @@ export class StoreRendezvous {
     }
   }
 
-  /** Does this member's part of a step. An error in it ends the step for all members. */
+  /** Runs this member's part of a step. If it throws, the rendezvous ends for all members. */
   async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -164,7 +164,7 @@ export class StoreRendezvous {
     }
   }
 
-  /** Ends the rendezvous for all members including this one, unless it has ended before. */
+  /** Ends the rendezvous for all members, including this one, unless it has already ended. */
   fail(error: unknown): Promise<void> {
     const told = this.#forOthers(error);
     // The original error is more useful than one of the store.
@@ -172,8 +172,8 @@ export class StoreRendezvous {
   }
 
   /**
-   * Like `fail`, because another member has ended. If the store is lost, the store's error comes
-   * first: the other member may have ended because of it.
+   * Ends the rendezvous like `fail`, because another member has ended. If the store is lost, too,
+   * the store's error takes precedence, because it may be why the other member has ended.
    */
   reportLoss(loss: UnavailableError): Promise<void> {
     return this.#endFor(loss, (cause) => {
@@ -183,7 +183,7 @@ export class StoreRendezvous {
     });
   }
 
-  /** Stops all waiting. */
+  /** Ends all waits of this rendezvous. */
   end(): void {
     this.#over.abort();
   }
@@ -192,7 +192,7 @@ export class StoreRendezvous {
     return { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
   }
 
-  /** Registers this member for its generation; all members must have equal settings. */
+  /** Registers this member for its generation, and checks that all members have equal settings. */
   async #enter(): Promise<void> {
     const own = this.#own;
     const told = encodeGenerationRecord(own);
@@ -247,8 +247,8 @@ export class StoreRendezvous {
   }
 
   /**
-   * Rejects once the store has lost this member's data. It is not written again, because other
-   * members may already have given up.
+   * Rejects once the store has lost this member's data. Does not write the data again, because
+   * other members may already have given up.
    */
   async #untilLost(key: string, card: Uint8Array, over: AbortSignal): Promise<never> {
     do await pause(checkMillis, undefined, { ...unref, signal: over });
@@ -256,7 +256,7 @@ export class StoreRendezvous {
     throw this.#lost();
   }
 
-  /** Whether the store holds this member's data; undefined if it does not answer. */
+  /** Whether the store still holds this member's data; undefined if the store does not answer. */
   async #keeps(key: string, card: Uint8Array): Promise<boolean | undefined> {
     const look = { timeoutSeconds: longestLookSeconds, signal: this.signal };
     const isFound = await this.#store.get(key, look).then(
@@ -269,7 +269,7 @@ export class StoreRendezvous {
     return isKept;
   }
 
-  /** Waits no longer for the store than for the other members. */
+  /** Makes a request to the store, within the time left for the rendezvous. */
   async #answered<Result>(key: string, ask: () => Promise<Result>): Promise<Result> {
     const awaited = { operation: this.#operation, key, problem: 'was not written' };
     try {
@@ -315,7 +315,10 @@ export class StoreRendezvous {
     return this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
   }
 
-  /** Ends the rendezvous for all members. @throws CollError, the same on all of them */
+  /**
+   * Ends the rendezvous for all members.
+   * @throws the first error that ended it, which is the same on all members
+   */
   async #endWith(error: CollError): Promise<never> {
     const { generation } = this.#own;
     if (await this.#leave(generation, error)) throw error;
@@ -334,7 +337,7 @@ export class StoreRendezvous {
     if (isFirst) this.#over.abort(reason);
   }
 
-  /** Leaves an error for the members of a generation. Returns whether it is the first one. */
+  /** Publishes an error for the members of a generation. Returns whether it is the first one. */
   #leave(generation: number, error: CollError): Promise<boolean> {
     return this.#store.compareSet(overKey(generation), undefined, encodeFailureRecord(error));
   }
@@ -348,7 +351,7 @@ export class StoreRendezvous {
     );
   }
 
-  /** The error for the other members when this member's part has failed. */
+  /** Converts an error in this member's part to the error for the other members. */
   #forOthers(error: unknown): CollError {
     const { rank } = this.#own;
     const details = { rank, operation: this.#operation };

@@ -3,7 +3,7 @@ import { knownOptions, optionsOf, quote, requireSignal, requireTimeout } from '@
 
 /** Timeout and signal of a wait, both optional. */
 export interface WaitOptions {
-  /** Seconds to wait; then `DeadlineExceededError`. Undefined, null and ≤ 0 mean no limit. */
+  /** Seconds to wait before `DeadlineExceededError`. Undefined, null and ≤ 0 mean no limit. */
   readonly timeoutSeconds?: number | null | undefined;
   /** Aborts the wait with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
@@ -12,9 +12,9 @@ export interface WaitOptions {
 export const waitOptions = knownOptions<WaitOptions>('options of a wait', { timeoutSeconds: true, signal: true });
 
 /**
- * A small table shared by all processes of a job: values of up to 1 MiB by keys of up to 512 bytes.
- * Every method is atomic. Each throws ValueError for larger keys and values, RuntimeError once the
- * store is closed, and UnavailableError if the table cannot be reached.
+ * A small table shared by all processes of a job, with keys of up to 512 bytes and values of up to
+ * 1 MiB. Every method is atomic. Each throws ValueError for larger keys and values, RuntimeError
+ * once the store is closed, and UnavailableError if the table cannot be reached.
  */
 export interface Store extends AsyncDisposable {
   /** Writes a value, overwriting any previous one. */
@@ -26,7 +26,10 @@ export interface Store extends AsyncDisposable {
    * as decimal digits.
    */
   add(key: string, amount: number): Promise<number>;
-  /** Writes a value if the present one is `expected` (undefined: if there is none). Returns whether it did. */
+  /**
+   * Writes a value if the current one is `expected` (undefined: if there is none). Returns whether
+   * it wrote the value.
+   */
   compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
   /** Deletes a key. Returns whether it existed. */
   delete(key: string): Promise<boolean>;
@@ -37,7 +40,7 @@ export interface Store extends AsyncDisposable {
 export const mostKeyBytes = 512;
 export const mostValueBytes = 2 ** 20;
 
-/** @throws ValueError unless it is a store */
+/** @throws ValueError unless the argument is a store */
 export function requireStore(store: unknown): void {
   const { get, compareSet } = Object(store) as Partial<Store>;
   if (typeof get === 'function' && typeof compareSet === 'function') return;
@@ -47,25 +50,28 @@ export function requireStore(store: unknown): void {
   );
 }
 
-/** @throws ValueError for anything but `WaitOptions` */
+/** @throws ValueError unless the argument is a valid `WaitOptions` */
 export function requireWait(options: WaitOptions): void {
   requireWaitFields(optionsOf(options, 'such as { timeoutSeconds: 60 }', waitOptions));
 }
 
-/** @throws ValueError for a wait of the wrong type, in options whose names have been checked */
+/**
+ * Like `requireWait`, if the options' names have already been checked.
+ * @throws ValueError for a timeout or signal of the wrong type
+ */
 export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void {
   requireSignal(signal);
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
-/** @throws ValueError unless it is a valid key */
+/** @throws ValueError unless the key is valid */
 export function requireKey(key: string, operation?: string): void {
   if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
   const told = `a key must be a string of 1 to ${mostKeyBytes} bytes, got ${quote(key)}`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
-/** @throws ValueError unless it is a valid value */
+/** @throws ValueError unless the value is valid */
 export function requireValue(value: Uint8Array, operation?: string): void {
   if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
   const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);
@@ -74,7 +80,7 @@ export function requireValue(value: Uint8Array, operation?: string): void {
   });
 }
 
-/** @throws ValueError unless it is a whole number */
+/** @throws ValueError unless the amount is a whole number */
 export function requireAmount(amount: number, operation = 'add'): void {
   if (Number.isSafeInteger(amount)) return;
   throw new ValueError(
@@ -86,7 +92,7 @@ export function requireAmount(amount: number, operation = 'add'): void {
 
 /**
  * The value of a counter after adding `amount`.
- * @throws ValueError if the present value is not a counter, or the sum is not a safe integer
+ * @throws ValueError if the current value is not a counter, or the sum is not a safe integer
  */
 export function raised(key: string, value: Uint8Array | undefined, amount: number): number {
   const text = value === undefined ? '0' : Buffer.from(value).toString('latin1');
@@ -95,7 +101,7 @@ export function raised(key: string, value: Uint8Array | undefined, amount: numbe
   throw noCounter(key, amount);
 }
 
-/** For a value that is not a counter, or a sum that is not a safe integer. */
+/** The error for a value that is not a counter, or a sum that is not a safe integer. */
 export function noCounter(key: string, amount: number): ValueError {
   const told = `the value of ${quote(key)} is not a counter to which ${amount} can be added`;
   return new ValueError('ERR_COLL_VALUE', told, { operation: 'add' });

@@ -8,8 +8,8 @@ export interface TableLimits {
 }
 
 /**
- * Values by key in the memory of one process, and the waits for them. Keys and values are validated
- * beforehand.
+ * Values by key in the memory of one process, and the waits for them. Callers must validate keys
+ * and values.
  */
 export class Table {
   readonly #values = new Map<string, Uint8Array>();
@@ -25,7 +25,7 @@ export class Table {
     return this.#values.get(key);
   }
 
-  /** @throws CollError if the table is full */
+  /** Writes a value. @throws CollError if the table is full */
   set(key: string, value: Uint8Array): void {
     const before = this.#values.get(key);
     const bytes = this.#bytes + value.length - (before?.length ?? 0);
@@ -59,7 +59,7 @@ export class Table {
     return this.#values.delete(key);
   }
 
-  /** Calls `tell` with the value as soon as there is one. @returns a function that ends the wait */
+  /** Calls `tell` once, as soon as the key has a value. @returns a function that ends the wait */
   whenThere(key: string, tell: (value: Uint8Array) => void): () => void {
     const value = this.#values.get(key);
     if (value !== undefined) {

@@ -9,15 +9,15 @@ import { StoreConnection } from './store-connection.js';
 import { Table, type TableLimits } from './table.js';
 import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 
-/** Where the server listens, and the job that it serves. */
+/** The address to listen at, and the job to serve. */
 export interface TcpStoreServerOptions extends TableLimits {
-  /** The name of the job. Members of other jobs are refused with a reason. */
+  /** The name of the job. Members of other jobs are refused with that reason. */
   readonly job: string;
   /** The secret shared by all members of the job: 16 bytes or more. */
   readonly jobKey: string;
   /** The address to listen at. Default: `127.0.0.1`, which other hosts cannot reach. */
   readonly host?: string;
-  /** Default: 0, any free port. */
+  /** The port to listen at. Default: 0, which means any free port. */
   readonly port?: number;
   /** Seconds after which an unauthenticated connection is dropped. Default: 5. */
   readonly helloSeconds?: number;
@@ -50,7 +50,7 @@ const mostConnections = 16_384;
  * ```
  */
 export class TcpStoreServer implements AsyncDisposable {
-  /** The `address` for TcpStore: `tcp://127.0.0.1:40123`. */
+  /** The server's `address` for TcpStore, such as `tcp://127.0.0.1:40123`. */
   readonly address: string;
   readonly #server: Server;
   readonly #sockets: Set<TLSSocket>;
@@ -72,14 +72,15 @@ export class TcpStoreServer implements AsyncDisposable {
     this.#table = table;
   }
 
-  /** A secret for a new job. */
+  /** Makes a secret for a new job. */
   static newKey(): string {
     return newJobKey();
   }
 
   /**
-   * @throws ValueError for a key that is too short, and an invalid job name, host, port or time;
-   * CollError if it cannot listen there
+   * Starts a server.
+   * @throws ValueError for a key that is too short, or an invalid job name, host, port or time;
+   * CollError if the server cannot listen at the address
    */
   static async listen(options: TcpStoreServerOptions): Promise<TcpStoreServer> {
     const given = optionsOf(options, "{ job: 'training', jobKey: TcpStoreServer.newKey() }", tcpStoreServerOptions);
@@ -112,7 +113,7 @@ export class TcpStoreServer implements AsyncDisposable {
   }
 
   /**
-   * Writes a value, as a member does. Clients cannot read it before the next turn of the event
+   * Writes a value from this process. Clients cannot read it before the next turn of the event
    * loop.
    * @throws ValueError, CollError
    */
@@ -122,12 +123,12 @@ export class TcpStoreServer implements AsyncDisposable {
     this.#table.set(key, Uint8Array.from(value));
   }
 
-  /** Lets the process end although the server still listens. */
+  /** Lets the process end while the server listens. */
   unref(): void {
     this.#server.unref();
   }
 
-  /** Drops the table; members that still use it get an UnavailableError. */
+  /** Closes the server and drops its table. Members that still use it get an UnavailableError. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();

@@ -10,13 +10,16 @@ import { requireWaitFields, type WaitOptions } from './store.js';
 
 /** The server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
-  /** Address of the server: `tcp://host:port`. */
+  /** Address of the server, such as `tcp://127.0.0.1:40123`. */
   readonly address: string;
-  /** Must equal that of the server. */
+  /** The name of the job; must equal that of the server. */
   readonly job: string;
-  /** The secret that the members of a job share. */
+  /** The secret shared by all members of the job. */
   readonly jobKey: string;
-  /** Seconds to wait for the server; then `DeadlineExceededError`. Null and ≤ 0 mean no limit. Default: 60. */
+  /**
+   * Seconds to wait for the server before `DeadlineExceededError`. Null and ≤ 0 mean no limit.
+   * Default: 60.
+   */
   readonly timeoutSeconds?: number | null | undefined;
 }
 
@@ -38,7 +41,7 @@ const retryMillis = 100;
 const longestGoodbyeSeconds = 1;
 // For requests that the server answers at once.
 const longestAnswerSeconds = 10;
-/** Names of operations in messages, if they differ. */
+/** Names of operations in error messages, if they differ from those in the protocol. */
 const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
 const nothing = new Uint8Array();
 
@@ -61,7 +64,7 @@ export class TcpStore extends CheckedStore {
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  /** The error of every request once the server is gone. */
+  /** Makes the error of every request once the server is gone. */
   #lost: ((operation: string) => CollError) | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
@@ -82,11 +85,10 @@ export class TcpStore extends CheckedStore {
   }
 
   /**
-   * Connects to the server, retrying while it does not listen, for up to `timeoutSeconds` (default:
-   * 60).
+   * Connects to the server, retrying for up to `timeoutSeconds` (default: 60) while it does not
+   * listen.
    * @throws ValueError for an invalid address, job, key or wait; CollError if the server has a
-   * different key, or refuses this job or version with a reason; DeadlineExceededError,
-   * AbortedError
+   * different key, or refuses this job or version; DeadlineExceededError; AbortedError
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(
@@ -155,7 +157,10 @@ export class TcpStore extends CheckedStore {
     endTimer();
   }
 
-  /** The store behind a connection, or why there is none yet. @throws CollError if there will be none */
+  /**
+   * Opens a store over a connection. Returns the reason if that failed but may succeed later.
+   * @throws CollError if it can never succeed
+   */
   static async #reach(address: string, job: string, socket: TLSSocket, over: AbortSignal): Promise<TcpStore | Error> {
     const giveUp = () => socket.destroy(new Error('the store did not answer'));
     over.addEventListener('abort', giveUp);
@@ -234,9 +239,9 @@ function targetOf(address: unknown): Target {
 }
 
 /**
- * Waits until both sides have proven that they have the key. Returns why they have not; undefined
- * on success.
- * @throws CollError if they never will
+ * Waits until both sides have proven that they have the job key. Returns the reason if that failed
+ * but may succeed later; undefined on success.
+ * @throws CollError if it can never succeed
  */
 function secured(address: string, socket: TLSSocket): Promise<Error | undefined> {
   return new Promise((resolve, reject) => {

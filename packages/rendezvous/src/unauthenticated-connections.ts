@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Maximum number of unauthenticated connections: more than the members that connect at once, so
- * that a member is rarely taken for a stranger.
+ * Maximum number of unauthenticated connections. It exceeds the number of members that connect at
+ * once, so that members' connections are rarely dropped.
  */
 export const mostUnauthenticated = 256;
 
@@ -13,7 +13,7 @@ export const mostUnauthenticated = 256;
 export class UnauthenticatedConnections {
   readonly #sockets = new Map<string, Socket>();
 
-  /** Adds a connection until it has ended or is authenticated. */
+  /** Adds a connection; it is removed when it closes or has authenticated. */
   add(socket: Socket): void {
     const key = keyOf(socket);
     const [oldest] = this.#sockets;
@@ -30,20 +30,20 @@ export class UnauthenticatedConnections {
     });
   }
 
-  /** Removes a connection, or the socket made of it, that has authenticated. */
+  /** Removes a connection that has authenticated, given its socket or the TLS socket around it. */
   know(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
     socket.ref();
   }
 
-  /** Closes all of them. */
+  /** Closes all unauthenticated connections. */
   close(): void {
     for (const socket of this.#sockets.values()) socket.destroy();
     this.#sockets.clear();
   }
 }
 
-/** TLS wraps a connection in another socket with the same remote address. */
+/** Identifies a connection by its remote address, which its TLS socket shares. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

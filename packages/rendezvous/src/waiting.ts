@@ -2,14 +2,17 @@ import { AbortedError, DeadlineExceededError, RuntimeError } from '@coll/core';
 import { afterSeconds } from '@coll/core/internal';
 import type { WaitOptions } from './store.js';
 
-/** What is waited for, and the message if it does not arrive: `get: "card" had no value`. */
+/**
+ * What to wait for, and the problem to report if it does not arrive, as in `get: "card" had no
+ * value`.
+ */
 export interface Awaited {
   readonly operation: string;
   readonly key: string;
   readonly problem: string;
 }
 
-/** The ways in which waiting for a store ends without an answer. */
+/** Waits for a store's answers, and ends them on a timeout, an abort signal or `close`. */
 export class Waits {
   readonly #ends = new Set<(error: Error) => void>();
   #isClosed = false;
@@ -20,9 +23,9 @@ export class Waits {
   }
 
   /**
-   * Waits for the promise of `start`, within the limits of the options. The signal passed to
-   * `start` aborts when the wait is over.
-   * @throws DeadlineExceededError, AbortedError; RuntimeError when the store is closed
+   * Waits for the promise of `start`, within the timeout and signal. The signal passed to `start`
+   * aborts when the wait is over.
+   * @throws DeadlineExceededError; AbortedError; RuntimeError if the store is closed
    */
   async within<Result>(
     { operation, key, problem }: Awaited,
@@ -73,7 +76,7 @@ function closed(operation: string): RuntimeError {
 const firstMillis = 2;
 const longestMillis = 100;
 
-/** Polls at increasing intervals, until there is an answer or `over` aborts. */
+/** Calls `ask` at increasing intervals until it returns an answer or `over` aborts. */
 export async function poll<Result>(ask: () => Promise<Result | undefined>, over: AbortSignal): Promise<Result> {
   for (let millis = firstMillis; ; millis = Math.min(millis * 2, longestMillis)) {
     const answer = await ask();
