@@ -100,7 +100,10 @@ export class FailureDetector {
     });
   }
 
-  /** Waits until a connection ends. Returns the error that ended it, or undefined if the peer closed it. */
+  /**
+   * Waits until a connection ends. Returns the error that ended it; undefined if the peer closed
+   * it.
+   */
   async #endOf(connection: Connection): Promise<Error | undefined> {
     const { sockets, listener } = this.#mesh;
     const { signal } = this.#over;

@@ -3,7 +3,7 @@ import type { MessageId, Post } from '@coll/core/internal';
 import { byteSize, viewOf } from '@coll/core/plugin';
 
 /*
- * The connecting rank sends `ready` first; the other one posts nothing before. A post, little-endian:
+ * The connecting rank sends `ready` first; the other rank waits for it. A post, little-endian:
  *
  *     type     1 byte: an index of `types`
  *     dtype    1 byte: an index of `dtypes`; 0 unless there are elements

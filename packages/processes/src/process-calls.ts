@@ -8,7 +8,9 @@ import type { CallHandle, MessagesHandle, ProcessBinding } from './process-bindi
 /** What a rank passes to native code for a call. */
 export interface ProcessCall {
   readonly handle: CallHandle;
-  /** Whether the program was busy with other work the last time this call took more than a slice. */
+  /**
+   * Whether the program was busy with other work the last time this call took more than a slice.
+   */
   wasLate?: boolean;
 }
 

@@ -19,7 +19,9 @@ import type { StallListener } from './stall-watch.js';
 /** A member of a group of processes, and its connections. */
 export interface NativeGroupOptions {
   readonly rank: number;
-  /** Descriptors of the connections over which members watch each other, by rank; -1 for this rank. */
+  /**
+   * Descriptors of the connections over which members watch each other, by rank; -1 for this rank.
+   */
   readonly sockets: readonly number[];
   /** Names of the hosts of all ranks. */
   readonly hosts: readonly string[];
@@ -37,7 +39,7 @@ export interface MessageOptions {
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
   readonly local: LocalRank;
-  /** Whether all members run on one host with fewer cores than members. The same for all members. */
+  /** Whether all members run on one host with fewer cores than members; equal on all members. */
   readonly allShareCores: boolean;
 }
 
