@@ -56,7 +56,10 @@ export abstract class CheckedStore implements Store {
   /** Adds to a counter, which begins at 0, and returns the new value. */
   protected abstract raise(key: string, amount: number): Promise<number>;
 
-  /** Writes a value if the present one is `expected` (undefined: if there is none). Returns whether it did. */
+  /**
+   * Writes a value if the current one is `expected` (undefined: if there is none). Returns whether
+   * it wrote the value.
+   */
   protected abstract exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
 
   /** Deletes a key. Returns whether it existed. */

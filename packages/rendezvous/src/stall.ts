@@ -4,7 +4,9 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 export interface Stall {
   /** Name of the operation, such as `all-reduce sum`. */
   readonly operation: string;
-  /** Sequence number of the collective in its group, from 0; undefined if it is not a collective. */
+  /**
+   * Sequence number of the collective in its group, from 0; undefined if it is not a collective.
+   */
   readonly sequence?: number | undefined;
   /** Ranks that have not arrived; empty if unknown. */
   readonly missing: readonly number[];

@@ -26,11 +26,16 @@ export interface StoreRendezvousOptions extends WaitOptions {
   readonly rank: number;
   /** Number of members; must be the same on all of them. At most 4096. */
   readonly size: number;
-  /** Further settings that must be equal on all members, by name, such as a protocol version. Default: none. */
+  /**
+   * Further settings that must be equal on all members, by name, such as a protocol version.
+   * Default: none.
+   */
   readonly settings?: Settings;
   /** Name of this operation in errors. Default: `meet`. */
   readonly operation?: string;
-  /** Called at each step with the ranks that have not arrived yet. The set shrinks as they arrive. */
+  /**
+   * Called at each step with the ranks that have not arrived yet. The set shrinks as ranks arrive.
+   */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
 }
 

@@ -19,7 +19,10 @@ export const waitOptions = knownOptions<WaitOptions>('options of a wait', { time
 export interface Store extends AsyncDisposable {
   /** Writes a value, overwriting any previous one. */
   set(key: string, value: Uint8Array): Promise<void>;
-  /** Waits until the key has a value, and returns it. @throws DeadlineExceededError, AbortedError */
+  /**
+   * Waits until the key has a value, and returns it.
+   * @throws DeadlineExceededError, AbortedError
+   */
   get(key: string, options?: WaitOptions): Promise<Uint8Array>;
   /**
    * Adds a whole number to a counter and returns the new value. Counters begin at 0 and are stored
