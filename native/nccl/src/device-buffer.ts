@@ -71,7 +71,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
     return new DeviceBuffer(GpuMemory.allocate(device, bytesOf(dtype, length)), dtype, 0, length, false);
   }
 
-  /** A buffer over memory that it does not own. */
+  /** A buffer at the begin of existing memory. */
   static over(memory: GpuMemory, dtype: DType, length: number): DeviceBuffer {
     return new DeviceBuffer(memory, dtype, 0, length, false);
   }
