@@ -22,12 +22,12 @@ import {
   writes,
 } from './collective.js';
 
-/** The rank whose buffers are checked, and the collective they are for. */
+/** A collective and the local ranks whose buffers are checked. */
 export interface BufferCheck {
   readonly collective: Collective;
   readonly size: number;
   readonly localRanks: readonly number[];
-  /** As in `RunOptions`. */
+  /** Whether all outputs may share one memory, as in `RunOptions`. */
   readonly sharedResult?: boolean | undefined;
 }
 
@@ -60,7 +60,7 @@ export function refusedCollective(collective: Collective, dtype: DType, size: nu
   return refusedArithmetic(op, dtype);
 }
 
-/** @throws ValueError unless the call consists of a collective and two lists */
+/** @throws ValueError unless `collective` is an object, and `inputs` and `outputs` are lists */
 export function requireCall(collective: unknown, inputs: unknown, outputs: unknown): void {
   const isCollective = typeof collective === 'object' && collective !== null;
   if (isCollective && Array.isArray(inputs) && Array.isArray(outputs)) return;
@@ -143,7 +143,7 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
   refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
 }
 
-/** @throws ValueError, naming rank and operation, unless it is a tensor whose memory fits it */
+/** @throws ValueError, naming rank and operation, unless `buffer` is a valid tensor */
 function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: number }): void {
   const { operation, rank } = details;
   if (!isTensor(buffer)) {
@@ -164,7 +164,7 @@ function bufferError(problem: string, { operation, rank }: Required<CallDetails>
   return rankError(ValueError, 'ERR_COLL_BUFFER', words, { operation, rank });
 }
 
-/** Whether all outputs are the same memory, and the collective gives every rank the same result. */
+/** Whether all outputs share one memory and the collective gives every rank the same result. */
 function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolean {
   const { buffer, byteOffset } = (outputs[0] as Tensor).data;
   const isSame = outputs.every(({ data }) => data.buffer === buffer && data.byteOffset === byteOffset);
@@ -172,9 +172,9 @@ function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolea
 }
 
 /**
- * The dtype of all inputs, and the `n` of `Collective`. If no local rank reads, an output
- * determines them.
- * @throws ValueError for an input that is not divisible into its blocks
+ * The dtype of the buffers and the `n` of `Collective`, taken from an input or, if no local rank
+ * reads, from an output.
+ * @throws ValueError if the length of the input is not divisible by its number of blocks
  */
 function elementsOf(
   { collective, size, localRanks }: BufferCheck,
@@ -194,7 +194,10 @@ function elementsOf(
   return { dtype, count: data.length / outputBlocks(collective, size) };
 }
 
-/** Whether each output element has its own memory, or shares that of the input element it comes from. */
+/**
+ * Whether input and output do not overlap, or each output element shares memory with the input
+ * element it comes from.
+ */
 function standsInPlace(collective: Collective, size: number, rank: number, input: Tensor, output: Tensor): boolean {
   if (!reads(collective, rank) || !overlaps(input.data, output.data)) return true;
   const { kind } = collective;
@@ -208,7 +211,7 @@ function standsInPlace(collective: Collective, size: number, rank: number, input
 interface ClashCheck {
   readonly collective: Collective;
   readonly localRanks: readonly number[];
-  /** The outputs of all ranks are one. */
+  /** Whether all ranks share one output. */
   readonly isShared: boolean;
 }
 

@@ -8,7 +8,7 @@ export interface CallDetails {
 }
 
 /**
- * For a call that cannot be served; `reason` is a phrase for the user.
+ * The error for a call that cannot be served; `reason` is a phrase for the user.
  *
  * @example
  * ```ts
@@ -23,7 +23,7 @@ export function refusedError(reason: string, details: CallDetails): ValueError {
 }
 
 /**
- * For a call on a closed communicator.
+ * The error for a call on a closed communicator.
  *
  * @example
  * ```ts
@@ -38,7 +38,7 @@ export function closedError(details: CallDetails): RuntimeError {
 }
 
 /**
- * For a blocking call made while an asynchronous one is under way.
+ * The error for a blocking call made while an asynchronous one is under way.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export function busyError(details: CallDetails): RuntimeError {
 }
 
 /**
- * For a call aborted by its signal; `when` completes the sentence.
+ * The error for a call aborted by its signal; in its message, `when` follows "was aborted".
  *
  * @example
  * ```ts
@@ -70,7 +70,7 @@ export function abortedError(when: string, signal: AbortSignal | undefined, deta
 }
 
 /**
- * For memory that its owner transferred while a call was under way.
+ * The error for a buffer that was detached or resized while a call used it.
  *
  * @example
  * ```ts
@@ -87,7 +87,7 @@ export function lostBufferError(operation: string, rank: number): ValueError {
 }
 
 /**
- * For memory that two ranks handed in.
+ * The error for an output of `rank` that overlaps memory of rank `other`.
  *
  * @example
  * ```ts

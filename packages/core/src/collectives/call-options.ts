@@ -9,7 +9,7 @@ import { abortedError } from './call-errors.js';
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
 import type { RunOptions } from './communicator.js';
 
-/** Options of a call as fields, plus those that apply to this call only. */
+/** The fields of `CommunicationOptions`, plus options that only calls have. */
 export interface CallFields extends CommunicationOptionsInit {
   /** Aborts this call's wait with `AbortedError`. Default: none. */
   readonly signal?: AbortSignal | undefined;
@@ -66,8 +66,8 @@ export interface ResolvedOptions {
   /** Undefined means false: duplicate indices of sparse results stay. */
   readonly deduplicate?: boolean;
   /**
-   * Result memory named by the caller, one list of tensors per value. Ops that do not write there
-   * leave the copy to the caller.
+   * Memory for the results, given by the caller: one list of tensors per value. Ops may ignore it;
+   * the results are then copied there.
    */
   readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
@@ -82,8 +82,8 @@ export function resolveCallOptions(call: CallOptions | null | undefined): Resolv
 }
 
 /**
- * Like `resolveCallOptions`, for calls without result memory: `into` is an unknown name.
- * @throws ValueError as `resolveCallOptions`
+ * Like `resolveCallOptions`, for calls that do not accept `into`.
+ * @throws ValueError as `resolveCallOptions`, and for `into`
  */
 export function resolveWithoutInto(call: CallOptions | null | undefined): ResolvedOptions {
   return resolve(call, fieldNames);
@@ -113,8 +113,8 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
 }
 
 /**
- * The options of a call that begins.
- * @throws AbortedError if its signal is already aborted; only this call fails then
+ * Resolves the options of a call at its start.
+ * @throws AbortedError if the signal is already aborted; the group does not fail
  */
 export function begunOptions(
   operation: string,
@@ -133,7 +133,7 @@ export function intoAndShared(): ValueError {
   return new ValueError('ERR_COLL_VALUE', told);
 }
 
-/** The options for the collectives that a call runs. */
+/** The options for the collectives that make up a call. */
 export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOptions): RunOptions {
   const { timeoutSeconds, checkCalls } = options;
   return {
@@ -145,12 +145,15 @@ export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOp
   };
 }
 
-/** Call options for other ops that serve a part of this call. */
+/** The call options to pass to other ops that serve a part of this call. */
 export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions): CallFields {
   return { options, signal, sharedResult, turn };
 }
 
-/** The flag if it is set. @throws ValueError */
+/**
+ * The flag, if it is set.
+ * @throws ValueError unless it is a boolean
+ */
 function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<ResolvedOptions, typeof name> {
   const { [name]: flag = false } = call;
   if (typeof flag !== 'boolean')

@@ -37,8 +37,8 @@ export type Collective =
       readonly kind: 'all-reduce';
       readonly op: CollectiveOp;
       /**
-       * Index of the schedule to execute, for algorithms with several, such as one with rotating
-       * roots. Default: 0.
+       * Index of the schedule to execute if the algorithm has several, for example one per root.
+       * Default: 0.
        */
       readonly variant?: number;
     }
@@ -93,7 +93,7 @@ export function opOf(collective: Collective): CollectiveOp | undefined {
 }
 
 /**
- * The rank that gives or receives alone; undefined if there is none.
+ * The root of the collective; undefined if it has none.
  *
  * @example
  * ```ts

@@ -22,7 +22,7 @@ export type CommunicationImplementation =
   (typeof CommunicationImplementation)[keyof typeof CommunicationImplementation];
 
 /**
- * The former name of the same object.
+ * The former name of `CommunicationImplementation`.
  *
  * @example
  * ```ts
@@ -39,8 +39,8 @@ export type CommunicationImplementationLike = CommunicationImplementation | Lowe
 /** The fields of `CommunicationOptions`, all optional. */
 export interface CommunicationOptionsInit {
   /**
-   * Bytes after which a pack is closed, a whole number. 0, the default, means the packs of the ops
-   * (`numPacks`), or one pack per dtype for promises.
+   * Packs are closed once they exceed this many bytes, a whole number. 0, the default: the ops pack
+   * by `numPacks`, and values passed as promises form one pack per dtype.
    */
   readonly bytesPerPack?: number | undefined;
   /** Seconds until a collective times out; null and 0 mean no limit. */
@@ -81,11 +81,14 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
  */
 export class CommunicationOptions {
   /**
-   * Bytes after which a pack is closed. 0 means the packs of the ops (`numPacks`), or one pack per
-   * dtype for promises.
+   * Packs are closed once they exceed this many bytes. 0: the ops pack by `numPacks`, and values
+   * passed as promises form one pack per dtype.
    */
   bytesPerPack: number;
-  /** Null, as in TensorFlow, means not given. `merge` distinguishes it from 0, which turns a default off. */
+  /**
+   * Null, as in TensorFlow, means not given. 0 means no limit, and overrides another timeout in
+   * `merge`.
+   */
   timeoutSeconds: number | null;
   /** Which implementation runs collectives across workers. */
   implementation: CommunicationImplementation;
@@ -93,7 +96,7 @@ export class CommunicationOptions {
   checkCalls: boolean;
 
   /**
-   * Takes an object of fields, or the fields in their order.
+   * Takes an object of fields, or the fields as positional arguments.
    * @throws ValueError, checked in this order: for an unknown field, a `bytesPerPack` that is not a
    * whole number from 0, a `timeoutSeconds` that is not a number, an unknown `implementation`, or a
    * `checkCalls` that is not a boolean
@@ -128,7 +131,10 @@ export class CommunicationOptions {
     });
   }
 
-  /** `Options(bytes_per_pack=0,timeout_seconds=None, implementation=CommunicationImplementation.AUTO)` */
+  /**
+   * The options in the format of TensorFlow: `Options(bytes_per_pack=0,timeout_seconds=None,
+   * implementation=CommunicationImplementation.AUTO)`.
+   */
   toString(): string {
     const timeout = this.timeoutSeconds ?? 'None';
     return `Options(bytes_per_pack=${this.bytesPerPack},timeout_seconds=${timeout}, implementation=CommunicationImplementation.${this.implementation})`;
@@ -150,7 +156,10 @@ export class CommunicationOptions {
  * ```
  */
 export class CollectiveHints extends CommunicationOptions {
-  /** @throws as `CommunicationOptions`; ValueError for `implementation` and `checkCalls`, which hints do not have */
+  /**
+   * @throws ValueError as `CommunicationOptions`, and for `implementation` and `checkCalls`, which
+   * hints do not have
+   */
   constructor(fields?: Pick<CommunicationOptionsInit, 'bytesPerPack' | 'timeoutSeconds'>);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null);
   constructor(first?: CommunicationOptionsInit | number, second?: unknown) {
@@ -160,7 +169,7 @@ export class CollectiveHints extends CommunicationOptions {
   }
 }
 
-/** @throws ValueError if fields are given in both forms, or are unknown */
+/** @throws ValueError for unknown fields, and for an object together with positional arguments */
 function fieldsFrom(
   first: unknown,
   timeoutSeconds?: unknown,
@@ -176,7 +185,7 @@ function fieldsFrom(
   throw new ValueError('ERR_COLL_VALUE', 'pass the options as one object or as positional arguments, not both');
 }
 
-/** @throws ValueError unless it is a whole number of bytes from 0 */
+/** @throws ValueError unless `bytesPerPack` is a whole number from 0 */
 export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack is number {
   if (Number.isSafeInteger(bytesPerPack) && (bytesPerPack as number) >= 0) return;
   throw new ValueError(

@@ -15,7 +15,7 @@ export interface RunOptions {
    */
   readonly signal?: AbortSignal;
   /**
-   * Seconds to wait for the other ranks, counted once earlier calls have ended; then
+   * Seconds to wait for the other ranks, counted from the end of earlier calls. After that,
    * `DeadlineExceededError` names the ranks that did not arrive. Undefined, null and ≤ 0 mean no
    * limit.
    */
@@ -57,7 +57,7 @@ export type Segments = Tensor | readonly Tensor[];
 export interface Communicator extends AsyncDisposable {
   readonly size: number;
   readonly localRanks: readonly number[];
-  /** Shared by all communicators of these ranks. */
+  /** The group, shared by all communicators of the same ranks. */
   readonly group: Group;
 
   /** The reason, for the user, why this communicator cannot run the collective; undefined if it can. */

@@ -12,13 +12,13 @@ import type { Communicator, Group, RunOptions, SubGroup } from './communicator.j
 /** How a single controller creates communicators and memory. */
 export interface ControllerGroupOptions {
   readonly communicator: (algorithm: Algorithm, group: Group) => Communicator;
-  /** Default: ordinary memory. */
+  /** Allocates the group's memory. Default: ordinary memory. */
   readonly allocate?: Group['allocate'] | undefined;
   /** Creates a communicator for a group of another size. Default: the group cannot be split. */
   readonly ofSize?: ((size: number, algorithm: Algorithm) => Communicator) | undefined;
 }
 
-/** The group of a single controller, which holds the buffers of all ranks. Only `fail` ends it. */
+/** The group of a single controller, which passes the buffers of all ranks. Only `fail` ends it. */
 export class ControllerGroup implements Group {
   readonly order = new CallOrder();
   readonly #options: ControllerGroupOptions;
@@ -69,7 +69,7 @@ export class ControllerGroup implements Group {
   }
 }
 
-/** @throws ValueError unless it is a CollError */
+/** @throws ValueError unless `error` is a CollError */
 export function requireCollError(error: unknown): void {
   if (error instanceof CollError) return;
   throw new ValueError('ERR_COLL_VALUE', `a group must fail with a CollError, got ${quote(error)}`);

@@ -9,7 +9,10 @@ import {
 } from '../support/errors.js';
 import { keepWords, type RankName } from '../support/rank-words.js';
 
-/** Why a group failed, in the numbering of shared memory, C++ and messages between processes. */
+/**
+ * The reasons why a group fails. Shared memory, C++ and messages between processes use their
+ * indices.
+ */
 export const failureReasons = [
   'shapes',
   'dtypes',
@@ -32,8 +35,8 @@ export type FailureReason = (typeof failureReasons)[number];
 export const mostOtherRanks = 64;
 
 /**
- * The failure of a group. A rank beyond the group's size is one of an enclosing group: its number
- * there plus the size.
+ * The failure of a group. Rank numbers from the group's size on denote ranks of an enclosing group:
+ * rank `size + r` is its rank `r`.
  */
 export interface Failure {
   readonly reason: FailureReason;
@@ -50,12 +53,12 @@ export interface Failure {
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** The call that a failure ends. */
+/** The call that fails because of a group's failure. */
 export interface FailedCall {
   readonly operation: string;
-  /** Identifies the collective, and follows the operation. */
+  /** Text after the operation in messages that identifies the collective. */
   readonly where?: string;
-  /** Number of ranks of the group. Default: its failures name no rank of an enclosing group. */
+  /** Number of ranks of the group. Default: all rank numbers denote ranks of the group itself. */
   readonly size?: number;
   readonly cause?: unknown;
 }
@@ -73,7 +76,7 @@ const kinds = {
   lost: [UnavailableError, 'ERR_COLL_PEER_FAILED'],
 } as const;
 
-/** The error that a failure of the group is for a call. */
+/** The error that a call throws because its group failed. */
 export function failureError(
   failure: Failure,
   { operation, where = '', size = Infinity, cause }: FailedCall,
@@ -86,24 +89,26 @@ export function failureError(
   return keepFailure(keepWords(new Type(code, message, { operation, rank, cause }), words), failure);
 }
 
-/** Attaches a failure to the error that it is for a call. */
+/** Attaches the group's failure to the error thrown because of it. */
 export function keepFailure(error: CollError, failure: Failure): CollError {
   return Object.defineProperty(error, key, { value: failure });
 }
 
-/** The failure of the group that an error is for a call; undefined for other errors. */
+/** The group's failure attached to an error; undefined for errors without one. */
 export function keptFailure(error: CollError): Failure | undefined {
   return (error as { readonly [key]?: Failure })[key];
 }
 
-/** The failure of a group because of an error, by default of this rank. */
+/** The failure that an error causes in its group; `rank` is used if the error names no rank. */
 export function failureOf(error: CollError, rank: number): Failure {
   const reason = reasonOf(error);
   const text = isDisagreement(reason) ? error.message : `failed: ${error.message}`;
   return keptFailure(error) ?? { reason, rank: error.rank ?? rank, ranks: [], text };
 }
 
-/** The reason reported to the other members when this error ended the group for one. */
+/**
+ * The reason reported to the other members when one member ends the group because of this error.
+ */
 export function reasonOf({ code }: CollError): FailureReason {
   return failureReasons.find((reason) => kinds[reason][1] === code) ?? 'failed';
 }

@@ -36,8 +36,8 @@ export interface ProcessGroup extends Member {
   communicator(algorithm: Algorithm): Communicator;
 
   /**
-   * Ends the group for all members. Current and later collectives fail with an error that has this
-   * one's message. Idempotent.
+   * Ends the group for all members. Current and later collectives fail with an error that has the
+   * message of this error. Idempotent.
    */
   fail(error: unknown): void;
 
@@ -48,12 +48,12 @@ export interface ProcessGroup extends Member {
   failure?(): CollError | undefined;
 }
 
-/** @throws ValueError unless it is a group or undefined; a promise of a group is neither */
+/** @throws ValueError unless `group` is a group or undefined; a promise of a group is neither */
 export function requireProcessGroup(group: unknown): void {
   if (group !== undefined) requireGivenGroup(group);
 }
 
-/** @throws ValueError unless it is a group */
+/** @throws ValueError unless `group` is a group */
 export function requireGivenGroup(group: unknown): asserts group is ProcessGroup {
   const { communicator, fail, rank, size } = Object(group) as Partial<ProcessGroup>;
   const isGroup = typeof communicator === 'function' && typeof fail === 'function';

@@ -14,7 +14,7 @@ const runOptions = knownOptions<RunOptions>('Communicator.run', {
   turn: true,
 });
 
-/** @throws ValueError unless it is a `RunOptions` with known names, a valid signal and a valid timeout */
+/** @throws ValueError unless `options` has known names only, a valid signal and a valid timeout */
 export function requireRunOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw new ValueError('ERR_COLL_VALUE', `the options of a collective must be an object, got ${quote(options)}`);
@@ -24,7 +24,7 @@ export function requireRunOptions(options: unknown): void {
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
-/** @throws ValueError unless it is a number of seconds; null and ≤ 0 mean no limit */
+/** @throws ValueError unless the timeout is a number of seconds; null and ≤ 0 mean no limit */
 export function requireTimeout(timeoutSeconds: unknown): void {
   if (timeoutSeconds === null || (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds))) return;
   throw new ValueError(

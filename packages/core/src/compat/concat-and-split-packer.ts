@@ -12,8 +12,8 @@ const mostPacks = 2 ** 16;
 /**
  * Joins all tensors of a device, which have one dtype, and cuts the result into exactly `numPacks`
  * packs of floor(T / numPacks) elements; the last takes the remainder. With fewer elements than
- * packs, the first packs are empty. Unpacked tensors are views of the packs if these lie in one
- * buffer, as those of a collective on all packs do.
+ * packs, all but the last are empty. Unpacked tensors are views of the packs if all packs lie in
+ * one buffer, as after a collective on all packs.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export class ConcatAndSplitPacker implements Packer {
     });
   }
 
-  /** The tensors of each device, from its packs, in their order and shapes. */
+  /** Unpacks the tensors of each device, in their original order and shapes. */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(packed, 'packed');
     const total = this.#shapes.reduce((sum, shape) => sum + elementCount(shape), 0);

@@ -49,7 +49,10 @@ export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): 
   return { ranges, singles };
 }
 
-/** Runs of neighbours of at most `maxBytes` bytes, counted as float32: first and last index of each. */
+/**
+ * First and last index of each run of neighbouring float32 tensors of at most `maxBytes` bytes
+ * each.
+ */
 export function smallRanges(tensors: readonly Tensor[], maxBytes: number, maxGroup: number): Ranges['ranges'] {
   const isSmall = (tensor: Tensor) => tensor.dtype === 'float32' && byteLength(tensor) <= maxBytes;
   const small = [...tensors.keys()].filter((index) => isSmall(tensors[index] as Tensor));

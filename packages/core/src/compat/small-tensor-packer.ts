@@ -7,9 +7,9 @@ import type { Tensor } from '../values/tensor.js';
 import { type Ranges, smallRanges } from './small-ranges.js';
 
 /**
- * Joins neighbours of at most `maxBytes` bytes, counted as float32, into packs of about `maxGroup`.
- * These come first; all other tensors follow in order, unchanged. The first device's list
- * determines which tensors are small.
+ * Joins neighbouring float32 tensors of at most `maxBytes` bytes each into packs of about
+ * `maxGroup` tensors. The packs come first; all other tensors follow in order, unchanged. The first
+ * device's list determines which tensors are small.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export class AggregateSmallTensorPacker implements Packer {
     ]);
   }
 
-  /** The tensors of each device, from its packs, in their order and shapes. */
+  /** Unpacks the tensors of each device, in their original order and shapes. */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(packed, 'packed');
     return packed.map((packs) => {

@@ -65,7 +65,7 @@ export interface Engine {
   join(group: ThreadGroup, request: JoinRequest): Communicator;
 }
 
-/** An engine that was considered. */
+/** An engine considered for a request. */
 export interface EngineCandidate {
   readonly name: EngineName;
   /** Why it was not chosen; undefined for the chosen engine and for those not probed. */

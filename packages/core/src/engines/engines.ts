@@ -50,10 +50,10 @@ export function registerEngine(engine: Engine): void {
 }
 
 /**
- * Finds an engine among `extra` ones, which come first, registered ones and built-in ones. `'auto'`
- * takes the fastest that works here; a name takes that engine or throws.
- * @throws ValueError for an unknown name; CollError that says why the engine cannot be used, and
- * what to do
+ * Finds an engine, first in `extra`, then among registered and built-in engines. `'auto'` takes the
+ * fastest that works here; a name takes that engine or throws.
+ * @throws ValueError for an unknown name; CollError, with the reason and a remedy, if no requested
+ * engine can be used
  *
  * @example
  * ```ts
@@ -85,7 +85,7 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   return { engine: taken, candidates };
 }
 
-/** @throws ValueError unless it names an engine */
+/** @throws ValueError unless `request` is an engine name or `'auto'` */
 export function requireEngineRequest(request: unknown): asserts request is EngineRequest {
   if (request === 'auto' || names.includes(request as EngineName)) return;
   throw new ValueError('ERR_COLL_VALUE', `engine must be one of 'auto', ${names.join(', ')}, got ${quote(request)}`);

@@ -7,7 +7,8 @@ import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
 import { resolveEngine } from './engines.js';
 
 /**
- * All devices in this thread, under one controller. Default: the fastest engine that works here.
+ * A world with all devices in this thread, under a single controller. Default: the fastest engine
+ * that works here.
  * @throws ValueError unless the devices are a list
  *
  * @example
@@ -36,7 +37,8 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
 }
 
 /**
- * One device of a group whose others live in other threads. Uses the engine that made the group.
+ * A world for one device of a group whose other devices live in other threads. Uses the engine that
+ * made the group.
  * @throws CollError if that engine is not known here; pass it, or register it
  *
  * @example
@@ -65,7 +67,7 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
 }
 
 /**
- * One device of a group of processes with one device each; `devices` is in rank order.
+ * A world for one device of a group of processes with one device each; `devices` is in rank order.
  * @throws ValueError unless there is one device per process
  *
  * @example
