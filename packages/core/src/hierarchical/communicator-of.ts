@@ -16,9 +16,10 @@ import type { DType } from '../values/dtype.js';
 import { copyElements, reshape, type Tensor } from '../values/tensor.js';
 
 /**
- * Cross-device ops as a communicator, with one local rank per device: for libraries that are only
- * available as ops. Supports all-reduce, reduce, broadcast and all-gather, and blocks no thread.
- * Results of the ops that do not fit are a `CollError`. Closing it leaves the ops open.
+ * Wraps cross-device ops as a communicator, with one local rank per device, for libraries that are
+ * only available as ops. Supports all-reduce, reduce, broadcast and all-gather, but no blocking
+ * calls. Calls throw a `CollError` if the ops return results that do not fit. Closing the
+ * communicator leaves the ops open.
  * @throws ValueError for an empty list of devices, and anything but ops and a list of devices
  *
  * @example
@@ -100,7 +101,7 @@ class OpsCommunicator extends JoiningCommunicator {
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
   }
 
-  /** Ops may come from third parties, so their results are validated. */
+  /** Validates the results of the ops, which may come from third parties. */
   #requireResult(results: readonly (Tensor | undefined)[], rank: number, { data, dtype }: Tensor, operation: string) {
     const given = results[rank];
     if (results.length === this.size && given?.data.length === data.length && given.dtype === dtype) return;

@@ -24,7 +24,9 @@ import { TwoLevels } from './two-levels.js';
 
 /** Settings that `hierarchical` cannot infer from its parts. */
 export interface HierarchicalOptions {
-  /** Number of ranks of each worker. Default: that of the first local one. */
+  /**
+   * Number of ranks of each worker. Default: every worker has as many ranks as the first local one.
+   */
   readonly ranksPerWorker?: readonly number[] | undefined;
 }
 

@@ -15,11 +15,12 @@ import { hashOf } from '../values/layout.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Level } from './level.js';
 
-/** The ranks of a local worker. */
+/** A worker whose ranks are local. */
 export interface WorkerPart {
   readonly level: Level;
-  /** Its first rank among all ranks, and the index of its first buffer among the local ones. */
+  /** Number of the worker's first rank among all ranks. */
   readonly firstRank: number;
+  /** Index of the worker's first buffer among the local buffers. */
   readonly begin: number;
 }
 
@@ -36,36 +37,36 @@ export interface Levels {
 export interface HandedIn {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** Whether all outputs are one memory. */
+  /** Whether all outputs share one memory. */
   readonly isShared: boolean;
 }
 
-/** A collective of a level. */
+/** A collective to run in one level. */
 export interface Job {
   readonly level: Level;
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** Whether all outputs are one memory. */
+  /** Whether all outputs share one memory. */
   readonly isShared?: boolean;
 }
 
 /** Jobs that run concurrently. */
 export interface Stage {
   readonly jobs: readonly Job[];
-  /**
-   * A level that a later stage uses and that waits for remote ranks. If it has failed, the call
-   * need not go on.
-   */
+  /** A level with remote ranks that a later stage uses. If it fails, the call ends early. */
   readonly later?: Level | undefined;
-  /** Whether it waits for a rank that may itself wait for remote ranks. */
+  /**
+   * Whether this rank waits for one that may itself wait for remote ranks, and thus times out
+   * later.
+   */
   readonly isBehind?: boolean;
 }
 
-/** Consecutive stages: the jobs of one must end before the next stage is requested. */
+/** Consecutive stages: all jobs of a stage end before the next stage is requested. */
 export type Stages = Generator<Stage, void, undefined>;
 
-/** From the first rank of a worker to all of its ranks. */
+/** Copies from the first rank of a worker to all of its ranks. */
 export const handOut: Collective = { kind: 'broadcast', root: 0 };
 
 /** Memory by purpose, reused across calls. */
@@ -82,8 +83,9 @@ export class Scratch {
 }
 
 /**
- * Reduces within each worker, across workers, and back. Half types are float32 until the end; a
- * mean is divided once, by all ranks. Nothing is written to outputs until the leaders have agreed.
+ * Reduces within each worker, then across the leaders, and broadcasts the result within each
+ * worker. Half types are float32 until the end; a mean is divided once, by the number of all ranks.
+ * Nothing is written to outputs until the leaders have agreed.
  */
 export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
   const { within, across, size } = levels;
@@ -109,8 +111,8 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
 }
 
 /**
- * Sends the root's value, which is local if its worker is, to all leaders, and from them to all
- * ranks of their workers.
+ * Broadcasts the root's value to all leaders, then from each leader within its worker. If the
+ * root's worker is local, its leader sends the root's input.
  */
 export function* broadcastStages({ firsts, within, across }: Levels, root: number, handedIn: HandedIn): Stages {
   const { inputs, outputs, isShared } = handedIn;
@@ -125,8 +127,8 @@ export function* broadcastStages({ firsts, within, across }: Levels, root: numbe
 }
 
 /**
- * The leaders gather their workers' contiguous values and broadcast all of them. Workers have
- * equally many ranks.
+ * Concatenates the values of each worker, all-gathers them across the leaders, and broadcasts the
+ * result within each worker. All workers must have the same number of ranks.
  */
 export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn, scratch: Scratch): Stages {
   const { inputs, outputs } = handedIn;
@@ -142,13 +144,16 @@ export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn,
   yield handingOut(within, handedIn);
 }
 
-/** A hash of a request that all workers must agree on; the collectives between them reveal less. */
+/**
+ * A hash of a request. All workers compare it, because the collectives of the levels do not show
+ * the whole request.
+ */
 export function requestOf(collective: Collective, dtype: DType, layout = 0): number {
   const op = collectiveOps.indexOf(opOf(collective) ?? 'sum');
   return hashOf([layout, collectiveKinds.indexOf(collective.kind), op, rootOf(collective) ?? 0, dtypes.indexOf(dtype)]);
 }
 
-/** Whether a worker reduces to its leader alone; otherwise all its ranks get the sum. */
+/** Whether a worker can reduce to its leader alone; otherwise all of its ranks get the sum. */
 export function reducesToLeader(communicator: Communicator, op: CollectiveOp, dtype: DType): boolean {
   return communicator.refuses({ kind: 'reduce', op, root: 0 }, dtype) === undefined;
 }
@@ -176,7 +181,10 @@ function reduction(
   ];
 }
 
-/** From the leaders' outputs to those of their workers, if these are separate memory. */
+/**
+ * Broadcasts the leaders' outputs to the other ranks of their workers, if outputs are separate
+ * memory.
+ */
 function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Stage {
   const several = within.filter(({ level }) => level.communicator.size > 1 && !isShared);
   const jobs = several.map((part): Job => {

@@ -5,18 +5,18 @@ import type { Level } from './level.js';
 const lookMillis = 20;
 
 /**
- * Watches levels that wait for remote ranks, because this thread waits in only one of them while
- * remote ranks may wait for it in another. Needs a running event loop: a blocked thread notices a
- * failure when it gets to the level.
+ * Watches levels for failures, because a call waits in only one level while remote ranks may wait
+ * in another. Needs a running event loop: a blocked thread notices a failure when it uses the
+ * level.
  */
 export class LevelWatch {
   readonly #levels: readonly Level[];
   readonly #tell: (failure: CollError) => void;
   readonly #timer: ReturnType<typeof setInterval>;
-  /** The levels that the current call still needs; undefined if there is none. */
+  /** The levels that the current call still needs; undefined if no call is under way. */
   #needed: readonly Level[] | undefined;
 
-  /** `tell` is called with a failure, in ranks of the whole. */
+  /** `tell` is called with the failure of a level, its ranks numbered in the whole group. */
   constructor(levels: readonly Level[], tell: (failure: CollError) => void) {
     this.#levels = levels;
     this.#tell = tell;
@@ -26,14 +26,14 @@ export class LevelWatch {
   }
 
   /**
-   * A stage begins that is followed by one in `later`. Other levels have done their part, so their
-   * failures no longer matter.
+   * Watches only the level that later stages use, while a stage is under way. The failures of other
+   * levels no longer affect the call.
    */
   begin(later: Level | undefined): void {
     this.#needed = later ? [later] : [];
   }
 
-  /** No stage is under way. */
+  /** Watches all levels, because no stage is under way. */
   rest(): void {
     this.#needed = undefined;
   }

@@ -4,23 +4,23 @@ import { keepWords, type RankName, wordsOf } from '../support/rank-words.js';
 import { allRanks } from '../support/ranks.js';
 
 /**
- * The ranks of the whole that the ranks of a group stand for: contiguous ranges. Errors of the
- * group count its own ranks; callers know those of the whole.
+ * Translates rank numbers in errors of a group to those of a larger group, the whole group. Each
+ * rank of the group represents a contiguous range of ranks of the whole group.
  */
 export class RankNames {
   /**
-   * By rank, the ranks of the whole it stands for, as in messages, with the worker if its number
-   * differs: `2, 3 (worker 1)`.
+   * For each rank, the ranks of the whole group that it represents, as shown in messages; with the
+   * worker if its number differs: `2, 3 (worker 1)`.
    */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
   readonly #firsts: readonly number[];
-  /** By error with which the group was ended: the same in ranks of the whole. */
+  /** The original of each error that `marked` has returned. */
   readonly #originals = new WeakMap<CollError, CollError>();
 
   /**
-   * `begins`: for each rank, the first rank of the whole that it stands for, followed by the end.
-   * `firsts`: the same for each worker; by default each rank is a worker.
+   * `begins`: for each rank, the first rank of the whole group that it represents, followed by the
+   * end of the last range. `firsts`: the same for each worker; by default each rank is a worker.
    */
   constructor(begins: readonly number[], firsts = begins) {
     this.#begins = begins;
@@ -30,18 +30,21 @@ export class RankNames {
     );
   }
 
-  /** The replicas of a single worker, numbered after those of earlier workers. */
+  /** For a group of the replicas of one worker, numbered after those of earlier workers. */
   static ofWorker(worker: number, replicas: number): RankNames {
     const begins = Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica);
     return new RankNames(begins, firstsOf(worker + 1, replicas));
   }
 
-  /** Workers with equally many replicas each. */
+  /** For a group of workers with equally many replicas each. */
   static ofWorkers(workers: number, replicas: number): RankNames {
     return new RankNames(firstsOf(workers, replicas));
   }
 
-  /** An error in ranks of the whole, for members of the group; a rank outside the group is marked as such. */
+  /**
+   * Translates an error of the whole group for this group: rank `r` becomes `size + r`, as in
+   * `Failure`.
+   */
   marked(error: CollError): CollError {
     const { message, rank } = error;
     if (rank === undefined) return error;
@@ -53,7 +56,7 @@ export class RankNames {
     );
   }
 
-  /** An error of the group, in ranks of the whole. */
+  /** Translates an error of this group to ranks of the whole group. */
   retold(error: unknown): unknown {
     if (!isKnown(error)) return error;
     const words = wordsOf(error);
@@ -63,7 +66,7 @@ export class RankNames {
     return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#rankOf)) : retold);
   }
 
-  /** Calls a function of the group. @throws the function's error, in ranks of the whole */
+  /** Calls a function of this group. @throws its error, with ranks of the whole group */
   within<Result>(call: () => Result): Result {
     try {
       return call();
@@ -91,7 +94,10 @@ export class RankNames {
   }
 }
 
-/** Whether another error of the same class can be created; some of this project are also built-in ones. */
+/**
+ * Whether an error is a CollError that can be copied: not one that is also a TypeError or
+ * RangeError.
+ */
 export function isKnown(error: unknown): error is CollError {
   return (
     error instanceof CollError && !((error as Error) instanceof TypeError || (error as Error) instanceof RangeError)

@@ -23,7 +23,7 @@ import {
 import { Level } from './level.js';
 import { TwoLevels } from './two-levels.js';
 
-/** The position of a worker's rank among those of all workers, which have equally many ranks. */
+/** The worker of a rank. All workers have the same number of ranks. */
 export interface WorkerSeatOptions {
   /** Number of workers. */
   readonly workers: number;
@@ -31,7 +31,7 @@ export interface WorkerSeatOptions {
   readonly worker: number;
   /**
    * The communicator across the first ranks of all workers. Only for the first rank of a worker,
-   * which communicates with other workers on behalf of all.
+   * which communicates with other workers on behalf of its worker.
    */
   readonly across?: Communicator | undefined;
 }
@@ -78,7 +78,7 @@ interface WorkerRank {
   readonly across: Level | undefined;
   readonly workers: number;
   readonly worker: number;
-  /** Its rank within the worker. */
+  /** Rank within the worker. */
   readonly place: number;
 }
 
@@ -116,8 +116,8 @@ class RankOfWorker extends TwoLevels {
   }
 
   /**
-   * Reduces within the worker, across workers, and back. Half types are float32 until the end; a
-   * mean is divided once, by all ranks.
+   * Reduces within the worker, then across workers, and broadcasts the result within the worker.
+   * Half types are float32 until the end; a mean is divided once, by the number of all ranks.
    */
   *#allReduce(op: CollectiveOp, input: Tensor, output: Tensor): Stages {
     const { within, across } = this.#seat;
@@ -138,8 +138,8 @@ class RankOfWorker extends TwoLevels {
   }
 
   /**
-   * Once all ranks are known to want it: in the root's worker first, then across workers, then in
-   * all others.
+   * Waits until all ranks have called the broadcast. The value then travels within the root's
+   * worker, across workers, and within all other workers.
    */
   *#broadcast(root: number, input: Tensor, output: Tensor): Stages {
     const { within, across, worker, place } = this.#seat;
@@ -165,8 +165,8 @@ class RankOfWorker extends TwoLevels {
   }
 
   /**
-   * From the first rank, which may still wait for those of other workers. It times out first then,
-   * and knows the missing rank.
+   * Broadcasts from the worker's first rank, which may still wait for other workers. The first rank
+   * times out before the others, because it knows the missing rank.
    */
   #back(output: Tensor, later?: Level): Stage {
     const { within, across } = this.#seat;

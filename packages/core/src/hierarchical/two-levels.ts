@@ -26,33 +26,33 @@ const graceSeconds = 1;
 export interface TwoLevelsOptions {
   readonly size: number;
   readonly localRanks: readonly number[];
-  /** The memory of the first level is that of the whole. */
+  /** The levels; the first one allocates the memory. */
   readonly levels: readonly Level[];
-  /** The communicator whose group keeps the call order. */
+  /** The communicator whose group keeps the order of calls. */
   readonly owner: Communicator;
-  /** Two levels of the same ranks that run another algorithm. */
+  /** Creates two levels of the same ranks that run another algorithm. */
   readonly communicator: Group['communicator'];
 }
 
-/** Options of a call's jobs. */
+/** Options of the jobs of a call. */
 interface CallOptions extends RunOptions {
   readonly request: CallerRequest;
 }
 
 /**
- * Levels as one communicator, which executes a collective as stages: collectives of its levels, one
- * after the other. Supports all-reduce, broadcast and all-gather. Calls also run one after the
- * other, so that remote workers meet the same ones. A failed stage ends the call for all ranks of
- * all levels at once. Closing it closes the levels.
+ * Combines levels into one communicator, which executes a collective as stages: collectives of its
+ * levels, one after the other. Supports all-reduce, broadcast and all-gather. Calls also run one
+ * after the other, so that all workers execute them in the same order. A failed stage ends the call
+ * for all ranks of all levels at once. Closing it closes the levels.
  */
 export abstract class TwoLevels extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #levels: readonly Level[];
-  /** For levels that both wait for remote ranks. */
+  /** Undefined unless several levels wait for remote ranks. */
   readonly #watch: LevelWatch | undefined;
-  /** Calls within one turn, which also run one after the other. */
+  /** The order of calls within one turn, which also run one after the other. */
   readonly #inTurn = new CallOrder();
   #hasFailed = false;
   #isClosed = false;
@@ -67,7 +67,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.#fail(error)) : undefined;
   }
 
-  /** Why the levels refuse a collective that two levels support; undefined if they do not. */
+  /** The reason why the levels cannot run a supported collective; undefined if they can. */
   protected abstract levelsRefuse(collective: Collective, dtype: DType): string | undefined;
 
   /** The stages of a call. */
@@ -177,7 +177,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     }
   }
 
-  /** Reports the error that ended a call to all ranks. */
+  /** Fails all levels with the error that ended a call, and returns the error. */
   #failedBy(error: unknown, collective: Collective): unknown {
     const failure = { reason: 'failed', rank: this.localRanks[0] as number, ranks: [] } as const;
     const call = { operation: nameOf(collective) };

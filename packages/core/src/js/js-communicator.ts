@@ -9,7 +9,7 @@ import { type Plan, Plans } from '../threads/plans.js';
 // Elements of a slice: of the slowest dtypes, some hundred microseconds.
 const sliceLength = 1 << 14;
 
-/** All ranks in one thread, folded by JavaScript. Any memory is used in place. */
+/** A communicator of ranks in one thread that combines in JavaScript. Uses any memory in place. */
 export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
   readonly group: Group;
 

@@ -4,7 +4,7 @@ import { createThreadGroup } from '../threads/thread-group.js';
 import { JsCommunicator } from './js-communicator.js';
 
 /**
- * Plain JavaScript: works everywhere.
+ * The engine in plain JavaScript, which works everywhere.
  *
  * @example
  * ```ts

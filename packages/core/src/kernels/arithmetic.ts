@@ -8,7 +8,7 @@ import { sameShape, type Tensor } from '../values/tensor.js';
 import { combineKernel, divideKernel, elementaryOp } from './combine.js';
 import { narrowKernel, widenKernel } from './convert.js';
 
-/** Why an op is undefined for a dtype; undefined if it is defined. */
+/** The reason why a dtype does not support an op; undefined if it does. */
 export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
   if (op !== undefined && !collectiveOps.includes(op)) return noOp(op);
   return op === 'mean' && dtype === 'bool'
@@ -76,9 +76,9 @@ export function addN(tensors: readonly Tensor[]): Tensor {
 }
 
 /**
- * Adds rows of `rowLength` elements one after the other to zeros of `length`, row `r` at element
- * `places[r]`. With a divisor, divides the sums by true division, which makes integers floats. Half
- * types accumulate in float32 and are rounded once.
+ * Adds rows of `rowLength` elements, in order, to a zero-filled array of `length` elements; row `r`
+ * is added at element `places[r]`. With a divisor, divides the sums by true division, which makes
+ * integers floats. Half types accumulate in float32 and are rounded once.
  * @throws ValueError for bool with a divisor
  */
 export function scatterAdd(
@@ -140,8 +140,8 @@ export function requireMean(dtype: DType): void {
 }
 
 /**
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; names the
- * differing one by position
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; messages
+ * state the position of the differing tensor
  */
 export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): void {
   const [first] = tensors as readonly [Tensor];
@@ -165,7 +165,7 @@ export function toAccumulator(tensor: Tensor): Tensor {
   return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor) };
 }
 
-/** The inverse of `toAccumulator`, rounded once. */
+/** Converts from the accumulator type to `dtype`, rounding once; the inverse of `toAccumulator`. */
 export function fromAccumulator(tensor: Tensor, dtype: DType): Tensor {
   return { ...tensor, dtype, data: narrowed(tensor.data, dtype) };
 }

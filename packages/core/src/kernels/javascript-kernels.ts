@@ -12,7 +12,7 @@ export const arrayKernels: Kernels<ArrayPlace> = {
   foldMaker: (request) => new RequestKernels(request).foldMaker,
 };
 
-/** `arrayKernels` on one memory. */
+/** `arrayKernels` for byte offsets in one memory. */
 export function javascriptKernels(memory: FoldMemory): Kernels {
   const placesIn = (dtype: DType, offsets: readonly number[]): ArrayPlace[] => {
     const array = memory.elements(dtype);
@@ -102,7 +102,7 @@ class RequestKernels {
     });
   }
 
-  /** From an accumulator to the output: divided, rounded, or unchanged. */
+  /** Writes accumulated elements to an output: divided, rounded, or unchanged. */
   #finish(into: ArrayPlace, begin: number, from: ArrayPlace, count: number): void {
     const at = into.at + begin;
     if (!this.#narrow) {

@@ -1,14 +1,14 @@
 import { type DType, isHalf } from '../values/dtype.js';
 import type { FoldMemory } from './fold.js';
 
-/** Quiet, without sign and payload, as integers of each float's size. */
+/** Bits of the quiet NaN without sign and payload, as an integer of each float's size. */
 const nanBits = { float16: 0x7e00, bfloat16: 0x7fc0, float32: 0x7fc00000, float64: 0x7ff8000000000000n } as const;
 const halfInfinities = { float16: 0x7c00, bfloat16: 0x7f80 } as const;
 
 /**
- * Gives all NaNs the same bits, for results that several threads compute redundantly. Of two
- * combined NaNs processors keep the first, and which one that is depends on how far a thread's code
- * has been optimized. `at` is in bytes of the memory.
+ * Gives all NaNs the same bits, for results that several threads compute redundantly. A processor
+ * that combines two NaNs keeps the first, and which one that is depends on how far a thread's code
+ * has been optimized. `at` is a byte offset in the memory.
  */
 export function settleNaNs(memory: FoldMemory, dtype: DType, at: number, count: number): void {
   const elements = memory.elements(dtype);

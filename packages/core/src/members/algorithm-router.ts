@@ -7,16 +7,16 @@ type Router = (group: ProcessGroup) => Communicator;
 const routers = new WeakMap<Algorithm, Router>();
 
 /**
- * Lets an algorithm stand for several: groups of processes execute it with the communicator that
- * `router` makes.
+ * Lets a router choose between several algorithms: groups of processes execute `algorithm` with the
+ * communicator that `router` makes.
  */
 export function routeAlgorithm(algorithm: Algorithm, router: Router): void {
   routers.set(algorithm, router);
 }
 
 /**
- * A communicator of a group that executes an algorithm, or that chooses between the algorithms it
- * stands for.
+ * The communicator that executes an algorithm in a group; made by the algorithm's router, if it has
+ * one.
  */
 export function communicatorFor(group: ProcessGroup, algorithm: Algorithm): Communicator {
   return routers.get(algorithm)?.(group) ?? group.communicator(algorithm);

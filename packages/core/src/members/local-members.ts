@@ -11,9 +11,9 @@ import { groupOfRank, type SplitPart } from './split.js';
 /** How local members are opened. */
 export interface LocalMembersOptions {
   readonly localRanks: readonly number[];
-  /** Called once, for the first collective. */
+  /** Creates the communicator. Called once, for the first collective. */
   readonly communicator: () => Communicator;
-  /** Default: closes the communicator. */
+  /** Closes the communicator. Default: calls its `close`. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
@@ -65,7 +65,7 @@ export class LocalMembers implements LocalGroup {
     });
   }
 
-  /** Makes a group per color; each local member gets its own. */
+  /** Makes a group per color; each local member gets the group of its color. */
   split(
     place: number,
     part: SplitPart,
@@ -105,7 +105,10 @@ export class LocalMembers implements LocalGroup {
     if (this.localRanks.length > 1) this.communicator.group.fail(closedGroup('close'));
   }
 
-  /** Ends the group because of one that shares members with it, and in which they have other ranks. */
+  /**
+   * Ends the group because another group that shares members with it failed. The error's rank does
+   * not apply here, because members have other ranks in that group.
+   */
   fail(error: CollError): void {
     const { group } = this.communicator;
     const { code, message, operation } = error;
@@ -115,7 +118,7 @@ export class LocalMembers implements LocalGroup {
     this.#arrivals.fail(() => error);
   }
 
-  /** The parts of all members, in rank order. */
+  /** Gathers the colors and keys of all members, in rank order. */
   async #exchange(own: readonly SplitPart[], options: RunOptions): Promise<readonly SplitPart[]> {
     const inputs = own.map(({ color, key }) => tensor(Int32Array.of(color, key)));
     const outputs = own.map(() => zeros('int32', [2 * this.communicator.size]));
@@ -144,7 +147,7 @@ function joining(name: string, own: RunOptions): OwnOptions {
   return { name, own, options: { options: { timeoutSeconds }, signal } };
 }
 
-/** The earliest deadline of the calls, and all their signals. */
+/** Options with the earliest deadline and the signals of all calls. */
 function jointOptions(calls: readonly OwnOptions[]): RunOptions {
   const [{ own }] = calls as readonly [OwnOptions];
   if (calls.length === 1) return own;

@@ -72,7 +72,10 @@ function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, va
   return { input, output, result: isArray ? output.data : (into ?? output) };
 }
 
-/** The first dimension grows or shrinks by the number of ranks. If it is not divisible, the result is flat. */
+/**
+ * The result's shape: the first dimension grows or shrinks by the number of ranks. If it is not
+ * divisible, the result is flat.
+ */
 function shapeOf(collective: Collective, { shape, data }: Tensor, size: number, rank: number): readonly number[] {
   const [first = 1, ...others] = shape;
   const [into, outOf] = [outputBlocks(collective, size), inputBlocks(collective, size)];

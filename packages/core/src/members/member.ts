@@ -53,11 +53,14 @@ const memberOptions = knownOptions<MemberOptions>('a collective of a member', {
  */
 export interface LocalGroup {
   readonly communicator: Communicator;
-  /** The index of a rank among the local ones. */
+  /** The index of a rank among the local ranks. */
   placeOf(rank: number): number;
   /** Runs a collective once all local members have called it. */
   run(place: number, call: MemberCall, options: RunOptions): Promise<void>;
-  /** Makes a group per color; each local member gets its own. Adds both groups to `family`. */
+  /**
+   * Makes a group per color; each local member gets the group of its color. The groups are added to
+   * `family`.
+   */
   split(
     place: number,
     part: SplitPart,
@@ -74,7 +77,7 @@ export interface LocalGroup {
 export interface MemberSetup {
   readonly rank: number;
   readonly size: number;
-  /** Executed by the collectives, and inherited by `split`. */
+  /** The algorithm of the collectives; groups made by `split` inherit it. */
   readonly algorithm: Algorithm;
   readonly local: LocalGroup;
   /** The groups that fail together with this one. Default: none. */
@@ -445,7 +448,10 @@ export class Member implements AsyncDisposable {
     return this.#together(this.#local.run(this.#place, call, request ? { ...options, request } : options));
   }
 
-  /** A failure spreads to the groups split from or into this one; a member that leaves does not. */
+  /**
+   * Awaits a call. If the group fails, so do the groups split from or into it, unless a member only
+   * left.
+   */
   async #together<R>(call: Promise<R>): Promise<R> {
     try {
       return await call;

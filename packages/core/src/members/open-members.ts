@@ -26,7 +26,7 @@ const openMembersOptions = knownOptions<OpenMembersOptions>('openMembers', {
 
 /** This thread's rank and algorithm. */
 export interface JoinThreadGroupOptions {
-  /** From 0. Each rank of the group joins once, in its own thread. */
+  /** Rank of this thread, from 0. Each rank of the group joins once, in its own thread. */
   readonly rank: number;
   /** The algorithm of the collectives. Must be the same for all members. */
   readonly algorithm: Algorithm;

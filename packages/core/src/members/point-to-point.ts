@@ -14,9 +14,9 @@ export interface MessageId {
 }
 
 /**
- * Posts between two ranks. The sender offers a message, the receiver requests it once it has memory
- * for it, and the sender then posts its elements. Nothing is buffered for a receiver that has not
- * called `receive`.
+ * One step of a message between two ranks. The sender offers a message, the receiver requests it
+ * once it has memory for it, and the sender then posts its elements. Nothing is buffered for a
+ * receiver that has not called `receive`.
  */
 export type Post = MessageId &
   (
@@ -32,11 +32,11 @@ export interface Postbox {
    */
   open(peer: number): void;
   /**
-   * Posts to a rank. The promise resolves when the data of an `elements` post is no longer needed.
-   * Undefined means that it already is not.
+   * Posts to a rank. The promise resolves when the data of an `elements` post may be reused;
+   * undefined means that it may be reused at once.
    */
   post(peer: number, post: Post): Promise<void> | undefined;
-  /** Whether this rank waits for a message, which must keep its thread or process alive. */
+  /** Sets whether this rank waits for a message; if so, its thread or process must stay alive. */
   setWaiting(isWaiting: boolean): void;
   close(): void;
 }
@@ -46,15 +46,17 @@ interface Waiter {
   readonly id: MessageId;
   /** The value to send, or the memory to receive into. */
   readonly value: Tensor;
-  /** Elements of `value` when the call was made; its memory may have been detached since. */
+  /**
+   * Number of elements of `value` when the call was made; its memory may have been detached since.
+   */
   readonly length: number;
-  /** Whether its elements have been posted. */
+  /** Whether the elements of `value` have been posted. */
   isPosted?: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
 
-/** A message and its first post. */
+/** A message to wait for, and the post that this rank sends first. */
 interface Message {
   readonly id: MessageId;
   readonly value: Tensor;
@@ -69,8 +71,8 @@ const lookMillis = 50;
 const numbers = 2 ** 32;
 
 /**
- * The messages of one rank. A pair of ranks receives messages in the order sent. Messages do not
- * wait for collectives or for other pairs.
+ * The messages of one rank. Messages between two ranks arrive in the order sent; they do not wait
+ * for collectives or for messages of other ranks.
  */
 export class PointToPoint {
   readonly #rank: number;
@@ -78,8 +80,9 @@ export class PointToPoint {
   readonly #group: Pick<Group, 'failure' | 'fail'>;
   readonly #sends = new Map<string, Waiter>();
   readonly #receives = new Map<string, Waiter>();
-  /** Number of messages sent to each rank, and received from it. */
+  /** Number of messages sent to each rank. */
   readonly #sent: number[] = [];
+  /** Number of messages received from each rank. */
   readonly #received: number[] = [];
   #look: ReturnType<typeof setInterval> | undefined;
   #isClosed = false;
@@ -105,7 +108,8 @@ export class PointToPoint {
   /**
    * Receives from another rank.
    * @throws InvalidArgumentError if the lengths differ, InternalError if the dtypes differ,
-   * DeadlineExceededError, AbortedError: each ends the group; the failure of the group
+   * DeadlineExceededError, AbortedError, each of which fails the group; the group's failure if it
+   * has failed
    */
   async receive(from: number, into: Tensor, options: RunOptions = {}): Promise<void> {
     const details = { operation: `receive from rank ${from}`, rank: this.#rank };
@@ -126,7 +130,7 @@ export class PointToPoint {
 
   /**
    * The memory for the elements of a message, which a postbox may fill before it delivers them.
-   * Undefined means that no call waits for them.
+   * Undefined if no call waits for the message.
    */
   memoryFor(id: MessageId): Tensor | undefined {
     return this.#receives.get(keyOf(id))?.value;
@@ -244,7 +248,9 @@ export class PointToPoint {
       reject(errorFor(operationOf(id, this.#rank)));
   }
 
-  /** Checks, while messages are awaited, whether the group has failed elsewhere. */
+  /**
+   * Checks regularly whether the group has failed elsewhere, as long as calls wait for messages.
+   */
   #watch(): void {
     const isWaiting = this.#sends.size + this.#receives.size > 0;
     if (isWaiting === (this.#look !== undefined)) return;

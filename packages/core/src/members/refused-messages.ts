@@ -1,7 +1,10 @@
 import { refusedError } from '../collectives/call-errors.js';
 import type { Group } from '../collectives/communicator.js';
 
-/** Members of `Group` for engines without sub-groups and messages. Every call is refused, naming `engine`. */
+/**
+ * Members of `Group` for engines without sub-groups and messages. Every call throws an error that
+ * names `engine`.
+ */
 export function refusedMessages(engine: string): Pick<Group, 'split' | 'send' | 'receive'> {
   const refuse = async (operation: string, what: string): Promise<never> => {
     throw refusedError(`${engine} has no ${what}`, { operation });

@@ -9,7 +9,10 @@ export interface SplitPart {
   readonly key: number;
 }
 
-/** The old ranks of each color in the order of their new ranks; colors in ascending order. `parts` are in rank order. */
+/**
+ * The old ranks of each color, in the order of their new ranks. Colors are in ascending order,
+ * `parts` in rank order.
+ */
 export function ranksByColor(parts: readonly SplitPart[]): readonly (readonly number[])[] {
   const colors = [...new Set(parts.map(({ color }) => color))].filter((color) => color >= 0).sort((a, b) => a - b);
   const keyOf = (rank: number) => (parts[rank] as SplitPart).key;
@@ -23,7 +26,7 @@ export function groupOfRank(parts: readonly SplitPart[], rank: number): readonly
   return ranksByColor(parts).find((ranks) => ranks.includes(rank));
 }
 
-/** @throws ValueError unless both are whole numbers of 32 bits */
+/** @throws ValueError unless color and key are 32-bit integers */
 export function requireSplitPart({ color, key }: SplitPart): void {
   for (const [name, value] of Object.entries({ color, key })) {
     if (Number.isInteger(value) && Math.abs(value) < 2 ** 31) continue;
