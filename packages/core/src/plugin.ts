@@ -1,5 +1,5 @@
 /**
- * For authors of algorithms, engines and cross-device ops, in addition to `@coll/core` and
+ * The API for authors of algorithms, engines and cross-device ops, in addition to `@coll/core` and
  * `@coll/core/schedule`.
  */
 

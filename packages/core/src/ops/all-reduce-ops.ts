@@ -38,8 +38,8 @@ export interface AllReduceOptions extends PackingOptions {
 export interface AllReduceSetup extends AllReduceOptions {
   readonly algorithm: Algorithm;
   /**
-   * Serves everything but the all-reduce: other destinations, sparse values, gathers, and calls the
-   * communicator refuses.
+   * Serves calls that are not an all-reduce or that the communicator refuses, such as other
+   * destinations, sparse values and gathers.
    */
   readonly fallback: CrossDeviceOps;
   readonly world?: World | undefined;
@@ -98,8 +98,8 @@ const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
 export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;
   /**
-   * Undefined in a world with its own engine, such as a group of processes, until values of another
-   * size need one.
+   * Undefined in a world with its own engine, such as a group of processes, until a call with
+   * another number of replicas needs an engine.
    */
   #resolution: EngineResolution | undefined;
   readonly #routing: Routing;
@@ -135,7 +135,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     await this.#setup.fallback.close();
   }
 
-  /** Dense values whose replicas are all local go straight to the engine. */
+  /** Passes dense values whose replicas are all local straight to the engine. */
   override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.#performDense(batch, call) ?? super.performHere(batch, call);
   }
@@ -155,7 +155,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   /**
-   * One all-reduce for all values if these ops can serve all of them and results stay on the
+   * Reduces all values in one all-reduce if these ops can serve all of them and results stay on the
    * values' devices. Otherwise reduces them one after the other.
    */
   protected override async batchReduceImplementation(
@@ -172,7 +172,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     );
   }
 
-  /** A gather by the fallback, for ops without their own. */
+  /** Gathers by the fallback, for ops without a gather of their own. */
   protected gatherElsewhere(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -236,7 +236,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     );
   }
 
-  /** Undefined if these ops cannot serve the call by all-reduce alone. */
+  /** The all-reduce that serves the batch; undefined if the batch needs anything else. */
   #performDense({ request, inputs, into }: Batch, call: ResolvedOptions): Work<ValueLists> | undefined {
     const isDense = inputs.every((values) => values.every((value) => 'data' in value));
     if (request.kind !== 'all-reduce' || !isDense || (inputs.length === 1 && this.workerCount === 1)) return undefined;
@@ -252,14 +252,14 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#workOf(packed, call, into);
   }
 
-  /** The packed batch for dense values, by device. */
+  /** Packs dense values, given by device. */
   #batchOf(op: ReduceOp, inputs: readonly (readonly Tensor[])[], { options }: ResolvedOptions): PackedBatch {
     const group = this.#group(inputs.length);
     const packs = group.batches.packsOf(inputs[0] as readonly Tensor[], options.bytesPerPack);
     return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
   }
 
-  /** Runs all packs concurrently. `into`: memory for the results of some devices. */
+  /** Runs all packs concurrently. `into` is memory for the results of some devices. */
   #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<readonly (readonly Tensor[])[]> {
     this.#tell(batch.inputs, batch.packs.length);
     return { on: batch.group.communicator, hasOnePhase: true, phases: this.#phasesOf(batch, call, into) };
@@ -337,7 +337,10 @@ interface PackedBatch {
   readonly group: Group;
 }
 
-/** Why the communicator refuses the batch, because of a dtype or variant; undefined if it does not. */
+/**
+ * The reason why the communicator refuses a dtype or variant of the batch; undefined if it refuses
+ * none.
+ */
 function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
   const asked = new Map(
     packs.map(({ variant, pieces }) => {
@@ -359,7 +362,7 @@ function communicatorOf(setup: AllReduceSetup, size: number, engine: Communicato
   return setup.communicator?.(size, engine) ?? engine;
 }
 
-/** @throws ValueError if another engine than the world's is requested */
+/** @throws ValueError if `engine` is not the engine of the world */
 function requireEngineOf(world: World | undefined, engine: EngineRequest): void {
   requireEngineRequest(engine);
   if (!world || engine === 'auto' || engine === world.engine) return;
@@ -383,7 +386,7 @@ function mirrored(
 }
 
 /**
- * Memory for the results, by device: the named memory, one new buffer per dtype, or one memory
+ * Memory for the results, by device: the caller's memory, one new buffer per dtype, or one memory
  * shared by all devices.
  */
 function resultsOf(

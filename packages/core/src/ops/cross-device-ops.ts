@@ -83,16 +83,19 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   abstract readonly name: string;
-  /** Collectives called from inside the replicas, for ops that were made for a world of them. */
+  /**
+   * Collectives that code inside replicas calls; undefined unless these ops were made for a world
+   * of replicas.
+   */
   readonly replicaGroup: ReplicaGroup | undefined;
   readonly #engine: string;
   readonly #engines: readonly EngineCandidate[];
-  /** Those of the only local replica, if the others are elsewhere. */
+  /** Collectives of the only local replica; undefined unless all other replicas are remote. */
   readonly #collectives: ReplicaCollectives | undefined;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
-  /** `play` executes the calls that the world's replicas make from inside. */
+  /** `play` states how collectives called inside the world's replicas are executed. */
   constructor(world?: World, play?: ReplicaPlan) {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
@@ -107,7 +110,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   /**
    * Combines the components of a value and puts the result on every destination: `Mirrored`, or the
    * bare value for one device. If the value has a single component that is already in place, the
-   * result is a copy and `reduceOp` is ignored. `into` names memory for the result.
+   * result is a copy and `reduceOp` is ignored. `into` provides memory for the result.
    * @throws ValueError for destinations, ops, options or values of the wrong kind;
    * InvalidArgumentError and InternalError if components differ in shape or dtype
    */
@@ -143,8 +146,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   /**
    * Reduces each value to its destinations; results are in the order of the pairs. If every value
    * has a single component that is already in place, the components themselves are returned. `into`
-   * names memory for the results, one value per pair; sparse results have none.
-   * @throws as `reduce`; ValueError for pairs that are not an iterable of two-element arrays
+   * provides memory for the results, one value per pair, undefined for sparse ones.
+   * @throws ValueError, InvalidArgumentError and InternalError as `reduce`; ValueError for pairs
+   * that are not an iterable of two-element arrays
    */
   batchReduce<Pair extends ValueDestinationPair, Op extends ReduceOp>(
     reduceOp: Op,
@@ -169,7 +173,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return targets ? inTargets(results, targets) : results;
   }
 
-  /** Copies a value to every destination, a sparse value part by part. It need not live on any of them. */
+  /**
+   * Copies a value to every destination, a sparse value part by part. The value may be on any
+   * device.
+   */
   async broadcast<V extends TensorLike | IndexedSlices>(value: V, destinations: Destinations) {
     this.#requireOpen('broadcast');
     validateDestinations(destinations);
@@ -199,9 +206,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Called from inside a replica: combines its values with those of all other replicas, which must
-   * make the same call. `value` is a tensor, indexed slices or any structure of them, with the same
-   * shapes on every replica. The result has the same structure.
+   * Called from inside a replica: combines the replica's value with those of all other replicas,
+   * which must make the same call. `value` is a tensor, indexed slices or any structure of them,
+   * with the same shapes on every replica. The result has the same structure.
    * @throws NotImplementedError if these ops were made without a world of replicas
    */
   async allReduce(
@@ -214,7 +221,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return group.run(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
-  /** `allReduce` that blocks the thread; requires that every replica has its own thread. */
+  /** Like `allReduce`, but blocks the thread; every replica must have a thread of its own. */
   allReduceSync(
     reduceOp: ReduceOp,
     value: ReplicaValue,
@@ -234,8 +241,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Number of workers that each pass their own components of a value, all the same number. Default:
-   * 1, all components are local.
+   * Number of workers that pass components of a value, equally many per worker. Default: 1, all
+   * components are local.
    */
   protected get workerCount(): number {
     return 1;
@@ -249,36 +256,39 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return undefined;
   }
 
-  /** What this object is, and where it deviated from the request. */
+  /** Describes these ops, and how they deviated from the request. */
   explain(): Explanation {
     return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
   /**
-   * Executes a call of the local replicas, after their group has checked and compared it.
-   * @throws as `reduce` and `gather`
+   * Executes a call of the local replicas that their group has validated and compared.
+   * @throws the errors of `reduce` and `gather`
    */
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     this.#requireOpen(batch.request.kind);
     return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
   }
 
-  /** A replica's call options with defaults from these ops. Default: these ops have none. */
+  /** Fills in options that a replica's call leaves out. Default: returns them unchanged. */
   withDefaults(call: ResolvedOptions): ResolvedOptions {
     return call;
   }
 
-  /** `perform` for work that blocks the thread. */
+  /** Like `perform`, for work that blocks the thread. */
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.perform(batch, call);
   }
 
-  /** `perform` for values that are all local, or whose local components every worker passes. */
+  /**
+   * Like `perform`, for components that are all local or that every worker passes for its own
+   * replicas.
+   */
   performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.performByMethods(batch, call);
   }
 
-  /** `performHere` by means of `batchReduceImplementation` and its siblings. */
+  /** Implements `performHere` by `batchReduceImplementation` and the other protected methods. */
   protected performByMethods(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     const { inputs } = batch;
     if (inputs.length === 1 && this.workerCount === 1) return workDone(performedAlone(batch, call.deduplicate));
@@ -301,8 +311,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * `value` has several components, or a single one elsewhere. Its dense components agree in shape
-   * and dtype.
+   * Reduces a value that has several components, or a single one elsewhere than its destination.
+   * Dense components agree in shape and dtype.
    */
   protected abstract reduceImplementation(
     op: ReduceOp,
@@ -311,7 +321,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored>;
 
-  /** Results in the order of the pairs. Default: one reduce after the other. */
+  /**
+   * Reduces each value; results are in the order of the pairs. Default: one reduce after the other.
+   */
   protected async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -325,19 +337,22 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return results;
   }
 
-  /** Runs a function whose errors number components; with several workers, across all of them. */
+  /**
+   * Calls a function whose errors state indices of local components. Ops with several workers
+   * translate them to replica numbers across all workers.
+   */
   protected inReplicaNumbers<Result>(call: () => Result): Result {
     return call();
   }
 
-  /** Copies of a value on every destination. */
+  /** Copies a value to every destination. */
   protected async broadcastImplementation(value: Value, destinations: Destinations): Promise<PossiblyMirrored> {
     return mirror(getDevicesFrom(destinations).map((device) => copyToDevice(value, device)));
   }
 
   /**
    * Joins the components along `axis` and puts the result on every destination. `value` has several
-   * components, or a single one elsewhere.
+   * components, or a single one elsewhere than its destination.
    */
   protected async gatherImplementation(
     value: DistributedValues<Tensor>,
@@ -349,7 +364,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return (await this.placeResult(gathered, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 
-  /** Brings a new value to its destinations: copies, or the value itself if they may share it. */
+  /**
+   * Puts a new value on its destinations: copies, or the value itself if components may share
+   * memory.
+   */
   protected async placeResult(
     value: Value,
     destinations: Destinations,
@@ -359,7 +377,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return mirror(getDevicesFrom(destinations).map((device) => viewOnDevice(value, device)));
   }
 
-  /** The values of replica `root` on the devices of each of `like`. Default: `root` is a local replica. */
+  /**
+   * Copies each value of replica `root` to the devices of the value in `like` with the same index.
+   * Default: `root` is a local replica.
+   */
   protected async broadcastValues(
     inputs: readonly (readonly Tensor[])[],
     root: number,
@@ -369,7 +390,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return this.placeCopies(inputs[root] as readonly Tensor[], like, call);
   }
 
-  /** Copies of the caller's values on the devices of each of `like`. */
+  /** Copies each value to the devices of the value in `like` with the same index. */
   protected placeCopies(values: readonly Tensor[], like: readonly PerReplica<Value>[], call: ResolvedOptions) {
     const place = (value: Tensor, index: number) => {
       const own = call.sharedResult && !value.memory ? copyToDevice(value, value.device) : value;
@@ -378,7 +399,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return Promise.all(values.map(place));
   }
 
-  /** Records a remark for `explain()`; true the first time. */
+  /** Records a remark for `explain()`; returns whether it is new. */
   protected note(remark: string): boolean {
     if (this.#notes.has(remark)) return false;
     this.#notes.add(remark);
@@ -413,7 +434,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  /** Runs a call after earlier ones, unless it is a part of one of them. */
+  /** Runs a call after all earlier ones, unless it is a part of an earlier one. */
   #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
     const order = call.turn ? undefined : this.ordering?.group.order;
     return order ? order.hold((turn) => run({ ...call, turn })) : run(call);

@@ -48,8 +48,8 @@ export function validateDestinations(destinations: unknown): asserts destination
 }
 
 /**
- * The devices of the destinations. Distributed values list them as they are; all others by full
- * name.
+ * The devices of the destinations. Distributed values return their devices as they are; all other
+ * names are completed.
  * @throws ValueError for an invalid device name
  *
  * @example
@@ -84,7 +84,7 @@ export function devicesMatch(a: Destinations, b: Destinations): boolean {
 
 /**
  * The index in `devices` of each destination's device. Undefined if the order is already the same,
- * or the devices differ.
+ * or if the devices differ.
  */
 export function orderOf(destinations: Destinations, devices: readonly string[]): readonly number[] | undefined {
   const wanted = getDevicesFrom(destinations);
@@ -145,7 +145,10 @@ function isCarrier(value: unknown): value is TensorCarrier {
   return typeof value === 'object' && value !== null && tensorSymbol in value;
 }
 
-/** @throws AssertionError unless all values have the identical ordered devices, as a batched all-reduce needs */
+/**
+ * @throws AssertionError unless all values are on the same devices in the same order, as a batched
+ * all-reduce requires
+ */
 export function requireSameDevices(values: readonly DistributedValues[]): void {
   const [first] = values;
   const odd = values.find(

@@ -10,7 +10,7 @@ import type { Destinations } from './destinations.js';
 /** Values that can be reduced: distributed values, or a tensor or slices, which count as one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
 
-/** A value on one device, or one per device. */
+/** A bare value on one device, or `Mirrored` with one component per device. */
 export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
 
 /** A value of a batch, and the destinations of its result. */
@@ -20,9 +20,9 @@ export type ValueDestinationPair = readonly [value: ReducibleLike, destinations:
 export type ReadyPair = readonly [value: DistributedValues<Value>, destinations: Destinations];
 
 /**
- * The distributed value with tensors or slices as components; any other value becomes the only
- * component.
- * @throws ValueError
+ * Converts a value to distributed values of tensors or slices; a value that is not distributed
+ * becomes the only component.
+ * @throws ValueError unless all components are tensors or slices
  */
 export function asPerReplica(value: unknown): DistributedValues<Value> {
   if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
@@ -33,7 +33,10 @@ export function asPerReplica(value: unknown): DistributedValues<Value> {
   return new PerReplica(value.values.map(asValue));
 }
 
-/** Pairs with distributed values. @throws ValueError unless `pairs` is an iterable of two-element arrays */
+/**
+ * Converts the values of all pairs to distributed values.
+ * @throws ValueError unless `pairs` is an iterable of two-element arrays
+ */
 export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
   const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
   if (!isIterable) {
@@ -64,7 +67,10 @@ export function requireNoSlices(value: unknown, operation: string): void {
   throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation });
 }
 
-/** @throws ValueError for a value without components; what `requireLikeValues` throws for components that cannot be combined */
+/**
+ * @throws ValueError for a value without components, and the errors of `requireLikeValues` for
+ * components that cannot be combined
+ */
 export function requireReducible(value: DistributedValues<Value>): void {
   if (value.values.length === 0)
     throw new ValueError('ERR_COLL_VALUE', 'reduce: the value must be non-empty, but it has no components', {

@@ -11,7 +11,7 @@ import type { Tensor } from '../values/tensor.js';
 import { devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
 import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
 
-/** Options of `reduce`: those of every call, and `into`. */
+/** Options of `reduce`: those of every collective call, and `into`. */
 export type ReduceOptions = CallOptions & {
   /**
    * Memory for the result: a value of the same shape, dtype and number of components, such as an
@@ -20,9 +20,12 @@ export type ReduceOptions = CallOptions & {
   readonly into?: ReducibleLike | undefined;
 };
 
-/** Options of `batchReduce`: those of every call, and `into`. */
+/** Options of `batchReduce`: those of every collective call, and `into`. */
 export type BatchReduceOptions = CallOptions & {
-  /** Memory for the results: one such value per pair, undefined for sparse ones. Default: new memory. */
+  /**
+   * Memory for the results, as for `reduce`: one value per pair, undefined for sparse ones.
+   * Default: new memory.
+   */
   readonly into?: readonly (ReducibleLike | undefined)[] | undefined;
 };
 
@@ -33,7 +36,7 @@ export type BatchReduceOptions = CallOptions & {
 export type ResultTargets = readonly (readonly Tensor[] | undefined)[];
 
 /**
- * The memory named for the results of a batch; undefined if none was.
+ * Validates the memory in `into`; undefined if `into` is not given.
  * @throws ValueError for memory of the wrong number, dtype or shape, or memory that overlaps other
  * results or values
  */
@@ -78,8 +81,8 @@ export function resultTargets(
 }
 
 /**
- * A result with its components in the order of its destinations. All-reduces return them in the
- * order of the input value.
+ * Sorts a result's components by its destinations. All-reduces return them in the order of the
+ * input value's devices.
  */
 export function inOrderOf<Result extends Value | DistributedValues<Value>>(
   [value, destinations]: ReadyPair,
@@ -90,7 +93,7 @@ export function inOrderOf<Result extends Value | DistributedValues<Value>>(
   return order ? (mirror(order.map((place) => result.values[place] as Value)) as Mirrored<Value>) : result;
 }
 
-/** Targets in the order that an all-reduce fills them: that of each value's devices. */
+/** Sorts targets by each value's devices, the order in which an all-reduce fills them. */
 export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: ResultTargets): ResultTargets {
   return targets.map((tensors, index) => {
     const [value, destinations] = pairs[index] as ReadyPair;
@@ -99,7 +102,7 @@ export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: Res
   });
 }
 
-/** Results in their named memory; those written elsewhere are copied there. */
+/** Returns the results in their target memory; results that are elsewhere are copied there. */
 export function inTargets<Result extends Value | Mirrored<Value>>(
   results: readonly Result[],
   targets: ResultTargets,

@@ -10,11 +10,11 @@ export interface PackingOptions {
   /** Number of packs for the values of a batch. 0 means one collective per value. */
   readonly numPacks?: number | undefined;
   /**
-   * With `numPacks` 0: neighbours of at most this many bytes, counted as float32, are joined. 0
-   * means none are.
+   * Joins neighbouring float32 tensors of at most this many bytes each, if `numPacks` is 0. 0 joins
+   * none.
    */
   readonly aggSmallGradsMaxBytes?: number | undefined;
-  /** Maximum number of joined neighbours; TensorFlow's rule may add up to two. Default: 10. */
+  /** Maximum number of tensors to join; TensorFlow's rule may add up to two. Default: 10. */
   readonly aggSmallGradsMaxGroup?: number | undefined;
 }
 
@@ -38,15 +38,15 @@ export interface Piece {
 
 /** The contents of one collective: pieces of one dtype that form one buffer in this order. */
 export interface Pack {
-  /** Index among all packs of a list; empty packs are numbered too. */
+  /** Index among all packs of a list; packs left out because they are empty are counted too. */
   readonly number: number;
   readonly pieces: readonly Piece[];
 }
 
 /**
- * Packs the tensors of a list, in the order in which their collectives start. Packs by
- * `bytesPerPack`, last tensors first, if it is given; otherwise by the options. Depends on dtypes
- * and shapes only, so all ranks get the same packs.
+ * Packs the tensors of a list; packs are in the order in which their collectives start. With
+ * `bytesPerPack`, packs by size, last tensors first; otherwise by `options`. Depends on dtypes and
+ * shapes only, so all ranks get the same packs.
  */
 export function arrange(tensors: readonly Tensor[], options: PackingOptions = {}, bytesPerPack = 0): Pack[] {
   const { numPacks = 1, aggSmallGradsMaxBytes = 0, aggSmallGradsMaxGroup = 10 } = options;
@@ -112,7 +112,7 @@ function numbered(packs: readonly (readonly number[])[], tensors: readonly Tenso
   }));
 }
 
-/** Indices by dtype, both in order of appearance. */
+/** Indices of tensors grouped by dtype; groups and indices are in order of appearance. */
 function byDType(tensors: readonly Tensor[]): number[][] {
   const groups = new Map<DType, number[]>();
   for (const [index, { dtype }] of tensors.entries()) {

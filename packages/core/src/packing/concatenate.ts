@@ -2,7 +2,7 @@ import { AssertionError } from '../support/errors.js';
 import { allocate, byteSize, viewOf } from '../values/dtype.js';
 import { copyElements, elementCount, type Tensor } from '../values/tensor.js';
 
-/** Concatenates all elements of tensors of one dtype in new memory, on the first one's device. */
+/** Concatenates all elements of tensors of one dtype in new memory on the first tensor's device. */
 export function concatenate(tensors: readonly Tensor[]): Tensor {
   const [first] = tensors;
   const odd = tensors.find((tensor) => tensor.dtype !== first?.dtype);
@@ -22,7 +22,7 @@ export function concatenate(tensors: readonly Tensor[]): Tensor {
   return joined;
 }
 
-/** Views of one flat tensor in order, with the shapes of the given tensors. */
+/** Splits a flat tensor into views, in order, with the shapes of the given tensors. */
 export function splitLike(joined: Tensor, tensors: readonly { readonly shape: readonly number[] }[]): Tensor[] {
   let begin = 0;
   return tensors.map(({ shape }) => {

@@ -9,7 +9,7 @@ import { allocate, type DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { Views } from './views.js';
 
-/** Joined buffers, and the copy that brings results back. */
+/** Joined buffers. `separate` copies the results back to the caller's segments. */
 interface Joined {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
@@ -17,9 +17,9 @@ interface Joined {
 }
 
 /**
- * Base of communicators whose engine needs each buffer in one tensor. Segments of an all-reduce or
- * reduce are copied into one buffer, whose memory is reused. Segments of a broadcast run one by
- * one.
+ * Base of communicators whose engine needs each buffer in one tensor. The segments of an all-reduce
+ * or reduce are copied into one buffer, whose memory is reused. The segments of a broadcast are
+ * broadcast one by one.
  *
  * @example
  * ```ts
@@ -55,7 +55,7 @@ export abstract class JoiningCommunicator implements Communicator {
   abstract refuses(collective: Collective, dtype: DType): string | undefined;
   abstract close(): Promise<void>;
 
-  /** `run` for single-tensor buffers. */
+  /** Like `run`; each buffer is a single tensor. */
   protected abstract runWhole(
     collective: Collective,
     inputs: readonly Tensor[],
@@ -63,7 +63,7 @@ export abstract class JoiningCommunicator implements Communicator {
     options?: RunOptions,
   ): Promise<void>;
 
-  /** `runSync` for single-tensor buffers. */
+  /** Like `runSync`; each buffer is a single tensor. */
   protected abstract runWholeSync(
     collective: Collective,
     inputs: readonly Tensor[],
@@ -182,7 +182,7 @@ interface Lists {
   readonly outputs: readonly SegmentList[];
 }
 
-/** The buffers as tensors, if each is one. */
+/** The buffers as single tensors; undefined if a buffer has several segments. */
 function wholeOf(inputs: readonly Segments[], outputs: readonly Segments[]): Buffers | undefined {
   const buffers = [inputs, outputs] as const;
   if (!buffers.some((side) => side.some(isList))) return buffers as Buffers;
@@ -194,7 +194,7 @@ function firstOf(buffer: Segments): Tensor {
   return first(listOf(buffer));
 }
 
-/** The first segments of all ranks, then the second ones, and so on. */
+/** Groups buffers by segment: the first segments of all ranks, then the second ones, and so on. */
 function columnsOf({ inputs, outputs }: Lists): Buffers[] {
   return first(inputs).map((_, segment) => {
     const at = (lists: readonly SegmentList[]) => lists.map((segments) => segments[segment] as Tensor);

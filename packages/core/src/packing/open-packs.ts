@@ -13,7 +13,7 @@ export class OpenPacks<Item> {
     this.#bytesPerPack = bytesPerPack;
   }
 
-  /** Adds an item. Returns the pack that it closes, or undefined. */
+  /** Adds an item. Returns the pack that this closes, or undefined. */
   add(item: Item, tensor: Tensor, key: string = tensor.dtype): Item[] | undefined {
     const pack = this.#open.get(key) ?? { items: [], bytes: 0 };
     this.#open.set(key, pack);

@@ -4,26 +4,27 @@ import { sameShape, type Tensor } from '../values/tensor.js';
 import { arrange, type PackingOptions, type Piece } from './arrangement.js';
 
 /**
- * Values of a batch that travel together, with their packing and the algorithm variant that
- * executes each pack.
+ * Values of a batch that share packs, with their packing and the algorithm variant of each pack.
  */
 export interface Route {
   /** Indices of the values; each value of a batch is on exactly one route. */
   readonly indices: readonly number[];
   readonly packing: PackingOptions;
-  /** The variant for a pack, by its number within the route. Default: variant 0. */
+  /**
+   * The algorithm variant for a pack, given the pack's number within the route. Default: variant 0.
+   */
   variant?(pack: number): number;
 }
 
 /**
- * The routes of a batch, given the values of the first device or of this replica. Must be a pure
- * function of dtypes and shapes, so that all ranks get the same routes.
+ * Chooses the routes of a batch, given the values of the first device or of this replica. Must be a
+ * pure function of dtypes and shapes, so that all ranks get the same routes.
  */
 export type FindRoutes = (values: readonly Tensor[], ranks: number) => readonly Route[];
 
 /** How batches are packed and executed. */
 export interface Routing {
-  /** Default: one route with all values and this packing. */
+  /** Chooses the routes. Default: one route with all values and `packing`. */
   readonly routes?: FindRoutes | undefined;
   readonly packing?: PackingOptions | undefined;
 }
@@ -36,7 +37,7 @@ export interface RoutedPack {
   readonly layout: number;
 }
 
-/** An arranged batch. */
+/** The packs of a batch, for a list of dtypes and shapes. */
 interface KnownBatch {
   readonly values: readonly Pick<Tensor, 'dtype' | 'shape'>[];
   readonly bytesPerPack: number;
@@ -57,7 +58,7 @@ export class RoutedBatches {
     this.#routing = routing;
   }
 
-  /** The packs of `routedPacks`, cached. */
+  /** Like `routedPacks`, but cached. */
   packsOf(values: readonly Tensor[], bytesPerPack: number): readonly RoutedPack[] {
     const known = this.#known.find((batch) => batch.bytesPerPack === bytesPerPack && isAlike(batch.values, values));
     if (known) return known.packs;

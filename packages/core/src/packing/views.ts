@@ -11,8 +11,8 @@ interface View {
 }
 
 /**
- * Maximum views kept per array. A caller that cuts an array differently each time does not profit
- * from old ones.
+ * Maximum number of cached views per array. A caller that cuts an array differently each time does
+ * not profit from the cache.
  */
 const mostViews = 64;
 
@@ -23,7 +23,7 @@ const mostViews = 64;
 export class Views {
   readonly #known = new WeakMap<TypedArray, View[]>();
 
-  /** The pieces of a list of tensors as one rank's buffer, without a copy. */
+  /** Views of the pieces as one rank's buffer, without a copy. */
   cut(tensors: readonly Tensor[], pieces: readonly Piece[]): Segments {
     const [single, ...others] = pieces as readonly [Piece, ...Piece[]];
     return others.length === 0 ? this.#view(tensors, single) : pieces.map((piece) => this.#view(tensors, piece));

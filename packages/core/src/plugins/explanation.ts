@@ -3,7 +3,7 @@ import type { EngineCandidate } from '../engines/engine.js';
 /** What a `CrossDeviceOps` does and why, for display. */
 export interface Explanation {
   readonly name: string;
-  /** The engine that does the arithmetic: `native`, `wasm`, `js`. */
+  /** The engine that does the arithmetic: `native`, `wasm`, `js`, or another name. */
   readonly engine: string;
   /**
    * Engines that were considered, fastest first, and why those before the chosen one refused. Empty

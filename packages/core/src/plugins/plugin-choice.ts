@@ -6,11 +6,14 @@ import type { Plugin, Situation } from './plugin.js';
 export interface Candidate {
   readonly name: string;
   readonly priority: number;
-  /** Why it cannot serve here; undefined for the chosen one, and for those not probed. */
+  /**
+   * The reason why the plug-in cannot serve here; undefined for the chosen plug-in and for those
+   * not probed.
+   */
   readonly refused?: string;
   /**
-   * Why it was or was not chosen: completes a sentence that begins with its name, such as `taken,
-   * because it was asked for`.
+   * The reason why the plug-in was or was not chosen; completes a sentence that begins with the
+   * plug-in's name.
    */
   readonly reason: string;
 }
@@ -40,7 +43,7 @@ export async function chooseFirst(plugins: readonly Plugin<never>[], situation: 
   return { taken, candidates };
 }
 
-/** Chooses the requested plug-in, unless it refuses. */
+/** Chooses the requested plug-in, unless the plug-in refuses the situation. */
 export async function chooseNamed(plugin: Plugin<never>, situation: Situation): Promise<PluginChoice> {
   const refused = await refusalOf(plugin, situation);
   const taken = refused === undefined ? plugin : undefined;

@@ -5,7 +5,7 @@ import type { DType } from '../values/dtype.js';
 import type { World } from './world.js';
 
 /**
- * Version of this contract. Plug-ins of another version are refused at registration.
+ * Version of the plug-in contract. Plug-ins of another version are refused at registration.
  *
  * @example
  * ```ts
@@ -23,14 +23,14 @@ import type { World } from './world.js';
  */
 export const pluginApiVersion = 1;
 
-/** The situation a plug-in must serve. Undefined fields add no requirement. */
+/** The situation that a plug-in must serve. Undefined fields add no requirement. */
 export interface Situation {
   readonly devices: readonly string[];
   readonly dtypes?: readonly DType[];
   readonly ops?: readonly ReduceOp[];
   /**
-   * The ranks live in their own threads or processes, so the plug-in must be loadable there by its
-   * `module`.
+   * Whether the ranks live in threads or processes of their own, which must be able to load the
+   * plug-in from its `module`.
    */
   readonly isolated?: boolean;
 }
@@ -46,40 +46,43 @@ export interface Capabilities {
   readonly ops?: readonly ReduceOp[];
   readonly maxRanks?: number;
   /**
-   * Whether it distinguishes the devices of several tasks (workers). Undefined means false;
-   * strategies then pass devices of one task only.
+   * Whether the plug-in distinguishes the devices of several tasks (workers). Undefined means
+   * false; strategies then pass devices of one task only.
    */
   readonly severalTasks?: boolean;
   /**
-   * Whether its ops serve a world of several processes, each passing the components of its own
-   * devices. Undefined means false.
+   * Whether the plug-in's ops serve a world of several processes, each passing the components of
+   * its own devices. Undefined means false.
    */
   readonly severalProcesses?: boolean;
 }
 
 /**
- * Options of each plug-in by name. Packages add theirs by declaration merging, which type-checks
- * `registry.create('ring', { numPacks: 1 })`:
+ * Options of each plug-in by name. Packages add their plug-ins by declaration merging, so that
+ * `registry.create('ring', { numPacks: 1 })` is type-checked:
  *
  *     declare module '@coll/core' { interface CrossDeviceOpsOptionsMap { ring: RingOptions } }
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is filled by declaration merging
 export interface CrossDeviceOpsOptionsMap {}
 
-/** A backend, as a plain object. */
+/** A backend of cross-device ops, as a plain object. */
 export interface Plugin<Options = never> {
   readonly name: string;
   readonly apiVersion: number;
   /** `import.meta.url` of a module that exports this object. Other threads and processes load it from there. */
   readonly module: string;
-  /** `'auto'` chooses the highest. Portable plug-ins have 0 to 100. */
+  /** `'auto'` chooses the plug-in with the highest priority. Portable plug-ins have 0 to 100. */
   readonly priority: number;
   readonly capabilities?: Capabilities;
-  /** Whether it can serve here; called by `'auto'` and before creation. Undefined means always. */
+  /**
+   * Whether the plug-in can serve the situation. Called by `'auto'` and before creation. If the
+   * method is missing, it always can.
+   */
   probe?(situation: Situation): ProbeResult | Promise<ProbeResult>;
   /**
-   * Creates cross-device ops for a world if one is given; otherwise for whatever local devices the
-   * values have.
+   * Creates cross-device ops for a world or, without one, for the local devices that hold the
+   * values.
    */
   create(options: Options | undefined, world?: World): CrossDeviceOps | Promise<CrossDeviceOps>;
 }

@@ -9,8 +9,8 @@ import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './p
 import { requireWorld, type World } from './world.js';
 
 /**
- * The name of a plug-in. Declared names are completed and have their options checked; any other
- * string is allowed.
+ * The name of a plug-in. Names in `CrossDeviceOpsOptionsMap` are completed by editors and have
+ * their options checked; any other string is allowed.
  */
 export type PluginName = keyof CrossDeviceOpsOptionsMap | (string & {});
 
@@ -27,7 +27,7 @@ export interface Resolution {
   readonly candidates: readonly Candidate[];
 }
 
-/** @throws ValueError unless it is a registry */
+/** @throws ValueError unless `registry` is a registry */
 export function requireRegistry(registry: unknown): void {
   const { has, get, list, create } = Object(registry) as Partial<Registry>;
   if ([has, get, list, create].every((method) => typeof method === 'function')) return;
@@ -89,7 +89,10 @@ export class Registry {
     return this.#plugins.has(name);
   }
 
-  /** @throws CollError that lists the known names, and the command that installs the missing one */
+  /**
+   * @throws CollError, listing the known names and the command that installs the package, if it is
+   * missing
+   */
   get(name: string): Plugin<never> {
     const found = this.#plugins.get(name);
     if (found) return found;
@@ -109,9 +112,9 @@ export class Registry {
   }
 
   /**
-   * Finds the plug-in for a request. `'auto'` chooses the one with the highest priority that
-   * accepts the situation. Any other request is probed too; its refusal is an error, without a
-   * fallback.
+   * Finds the plug-in for a request. `'auto'` chooses the plug-in with the highest priority that
+   * accepts the situation. A requested plug-in is probed too; if it refuses, `resolve` throws and
+   * does not fall back to another one.
    */
   async resolve(request: PluginRequest, situation: Situation = { devices: [] }): Promise<Resolution> {
     requireSituation(situation);
@@ -120,7 +123,7 @@ export class Registry {
     throw partsOf(request).name === 'auto' ? noPlugin(situation, candidates) : refusedPlugin(candidates);
   }
 
-  /** Creates cross-device ops for a request with its options, and for a world if one is given. */
+  /** Creates cross-device ops for a request, with its options, and for a world if one is given. */
   create<Name extends keyof CrossDeviceOpsOptionsMap>(
     name: Name,
     options?: CrossDeviceOpsOptionsMap[Name],
@@ -141,7 +144,7 @@ export class Registry {
     return found.plugin.create((options ?? found.options) as never, world);
   }
 
-  /** The plug-in that a request would choose, and for each candidate why or why not. */
+  /** The plug-in that a request would choose, and the reason for each candidate. */
   async explain(
     request: PluginRequest,
     situation: Situation = { devices: [] },

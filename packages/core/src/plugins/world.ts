@@ -6,16 +6,19 @@ import { quote } from '../support/quote.js';
 
 /** The devices of a group, the local ranks, and the engine that executes schedules between them. */
 export interface World {
-  /** One per rank, in rank order. */
+  /** The device of each rank, in rank order. */
   readonly devices: readonly string[];
   /**
-   * The ranks whose buffers this caller passes: all of them, one, or this process's share if
-   * several processes have equally many.
+   * The ranks whose buffers this caller passes: all ranks, a single one, or an equal share per
+   * process.
    */
   readonly localRanks: readonly number[];
   /** The engine that executes the schedules, for `explain()`: `native`, `wasm`, `js`, or another name. */
   readonly engine: string;
-  /** How that engine was chosen. It also serves groups of other sizes whose ranks are all local. */
+  /**
+   * How the engine was chosen. The engine also serves groups of other sizes whose ranks are all
+   * local.
+   */
   readonly resolution?: EngineResolution;
   /** A communicator over all devices that executes `algorithm`. */
   communicator(algorithm: Algorithm): Communicator;
