@@ -6,7 +6,7 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';
 import type { Batch, ValueLists } from './batch.js';
 
-/** The result for a single replica: its values combined with no others, or copied. */
+/** The results for a single replica: its values, all-reduced without others or copied. */
 export function performedAlone({ request, inputs }: Batch, isUnique?: boolean): ValueLists {
   const resultOf = (value: Value) =>
     request.kind === 'all-reduce' ? reducedAlone(request.op, value, isUnique) : copyToDevice(value, value.device);
@@ -14,8 +14,8 @@ export function performedAlone({ request, inputs }: Batch, isUnique?: boolean): 
 }
 
 /**
- * The all-reduce of one replica's value: new memory, of the dtype that a result with more replicas
- * would have.
+ * All-reduces one replica's value. The result has memory of its own, and the dtype that a result of
+ * several replicas would have.
  */
 function reducedAlone(op: ReduceOp, value: Value, isUnique = false): Value {
   if (value instanceof IndexedSlices) {

@@ -7,7 +7,10 @@ import { type RankWords, rankError } from '../support/rank-words.js';
 import { flatten, type Structure } from '../values/structure.js';
 import type { TensorLike } from '../values/tensor.js';
 
-/** Values of which some are still being computed: promises in place of tensors and indexed slices. */
+/**
+ * Values that may still be computed: tensors, indexed slices, and promises of them, in any
+ * structure.
+ */
 export type ArrivingValue = Structure<TensorLike | IndexedSlices | PromiseLike<TensorLike | IndexedSlices>>;
 
 /** Whether a structure contains a promise. */
@@ -18,12 +21,15 @@ export function isArriving(value: unknown): value is ArrivingValue {
 /** How values that arrive one by one are reduced in groups. */
 export interface Arrival {
   readonly rank: number;
-  /** Bytes after which a group is closed. 0 means one group per dtype. */
+  /** Groups are closed once they exceed this many bytes. 0 means one group per dtype. */
   readonly bytesPerPack: number;
   readonly signal?: AbortSignal | undefined;
-  /** Validates a value that has arrived. @throws ValueError unless it is a value */
+  /**
+   * Validates a value that has arrived.
+   * @throws ValueError unless `came` is a tensor or indexed slices
+   */
   ready(index: number, came: unknown): Value;
-  /** Reduces a group: the values at these indices, in ascending order. */
+  /** Reduces the values of a group; `indices` are their indices, in ascending order. */
   reduce(indices: readonly number[], values: readonly Value[]): Promise<readonly Value[]>;
   /** Ends the group of replicas, so that no replica waits for a value that will not arrive. */
   fail(error: CollError): void;
@@ -33,13 +39,16 @@ export interface Arrival {
 
 /** The results of values that arrive one by one. */
 export interface ArrivingResults {
-  /** One per value. */
+  /** One promise per value. */
   readonly results: readonly Promise<Value>[];
-  /** Resolves when all results are available. @throws the first error; a rejection need not be handled */
+  /**
+   * Resolves when all results are available. @throws the first error; a rejection may stay
+   * unhandled
+   */
   readonly ended: Promise<void>;
 }
 
-/** `ArrivingResults` in the structure of the values. */
+/** Like `ArrivingResults`, with the results in the structure of the values. */
 export interface ArrivingStructure {
   readonly results: Structure<Promise<Value>>;
   readonly ended: Promise<void>;
@@ -48,10 +57,10 @@ export interface ArrivingStructure {
 const operation = 'all-reduce';
 
 /**
- * Reduces values while others are still being computed, from the last to the first, because
- * gradients of the last layers arrive first. A group starts once its values and all later ones have
- * arrived, so that all replicas start the same groups in the same order. Sparse values form one
- * group at the end. A value that fails ends the group of replicas at once.
+ * Reduces values while others are still being computed. Values are taken from the last to the
+ * first, because gradients of the last layers arrive first. A group starts once its values and all
+ * later ones have arrived, so that all replicas start the same groups in the same order. Sparse
+ * values form one group at the end. A value that fails ends the group of replicas at once.
  */
 export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): ArrivingResults {
   const { rank, signal } = arrival;
@@ -95,7 +104,10 @@ class Groups {
     this.#left = places.length;
   }
 
-  /** Takes values as they arrive, until `broken` rejects. @throws the first error of any group, at once */
+  /**
+   * Reduces values as they arrive, until `broken` rejects. @throws the first error of any group, at
+   * once
+   */
   async reduce(leaves: readonly unknown[], broken: Promise<unknown>): Promise<void> {
     const { bytesPerPack, ready } = this.#arrival;
     const packs = new OpenPacks<number>(bytesPerPack === 0 ? Number.POSITIVE_INFINITY : bytesPerPack);
@@ -138,7 +150,9 @@ class Groups {
   }
 }
 
-/** A promise settled from outside, once. An unhandled rejection of it is not reported. */
+/**
+ * A promise that is settled once, from outside. Rejections that nobody handles are not reported.
+ */
 class Settling<Result> {
   readonly promise: Promise<Result>;
   #isSettled = false;

@@ -24,18 +24,18 @@ export interface Batch {
    * Undefined means new memory.
    */
   readonly into?: readonly (readonly Tensor[] | undefined)[] | undefined;
-  /** The form of the values' structure. All ranks must have the same one. */
+  /** A description of the values' structure, which all ranks must share. */
   readonly form: string;
-  /** More numbers that must be equal on all ranks. */
+  /** Further numbers that must be equal on all ranks. */
   readonly announced?: readonly number[] | undefined;
 }
 
-/** One value per index in the lists, with a component per list. */
+/** Regroups lists of values: one distributed value per index, with one component per list. */
 export function perReplica<Item extends Value>(lists: readonly (readonly Item[])[]): PerReplica<Item>[] {
   return (lists[0] ?? []).map((_, index) => new PerReplica(lists.map((list) => list[index] as Item)));
 }
 
-/** The component of a result for the replica at index `place`. */
+/** The component for the replica at index `place` of the local replicas. */
 export function componentOf(result: PossiblyMirrored, place: number): Value {
   return result instanceof DistributedValues ? (result.values[place] as Value) : result;
 }

@@ -1,12 +1,16 @@
-/** Finds the current replica or update, whose component of distributed values code uses by default. */
+/**
+ * Returns the index of the component of distributed values that the running code uses by default.
+ */
 let find: () => number | undefined = () => undefined;
 
-/** The index among the components; undefined outside of replicas and updates. */
+/**
+ * The index of the component that the current replica or update uses; undefined outside of both.
+ */
 export function currentReplica(): number | undefined {
   return find();
 }
 
-/** Installs the function with which strategies report where code runs. */
+/** Installs the function that strategies provide for `currentReplica`. */
 export function findCurrentReplica(by: () => number | undefined): void {
   find = by;
 }

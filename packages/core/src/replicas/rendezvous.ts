@@ -7,16 +7,18 @@ import { afterSeconds } from '../support/timer.js';
 export interface Joining {
   /** The operation, for errors. Must be the same on all replicas. */
   readonly name: string;
-  /** The form of the structure passed. Must be the same on all replicas. Default: none. */
+  /**
+   * A description of the structure of the values. Must be the same on all replicas. Default: none.
+   */
   readonly form?: string;
   /**
-   * Timeout in seconds from now on, and the signal that aborts the wait for all replicas. A signal
-   * that is already aborted ends only this call.
+   * The timeout, in seconds from the call on, and the signal that aborts the wait for all replicas.
+   * A signal that is already aborted ends only this call.
    */
   readonly options?: JoiningOptions;
   /**
    * Whether the call runs alone: after all earlier calls and before all later ones. Default: calls
-   * may overlap, in their order.
+   * may overlap, but start in order.
    */
   readonly isExclusive?: boolean;
 }
@@ -26,7 +28,7 @@ interface JoiningOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Makes the error of a call that cannot go on, given its operation. */
+/** Creates the error for a call that cannot go on; `operation` names the call. */
 export type ErrorFor = (operation: string) => unknown;
 
 /** Hooks for the owner of a rendezvous. */
@@ -37,13 +39,13 @@ export interface RendezvousOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Schedules the delivery of results: `deliver[i]` resumes replica `i`. Default: all at once. */
   readonly settle?: ((deliver: readonly (() => void)[]) => void) | undefined;
-  /** The word that errors use for participants. Default: `replica`. */
+  /** The word for participants in error messages. Default: `replica`. */
   readonly what?: 'replica' | 'rank' | undefined;
 }
 
 interface Waiter {
   readonly joining: Joining;
-  /** Ends deadline and signal. */
+  /** Stops watching the deadline and the signal. */
   unwatch(): void;
   resolve(output: unknown): void;
   reject(error: unknown): void;
@@ -52,8 +54,8 @@ interface Waiter {
 type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
 
 /**
- * Synchronizes the replicas of one thread. Their n-th calls form one call: they are compared, and
- * the last replica to arrive performs it for all.
+ * Synchronizes the replicas of one thread. The n-th calls of all replicas form one call: they are
+ * compared, and the last replica to arrive performs the call for all.
  */
 export class Rendezvous {
   readonly #ids: readonly number[];
@@ -66,7 +68,7 @@ export class Rendezvous {
   #exclusive: Promise<void> | undefined;
   #failure: ErrorFor | undefined;
 
-  /** `ids`: replica ids, used in errors. */
+  /** `ids` are the replica ids that errors state. */
   constructor(ids: readonly number[], options: RendezvousOptions = {}) {
     this.#ids = ids;
     this.#options = options;
@@ -92,14 +94,16 @@ export class Rendezvous {
     return (this.#pending[place] as number) > 0;
   }
 
-  /** The first call that the replica at `place` waits in; undefined if it waits in none. */
+  /**
+   * The oldest call for which the replica at `place` waits for others; undefined if there is none.
+   */
   waitingIn(place: number): Joining | undefined {
     return this.#waiting[place]?.[0]?.joining;
   }
 
   /**
-   * Waits for the other replicas. The last to arrive has its `perform` called: it gets the calls of
-   * all replicas and returns an output for each.
+   * Waits for the other replicas. The `perform` of the last replica to arrive is called with the
+   * calls of all replicas and returns an output for each.
    * @throws InternalError (ERR_COLL_MISMATCH) if the replicas differ in name or form;
    * DeadlineExceededError; AbortedError
    */
@@ -139,7 +143,7 @@ export class Rendezvous {
   }
 
   /**
-   * @throws the error of a rendezvous that has failed or was closed; AbortedError if the call's
+   * @throws the error passed to `close` or `fail`, if one was called; AbortedError if the call's
    * signal is aborted
    */
   requireOpen({ name, options }: Joining): void {
@@ -148,7 +152,9 @@ export class Rendezvous {
     if (signal?.aborted) throw abortedError('before it began', signal, { operation: name });
   }
 
-  /** Ends all calls that wait for replicas, and all later calls. Only the first reason counts. */
+  /**
+   * Ends all calls that wait for other replicas, and all later calls. Only the first reason counts.
+   */
   close(errorFor: ErrorFor): void {
     this.#failure ??= errorFor;
     this.#reject(this.#waiting.flatMap((calls) => calls.splice(0)));

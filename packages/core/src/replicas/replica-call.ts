@@ -31,26 +31,26 @@ export type ReplicaCallOptions = CallOptions & {
   readonly into?: Structure<TensorLike> | undefined;
 };
 
-/** A replica's call, validated and flattened before it meets those of other replicas. */
+/** A replica's call, validated and flattened before it is compared with those of other replicas. */
 export interface ReplicaCall {
   readonly request: ReplicaRequest;
-  /** The request in words; the same on all replicas. */
+  /** A description of the request; the same on all replicas. */
   readonly name: string;
-  /** The leaves from left to right, on the replica's device. */
+  /** The leaves of the values' structure from left to right, on the replica's device. */
   readonly values: readonly Value[];
-  /** The form of the values' structure. */
+  /** A description of the values' structure. */
   readonly form: string;
   /** Validated memory for the dense results. */
   readonly into: readonly Tensor[] | undefined;
   readonly announced?: readonly number[] | undefined;
   readonly options: ResolvedOptions;
-  /** Packs the results into the structure of the values, and into the memory named for them. */
+  /** Writes the results to `into`, if given, and packs them into the structure of the values. */
   finish(results: readonly Value[]): Structure<Value>;
 }
 
 /**
- * An all-reduce of a replica. Values and results are on `device`, or on the devices they state if
- * it is ''.
+ * Prepares the all-reduce of a replica. Values and results are on `device`; '' means the devices
+ * that the values state.
  * @throws ValueError for an unknown op, a value that is not a tensor or that the op does not
  * support, invalid options and memory
  */
@@ -69,7 +69,7 @@ export function reduceCall(
 }
 
 /**
- * An all-gather of a replica.
+ * Prepares the all-gather of a replica.
  * @throws NotImplementedError for sparse values; ValueError and OutOfRangeError for invalid values,
  * axes and options
  */
@@ -94,8 +94,9 @@ export function gatherCall(
 }
 
 /**
- * A broadcast of a replica.
- * @throws as `gatherCall`; ValueError for a root outside of `size` replicas, and for invalid memory
+ * Prepares the broadcast of a replica.
+ * @throws the errors of `gatherCall`; ValueError for a root that is not a replica, and for invalid
+ * memory
  */
 export function broadcastCall(
   value: ReplicaValue,
@@ -127,13 +128,14 @@ export interface ArrivingCall {
   readonly signal: AbortSignal | undefined;
   /** Moves a value that has arrived to the replica's device. @throws ValueError unless it is a tensor */
   ready(index: number, came: unknown): Value;
-  /** The call that reduces these values, with one pack per dtype. */
+  /** Prepares the all-reduce of the values at these indices, with one pack per dtype. */
   callFor(indices: readonly number[], values: readonly Value[]): ReplicaCall;
 }
 
 /**
- * @throws ValueError for an unknown op, invalid options, or memory for a different number of
- * results or used twice
+ * Prepares the all-reduce of values that arrive one by one.
+ * @throws ValueError for an unknown op, invalid options, or memory that is used twice or for a
+ * different number of results
  */
 export function arrivingCall(
   op: ReduceOp,
@@ -183,7 +185,10 @@ function callOf(
   };
 }
 
-/** Validated memory for dense results. Undefined `into` means the memory of the values. */
+/**
+ * Validates memory for dense results. If `into` is undefined, results go to the memory of the
+ * values.
+ */
 function memoryFor(
   request: ReplicaRequest,
   values: readonly Value[],
@@ -195,7 +200,7 @@ function memoryFor(
   return resultsFor(op, dense, into === undefined ? inPlace(values) : tensorsOf(into, device));
 }
 
-/** The values, used as the memory of their results. */
+/** The values as memory for their own results. */
 function inPlace(values: readonly Value[]): readonly Tensor[] {
   return values.map((value) => ('data' in value ? value : asTensor(value, 'into')));
 }
@@ -241,7 +246,7 @@ function requireRoot(root: number, size: number): void {
   throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
 }
 
-/** @throws OutOfRangeError for a replica that is not local */
+/** @throws OutOfRangeError for a replica that is not in this process */
 export function requireLocal(replicaId: number, here: readonly number[]): void {
   if (here.includes(replicaId)) return;
   throw new OutOfRangeError(

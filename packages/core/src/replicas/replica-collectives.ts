@@ -23,27 +23,27 @@ export interface ReplicaReduceOptions {
    * Default: new memory.
    */
   readonly into?: readonly Tensor[] | undefined;
-  /** The form of the values' structure. Must be the same on all replicas. */
+  /** A description of the values' structure. Must be the same on all replicas. */
   readonly form?: string;
-  /** Whether sparse results add up rows of equal index. */
+  /** Whether sparse results have each index only once, with the sum of its rows. */
   readonly deduplicate?: boolean;
-  /** More numbers that must be equal on all replicas. */
+  /** Further numbers that must be equal on all replicas. */
   readonly announced?: readonly number[] | undefined;
 }
 
 /** How a replica's calls are executed; must be the same on all replicas. */
 export interface ReplicaRouting extends Routing {
   /**
-   * How many values of the caller each value of a replica combines. The mean of sparse values
-   * divides by all of them. Default: 1.
+   * Number of the caller's components that each value already combines. The mean of sparse values
+   * divides by the components of all replicas. Default: 1.
    */
   readonly valuesEach?: number | undefined;
 }
 
 /**
- * Describes collectives on one replica's values, called from the replica's own thread: packing,
- * sparse values and unequal gathers on top of a communicator with one local rank. `drive` and
- * `driveSync` run the returned work.
+ * Describes collectives on one replica's values, called from the replica's own thread. Adds
+ * packing, sparse values and gathers of unequal lengths to a communicator with one local rank.
+ * `drive` and `driveSync` run the returned work.
  */
 export class ReplicaCollectives {
   readonly #communicator: Communicator;
@@ -60,7 +60,7 @@ export class ReplicaCollectives {
 
   /**
    * Describes the call of the only local replica.
-   * @throws NotImplementedError for `sharedResult`; ValueError if the engine refuses
+   * @throws NotImplementedError for `sharedResult`; ValueError if the engine refuses the collective
    */
   perform({ request, inputs, into, form, announced }: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (this.#communicator.size > 1) refuseSharedResult(call);
@@ -80,9 +80,9 @@ export class ReplicaCollectives {
   }
 
   /**
-   * Combines each value over all replicas. Dense values travel in packs that run concurrently:
-   * packs of `bytesPerPack`, last values first, because gradients of the last layers arrive first;
-   * or packs of their routes. Sparse values follow one by one.
+   * Combines each value over all replicas. Dense values are reduced in packs that run concurrently:
+   * packs of `bytesPerPack`, last values first, because gradients of the last layers arrive first,
+   * or else the packs of their routes. Sparse values are gathered after them.
    */
   allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<Value[]> {
     const split = splitBySparsity(values) as unknown as SplitReplica;
@@ -111,7 +111,10 @@ export class ReplicaCollectives {
     };
   }
 
-  /** Copies the root's values to every replica. On other replicas, `values` only provide the shapes. */
+  /**
+   * Copies the root's values to every replica. On other replicas, only the shapes and dtypes of
+   * `values` matter.
+   */
   broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
     return {
       on: this.#communicator,
@@ -185,7 +188,10 @@ function* alone(phases: Phases<readonly Value[]>): Phases<ValueLists> {
   return [yield* phases];
 }
 
-/** @throws NotImplementedError if replicas in separate threads request one shared result */
+/**
+ * @throws NotImplementedError if `sharedResult` is set, because replicas in separate threads cannot
+ * share one result
+ */
 function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   if (!sharedResult) return;
   throw new NotImplementedError(
@@ -194,7 +200,7 @@ function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   );
 }
 
-/** Values of one replica, each either dense or sparse. */
+/** The dense and the sparse values of one replica, in separate lists. */
 interface SplitReplica extends Omit<SplitValues<never>, 'dense' | 'sparse'> {
   readonly dense: readonly Tensor[];
   readonly sparse: readonly IndexedSlices[];

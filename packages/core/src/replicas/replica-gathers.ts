@@ -9,16 +9,18 @@ import { JoinedSegments } from '../threads/joined-segments.js';
 import { concatAlong, requireAxis, requireJoinable } from '../values/concat-along.js';
 import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
-/** Up to this size, copies and padding cost less than one more synchronization of the ranks. */
+/**
+ * Up to this many bytes, copies and padding cost less than one more synchronization of the ranks.
+ */
 const smallBytes = 1 << 16;
 
-/** Buffers are addressed by int32. */
+/** Maximum number of bytes of a buffer, because buffers are addressed by int32. */
 const mostBytes = 2 ** 31 - 1;
 
-/** What all runs of a call share: its layout and the caller's request. */
+/** The layout and the caller's request, which all runs of a call share. */
 export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
 
-/** The part of a rank's communicator that gathers need. */
+/** The part of a communicator with one local rank that gathers need. */
 export type Member = Pick<Communicator, 'size' | 'localRanks'>;
 
 /**
@@ -65,7 +67,10 @@ export function* gatherAlong(
   });
 }
 
-/** Exchanges the same number of numbers (at least one) with every rank, as a part of `request`. */
+/**
+ * Exchanges numbers with every rank, as a part of a call. All ranks pass equally many numbers, at
+ * least one.
+ */
 export function* exchange(
   { size }: Member,
   numbers: readonly number[],
@@ -79,8 +84,8 @@ export function* exchange(
 }
 
 /**
- * New memory for tensors of every rank with these shapes: as one tensor of all ranks in order, and
- * each as a view.
+ * Allocates tensors of these shapes for every rank: `joined` holds each value of all ranks in
+ * order, `parts` are views of the values of each rank.
  * @throws ValueError, the same on all ranks, for more elements than a tensor can have
  */
 export function memoryFor(
@@ -105,8 +110,8 @@ export function memoryFor(
 
 /**
  * Copies `own` of every rank `r` to `parts[r]` on all ranks, which know the lengths of all parts.
- * Small parts go in one collective, padded to the longest; otherwise each rank's part goes straight
- * to its place.
+ * Small parts are all-gathered at once, padded to the longest; otherwise each rank broadcasts its
+ * part.
  * @throws ValueError if own memory was detached after its length was announced
  */
 export function* collect(
@@ -161,7 +166,7 @@ function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: num
   );
 }
 
-/** The same memory as bytes, so that values of several dtypes can travel together. */
+/** The memory of a tensor as bytes, so that values of several dtypes fit in one collective. */
 function bytesOf({ data, device }: Tensor): Tensor {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return { data: bytes, dtype: 'uint8', shape: [bytes.length], device };
@@ -175,7 +180,7 @@ function hasElements({ data }: Tensor): boolean {
   return data.length > 0;
 }
 
-/** Cuts numbers into lists as long as the shapes of these values. */
+/** Splits numbers into one list per value, as long as the shape of the value. */
 function cut(numbers: readonly number[], values: readonly Tensor[]): readonly (readonly number[])[] {
   let end = 0;
   return values.map(({ shape }) => {

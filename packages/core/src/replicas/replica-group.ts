@@ -21,7 +21,7 @@ import {
   requireLocal,
 } from './replica-call.js';
 
-/** Performs the calls of a replica group: `CrossDeviceOps`. */
+/** Performs the calls of a replica group; implemented by `CrossDeviceOps`. */
 export interface Performer {
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
@@ -40,9 +40,12 @@ export interface ReplicaGroupOptions {
   readonly devices: readonly string[];
   /** The rendezvous of the local replicas. Default: a new one. */
   readonly arrivals?: Rendezvous | undefined;
-  /** The communicator of the only local replica; `allocate` returns its memory. Default: ordinary memory. */
+  /**
+   * The communicator of the only local replica, whose memory `allocate` returns. Default: ordinary
+   * memory.
+   */
   readonly communicator?: Communicator | undefined;
-  /** Ends the group for all replicas. Default: fails the communicator's group, or else the rendezvous. */
+  /** Fails the group on all replicas. Default: fails the communicator's group, if there is one. */
   readonly fail?: ((error: CollError) => void) | undefined;
 }
 
@@ -53,9 +56,9 @@ export interface GroupCall {
 }
 
 /**
- * Collectives from inside the replicas of a world. Each replica passes its own values and gets its
- * own results on its device. The local replicas meet first; the last to arrive performs the call
- * for all. Every replica makes the same calls in the same order.
+ * Collectives called from inside the replicas of a world. Each replica passes its own values and
+ * gets its own results on its device. The local replicas wait for each other; the last to arrive
+ * performs the call for all. Every replica must make the same calls in the same order.
  *
  * @example
  * ```ts
@@ -73,7 +76,7 @@ export class ReplicaGroup {
   readonly #arrivals: Rendezvous;
   /** For each replica, resolves when the values it passed as promises have settled. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
-  /** Number of unfinished calls. */
+  /** Number of unfinished calls of `run`. */
   #underWay = 0;
 
   constructor(options: ReplicaGroupOptions) {
@@ -87,7 +90,8 @@ export class ReplicaGroup {
   }
 
   /**
-   * A call that combines the values of all replicas; the result has the structure of `value`.
+   * Prepares a call that combines the values of all replicas; the result has the structure of
+   * `value`.
    * @throws OutOfRangeError for a replica that is not local; ValueError
    */
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
@@ -96,21 +100,24 @@ export class ReplicaGroup {
   }
 
   /**
-   * A call that concatenates the values of all replicas along `axis`, in replica order.
-   * @throws as `reduceCall`; NotImplementedError for sparse values
+   * Prepares a call that concatenates the values of all replicas along `axis`, in replica order.
+   * @throws the errors of `reduceCall`; NotImplementedError for sparse values
    */
   gatherCall(value: ReplicaValue, axis: number, replicaId: number, options?: CallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
     return { place, call: gatherCall(value, axis, options, this.#deviceOf(place)) };
   }
 
-  /** A call that copies the value of replica `root` to every replica. @throws as `gatherCall` */
+  /**
+   * Prepares a call that copies the value of replica `root` to every replica.
+   * @throws the errors of `gatherCall`
+   */
   broadcastCall(value: ReplicaValue, root: number, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
     return { place, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(place)) };
   }
 
-  /** Makes a call with all other replicas. */
+  /** Makes a prepared call, together with all other replicas. */
   async run({ place, call }: GroupCall): Promise<Structure<Value>> {
     const before = this.#arriving[place];
     this.#underWay += 1;
@@ -127,8 +134,8 @@ export class ReplicaGroup {
 
   /**
    * Like `run`, but blocks the thread.
-   * @throws RuntimeError if replicas share it (ERR_COLL_CONTEXT), or an earlier call is under way
-   * (ERR_COLL_BUSY)
+   * @throws RuntimeError if replicas share the thread (ERR_COLL_CONTEXT), or if an earlier call is
+   * under way (ERR_COLL_BUSY)
    */
   runSync({ place, call }: GroupCall): Structure<Value> {
     if (!this.canBlock) throw sharedThread(call.request.kind);
@@ -140,8 +147,8 @@ export class ReplicaGroup {
   }
 
   /**
-   * Combines values of which some are still promises. Each pack of `bytesPerPack` starts once its
-   * values have arrived, last ones first. Later calls wait until all packs have ended.
+   * Combines values that may still be promises. Each pack of `bytesPerPack` starts once its values
+   * and all later ones have arrived. Later calls wait until all packs have ended.
    */
   runArriving(op: ReduceOp, value: ArrivingValue, replicaId: number, options?: ReplicaCallOptions): ArrivingStructure {
     const place = this.#placeOf(replicaId);
@@ -174,9 +181,9 @@ export class ReplicaGroup {
   }
 
   /**
-   * Zeros on the replica's device, in memory that its engine uses without a copy and that lives
-   * until the group is closed. Ordinary memory if the engine has no preference, and for replicas
-   * that share a thread.
+   * Allocates zeros on the replica's device, in memory that the engine uses without a copy and that
+   * is valid until the group is closed. The memory is ordinary if the engine has no preference, or
+   * if replicas share a thread.
    * @throws ValueError for an unknown dtype or an invalid shape; CollError if the group's memory is
    * full
    */

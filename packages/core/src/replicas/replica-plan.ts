@@ -5,7 +5,10 @@ import { withFallbackTransfers } from '../schedule/with-fallback-transfers.js';
 import type { ReplicaRouting } from './replica-collectives.js';
 import { ReplicaGroup, type ReplicaGroupOptions } from './replica-group.js';
 
-/** What replicas in separate threads or processes execute; must be the same on all of them. */
+/**
+ * The algorithm and routing of replicas in separate threads or processes; must be the same on all
+ * of them.
+ */
 export interface ReplicaPlan extends ReplicaRouting {
   readonly algorithm: Algorithm;
   /** Wraps the engine's communicator. The wrapper closes it. */
@@ -20,7 +23,7 @@ export function replicaCommunicator(world: World, play: ReplicaPlan): Communicat
   return play.communicator?.(world.devices.length, engine) ?? engine;
 }
 
-/** The group of a world's local replicas; `communicator` is that of the only one. */
+/** The replica group of a world's local replicas. `communicator` is given if there is only one. */
 export function replicaGroupOf(
   ops: ReplicaGroupOptions['ops'],
   world: World,

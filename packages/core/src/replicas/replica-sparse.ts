@@ -14,17 +14,20 @@ import { collect, exchange, type Member, memoryFor, type PartOfCall } from './re
 export interface SparseRequest {
   readonly op: CollectiveOp;
   readonly sparse: readonly IndexedSlices[];
-  /** Whether rows of equal index are added up. */
+  /** Whether results have each index only once, with the sum of its rows. */
   readonly deduplicate: boolean;
-  /** How many values of the caller each of these combines. */
+  /** Number of the caller's components that each value already combines. */
   readonly valuesEach: number;
-  /** The layout of the call. */
+  /** The layout of the call, which all ranks must share. */
   readonly layout: number;
 }
 
-/** What all ranks have announced about a call's sparse values, after checking that it is consistent. */
+/**
+ * The announcements of all ranks about a call's sparse values, after a check that they are
+ * consistent.
+ */
 interface Agreement extends SparseRequest {
-  /** By rank, and by value. */
+  /** By rank, then by value. */
   readonly kinds: readonly (readonly SliceKind[])[];
 }
 
@@ -44,9 +47,9 @@ const valueFields = 4;
 
 /**
  * Announces each rank's sparse values to all ranks in one exchange, so that mismatches are found
- * before any value moves.
- * @throws the same on all ranks: InvalidArgumentError for rows of different shapes, InternalError
- * for different dtypes, ops or options, ValueError for the mean of bool
+ * before any value is sent.
+ * @throws the same error on all ranks: InvalidArgumentError for rows of different shapes,
+ * InternalError for different dtypes, ops or options, ValueError for the mean of bool
  */
 export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<Agreement> {
   const { op, sparse, deduplicate, valuesEach } = request;
@@ -62,7 +65,9 @@ export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<A
   return { ...request, kinds };
 }
 
-/** Sums or means of sparse values over all ranks: the rows of all ranks, in rank order. */
+/**
+ * Sums or averages sparse values over all ranks: concatenates the rows of all ranks, in rank order.
+ */
 export function* gatherSlices(member: Member, agreed: Agreement): Phases<IndexedSlices[]> {
   const { op, sparse, deduplicate, valuesEach, kinds } = agreed;
   const [first] = kinds as readonly [readonly SliceKind[]];
@@ -81,7 +86,7 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
   });
 }
 
-/** The part that all ranks must agree on before they announce the rest. */
+/** The layout and request, which all ranks must agree on before they announce the rest. */
 function partOf({ sparse, layout }: SparseRequest): PartOfCall {
   const request: CallerRequest = {
     collective: { kind: 'all-reduce', op: 'sum' },
@@ -108,7 +113,9 @@ function toldOf({ values, indices, denseShape }: IndexedSlices): number[] {
   ];
 }
 
-/** The inverse of `toldOf`. The layout of the call guarantees equal numbers of dimensions. */
+/**
+ * The inverse of `toldOf`. Equal layouts guarantee that all ranks have equal numbers of dimensions.
+ */
 function kindsOf(numbers: readonly number[], sparse: readonly IndexedSlices[]): readonly SliceKind[] {
   let end = 0;
   return sparse.map(({ values }) => {

@@ -1,14 +1,17 @@
-/** The right to run several collectives before any later call of the group. Runs that carry it do not wait. */
+/**
+ * The right to run several collectives before any later call of the group. Collectives that carry
+ * the turn do not wait for it.
+ */
 export interface Turn {
-  /** Resolves once the turns taken before have ended. Undefined if none is held. */
+  /** Resolves once all earlier turns have ended. Undefined if none is held. */
   readonly begun: Promise<void> | undefined;
-  /** Lets turns and calls that came after this one proceed. */
+  /** Lets later turns and calls proceed. */
   end(): void;
 }
 
 /**
- * The order of a group's calls: that in which they were made. A call is delayed only while a turn
- * is held; otherwise it goes to the engine at once, which keeps the order and overlaps calls.
+ * Runs the calls of a group in the order in which they were made. A call is delayed only while a
+ * turn is held; otherwise it goes to the engine at once, which keeps the order and overlaps calls.
  *
  * @example
  * ```ts
@@ -26,12 +29,12 @@ export interface Turn {
 export class CallOrder {
   #held: Promise<void> | undefined;
 
-  /** Whether a later call has to wait. */
+  /** Whether a turn is held, so that new calls must wait. */
   get isHeld(): boolean {
     return this.#held !== undefined;
   }
 
-  /** Takes a turn after those taken before. Later calls wait until it ends. */
+  /** Takes a turn, which begins after all earlier ones. Later calls wait until it ends. */
   take(): Turn {
     const begun = this.#held;
     let release = () => {};
@@ -46,7 +49,10 @@ export class CallOrder {
     return { begun, end };
   }
 
-  /** Starts a call after the turns that were taken before it. The next call may start once this one has started. */
+  /**
+   * Starts a call after all earlier turns have ended. The next call may start once this one has
+   * started.
+   */
   async start<Result>(call: () => Promise<Result>): Promise<Result> {
     const { begun, end } = this.take();
     await begun;

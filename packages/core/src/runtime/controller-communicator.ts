@@ -9,18 +9,22 @@ import { OrderedCommunicator } from '../threads/ordered-communicator.js';
 import { deadlineOf } from '../threads/shared-barrier.js';
 
 /**
- * All ranks in one thread. An asynchronous call that takes more than a millisecond yields to the
- * event loop in between. It ends early on its signal, its deadline, or the loss of its memory.
+ * A communicator of ranks in one thread. An asynchronous call that takes more than a millisecond
+ * yields to the event loop about every millisecond. It ends early if its signal aborts, its
+ * deadline passes, or memory is detached.
  */
 export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator<Handle> {
   constructor(size: number) {
     super(size, allRanks(size));
   }
 
-  /** The end of a prepared call's work, in the unit of `workFrom`. */
+  /** The position at which a prepared call is complete, in the unit of `workFrom`. */
   protected abstract endOf(handle: Handle): number;
 
-  /** Does the work of a prepared call from `begin` on, for about a millisecond. @returns where it stopped */
+  /**
+   * Works on a prepared call for about a millisecond, from position `begin` on. @returns where it
+   * stopped
+   */
   protected abstract workFrom(handle: Handle, begin: number): number;
 
   protected playSync({ handle }: PreparedCall<Handle>): void {
@@ -42,7 +46,7 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
     await running?.catch(() => {});
   }
 
-  /** Does the rest of a call, about a millisecond per turn of the event loop. */
+  /** Completes a call, with about a millisecond of work per turn of the event loop. */
   protected async goOn(call: PreparedCall<Handle>, begin: number, options: RunOptions): Promise<void> {
     const deadline = deadlineOf(options);
     let at = begin;
@@ -54,7 +58,8 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   }
 
   /**
-   * Checks a call after other code may have run. `deadline` is a time of `Date.now()`.
+   * Checks whether a call may continue, because other code may have run. `deadline` is a time of
+   * `Date.now()`.
    * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or
    * resized
    */

@@ -17,27 +17,30 @@ export interface Run {
 }
 
 /**
- * Work that cannot block, such as a call of other cross-device ops. `options` carry the turn of the
- * enclosing work.
+ * Work that cannot block, such as a call of other cross-device ops. `options` contain the turn of
+ * the enclosing work.
  */
 export type AsyncStep<Result = unknown> = (options: RunOptions) => Promise<Result>;
 
 /**
- * Yields lists of runs, or asynchronous steps. Runs of one list overlap; the generator resumes when
- * all have ended. A step resumes it with its result.
+ * Yields lists of runs, or asynchronous steps. The runs of a list overlap, and the generator
+ * resumes when all have ended. After a step, it resumes with the step's result.
  */
 export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unknown>;
 
-/** A call described once, to be driven with or without blocking. */
+/** A call, described once and then driven with or without blocking. */
 export interface Work<Result> {
-  /** Runs the collectives and orders the call within its group. Undefined if there are only steps. */
+  /**
+   * The communicator that runs the collectives and orders the call within its group. Undefined if
+   * there are only steps.
+   */
   readonly on: Communicator | undefined;
   /** Whether there is at most one list of runs. Such work needs no turn, because the engine keeps the order. */
   readonly hasOnePhase: boolean;
   readonly phases: Phases<Result>;
 }
 
-/** Work whose only phase is a step. It takes a turn of the group of `on`. */
+/** Work that consists of one step, which takes a turn of the group of `on`. */
 export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Result>): Work<Result> {
   return { on, hasOnePhase: false, phases: awaitStep(step) };
 }
@@ -52,14 +55,15 @@ function* onlyResult<Result>(result: Result): Phases<Result> {
   return result;
 }
 
-/** A single asynchronous step as phases. */
+/** Phases that consist of one asynchronous step. */
 function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
   return (yield step) as Result;
 }
 
 /**
- * Drives a call. Work of several phases takes a turn of its group unless `options` carry one. An
- * error after the first phase fails the group, because other ranks go on without this one.
+ * Runs the phases of a call. Work of several phases takes a turn of its group, unless `options`
+ * have one. An error after the first phase fails the group, because other ranks go on without this
+ * one.
  */
 export async function drive<Result>(
   { on, hasOnePhase, phases }: Work<Result>,
@@ -94,7 +98,7 @@ export async function drive<Result>(
 }
 
 /**
- * Drives a call, blocking the thread. `operation` names it in errors.
+ * Runs the phases of a call and blocks the thread; `operation` names the call in errors.
  * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that
  * cannot block (ERR_COLL_CONTEXT)
  */

@@ -8,15 +8,18 @@ import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { ControllerCommunicator } from './controller-communicator.js';
 
-/** Executes a part of a prepared call: a few hundred microseconds of work. May run any number of times. */
+/**
+ * Executes a part of a prepared call, a few hundred microseconds of work. May run any number of
+ * times.
+ */
 export type FoldSlice = () => void;
 
 // Milliseconds of work between two turns of the event loop.
 const turnMillis = 1;
 
 /**
- * All ranks in one thread. Each chunk is folded once, from the inputs of all ranks to all outputs.
- * A subclass folds the memory that its kernels can reach.
+ * A communicator of ranks in one thread. Each chunk is folded once, from the inputs of all ranks to
+ * all outputs. A subclass folds memory that its kernels can reach.
  */
 export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly FoldSlice[]> {
   readonly #plans: Plans<Place>;
@@ -30,7 +33,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
     return this.#plans.refuses(collective, dtype);
   }
 
-  /** The slices of one span of a call. */
+  /** Cuts one span of a call into slices. */
   protected abstract slicesOf(span: FoldRange<ArrayPlace>, plan: Plan<Place>): readonly FoldSlice[];
 
   protected prepare(call: CheckedCall): readonly FoldSlice[] {
@@ -56,7 +59,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
   }
 }
 
-/** A fold of `count` elements, in slices of up to `length`. */
+/** Cuts a fold of `count` elements into slices of at most `length` elements. */
 export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
   return Array.from({ length: Math.ceil(count / length) }, (_, index) => {
     const begin = index * length;
@@ -64,7 +67,7 @@ export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
   });
 }
 
-/** The spans of elements with targets, per chunk and segment. */
+/** The spans of elements that some rank receives, per chunk and segment. */
 function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): FoldRange<ArrayPlace>[] {
   const { begins, length } = call;
   return chunks.flatMap(({ chain, steps, targets }, index) => {
