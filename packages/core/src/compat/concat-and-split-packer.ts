@@ -6,7 +6,7 @@ import { quote } from '../support/quote.js';
 import { requireTensorLists } from '../support/requirements.js';
 import { elementCount, type Tensor } from '../values/tensor.js';
 
-// More packs than are useful.
+// Upper limit; more packs are never useful.
 const mostPacks = 2 ** 16;
 
 /**

@@ -21,7 +21,7 @@ export class LevelWatch {
     this.#levels = levels;
     this.#tell = tell;
     this.#timer = setInterval(() => this.#look(), lookMillis);
-    // It does not keep the program alive. Timers of browsers are numbers.
+    // The timer must not keep the program alive. In browsers, timers are numbers without `unref`.
     (this.#timer as { unref?(): void }).unref?.();
   }
 
@@ -45,8 +45,8 @@ export class LevelWatch {
   #look(): void {
     for (const level of this.#needed ?? this.#levels) {
       const { failure } = level;
-      // Between calls a rank may leave after its part of the last one, while others are still busy
-      // with it.
+      // Between calls, a rank that has done its part of the last call may leave while others still
+      // work on that call.
       if (!failure || (!this.#needed && failure.code === 'ERR_COLL_CLOSED')) continue;
       this.#tell(failure);
       return;

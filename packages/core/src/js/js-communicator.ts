@@ -6,7 +6,7 @@ import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-
 import type { Algorithm } from '../schedule/schedule.js';
 import { type Plan, Plans } from '../threads/plans.js';
 
-// Elements of a slice: of the slowest dtypes, some hundred microseconds.
+// Elements per slice: a few hundred microseconds of work for the slowest dtypes.
 const sliceLength = 1 << 14;
 
 /** A communicator of ranks in one thread that combines in JavaScript. Uses any memory in place. */

@@ -20,7 +20,7 @@ export function elementaryOp(op: CollectiveOp): ElementaryOp {
 }
 
 /**
- * The kernel of a dtype (an accumulator: not a half type) and an op.
+ * The kernel of an accumulator dtype (not a half type) and an op.
  * Integers wrap around; `bool` treats sum and max as or, product and min as and. Float minima and
  * maxima propagate NaN, and order -0 below 0. A stored float32 is rounded once, which equals
  * float32 arithmetic.
@@ -44,7 +44,7 @@ export type DivideKernel = (
   divisor: number,
 ) => void;
 
-/** The kernel that divides elements of a dtype (an accumulator) into floats of its quotient's type. */
+/** The kernel that divides elements of an accumulator dtype; the quotients are floats. */
 export function divideKernel(dtype: DType): DivideKernel {
   const known = dividers.get(dtype);
   if (known) return known;

@@ -13,7 +13,7 @@ export interface LocalMembersOptions {
   readonly localRanks: readonly number[];
   /** Creates the communicator. Called once, for the first collective. */
   readonly communicator: () => Communicator;
-  /** Closes the communicator. Default: calls its `close`. */
+  /** Leaves the group. Default: closes the communicator. */
   readonly close?: (() => Promise<void>) | undefined;
 }
 

@@ -259,7 +259,7 @@ export class PointToPoint {
       this.#look = undefined;
     } else {
       this.#look = setInterval(() => this.endIfFailed(), lookMillis);
-      // The postbox decides whether the program goes on for a message; browsers have no such timers.
+      // Only the postbox may keep the program alive. In browsers, timers have no `unref`.
       (this.#look as { unref?(): void }).unref?.();
     }
     if (!this.#isClosed) this.#postbox.setWaiting(isWaiting);

@@ -295,8 +295,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#resolution;
   }
 
-  // One rank combines nothing, so no engine is searched for; with several workers, their group
-  // combines.
+  // A single rank combines nothing and needs no engine; the group of several workers combines for
+  // it.
   #engineFor(size: number): Engine {
     return size === 1 && !this.#resolution ? jsEngine : this.#engines().engine;
   }

@@ -57,8 +57,8 @@ const brand = Symbol.for('@coll/core.cross-device-ops');
 
 /**
  * Reduces, broadcasts and gathers values over devices. Users call the public methods, which check
- * their arguments before any byte moves and take the shortcuts; plug-ins extend the class and
- * implement the protected ones. Inputs are never changed.
+ * their arguments before any byte moves and serve trivial calls; plug-ins extend the class and
+ * implement the protected methods. Inputs are never changed.
  *
  * @example
  * ```ts
@@ -75,7 +75,7 @@ const brand = Symbol.for('@coll/core.cross-device-ops');
  * ```
  */
 export abstract class CrossDeviceOps implements AsyncDisposable {
-  // The parent class tests the brand, which other copies of the library share; subclasses use instanceof.
+  // The base class tests the brand, which other copies of the library share; subclasses use instanceof.
   static [Symbol.hasInstance](value: unknown): boolean {
     if (Object.getPrototypeOf(this) === Function.prototype)
       return typeof value === 'object' && value !== null && brand in value;

@@ -43,19 +43,19 @@ expectTypeOf(registry.create('ring', undefined, world)).resolves.toEqualTypeOf<C
 
 // @ts-expect-error an option of the wrong type
 void registry.create('ring', { numPacks: 'one' });
-// @ts-expect-error an option that there is not
+// @ts-expect-error an unknown option
 void registry.create('ring', { packs: 1 });
 // @ts-expect-error an option of another plug-in
 void registry.create('direct', { subChunks: 2 });
 // @ts-expect-error a required option is missing
 void registry.create('mine', {});
 
-// Options of a plug-in that is passed itself.
+// Options of a plug-in that is passed as an object.
 expectTypeOf(registry.create(ring, { numPacks: 1 })).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create(mine, { depth: 3 }, world)).resolves.toEqualTypeOf<CrossDeviceOps>();
 // @ts-expect-error an option of the wrong type
 void registry.create(ring, { numPacks: 'one' });
-// @ts-expect-error an option that there is not
+// @ts-expect-error an unknown option
 void registry.create(mine, { depth: 3, width: 4 });
 
 // Names that nobody declared, and requests of any form, are still allowed.
@@ -64,15 +64,15 @@ expectTypeOf(registry.create(name, { anything: 1 })).resolves.toEqualTypeOf<Cros
 expectTypeOf(registry.create('auto', undefined, world)).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create({ name: 'ring', options: {} })).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create(request, undefined, world)).resolves.toEqualTypeOf<CrossDeviceOps>();
-// @ts-expect-error a number is no request
+// @ts-expect-error a number is not a request
 void registry.create(5);
 
-// A plug-in says what its options are.
+// A plug-in declares the type of its options.
 expectTypeOf(ring).toEqualTypeOf<Plugin<RingOptions>>();
 expectTypeOf(direct).toEqualTypeOf<Plugin<DirectOptions>>();
 expectTypeOf(reductionToOne).toEqualTypeOf<Plugin<ReductionToOneOptions>>();
 expectTypeOf(mine).toEqualTypeOf<Plugin<MineOptions>>();
 expectTypeOf(ring).toExtend<PluginRequest>();
 registry.register(mine);
-// @ts-expect-error a plug-in has a module to be loaded from
+// @ts-expect-error a plug-in must have a module
 definePlugin({ name: 'mine', create: () => undefined as never });
