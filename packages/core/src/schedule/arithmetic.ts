@@ -3,17 +3,17 @@ import { goalOf } from './goal.js';
 import { play } from './play.js';
 import type { Schedule } from './schedule.js';
 
-/** Combined contributions, read from left to right. */
+/** Contributions combined from left to right. */
 interface Term {
   readonly text: string;
   readonly isSum: boolean;
 }
 
 /**
- * For each chunk, the distinct ways in which its contributions are combined across ranks: `0 + 1 +
- * 2` is rank 0's with rank 1's, then with rank 2's; `(0 + 1) + (2 + 3)` is a tree. `+` stands for
- * any op. If a chunk has one way, all ranks end with the same bits. The schedule must be accepted
- * by `verify`.
+ * For each chunk, the distinct ways in which its contributions are combined across ranks: In `0 + 1
+ * + 2`, ranks 0 and 1 are combined first, then rank 2; `(0 + 1) + (2 + 3)` is a tree. `+` stands
+ * for any op. If a chunk has only one way, all ranks end with the same bits. The schedule must be
+ * accepted by `verify`.
  */
 export function arithmeticOf(schedule: Schedule, collective: Collective): readonly (readonly string[])[] {
   const { ranks, chunks } = schedule;

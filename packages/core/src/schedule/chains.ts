@@ -3,7 +3,7 @@ import { goalOf } from './goal.js';
 import { play } from './play.js';
 import type { Schedule } from './schedule.js';
 
-/** A left fold of contributions: `before`, then that of rank `last`. */
+/** A left fold of contributions: those of `before`, then the one of rank `last`. */
 interface Chain {
   readonly before: Chain | undefined;
   readonly last: number;
@@ -11,10 +11,10 @@ interface Chain {
 }
 
 /**
- * For each chunk, the ranks whose contributions are combined from left to right, if this order is
- * the same on every rank that ends with the chunk. Reading all inputs in this order gives the bits
- * of the schedule in one pass. Undefined if some chunk is combined otherwise, as in (a + b) + (c +
- * d). The schedule must be accepted by `verify`.
+ * For each chunk, the order in which ranks are combined from left to right. Combining all inputs in
+ * this order in one pass gives the same bits as the schedule. Undefined if some chunk has another
+ * arithmetic, as in (a + b) + (c + d), or different orders on the ranks that receive it. The
+ * schedule must be accepted by `verify`.
  */
 export function chainsOf(schedule: Schedule, collective: Collective): readonly (readonly number[])[] | undefined {
   const { ranks, chunks } = schedule;

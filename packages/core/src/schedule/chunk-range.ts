@@ -12,10 +12,10 @@ export interface ChunkRange {
 export type Side = 'input' | 'output';
 
 /**
- * The range of a chunk in the input, or the output, of each rank that has it there. `length` is the
- * number of elements in the longest buffer of a rank: its only length, or all blocks of its input
- * or output, which is a multiple of `ranks`. A buffer or block is cut into pieces of equal size,
- * rounded up, so the last ones may be shorter or empty.
+ * The range of a chunk in the input or output of each rank whose `side` contains it. `length` is
+ * the number of elements in the longest buffer of any rank; if buffers consist of blocks, it is a
+ * multiple of `ranks`. A buffer or block is cut into pieces of equal size, rounded up, so the last
+ * ones may be shorter or empty.
  */
 export function chunkRange(
   { ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>,
@@ -33,15 +33,15 @@ export function chunkRange(
 }
 
 /**
- * The range of a chunk among all chunks, which are contiguous, and its begin in the buffers of the
- * ranks that have it there.
+ * The range of a chunk in the concatenation of all chunks, and where it begins in the input and in
+ * the output of the ranks that have it.
  */
 export interface ChunkPlace extends ChunkRange {
   readonly inputAt: number;
   readonly outputAt: number;
 }
 
-/** The place of a chunk if all chunks together have `length` elements; with blocks, those of all blocks. */
+/** The place of a chunk, if all chunks of all blocks together have `length` elements. */
 export function chunkPlace(
   schedule: Pick<Schedule, 'ranks' | 'chunks'>,
   kind: CollectiveKind,
@@ -59,7 +59,7 @@ export function chunkPlace(
   return { begin: offset + begin, end: offset + end, inputAt, outputAt };
 }
 
-/** The block of a buffer for a block of the schedule. */
+/** The index, in a rank's buffer, of a block of the schedule. */
 function blockIn(side: Side, kind: CollectiveKind, block: number, ranks: number): number {
   switch (kind) {
     case 'all-gather':

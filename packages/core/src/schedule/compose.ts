@@ -12,7 +12,10 @@ export function sequence(...schedules: readonly Schedule[]): Schedule {
   return { ranks, chunks, rounds: schedules.flatMap((schedule) => schedule.rounds) };
 }
 
-/** Runs schedules concurrently, round by round, on the same ranks and chunks. They must not share a place. */
+/**
+ * Runs schedules concurrently, round by round, on the same ranks and chunks. No two of them may use
+ * the same chunk of the same rank.
+ */
 export function together(...schedules: readonly Schedule[]): Schedule {
   const { ranks, chunks } = shapeOf(schedules);
   const length = Math.max(...schedules.map((schedule) => schedule.rounds.length));
@@ -54,8 +57,8 @@ export function onChunks(schedule: Schedule, place: (chunk: number) => number, t
 }
 
 /**
- * The same moves with every chunk cut into `pieces`: chunk `c` becomes `pieces` chunks from `c *
- * pieces` on.
+ * The same schedule with every chunk cut into `pieces`: chunk `c` becomes `pieces` chunks, numbered
+ * from `c * pieces`.
  */
 export function refine(schedule: Schedule, pieces: number): Schedule {
   const copies = Array.from({ length: pieces }, (_, piece) =>

@@ -8,24 +8,24 @@ import { type LinkTimes, Ports } from './ports.js';
 import type { StreamedSchedule, Transfer } from './schedule.js';
 
 /**
- * The parameters of a machine, and the amount of data. Every rank has its own port, unless there
- * are `workers`.
+ * The parameters of a machine, and the amount of data. Every rank has its own port, unless
+ * `workers` is given.
  */
 export interface CostOptions extends LinkTimes {
   /** The collective of the schedule. Default: all-reduce. */
   readonly kind?: CollectiveKind;
-  /** Bytes of the longest buffer of a rank; with blocks, of those of all ranks. */
+  /** Bytes of the longest buffer of any rank. */
   readonly bytes: number;
   /** Seconds to combine a byte. */
   readonly gamma: number;
-  /** The workers, if links within a worker differ from those across. */
+  /** The workers, if links within a worker differ from links between workers. */
   readonly workers?: WorkerLinks | undefined;
 }
 
 /**
- * Links within a worker. Ranks are numbered worker by worker, equally many in each. Each has a port
- * to the ranks of its worker, with these times. Data to and from other workers passes through the
- * worker's single port, with the times of `CostOptions`.
+ * Links within a worker. Ranks are numbered worker by worker, equally many in each. Each rank has a
+ * port to the ranks of its worker, with these times. Data to and from other workers passes through
+ * the worker's single port, with the times of `CostOptions`.
  */
 export interface WorkerLinks extends LinkTimes {
   readonly ranksPerWorker: number;
@@ -48,7 +48,7 @@ const workerLinks = knownOptions<WorkerLinks>('cost: workers', {
   ranksPerWorker: true,
 });
 
-/** The cost of a schedule on such a machine. */
+/** The cost of a schedule on the machine of `CostOptions`. */
 export interface Cost {
   readonly rounds: number;
   /** The most bytes that any rank sends, in all rounds together. */
@@ -56,8 +56,8 @@ export interface Cost {
   /** The directed link with the most bytes in all rounds together; undefined if nothing moves. */
   readonly busiestLink: Link | undefined;
   /**
-   * Each round lasts `alpha`, then until the busiest port is done, then until the rank with the
-   * most to combine is done.
+   * Total time. A round takes `alpha`, plus the time of its busiest port, plus the time of the rank
+   * that combines most.
    */
   readonly seconds: number;
 }
@@ -67,8 +67,8 @@ export interface Cost {
  * from one rank to another in a round is one message. A stream is read once, keeping only two
  * numbers per link.
  *
- * @throws ValueError for an unknown option, and if the ranks are not divisible into workers of this
- * size
+ * @throws ValueError for an unknown option, or if the number of ranks is not divisible by the ranks
+ * per worker
  */
 export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
   const given = optionsOf(options, '{ bytes, alpha, beta, gamma }', costOptions) as CostOptions;

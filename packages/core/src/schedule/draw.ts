@@ -6,7 +6,8 @@ import type { Schedule, Transfer } from './schedule.js';
  *     round 0 | 0 -(0)+> 1   1 -(1)+> 2   2 -(2)+> 0
  *     round 1 | 1 -(0)-> 2   2 -(1)-> 0   0 -(2)-> 1
  *
- * `0 -(2)+> 1`: rank 0 sends chunk 2 to rank 1, which combines it; `0 -(2)-> 1`: which stores it.
+ * `0 -(2)+> 1`: rank 0 sends chunk 2 to rank 1, which combines it with its own; `0 -(2)-> 1`: rank
+ * 1 stores it.
  */
 export function draw({ ranks, chunks, rounds }: Schedule): string {
   if (rounds.length === 0) return 'nothing moves';

@@ -4,26 +4,32 @@ import { goalOf } from './goal.js';
 import type { Schedule } from './schedule.js';
 import { stepsOf } from './steps.js';
 
-/** The operation on every element of a chunk, the same for all; elements are independent. */
+/** The arithmetic of one chunk, applied to each element independently. */
 export interface FusedChunk {
   /**
    * Ranks whose inputs are combined, in this order; undefined if the arithmetic is not a chain, as
    * in (a + b) + (c + d).
    */
   readonly chain: readonly number[] | undefined;
-  /** Without a chain: operations on registers, one per rank, which begin with the ranks' inputs. */
+  /**
+   * If there is no chain: operations on registers. There is one register per rank, which initially
+   * holds the rank's input.
+   */
   readonly steps: readonly ChunkStep[];
-  /** Ranks that get the result: that of the chain, or of their own register. */
+  /** Ranks that get a result: the chain's, or that of their own register. */
   readonly targets: readonly number[];
 }
 
-/** Register `to` becomes the combination of some registers, from left to right, or the copy of one. */
+/**
+ * Sets register `to` to the combination of the operands from left to right, or to a copy of a
+ * single operand.
+ */
 export interface ChunkStep {
   readonly to: number;
   readonly operands: readonly number[];
 }
 
-/** A schedule chunk by chunk: its arithmetic without its copies. */
+/** The arithmetic of each chunk of a schedule, without the copies between ranks. */
 export function fusedChunks(schedule: Schedule, collective: Collective): readonly FusedChunk[] {
   const goal = goalOf(collective, schedule);
   const ranks = Array.from({ length: schedule.ranks }, (_, rank) => rank);

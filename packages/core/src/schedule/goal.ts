@@ -1,7 +1,7 @@
 import type { Collective, CollectiveKind } from '../collectives/collective.js';
 import type { Schedule } from './schedule.js';
 
-/** The initial and required state of a collective for every place: a chunk at a rank. */
+/** The initial and the required final state of a collective. A place is one chunk of one rank. */
 export interface Goal {
   /**
    * Whether the rank holds its contribution to the chunk before the first round; all other places
@@ -12,7 +12,10 @@ export interface Goal {
   receives(rank: number, chunk: number): boolean;
 }
 
-/** Whether the chunks lie in blocks of the ranks, instead of cutting one buffer that all ranks have. */
+/**
+ * Whether chunks belong to blocks of ranks, instead of being pieces of a buffer that all ranks
+ * have.
+ */
 export function hasBlocks(kind: CollectiveKind): boolean {
   return !(kind === 'all-reduce' || kind === 'reduce' || kind === 'broadcast');
 }
@@ -23,7 +26,7 @@ export function blockCount(kind: CollectiveKind, ranks: number): number {
   return kind === 'all-to-all' ? ranks * ranks : ranks;
 }
 
-/** The rank whose block contains a chunk; not for all-to-all. */
+/** The rank whose block contains a chunk. Not valid for all-to-all. */
 export function ownerOf({ ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>, chunk: number): number {
   return Math.floor(chunk / (chunks / ranks));
 }

@@ -14,8 +14,8 @@ export function linear(move: Move, ranks: number): Schedule {
 
 /**
  * A move in one round: every rank that has a block sends it directly to each rank that needs it, as
- * in the linear algorithms of MPI libraries. No byte travels twice, but all bytes pass the root's
- * port.
+ * in the linear algorithms of MPI libraries. No byte travels twice, but all bytes of a rooted move
+ * pass the root's port.
  *
  *     gather           scatter           all-to-all
  *     1 --+            +--> 1            0 <--> 1

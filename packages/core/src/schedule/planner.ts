@@ -30,7 +30,7 @@ export class Planner {
   readonly algorithm: Algorithm;
   readonly size: number;
 
-  /** @throws ValueError unless it is an algorithm; the name of one is not */
+  /** @throws ValueError unless `algorithm` is an algorithm object; a name is not accepted */
   constructor(algorithm: Algorithm, size: number) {
     if (typeof Object(algorithm).plan !== 'function') {
       const told = `an algorithm must be an object with a name and a plan, such as directAlgorithm(), got ${quote(algorithm)}`;
@@ -40,7 +40,9 @@ export class Planner {
     this.size = size;
   }
 
-  /** The reason, for the user, why such a collective is not supported; undefined if it is. */
+  /**
+   * The reason, for the user, why the collective is not supported; undefined if it is supported.
+   */
   refuses(collective: Collective, dtype: DType): string | undefined {
     const refused = refusedCollective(collective, dtype, this.size);
     if (refused !== undefined) return refused;

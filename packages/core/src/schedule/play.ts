@@ -4,9 +4,8 @@ import type { Schedule } from './schedule.js';
 import { stepsOf } from './steps.js';
 
 /**
- * Executes a verified schedule on values of any kind, as an executor does on elements. Returns the
- * final value of each place, `rank * chunks + chunk`: undefined if it never had one, or `combine`
- * returned undefined.
+ * Executes a verified schedule on values of any kind. Returns the final value of each place, at
+ * index `rank * chunks + chunk`: undefined if the place is empty or `combine` returned undefined.
  */
 export function play<Value>(
   schedule: Schedule,

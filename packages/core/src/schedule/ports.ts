@@ -5,13 +5,13 @@ export interface LinkTimes {
   /** Seconds per byte at a port. A port sends and receives at the same time. */
   readonly beta: number;
   /**
-   * Seconds per message at the ports of both ends, in addition to its bytes; messages are
-   * sequential there. Default: 0.
+   * Seconds that each message occupies the ports of both ends, in addition to the time for its
+   * bytes. Default: 0.
    */
   readonly overhead?: number | undefined;
 }
 
-/** Ports whose links are of one kind, and their load in a round. */
+/** The load, in the current round, of all ports of one kind of link. */
 export class Ports {
   readonly #times: LinkTimes;
   readonly #sent: PortLoad;
@@ -30,7 +30,9 @@ export class Ports {
     this.#received.add(to, bytes, messages);
   }
 
-  /** Seconds until the last message of the round has arrived. Starts another round. */
+  /**
+   * Returns the seconds until the last message of the round has arrived, and starts the next round.
+   */
   endRound(): number {
     if (this.#isIdle) return 0;
     this.#isIdle = true;
@@ -39,7 +41,7 @@ export class Ports {
   }
 }
 
-/** The load of ports in one direction. */
+/** The load of all ports in one direction. */
 class PortLoad {
   readonly #bytes: Float64Array;
   readonly #messages: Float64Array;
@@ -54,7 +56,7 @@ class PortLoad {
     (this.#messages[port] as number) += messages;
   }
 
-  /** Seconds of the busiest port; resets the load. */
+  /** Returns the seconds of the busiest port, and resets the load of all ports. */
   empty({ beta, overhead = 0 }: LinkTimes): number {
     let longest = 0;
     for (let port = 0; port < this.#bytes.length; port++) {

@@ -14,14 +14,14 @@ export interface Transfer {
 /**
  * Concurrent moves: no chunk of a rank is both sent and written in one round, and only reductions
  * may share a target. If several transfers of a round reduce into one chunk of one rank, the
- * operands, its own value included, are combined from left to right in ascending order of rank.
- * Collectives without an op reduce nothing.
+ * operands, including the target's own value, are combined from left to right in ascending order of
+ * rank. Collectives without an op reduce nothing.
  */
 export type Round = readonly Transfer[];
 
 /**
- * The transfers of a collective, round by round. Every rank holds `chunks` chunks, with the same
- * numbers on all ranks.
+ * The transfers of a collective, round by round. Every rank has places for `chunks` chunks,
+ * numbered alike on all ranks.
  *
  * - All-reduce, reduce and broadcast: the chunks cut a buffer into any number of pieces.
  * - All-gather, reduce-scatter, gather and scatter: `chunks` is a multiple of `ranks`, and chunk `c`
@@ -40,8 +40,8 @@ export interface Schedule {
 }
 
 /**
- * A schedule whose rounds and transfers are generated while they are read, once: for groups whose
- * schedule is too large to store.
+ * A schedule whose rounds and transfers are generated while they are read, and can be read only
+ * once: for groups whose schedule is too large to store.
  */
 export interface StreamedSchedule {
   readonly ranks: number;
@@ -55,15 +55,18 @@ export interface Algorithm {
   /** The schedule of a collective for `ranks` ranks. Pure: equal arguments give equal schedules. */
   plan(collective: Collective, ranks: number): Schedule;
   /**
-   * The schedule of `plan` as a stream, for cost estimates: worthwhile for thousands of ranks with
-   * millions of transfers.
+   * The schedule of `plan` as a stream, for cost estimates of thousands of ranks with millions of
+   * transfers.
    */
   stream?(collective: Collective, ranks: number): StreamedSchedule;
   /**
-   * Number of schedules for an all-reduce, selected by `variant` of `Collective`: 0 to one less.
+   * Number of schedules for an all-reduce; `variant` of `Collective` selects one, counting from 0.
    * Undefined means one.
    */
   variants?(ranks: number): number;
-  /** The reason, for the user, why there is no such schedule; undefined if there is one. */
+  /**
+   * The reason, for the user, why the algorithm has no schedule for this collective; undefined if
+   * it has one.
+   */
   refuses?(collective: Collective, ranks: number): string | undefined;
 }

@@ -1,6 +1,9 @@
 import type { Round } from './schedule.js';
 
-/** A change of a rank's chunk in a round: a combination of ranks' chunks in this order, or a copy of one. */
+/**
+ * What a round does to one chunk of rank `to`: it combines the chunks of `operands` in this order,
+ * or copies a single one.
+ */
 export interface Step {
   readonly to: number;
   readonly chunk: number;

@@ -54,7 +54,7 @@ function isBelow(limit: number, value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value < limit;
 }
 
-/** Where a contribution was first counted twice on its way to a place. */
+/** The first transfer that counted a contribution twice in the value of a place. */
 interface Spoil {
   readonly twice: bigint;
   readonly round: number;
@@ -62,8 +62,8 @@ interface Spoil {
 }
 
 /**
- * Executes a schedule on sets instead of numbers. No place may be read and written in one round, so
- * values can change in place and still be read as they were before the round.
+ * Executes a schedule on sets instead of numbers. Values are updated at once, which is safe because
+ * no place may be both read and written in one round.
  */
 class SymbolicRun {
   readonly #schedule: Schedule;
@@ -78,7 +78,7 @@ class SymbolicRun {
   readonly #read: Int32Array;
   readonly #copied: Int32Array;
   readonly #reduced: Int32Array;
-  /** The first copy of a value that was already there, as text. */
+  /** Describes the first transfer that copied a value to a rank that already had it. */
   #repeated: string | undefined;
 
   constructor(schedule: Schedule, collective: Collective) {
@@ -122,8 +122,8 @@ class SymbolicRun {
   }
 
   /**
-   * A redundant transfer: one that copies a value that is already there, or whose value is
-   * overwritten, or kept, without being used. For a schedule without other problems.
+   * Describes a redundant transfer: its value is already there, or is never used afterwards. Valid
+   * only if the schedule has no other problem.
    */
   needlessTransfer(): string | undefined {
     if (this.#repeated !== undefined) return this.#repeated;

@@ -3,8 +3,8 @@ import { linear, type Move } from './linear.js';
 import type { Algorithm } from './schedule.js';
 
 /**
- * The same algorithm, extended to moves: a collective without an op that it refuses is executed by
- * `linear`. Moves involve no arithmetic, so any algorithm can do the rest.
+ * The same algorithm, but with `linear` schedules for those collectives without an op that it
+ * refuses. They involve no arithmetic, so they fit any algorithm.
  */
 export function withFallbackTransfers(algorithm: Algorithm): Algorithm {
   const isMoved = (collective: Collective, ranks: number): collective is Move =>
