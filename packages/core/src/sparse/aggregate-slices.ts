@@ -10,11 +10,12 @@ import { requireLikeRows, requireLikeValues, rowKindOf } from './like-values.js'
 import { asValue, type Value } from './sparse.js';
 
 /**
- * The sum of dense or sparse values. All dense: `accumulate` of them. All sparse: their slices
- * concatenated, including duplicate indices. Mixed: a dense sum, without `accumulate`. Missing
- * values are skipped if others are sparse; a single value is returned unchanged.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what
- * `densify` throws for mixed values
+ * The sum of dense or sparse values. Dense values are summed by `accumulate`, sparse ones by
+ * concatenating their slices, including duplicate indices; a mix gives a dense sum, without
+ * `accumulate`. Missing values are skipped if others are sparse; a single value is returned
+ * unchanged.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; for mixed
+ * values also as `densify`
  *
  * @example
  * ```ts
@@ -70,8 +71,10 @@ export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlic
 }
 
 /**
- * The sum or mean of dense and sparse values, as a dense one. Half types accumulate in float32 and are rounded once.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; what `densify` throws
+ * The sum or mean of dense and sparse values, as a dense tensor. Half types accumulate in float32
+ * and are rounded once.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; also as
+ * `densify`
  */
 export function combineMixed(op: 'sum' | 'mean', values: readonly Value[]): Tensor {
   requireList(values, 'values');

@@ -4,7 +4,7 @@ import { partAt } from './index-numbers.js';
 
 const digits = 256;
 
-/** The indices that sort integers in ascending order, stably. A radix sort, byte by byte. */
+/** The positions of integers in ascending order, by a stable radix sort with one pass per byte. */
 export function ascendingOrder({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>): Uint32Array {
   const count = data.length;
   const width = byteSize(dtype);
@@ -29,7 +29,10 @@ export function ascendingOrder({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>):
   return order;
 }
 
-/** The begin of the integers with each digit; undefined if all have the same. */
+/**
+ * For each digit, the sorted position of the first integer that has this digit; undefined if all
+ * integers have the same digit.
+ */
 function startsOf(bytes: Uint8Array, at: number, width: number, flip: number): Uint32Array | undefined {
   const counts = new Uint32Array(digits);
   for (let byte = at; byte < bytes.length; byte += width) {

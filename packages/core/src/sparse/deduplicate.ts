@@ -6,10 +6,10 @@ import { wordsOf } from './index-numbers.js';
 import { IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
- * The same sparse value with every index once, in ascending order: rows of equal index are added in
- * their order, in new memory. Half types accumulate in float32 and are rounded once. Indices
- * outside `denseShape` are kept.
- * @throws WrongTypeError unless it is sparse
+ * The same sparse value in new memory, with every index once, in ascending order. Rows of equal
+ * index are added in the order in which they occur. Half types accumulate in float32 and are
+ * rounded once. Indices outside `denseShape` are kept.
+ * @throws WrongTypeError unless `slices` is sparse
  *
  * @example
  * ```ts
@@ -25,7 +25,10 @@ export function deduplicate(slices: IndexedSlices): IndexedSlices {
   return deduplicated(slices);
 }
 
-/** `deduplicate`, with sums divided by the number of replicas by true division. @throws ValueError for bool */
+/**
+ * Like `deduplicate`, but divides the sums by the number of replicas (true division). @throws
+ * ValueError for bool
+ */
 export function deduplicatedMean(slices: IndexedSlices, replicas: number): IndexedSlices {
   return deduplicated(slices, replicas);
 }
@@ -39,7 +42,10 @@ function deduplicated({ values, indices, denseShape }: IndexedSlices, divisor?: 
   return new IndexedSlices({ ...sums, shape: [count, ...row], device: values.device }, unique, denseShape);
 }
 
-/** Every index once, in ascending order, and the element at which each row is added. */
+/**
+ * `unique` holds every index once, in ascending order; row `r` is added from element `places[r]` of
+ * the result.
+ */
 function placesOf(indices: Tensor, rowLength: number): { readonly places: Int32Array; readonly unique: Tensor } {
   const order = ascendingOrder(indices);
   const { data: words, perInteger } = wordsOf(indices);

@@ -6,10 +6,11 @@ import { asNumbers, firstOutside } from './index-numbers.js';
 import { type IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
- * The dense tensor of slices, in new memory on their device: rows of equal index added in their
- * order, zeros elsewhere. Half types accumulate in float32 and are rounded once.
- * @throws ValueError without a dense shape or for one of too many elements, and for an index that
- * is negative or outside of it; WrongTypeError unless it is sparse
+ * The dense tensor of slices, in new memory on their device. Rows of equal index are added in the
+ * order in which they occur; all other elements are zeros. Half types accumulate in float32 and are
+ * rounded once.
+ * @throws ValueError if the dense shape is missing or has too many elements, or an index is outside
+ * it; WrongTypeError unless `slices` is sparse
  *
  * @example
  * ```ts
@@ -24,7 +25,7 @@ export function densify(slices: IndexedSlices): Tensor {
   return densifyOf(slices);
 }
 
-/** `densify` for the slices of a replica, which errors name. */
+/** Like `densify`, but errors name the replica `rank`. */
 export function densifyOf(slices: IndexedSlices, rank?: number): Tensor {
   const { values, indices } = slices;
   const shape = denseShapeOf(slices, rank);
@@ -52,7 +53,10 @@ export function denseShapeOf({ denseShape }: IndexedSlices, rank?: number): read
   );
 }
 
-/** `problem` gets the replica after some words, unless it is unknown. */
+/**
+ * The error whose message `problem` returns. `whose(words)` gives `words` followed by the replica's
+ * name, or nothing if `rank` is undefined.
+ */
 function refused(problem: (whose: (words: string) => string) => string, rank: number | undefined): ValueError {
   const words: RankWords = (name) => problem((own) => (rank === undefined ? '' : `${own} replica ${name(rank)}`));
   return rankError(ValueError, 'ERR_COLL_VALUE', words, { rank });

@@ -4,16 +4,16 @@ import type { Tensor } from '../values/tensor.js';
 const isLittleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
 /**
- * The index in memory of the byte, or other part, of given significance (0 is the lowest) among
- * `count` parts of an integer.
+ * The position in memory of one of the `count` equal parts, such as bytes, of an integer.
+ * Significance 0 is the lowest part.
  */
 export function partAt(significance: number, count: number): number {
   return isLittleEndian ? significance : count - 1 - significance;
 }
 
 /**
- * Integers as 32-bit words: one each, or two for 64 bits. Reading a `BigInt64Array` element by
- * element allocates an object for each; words are plain numbers.
+ * Integers as words of up to 32 bits: one word per integer, or two for 64 bits. Reading an element
+ * of a `BigInt64Array` allocates an object; words are plain numbers.
  */
 export interface Words {
   readonly data: Tensor['data'];
@@ -26,7 +26,10 @@ export function wordsOf({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>): Words 
   return { data: new Uint32Array(data.buffer, data.byteOffset, 2 * data.length), perInteger: 2 };
 }
 
-/** All integers as numbers: the same memory, or for 64 bits a copy in which those beyond 2^53 are rounded. */
+/**
+ * All integers as numbers: the same memory, or for 64 bits a copy in which integers beyond 2^53 are
+ * rounded.
+ */
 export function asNumbers(integers: Tensor): ArrayLike<number> {
   const { data, dtype } = integers;
   const words = wordsOf(integers);
@@ -51,7 +54,7 @@ export function firstOutside(numbers: ArrayLike<number>, limit: number): number 
   return -1;
 }
 
-/** The integers at the given positions of a list, which must exist, in new memory. */
+/** The integers at the given positions of `from`, in new memory. All positions must exist. */
 export function pick(from: Tensor, positions: Tensor): Tensor {
   const at = asNumbers(positions);
   const picked: Tensor = { ...from, data: allocate(from.dtype, at.length), shape: [at.length] };

@@ -30,14 +30,14 @@ const brand = Symbol.for('@coll/core.indexed-slices');
 export class IndexedSlices {
   /** `[k, …]`: the rows. */
   readonly values: Tensor;
-  /** `[k]`: the dense row of each row. */
+  /** `[k]`: for each row of `values`, the row of the dense tensor that accumulates it. */
   readonly indices: Tensor;
   /** The shape of the dense tensor; undefined if unknown. */
   readonly denseShape?: readonly number[];
 
   /**
-   * Uses the given memory without a copy. `values` may be slices, of which row `i` stands for row
-   * `indices[i]`: then the inner rows are taken, with their indices looked up in the outer ones.
+   * Uses the given memory without a copy. If `values` are slices themselves, their rows are used,
+   * and each of their indices `i` is replaced by `indices[i]`.
    * @throws ValueError if values, indices and dense shape do not fit together
    */
   constructor(values: TensorLike | IndexedSlices, indices: TensorLike, denseShape?: readonly number[]) {
@@ -67,7 +67,7 @@ export class IndexedSlices {
     return this.values.device;
   }
 
-  /** Also true for slices of other copies of the library. */
+  /** Also true for slices from other copies of the library. */
   static [Symbol.hasInstance](value: unknown): boolean {
     if (this !== IndexedSlices) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;
@@ -76,7 +76,7 @@ export class IndexedSlices {
 
 Object.defineProperty(IndexedSlices.prototype, brand, { value: true });
 
-/** @throws WrongTypeError unless it is sparse */
+/** @throws WrongTypeError unless `value` is sparse */
 export function requireSlices(value: unknown): void {
   if (value instanceof IndexedSlices) return;
   throw new WrongTypeError(`the value must be indexed slices, got ${quote(value)}`);
@@ -101,7 +101,7 @@ function requireDenseShape(denseShape: readonly number[], shape: readonly number
   );
 }
 
-/** The dense rows of inner slices, through the outer indices. */
+/** The elements of `outer` at the positions given by the indices of the inner slices. */
 function lookedUp({ indices, denseShape }: IndexedSlices, outer: Tensor): Tensor {
   const count = outer.data.length;
   if (denseShape && denseShape[0] !== count) {

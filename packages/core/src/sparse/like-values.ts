@@ -14,9 +14,9 @@ export interface RowKind {
 }
 
 /**
- * @throws InvalidArgumentError if shapes, or those of rows, differ; InternalError if dtypes differ;
- * ValueError for sparse values without a dense shape mixed with dense ones. All name the differing
- * one by position.
+ * @throws InvalidArgumentError if shapes (of sparse values: row shapes) differ; InternalError if
+ * dtypes differ; ValueError if sparse values without a dense shape are mixed with dense ones. Each
+ * error names the position of the odd value.
  */
 export function requireLikeValues(values: readonly Value[], operation = 'reduce'): void {
   const sparse = values.filter((value) => !('data' in value)) as readonly IndexedSlices[];
@@ -25,7 +25,10 @@ export function requireLikeValues(values: readonly Value[], operation = 'reduce'
   else requireAlike(sparse.length > 0 ? values.map(asDense) : (values as readonly Tensor[]), operation);
 }
 
-/** Dense view of the value's shape and dtype, for comparing sparse with dense values. */
+/**
+ * A tensor with the dense shape and the dtype of a value, to compare sparse with dense values;
+ * sparse data is not converted.
+ */
 function asDense(value: Value, rank: number): Tensor {
   return 'data' in value ? value : { ...value.values, shape: denseShapeOf(value, rank) };
 }

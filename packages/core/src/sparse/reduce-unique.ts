@@ -7,17 +7,18 @@ import { deduplicate, deduplicatedMean } from './deduplicate.js';
 import type { IndexedSlices } from './indexed-slices.js';
 import { splitBySparsity, stitchValues, type Value } from './sparse.js';
 
-/** Reduces a batch, and brings a new value to its destinations. */
+/** Reduces batches, and copies results to their destinations. */
 export interface Reducer {
-  /** Number of workers that pass equally many components. */
+  /** Number of workers; all contribute equally many components. */
   readonly workerCount: number;
   reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<readonly PossiblyMirrored[]>;
   place(value: Value, destinations: Destinations, call: ResolvedOptions): Promise<PossiblyMirrored>;
 }
 
 /**
- * Reduces a batch so that sparse results have every index once. Rows are added before they are
- * divided for a mean, which rounds once, and on one device for all, so that all get the same bits.
+ * Reduces a batch so that sparse results have every index once. For a mean, rows are added before
+ * they are divided, so each is rounded once. One device adds the rows for all, so all get the same
+ * bits.
  */
 export async function reduceUnique(
   op: ReduceOp,

@@ -36,7 +36,7 @@ export function isIndexedSlices(value: unknown): boolean {
 }
 
 /**
- * True division by `n`; of sparse values, their `values`. The mean of integers is a float.
+ * Divides a tensor, or the rows of a sparse value, by `n`. Integers become floats.
  * @throws ValueError for bool, and unless `n` is a number
  *
  * @example
@@ -90,7 +90,7 @@ export function viewOnDevice(value: Value, device: string): Value {
   return new IndexedSlices(viewOnDevice(value.values, device), viewOnDevice(value.indices, device), value.denseShape);
 }
 
-/** Values by sparsity, each with its index in the original list. */
+/** Dense and sparse values, each with its index in the original list. */
 export interface SplitValues<T> {
   readonly dense: readonly T[];
   readonly denseIndices: readonly number[];
@@ -127,8 +127,8 @@ export function splitBySparsity<T>(values: readonly T[]): SplitValues<T> {
 }
 
 /**
- * The inverse of splitting: puts values back at their indices.
- * @throws AssertionError if an index occurs twice or is out of range; ValueError for anything but
+ * The inverse of `splitBySparsity`: puts values back at their original indices.
+ * @throws AssertionError if an index occurs twice or is out of range; ValueError unless `parts` are
  * pairs of lists
  *
  * @example

@@ -1,6 +1,6 @@
 /**
- * Every error of this project is a `CollError`: a stable `code`, a message that says what happened,
- * where and what to do, and, if known, the rank and the operation.
+ * Every error of this project is a `CollError`. It has a stable `code`, a message that says what
+ * happened, where, and what to do, and, if known, the rank and the operation.
  */
 
 export type ErrorCode =

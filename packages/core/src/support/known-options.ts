@@ -17,8 +17,10 @@ export function knownOptions<Options extends object>(
 }
 
 /**
- * Checks the names in an options object. Inherited names count; names whose value is undefined do, too.
- * @throws ValueError for an unknown name, with the nearest known one, or all of them if none is near
+ * Checks the names in an options object. Inherited names and names whose value is undefined are
+ * checked, too.
+ * @throws ValueError for an unknown name; the message suggests the nearest known name, or lists all
+ * names if none is near
  */
 export function requireKnownOptions(options: object, known: KnownOptions): void {
   for (const name in options) {
@@ -37,8 +39,8 @@ function quoteName(name: string): string {
 }
 
 /**
- * The name that a user probably meant: in another style, a part of it, or with typos in up to a
- * third of its letters.
+ * The name that a user probably meant, which may differ in style (`snake_case`), contain the given
+ * name or be contained in it, or have typos in up to a third of the letters.
  */
 function nearestName(given: string, names: ReadonlySet<string>): string | undefined {
   const plain = plainName(given);
@@ -66,14 +68,17 @@ function isPart(one: string, other: string): boolean {
   return short.length > 2 && long.includes(short);
 }
 
-/** `timeout_seconds` and `TimeoutSeconds` are `timeoutseconds`. */
+/**
+ * The name without separators and case: `timeout_seconds` and `TimeoutSeconds` become
+ * `timeoutseconds`.
+ */
 function plainName(name: string): string {
   return name.replaceAll(/[_-]/g, '').toLowerCase();
 }
 
 /**
- * Number of letters to insert, delete, replace or swap with their neighbour; `limit` if it is at
- * least that.
+ * Number of insertions, deletions, replacements and swaps of neighbouring letters that turn one
+ * name into the other, at most `limit`.
  */
 function editDistance(one: string, other: string, limit: number): number {
   if (Math.abs(one.length - other.length) >= limit) return limit;

@@ -26,9 +26,10 @@ let sink: LogSink = consoleSink;
 const timesLogged = new Map<string, number>();
 
 /**
- * Redirects log lines; without an argument, back to standard error of the console.
+ * Redirects log lines to `next`; without an argument, restores the default, the console's standard
+ * error.
  * @param next called with the level and the text of each line. Default: the console
- * @throws ValueError unless it is a function
+ * @throws ValueError unless `next` is a function
  *
  * @example
  * ```ts
@@ -53,9 +54,9 @@ export function log(level: LogLevel, message: string): void {
 }
 
 /**
- * Logs the first `times` messages of a topic and drops the rest, which only the console prints
+ * Logs the first `times` messages of a topic. Later ones are dropped, but the console prints them
  * under `COLL_LOG=debug`.
- * @param topic messages of one topic count together
+ * @param topic messages of the same topic are counted together
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 import { quote } from './quote.js';
 
 /**
- * The text of a thrown value or an abort reason: the message of an error. Anything can be thrown;
- * this function itself never throws.
+ * The text of a thrown value or an abort reason: the message of an error. Accepts any value, and
+ * never throws.
  */
 export function messageOf(thrown: unknown): string {
   try {

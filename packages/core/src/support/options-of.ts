@@ -4,8 +4,8 @@ import { quote } from './quote.js';
 
 /**
  * The options of a public call, unchanged; empty for undefined.
- * @throws ValueError for anything but an object, such as a value in the position that it has in
- * other libraries; for an unknown name
+ * @throws ValueError unless `options` is an object without unknown names; a positional value, as
+ * other libraries take it, is refused
  */
 export function optionsOf<Options extends object>(
   options: Options | undefined,

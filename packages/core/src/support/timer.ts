@@ -2,8 +2,8 @@
 export const longestTimer = 2 ** 31 - 1;
 
 /**
- * Calls back after `seconds`, or after the longest timer if that is shorter; never for undefined,
- * null and ≤ 0. Returns a function that cancels it.
+ * Calls `act` after `seconds`, or after `longestTimer` if that is sooner; never if `seconds` is
+ * undefined, null or ≤ 0. Returns a function that cancels the call.
  */
 export function afterSeconds(seconds: number | null | undefined, act: () => void): () => void {
   if (!seconds || seconds <= 0) return () => {};

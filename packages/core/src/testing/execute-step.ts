@@ -3,7 +3,10 @@ import { copyRange } from '../kernels/convert.js';
 import type { Step } from '../schedule/steps.js';
 import type { TypedArray } from '../values/dtype.js';
 
-/** Where each rank has its chunks: in `arrays[rank]`, a chunk from `offsetOf(rank, chunk)` on. All arrays are of one kind. */
+/**
+ * The memory of the chunks: each chunk of a rank lies in `arrays[rank]`, from element
+ * `offsetOf(rank, chunk)`. All arrays have the same type.
+ */
 export interface ChunkPlaces {
   readonly arrays: readonly TypedArray[];
   offsetOf(rank: number, chunk: number): number;
@@ -12,7 +15,10 @@ export interface ChunkPlaces {
 // Small enough to stay in the first-level cache between the passes over it.
 const blockLength = 2048;
 
-/** Executes a step on a chunk of `length` elements. `scratch` is of the arrays' kind and holds a block. */
+/**
+ * Executes a step on a chunk of `length` elements. `scratch` has the type of the arrays and
+ * `scratchLength` elements.
+ */
 export function executeStep(
   { to, chunk, operands }: Step,
   places: ChunkPlaces,

@@ -20,9 +20,9 @@ import { type ChunkPlaces, executeStep, scratchLength } from './execute-step.js'
 
 /** The ranks of the group and their algorithm. */
 export interface ReferenceCommunicatorOptions {
-  /** Ranks in the group, whose buffers are all handed in here. */
+  /** Number of ranks in the group. Each call passes the buffers of all ranks. */
   readonly size: number;
-  /** Plans each collective; its schedules are verified before they are played. */
+  /** Plans each collective; schedules are verified before they are executed. */
   readonly algorithm: Algorithm;
 }
 
@@ -115,7 +115,10 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     this.#scratch.clear();
   }
 
-  /** Memory for the chunks of each rank, in the accumulator's type: its output, if that has room for all of them. */
+  /**
+   * Memory for the chunks of each rank, in the dtype of `carrierOf`: the rank's output if all
+   * chunks fit there, otherwise scratch memory.
+   */
   #placesFor(cut: Cut, outputs: readonly Tensor[]): ChunkPlaces {
     const { collective, dtype, plan, length } = cut;
     const wide = carrierOf(collective, dtype);
@@ -173,7 +176,10 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     }
   }
 
-  /** Makes results of what has been carried. */
+  /**
+   * A kernel that converts chunks from the dtype of `carrierOf` into results, and divides for a
+   * mean.
+   */
   #finisher({ collective, dtype }: Cut, { dtype: narrow }: Tensor): ConvertKernel {
     const op = opOf(collective);
     if (op === undefined) return copyRange;
@@ -198,7 +204,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     return made;
   }
 
-  /** Memory of this communicator for one purpose, kept from call to call. */
+  /** Scratch memory for one purpose, kept for later calls. */
   #borrow(purpose: string, dtype: DType, length: number): TypedArray {
     const key = `${purpose} ${dtype}`;
     const kept = this.#scratch.get(key);
@@ -209,26 +215,32 @@ export class ReferenceCommunicator extends JoiningCommunicator {
   }
 }
 
-/** In what elements travel: those that are combined in their accumulator, others as they are, bit by bit. */
+/**
+ * The dtype of chunks during the rounds: the accumulator's if the collective combines, otherwise
+ * unchanged.
+ */
 function carrierOf(collective: Collective, dtype: DType): DType {
   return opOf(collective) === undefined ? dtype : accumulatorOf(dtype);
 }
 
-/** Whether a rank stores its result, which of ranks that share one the first does. */
+/** Whether a rank stores its result; if ranks share an output, only the first of them does. */
 function isWritten(rank: number, collective: Collective, outputs: readonly Tensor[]): boolean {
   if (!hasOneResult(collective)) return writes(collective, rank);
   const own = (outputs[rank] as Tensor).data;
   return outputs.findIndex(({ data }) => data.buffer === own.buffer && data.byteOffset === own.byteOffset) === rank;
 }
 
-/** A proven schedule, with the chunks that each rank ever has. */
+/** A verified schedule, and the chunks that each rank holds at any time. */
 interface Plan {
   readonly schedule: Schedule;
   readonly goal: Goal;
   readonly steps: readonly (readonly Step[])[];
-  /** How many chunks a rank has. */
+  /** Number of chunks that each rank holds. */
   readonly counts: readonly number[];
-  /** By place, `rank * chunks + chunk`: which of them it is. */
+  /**
+   * At `rank * chunks + chunk`: the position of the chunk among those that the rank holds; -1 if it
+   * never holds it.
+   */
   readonly indices: Int32Array;
 }
 
@@ -252,7 +264,7 @@ function planOf(schedule: Schedule, collective: Collective): Plan {
   return { schedule, goal, steps, counts, indices };
 }
 
-/** What a call plays on buffers, of which the longest has `length` elements. */
+/** A plan applied to the buffers of a call, the longest of which has `length` elements. */
 interface Cut {
   readonly collective: Collective;
   readonly dtype: DType;
@@ -264,7 +276,7 @@ function rangeOf({ plan, collective, length }: Cut, chunk: number, side: Side): 
   return chunkRange(plan.schedule, collective.kind, length, chunk, side);
 }
 
-/** Elements of a chunk. No chunk is longer than the first. */
+/** Number of elements of a chunk. No chunk is longer than the first. */
 function lengthOf(cut: Cut, chunk: number): number {
   const { begin, end } = rangeOf(cut, chunk, 'input');
   return end - begin;

@@ -26,13 +26,16 @@ const mostBytes = 2 ** 31;
 
 /**
  * Reserves address space for `maxBytes`, at most 2 GiB; memory is committed as needed.
- * @throws ValueError; CollError if the address space is not available
+ * @throws ValueError for an invalid size; CollError if the address space is not available
  */
 export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
   return reserved(maxBytes, (first) => ({ bytes: new SharedArrayBuffer(first, { maxByteLength: maxBytes }) }));
 }
 
-/** `createArenaMemory` in WebAssembly memory, for its kernels. @throws ValueError, CollError */
+/**
+ * Like `createArenaMemory`, but in WebAssembly memory, for its kernels. @throws as
+ * `createArenaMemory`
+ */
 export function createWasmArenaMemory(maxBytes = mostBytes): ArenaMemory {
   requireWebAssembly();
   return reserved(maxBytes, (first) => {
@@ -90,7 +93,7 @@ export class Arena {
     return { data: viewOf(dtype, this.bytes, at, length), dtype, shape: [length], device: '' };
   }
 
-  /** Byte offset of `bytes` new bytes. @throws CollError if the arena is full */
+  /** Allocates `bytes` bytes, and returns their offset. @throws CollError if the arena is full */
   reserve(bytes: number): number {
     const units = Math.ceil(bytes / unit);
     const at = Atomics.add(this.#used, 0, units) * unit;
@@ -146,7 +149,10 @@ export class Arena {
     return this.#buffers.has(data.buffer);
   }
 
-  /** If the tensor lies in this arena: the same tensor over the buffer that covers all of it. */
+  /**
+   * If the tensor lies in this arena, the same tensor as a view of `bytes`; otherwise the tensor
+   * itself.
+   */
   present(tensor: Tensor): Tensor {
     // Invalid tensors are reported by later checks.
     if (!isTensor(tensor) || !ArrayBuffer.isView(tensor.data)) return tensor;

@@ -2,7 +2,10 @@ import { AbortedError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import type { SharedBarrier, Wait } from './shared-barrier.js';
 
-/** Runs a rank's wait for others. Meanwhile the event loop stays alive, and the signal ends the group. */
+/**
+ * Runs `work`, in which a rank waits for others. Meanwhile the event loop stays alive, and aborting
+ * `signal` fails the group.
+ */
 export async function attended(
   barrier: SharedBarrier,
   { rank, operation }: Wait,

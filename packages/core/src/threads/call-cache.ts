@@ -19,7 +19,7 @@ export interface PreparedCall<Handle> {
   readonly outputs: readonly PreparedBuffer[];
 }
 
-/** Memory of a call, as it was when the call was validated. */
+/** An array of a call, with its length at the time of validation. */
 export interface PreparedBuffer {
   readonly data: TypedArray;
   readonly dtype: DType;
@@ -34,7 +34,7 @@ export class CallCache<Handle> {
   readonly #byOutput = new WeakMap<TypedArray, PreparedCall<Handle>>();
   #latest: PreparedCall<Handle> | undefined;
 
-  /** An earlier equal call on the same memory; undefined if anything differs. */
+  /** An earlier call with equal arguments on the same memory; undefined if there is none. */
   find(
     collective: Collective,
     inputs: readonly Segments[],
@@ -92,7 +92,7 @@ export class CallCache<Handle> {
 }
 
 /**
- * Finds a rank whose memory was transferred or shrunk since the call was validated. Required after
+ * Finds a rank whose memory was transferred or resized since the call was validated. Required after
  * other code may have run during a call.
  * @returns undefined if all memory is unchanged
  *

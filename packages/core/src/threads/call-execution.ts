@@ -24,7 +24,7 @@ export interface CallExecutionOptions {
 /**
  * A rank's part of a collective, as steps between synchronizations. Every rank publishes its
  * memory. After the first synchronization each rank folds its share of all inputs into all outputs.
- * A last synchronization follows, because until then ranks may access each other's memory.
+ * A last synchronization ends the call, because until then ranks may access each other's memory.
  *
  * Private memory goes through staging buffers block by block, in two slots: the next block is
  * loaded before the synchronization after which the current one is stored.
@@ -83,9 +83,9 @@ export class CallExecution {
   }
 
   /**
-   * Goes on after a synchronization or a pause. Requests a pause at time `until` of
-   * `performance.now()`.
-   * @throws if ranks disagree
+   * Continues after a synchronization or a pause. Returns `pause` when `performance.now()` has
+   * reached `until`.
+   * @throws CollError if the ranks' requests differ or their memory overlaps
    */
   goOn(until: number): Need {
     if (this.#phase === 'begun') {
@@ -123,7 +123,7 @@ export class CallExecution {
     return 'meeting';
   }
 
-  /** Whether any rank's offer differs from last time. */
+  /** Whether any rank offers something else than when this contribution was last executed. */
   #isNew(): boolean {
     const { seen } = this.#part;
     let isNew = false;
@@ -136,7 +136,7 @@ export class CallExecution {
     return isNew;
   }
 
-  /** @throws if the ranks' offers do not match */
+  /** @throws CollError if the ranks' offers do not match */
   #agree(): void {
     const { ranks, protocol } = this.#offer;
     const part = this.#part;
@@ -152,7 +152,7 @@ export class CallExecution {
     part.slice = undefined;
   }
 
-  /** The error for memory that one rank writes and another uses. */
+  /** The error if one rank writes memory that another one uses; undefined otherwise. */
   #overlap(): CollError | undefined {
     const { operation, inputBytes, outputBytes, isShared, cuts } = this.#offer;
     if (!this.#part.pieces) return this.#descriptors.overlap(operation, inputBytes, outputBytes, isShared);
@@ -161,8 +161,8 @@ export class CallExecution {
   }
 
   /**
-   * If any memory is private, all of it is staged; ranks that did not know publish their staging
-   * buffers now.
+   * Publishes this rank's staging buffer if it has none yet: as soon as one rank's memory is
+   * private, all ranks use staging buffers.
    */
   #stageToo(): Need {
     const part = this.#part;

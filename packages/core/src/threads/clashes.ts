@@ -8,8 +8,8 @@ export interface UsedRange {
 }
 
 /**
- * Finds ranks whose output overlaps another rank's memory, for stretches of one buffer. A piece may
- * be reduced in place, and a shared result may be the output of all ranks.
+ * Finds two ranks of which one writes memory that the other one uses; all stretches are of one
+ * buffer. Allowed are in-place reductions of a piece and, if `isShared`, one output for all ranks.
  */
 export function clashAmong(
   stretches: readonly UsedRange[],

@@ -62,8 +62,8 @@ const shapeMismatch = 'Shape mismatch in the collective';
 export const nowhere = -1;
 
 /**
- * What a rank announces about a call: the enclosing request if there is one, in which case the
- * execution fields identify the part.
+ * The part of a call's descriptor that all ranks must agree on. If the call is part of a larger
+ * request, it describes that request, and `schedule` identifies the part.
  */
 export function askedBy(call: CheckedCall, schedule: number): Asked {
   const { collective, size, dtype, layout, request } = call;
@@ -88,7 +88,8 @@ export function bytesOfDescriptors(size: number): number {
 /**
  * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and
  * reads the others' once they have advanced: plain stores, ordered by the barrier. There are two
- * tables, used alternately, so that a rank one turn ahead writes into the other one.
+ * tables, used alternately, so that a rank that is one turn ahead does not overwrite descriptors
+ * still in use.
  */
 export class Descriptors {
   readonly #words: Float64Array;
@@ -120,7 +121,7 @@ export class Descriptors {
     this.#words[at + 11] = piecesAt;
   }
 
-  /** A rank's complete descriptor, for keeping or sending. */
+  /** A copy of a rank's complete descriptor. */
   announcedBy(rank: number): Float64Array {
     return this.#words.subarray(rank * stride, rank * stride + fields);
   }

@@ -21,16 +21,16 @@ export interface Offsets {
 }
 
 /**
- * A piece of the whole buffer, in elements, and for each rank the offset at which the whole buffer
- * would begin if the piece stays where it is.
+ * A piece of the whole buffer, in elements. `places` are not the offsets of the piece, but those at
+ * which a contiguous whole buffer around the piece would begin.
  */
 export interface PlacedSegment extends ChunkRange {
   readonly places: Offsets;
 }
 
 /**
- * Pieces that begin at `begins` in the whole buffer, followed by its length; `placesOf` returns the
- * offsets of each piece.
+ * The pieces of the whole buffer. `begins` holds the begin of each piece, followed by the total
+ * length; `placesOf` returns the offsets of a piece.
  */
 export function placedSegments(
   { collective, dtype }: Pick<FoldWork, 'collective' | 'dtype'>,
@@ -49,7 +49,7 @@ export function placedSegments(
   });
 }
 
-/** Spans for elements `part` of a buffer in pieces, from all inputs to all outputs. */
+/** Fold ranges for elements `part` of a buffer in pieces, from all inputs to all outputs. */
 export function foldRangesOfSegments(work: FoldWork, pieces: readonly PlacedSegment[], part: ChunkRange): FoldRange[] {
   return pieces.flatMap(({ begin, end, places }) => {
     const own = { begin: Math.max(begin, part.begin), end: Math.min(end, part.end) };
@@ -58,8 +58,8 @@ export function foldRangesOfSegments(work: FoldWork, pieces: readonly PlacedSegm
 }
 
 /**
- * Spans for elements `part`, one per schedule chunk in that range: they fold all ranks' inputs into
- * the outputs of the target ranks.
+ * Fold ranges for elements `part`, one per schedule chunk in it, from all ranks' inputs to the
+ * outputs of the chunk's target ranks for which `isTarget` is true.
  */
 export function foldRangesOf(
   work: FoldWork,
@@ -92,8 +92,8 @@ export function elementsOf(
 const stripeBytes = 32 * 2 ** 20;
 
 /**
- * `shareOf` for a long buffer, stripe by stripe: ranks that advance side by side make better use of
- * a shared cache than ranks that are far apart.
+ * The elements that a rank folds, as one range per stripe of the buffer: ranks that advance side by
+ * side make better use of a shared cache than ranks that are far apart.
  */
 export function stripesOf(work: FoldWork, rank: number): ChunkRange[] {
   const { collective, dtype, length, schedule } = work;
@@ -106,12 +106,12 @@ export function stripesOf(work: FoldWork, rank: number): ChunkRange[] {
   });
 }
 
-/** Whether each rank gets one block of the whole buffer, which it folds alone. */
+/** Whether each rank receives one block of the whole buffer, which only this rank folds. */
 function isScattered({ kind }: Collective): boolean {
   return kind === 'reduce-scatter' || kind === 'scatter';
 }
 
-/** `count` elements of a chunk, from `begin` of the whole buffer. */
+/** `count` elements of the chunk at `place`, from element `begin` of the whole buffer. */
 interface Elements {
   readonly place: ChunkPlace;
   readonly begin: number;

@@ -1,7 +1,7 @@
 import type { TypedArray } from '../values/dtype.js';
 import type { SegmentList } from './segment-list.js';
 
-/** Segments addressed as the one buffer that they form. */
+/** Segments addressed like a single contiguous buffer. */
 export class JoinedSegments {
   readonly #arrays: readonly TypedArray[];
   /** The begin of each piece, followed by the total length. */

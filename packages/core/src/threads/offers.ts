@@ -33,29 +33,35 @@ export interface Offer {
   readonly length: number;
   readonly isShared: boolean;
   readonly cuts: SegmentCuts;
-  /** Bytes of the input and the output of ranks that have them. */
+  /** Bytes of a rank's input and output; a rank that does not use one of them has none. */
   readonly inputBytes: number;
   readonly outputBytes: number;
   readonly protocol: Protocol;
-  /** Shape of any rank's staging buffer. */
+  /** Shape of the staging buffers, equal on all ranks. */
   readonly shape: StagingShape;
-  /** One per turn; both the same if the turn makes no difference. */
+  /** One per turn, 0 or 1; both are the same object if turns need no separate memory. */
   readonly contributions: readonly [Contribution, Contribution];
   /** Allocates a staging buffer for this rank although its own memory is shared, because another rank of the call needs one. */
   makeStagingBuffer(): StagingBuffer;
 }
 
-/** A rank's contribution to a turn, and its work once it knows those of the others. */
+/**
+ * A rank's contribution to a turn; `slice` is its work, undefined until it has seen the
+ * contributions of the others.
+ */
 export interface Contribution {
-  /** Unique among the parts of this rank in the group. */
+  /** Unique among the contributions of this rank. */
   readonly number: number;
   descriptor: Descriptor;
-  /** Offsets of the pieces of a buffer with several; the descriptor holds the first. */
+  /** Offsets of all pieces if the buffer has several; the descriptor holds only the first piece. */
   readonly pieces: SegmentOffsets | undefined;
   stagingBuffer: StagingBuffer | undefined;
-  /** The part numbers of all ranks for which the share was made. */
+  /** The numbers of all ranks' contributions for which `slice` was made. */
   readonly seen: Int32Array;
-  /** Whether memory is staged, and whether some ranks do not know that yet. */
+  /**
+   * Whether memory is staged; `isMixed`: whether some ranks have not published a staging buffer
+   * yet.
+   */
   isStaged: boolean;
   isMixed: boolean;
   slice: WorkSlice | undefined;
@@ -75,7 +81,7 @@ export interface WorkSlice {
 /** Up to this many bytes, a copy costs less than a second synchronization. */
 const smallBytes = 512;
 
-/** In bytes. Two such blocks from each of a few ranks fit into the L2 caches. */
+/** Bytes of a block. Two blocks from each of a few ranks fit into the L2 caches. */
 const blockBytes = 1 << 18;
 
 export interface OffersOptions {

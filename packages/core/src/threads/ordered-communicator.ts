@@ -19,9 +19,9 @@ const settled = Promise.resolve();
 
 /**
  * A communicator that executes calls one after the other, in the order in which they were made, and
- * prepares a `Handle` for each call once. Subclasses define the execution. A call that ends before
- * it returns leaves no pending promise. Every millisecond or two, one such call waits for a turn of
- * the event loop, which would otherwise starve.
+ * prepares a `Handle` for each call once. Subclasses define the execution. A call that completes at
+ * once returns a settled promise. Every millisecond or two, one such call waits for a turn of the
+ * event loop, which would otherwise starve.
  *
  * @example
  * ```ts
@@ -57,7 +57,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   readonly #calls = new CallCache<Handle>();
   /** The latest call under way; undefined if there is none. */
   #latest: Promise<unknown> | undefined;
-  /** Bytes of calls that ended before they returned, since the last turn of the event loop. */
+  /** Bytes of calls that completed at once, since the last turn of the event loop. */
   #bytesOfTurn = 0;
   #isClosed = false;
 
@@ -68,7 +68,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   abstract refuses(collective: Collective, dtype: DType): string | undefined;
 
-  /** Prepares what executing the call needs. Kept for as long as the caller keeps the memory of the call. */
+  /**
+   * Prepares the handle with which the call is executed. Handles are kept for repeated calls on the
+   * same memory.
+   */
   protected abstract prepare(call: CheckedCall): Handle;
 
   /** Executes one collective, blocking the calling thread. */
@@ -76,7 +79,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
 
   /**
    * Begins a call with no earlier call under way.
-   * @returns undefined if it has already ended. Default: it always has.
+   * @returns undefined if the call has already ended. Default: executes `playSync` and returns
+   * undefined.
    */
   protected play(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
     this.playSync(call, options);
@@ -100,10 +104,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     await this.playLater(call, options);
   }
 
-  /** Releases resources, once; `running` is the latest call under way. */
+  /** Releases resources. Called once; `running` is the latest call under way. */
   protected release(_running: Promise<unknown> | undefined): Promise<void> | void {}
 
-  /** The tensors to validate and prepare, on the same memory. */
+  /** Replaces the tensors of a call, before it is validated, by tensors on the same memory. */
   protected present(lists: readonly SegmentList[]): readonly SegmentList[] {
     return lists;
   }
@@ -164,7 +168,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
   }
 
-  /** Checks a call that has waited and that remote ranks wait for. */
+  /**
+   * Checks a call that had to wait. If it cannot begin, the group fails, because remote ranks wait
+   * for the call.
+   */
   #requireStillOpen(collective: Collective, options: RunOptions): void {
     try {
       this.#requireOpen(collective, options);
@@ -206,7 +213,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return this.#calls.add(collective, inputs, outputs, options, this.prepare(call));
   }
 
-  /** A call that has waited may have lost its memory. */
+  /**
+   * Begins a call, or queues it behind those under way. `hasWaited` means that its memory may be
+   * gone.
+   */
   #enqueue(call: PreparedCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
     const latest = this.#latest;
     const begin = hasWaited ? this.playLater : this.play;
@@ -222,7 +232,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return turn;
   }
 
-  /** A turn of the event loop if one is due. */
+  /** Waits for a turn of the event loop if one is due after this call; undefined otherwise. */
   #turnAfter({ bytes }: PreparedCall<Handle>): Promise<void> | undefined {
     this.#bytesOfTurn += leastBytesOfCall + (bytes * this.size) / this.localRanks.length;
     if (this.#bytesOfTurn < mostBytesOfTurn) return undefined;

@@ -6,7 +6,7 @@ import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import type { DType } from '../values/dtype.js';
 import { scheduleNumber } from './descriptors.js';
 
-/** A verified schedule with what a thread needs to execute it. */
+/** A verified schedule, prepared for execution by a thread. */
 export interface Plan<Place = number> {
   readonly collective: Collective;
   readonly dtype: DType;
@@ -28,7 +28,9 @@ export class Plans<Place = number> {
     this.#kernels = kernels;
   }
 
-  /** The reason, for the user, why such a collective is not supported; undefined if it is. */
+  /**
+   * The reason, for the user, why the collective is not supported; undefined if it is supported.
+   */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#planner.refuses(collective, dtype);
   }

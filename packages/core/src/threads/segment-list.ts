@@ -19,7 +19,7 @@ import { hashOf } from '../values/layout.js';
 import type { Tensor } from '../values/tensor.js';
 import { clashAmong, type UsedRange } from './clashes.js';
 
-/** The tensors of one rank that stand for one buffer. */
+/** The tensors of one rank that together form one buffer. */
 export type SegmentList = readonly Tensor[];
 
 /** A requested collective and its memory. */
@@ -39,17 +39,17 @@ export interface CheckedCall extends Buffers {
   /** The begin of each piece, followed by the total length. */
   readonly begins: Float64Array;
   /**
-   * Hash of the buffer's composition, on which ranks must agree: the caller's number and, for
-   * pieces, their cuts.
+   * Hash of the buffer's composition, which must be equal on all ranks: of the caller's `layout`
+   * and, for a buffer in pieces, of where each begins.
    */
   readonly layout: number;
-  /** Whether all outputs may be one memory. */
+  /** Whether all outputs may share the same memory. */
   readonly isShared: boolean;
-  /** The request that the call is a part of. */
+  /** The larger request that the call is a part of; undefined if there is none. */
   readonly request: CallerRequest | undefined;
 }
 
-/** Whether a buffer is in segments. */
+/** Whether a buffer is a list of segments, instead of a single tensor. */
 export function isList(buffer: Segments): buffer is SegmentList {
   return Array.isArray(buffer);
 }
@@ -142,7 +142,10 @@ function requireApart({ collective, localRanks, inputs, outputs }: Buffers, isSh
   }
 }
 
-/** The pieces that define dtype and length: those of a local rank that is read from, or else written to. */
+/**
+ * The pieces that define dtype and length: the input of a local rank that contributes, or else the
+ * first output.
+ */
 function sourceOf(
   collective: Collective,
   localRanks: readonly number[],

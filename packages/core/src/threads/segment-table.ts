@@ -25,8 +25,8 @@ interface Room {
 }
 
 /**
- * Offsets of all ranks' pieces, for which their descriptors have no room. Each rank writes its own
- * list into the arena along with its descriptor, one list per turn, so that both live equally long.
+ * Offsets of all ranks' pieces, which do not fit into descriptors. Each rank writes its list into
+ * the arena along with its descriptor, one list per turn, so that both are valid equally long.
  */
 export class SegmentTable {
   readonly #arena: Arena;
@@ -39,7 +39,7 @@ export class SegmentTable {
     this.#arena = arena;
   }
 
-  /** Writes a rank's own list. */
+  /** Writes this rank's list for a turn. */
   write(turn: number, { inputs, outputs }: SegmentOffsets): void {
     const length = inputs.length + outputs.length;
     let room = this.#rooms[turn] as Room;
@@ -52,19 +52,25 @@ export class SegmentTable {
     this.#words(room.at, length).set([...inputs, ...outputs]);
   }
 
-  /** Offset of a turn's list, in bytes of the arena. */
+  /** Offset of this rank's list for a turn, in bytes of the arena. */
   at(turn: number): number {
     return (this.#rooms[turn] as Room).at;
   }
 
-  /** For each piece of a buffer with `count` pieces, the offsets of all ranks with these descriptors. */
+  /**
+   * Reads the lists that the descriptors refer to. The returned function gives all ranks' offsets
+   * of a piece, of a buffer with `count` pieces.
+   */
   places(descriptors: Descriptors, size: number, count: number): (piece: number) => Offsets {
     const lists = Array.from({ length: size }, (_, rank) => this.#listOf(descriptors, rank, count));
     const at = (rank: number, index: number) => lists[rank]?.[index] ?? nowhere;
     return (piece) => ({ inputAt: (rank) => at(rank, piece), outputAt: (rank) => at(rank, count + piece) });
   }
 
-  /** The ranks whose output overlaps another rank's memory. */
+  /**
+   * Two ranks, of which the first writes memory that the other one uses; undefined if there are
+   * none.
+   */
   clash(
     descriptors: Descriptors,
     size: number,
@@ -85,7 +91,7 @@ export class SegmentTable {
     return clashAmong(stretches, isShared);
   }
 
-  /** Inputs, then outputs. */
+  /** A rank's offsets of all input pieces, then of all output pieces. */
   #listOf(descriptors: Descriptors, rank: number, count: number): readonly number[] {
     const at = descriptors.piecesAt(rank);
     return at === nowhere ? [] : [...this.#words(at, 2 * count)];

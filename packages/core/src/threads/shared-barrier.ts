@@ -99,14 +99,17 @@ export class SharedBarrier {
     }
   }
 
-  /** Begins a turn of this rank: 0 and 1 alternately, the same for all ranks of a collective. */
+  /**
+   * Begins the rank's next turn and returns its number: 0 and 1 alternately, equal on all ranks of
+   * a collective.
+   */
   turn(rank: number): number {
     const turn = (this.#words[wordOf(rank) + turns] as number) ^ 1;
     this.#words[wordOf(rank) + turns] = turn;
     return turn;
   }
 
-  /** A number unique among the offers of this rank. */
+  /** A new number, unique among the offers of this rank. */
   nextOffer(rank: number): number {
     const next = ((this.#words[wordOf(rank) + lastOffer] as number) + 1) | 0;
     this.#words[wordOf(rank) + lastOffer] = next;
@@ -114,8 +117,8 @@ export class SharedBarrier {
   }
 
   /**
-   * Stores a rank's offer for a turn; `advance` publishes it. It is kept until the rank's turn
-   * after the next one.
+   * Stores the number of a rank's offer for a turn; `advance` publishes it. The number is kept
+   * until the rank's turn after the next one.
    */
   offer(rank: number, turn: number, offer: number): void {
     this.#words[wordOf(rank) + offers + turn] = offer;
@@ -146,21 +149,27 @@ export class SharedBarrier {
     this.fail({ reason: 'closed', rank, ranks: [], text: 'has left the group' });
   }
 
-  /** Fails the group because a rank has timed out waiting for others; `text` follows their numbers. */
+  /**
+   * Fails the group because a rank has timed out waiting for others. `text` follows the numbers of
+   * `others` in the message.
+   */
   expire(rank: number, others: readonly number[], text: string): void {
     this.fail({ reason: 'deadline', rank, ranks: others.slice(0, mostOtherRanks), text });
   }
 
-  /** Like `fail`, for an error that ends a collective on `rank`, or on the rank that the error names. */
+  /**
+   * Fails the group because of an error that ended a collective. `rank` is used if the error names
+   * no rank.
+   */
   failFor(error: CollError, rank: number): void {
     const text = `ended an earlier collective: ${error.message}`;
     this.fail({ reason: 'failed', rank: error.rank ?? rank, ranks: [], text });
   }
 
   /**
-   * Fails the group because of an external error; members get one of the same class, code and
-   * `rank`.
-   * @throws ValueError unless it is a CollError
+   * Fails the group because of an external error. Members throw an error of the same class, code
+   * and `rank`.
+   * @throws ValueError unless `error` is a CollError
    */
   failWith(error: CollError, rank: number): void {
     if (!(error instanceof CollError))

@@ -1,15 +1,15 @@
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 import type { JoinedSegments } from './joined-segments.js';
 
-/** The shape of staging buffers, equal on all ranks: blocks of elements that use the two slots alternately. */
+/** The shape of staging buffers, equal on all ranks. Blocks use the slots in turn. */
 export interface StagingShape {
   readonly dtype: DType;
   readonly resultDType: DType;
-  /** Elements of a block, on the input and the output side. */
+  /** Elements of an input block; `outputLength`: of an output block. */
   readonly inputLength: number;
   readonly outputLength: number;
   readonly slots: number;
-  /** Whether results overwrite inputs, which have the same form. */
+  /** Whether results overwrite inputs, which have the same dtype and length. */
   readonly isInPlace: boolean;
 }
 
@@ -57,7 +57,7 @@ export class StagingBuffer {
     this.#output?.copyFrom(from, block * outputLength, (block + 1) * outputLength);
   }
 
-  /** Whether all of the private memory is intact. */
+  /** Whether the private memory is intact, and not transferred by its owner. */
   get isWhole(): boolean {
     return (this.#input?.isWhole ?? true) && (this.#output?.isWhole ?? true);
   }

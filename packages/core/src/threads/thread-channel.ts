@@ -9,7 +9,7 @@ export interface ThreadChannel {
   close(): void;
 }
 
-/** As in browsers; only Node.js channels have ref and unref. */
+/** A `BroadcastChannel` as in browsers; `ref` and `unref` exist only in Node.js. */
 interface Channel {
   onmessage: ((event: { readonly data: unknown }) => void) | null;
   postMessage(message: unknown): void;

@@ -24,13 +24,16 @@ import { type ThreadEngine, ThreadRank } from './thread-rank.js';
 
 /** The joining rank and its algorithm. */
 export interface JoinOptions {
-  /** From 0. Each rank of a group joins once. */
+  /** The joining rank, from 0. Each rank of a group joins once. */
   readonly rank: number;
-  /** Must be the same on all ranks. */
+  /** The algorithm, which must be the same on all ranks. */
   readonly algorithm: Algorithm;
-  /** The kernels for the arithmetic. Default: JavaScript. */
+  /** Makes the kernels for the arithmetic. Default: JavaScript. */
   readonly kernels?: MakeKernels;
-  /** Makes and joins groups of other sizes. Default: the JavaScript engine. */
+  /**
+   * The engine that makes and joins the groups that this one is split into. Default: the JavaScript
+   * engine.
+   */
   readonly engine?: ThreadEngine;
 }
 
@@ -44,7 +47,7 @@ const turnMillis = 1;
  * is copied into the shared arena and back. Each rank folds its own part of the buffer straight
  * from its peers' memory. Threads post no messages.
  *
- * An asynchronous call whose peers have already arrived ends before it returns.
+ * If all peers have already arrived, an asynchronous call completes before it returns.
  */
 export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly group: ThreadRank;
@@ -143,7 +146,10 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     });
   }
 
-  /** Checks a call after other code may have run. @throws ValueError if memory of the call was transferred */
+  /**
+   * Checks the memory of a call after other code may have run. @throws ValueError if the memory was
+   * transferred
+   */
   #requireMemory(operation: string): void {
     if (this.#execution.isWhole) return;
     const error = lostBufferError(operation, this.#rank);

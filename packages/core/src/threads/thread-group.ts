@@ -70,7 +70,7 @@ export function requireJoin(group: unknown, request: unknown): void {
   requireKnownOptions(request, joinRequest);
 }
 
-/** @throws ValueError unless it is a group */
+/** @throws ValueError unless `group` is a group */
 export function requireGroup(group: unknown): asserts group is ThreadGroup {
   const { control, descriptors, arena } = Object(group) as Partial<ThreadGroup>;
   if (control?.byteLength && descriptors?.byteLength && arena) return;
@@ -80,7 +80,10 @@ export function requireGroup(group: unknown): asserts group is ThreadGroup {
   );
 }
 
-/** Ends a group from any thread, because of `rank`; `text` completes a sentence about it. */
+/**
+ * Fails a group from any thread, because of `rank`. `text` completes a sentence whose subject is
+ * the rank.
+ */
 export function failThreadGroup(
   group: ThreadGroup,
   rank: number,

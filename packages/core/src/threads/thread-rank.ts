@@ -78,7 +78,7 @@ export class ThreadRank implements Group {
     return this.#openMessages().receive(from, into, options);
   }
 
-  /** Ends messages under way when the rank leaves. */
+  /** Ends messages under way. Called when the rank leaves the group. */
   close(): void {
     this.#messages?.close();
   }

@@ -15,7 +15,7 @@ export interface SharedGroupOptions {
   /** The old rank of this thread. */
   readonly rank: number;
   readonly make: () => ThreadGroup;
-  /** The group of the old ranks; fails if a thread waits in vain. */
+  /** The group of the old ranks. It fails if a thread's wait for the new group fails. */
   readonly group: Pick<Group, 'failure' | 'fail'>;
   readonly options: RunOptions;
 }

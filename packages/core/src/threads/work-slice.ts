@@ -24,7 +24,10 @@ const sliceLength = 1 << 18;
 const keptBytes = 16 * 2 ** 20;
 const keptLength = 1 << 16;
 
-/** All results of one rank, computed from the copies that all ranks made. All ranks compute the same bits. */
+/**
+ * The work for a small call: rank `own` computes its results alone, from the copies of all inputs.
+ * All ranks compute the same bits.
+ */
 export function smallSlice(offer: Offer, descriptors: Descriptors, own: number, memory: FoldMemory): WorkSlice {
   const work = workOf(offer);
   const places = {
@@ -48,7 +51,10 @@ export function smallSlice(offer: Offer, descriptors: Descriptors, own: number, 
   };
 }
 
-/** One rank's elements, folded straight from all inputs to all outputs. */
+/**
+ * The work of one rank on its share of the elements, folded directly from all inputs to all
+ * outputs.
+ */
 export function directSlice(offer: Offer, pieces: readonly PlacedSegment[], rank: number): WorkSlice {
   const work = workOf(offer);
   return sliced(
@@ -57,7 +63,7 @@ export function directSlice(offer: Offer, pieces: readonly PlacedSegment[], rank
   );
 }
 
-/** One rank's elements in every block, folded between staging buffers. */
+/** The work of one rank on its share of every block, folded between staging buffers. */
 export function stagedSlice(offer: Offer, descriptors: Descriptors, rank: number): WorkSlice {
   const { plan, shape, length } = offer;
   const { schedule, collective, chunks } = plan;
@@ -100,7 +106,7 @@ function workOf({ plan, length }: Offer): FoldWork {
   return { ...plan, length };
 }
 
-/** Folds in slices, so that other work can run in between. */
+/** The work of folding these ranges in slices, so that other work can run in between. */
 function sliced({ plan, inputBytes }: Offer, spans: readonly FoldRange[]): WorkSlice {
   const isKept = inputBytes * plan.schedule.ranks < keptBytes;
   const slices = spans.flatMap((span) => slicesOf(span, plan.makeFold(span), isKept ? keptLength : sliceLength));

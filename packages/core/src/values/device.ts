@@ -7,15 +7,15 @@ const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
 
 /** The parts given in a device name. */
 export interface DeviceFields {
-  /** Such as `worker`. */
+  /** The job, such as `worker`. */
   readonly job?: string;
   /** From 0. */
   readonly replica?: number;
-  /** From 0, within its job. */
+  /** The task, from 0 within its job. */
   readonly task?: number;
-  /** Upper case, unless the long form `device:type:index` spelled it otherwise. */
+  /** The type, in upper case unless the long form `device:type:index` spelled it otherwise. */
   readonly type?: string;
-  /** From 0, among the devices of its type; undefined means any (`*`). */
+  /** The index, from 0 among the devices of its type; undefined means any (`*`). */
   readonly index?: number;
 }
 
@@ -161,7 +161,7 @@ export function localDevicesFromNumGpus(numGpus: number): string[] {
 }
 
 /**
- * The upper-case type of a device: `CPU`, `GPU`.
+ * The upper-case type of a device, such as `CPU` or `GPU`.
  * @throws as `canonicalize`
  *
  * @example

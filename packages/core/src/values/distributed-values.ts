@@ -33,7 +33,7 @@ export abstract class DistributedValues<T = unknown> {
     this.values = Object.freeze([...values]);
   }
 
-  /** The device of each component, as the component states it; empty if it has none. */
+  /** The `device` of each component; an empty string if it has none. */
   get devices(): readonly string[] {
     return this.values.map(deviceOf);
   }
@@ -55,8 +55,8 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * Whether it is a variable. Variables are passed to replicas whole; of other values a replica
-   * gets its component.
+   * Whether this is a variable. A replica receives variables whole, but only its component of other
+   * values.
    */
   get isVariable(): boolean {
     return false;
@@ -67,18 +67,18 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * The component of the current replica or update. Outside of both, the component that stands for
+   * The component of the current replica or update. Outside both, the component that represents
    * all.
-   * @throws NotImplementedError if none stands for all; OutOfRangeError for a replica without a
-   * component
+   * @throws NotImplementedError if no component represents all; OutOfRangeError for a replica
+   * without a component
    */
   get(): T {
     return currentReplica() === undefined ? this.getCrossReplica() : this.getOnDeviceOrPrimary();
   }
 
   /**
-   * The component of the current replica or update. Outside of both, the first one on `device`, or
-   * else the first.
+   * The component of the current replica or update. Outside both, the first component on `device`,
+   * or else the first of all.
    */
   getOnDeviceOrPrimary(device = ''): T {
     const replica = currentReplica();
@@ -90,7 +90,7 @@ export abstract class DistributedValues<T = unknown> {
     return textOf(this);
   }
 
-  /** The component that stands for all. @throws NotImplementedError if there is none */
+  /** The component that represents all. @throws NotImplementedError if there is none */
   getCrossReplica(): T {
     const told = `a ${this.kind} has one component per replica and cannot be used as one value; pass it to strategy.run, or reduce it first`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told);
@@ -125,8 +125,8 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
   }
 
   /**
-   * Inside a replica, its component.
-   * @throws ValueError elsewhere, because no single tensor represents differing values
+   * The component of the current replica, so that it can be used as a tensor there.
+   * @throws ValueError outside a replica, because no single tensor represents differing values
    */
   [tensorSymbol](): Tensor {
     if (currentReplica() !== undefined) return asTensor(this.get());
@@ -138,8 +138,8 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
 }
 
 /**
- * Values that are equal on every replica. Used as a tensor, it is the current replica's component,
- * or the one that stands for all.
+ * Values that are equal on every replica. Used as a tensor, it is the current replica's component
+ * or, outside a replica, the one that represents all.
  *
  * @example
  * ```ts
@@ -170,7 +170,7 @@ export class Mirrored<T = unknown> extends DistributedValues<T> {
   }
 }
 
-/** The variable that a value is a component of. */
+/** The distributed variable that a value is a component of; undefined if there is none. */
 export function containerOf(value: unknown): DistributedValues | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as { readonly [containerSymbol]?: DistributedValues })[containerSymbol];

@@ -178,7 +178,10 @@ const dtypeOfPrototype = new Map<unknown, DType>([
   [BigUint64Array.prototype, 'uint64'],
 ]);
 
-/** The dtype of an array of this realm that a tensor can use as it is; undefined for any other. */
+/**
+ * The dtype of an array that a tensor can use as it is; undefined for other arrays, such as those
+ * of another realm.
+ */
 export function plainDType(data: ArrayBufferView): DType | undefined {
   return dtypeOfPrototype.get(Object.getPrototypeOf(data));
 }
@@ -246,8 +249,8 @@ export function isFloating(dtype: DType): boolean {
 }
 
 /**
- * The dtype in which sums are accumulated: float32 for half types, so that they round once; all
- * others in themselves.
+ * The dtype in which sums are accumulated: float32 for half types, so that they are rounded once;
+ * otherwise the dtype itself.
  */
 export function accumulatorOf(dtype: DType): DType {
   return isHalf(dtype) ? 'float32' : dtype;

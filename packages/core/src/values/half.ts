@@ -74,7 +74,7 @@ function float32BitsToOdd(value: number): number {
   return (Math.abs(nearest) > Math.abs(value) ? bits - 1 : bits) | 1;
 }
 
-/** float32 bits to float16 bits. */
+/** Rounds float32 bits to float16 bits. */
 export function float16Of(bits: number): number {
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
@@ -94,7 +94,7 @@ export function float16Of(bits: number): number {
   return sign | (kept + (rest > half || (rest === half && (kept & 1) === 1) ? 1 : 0));
 }
 
-/** float32 bits to bfloat16 bits. */
+/** Rounds float32 bits to bfloat16 bits. */
 export function bfloat16Of(bits: number): number {
   if ((bits & 0x7fffffff) > 0x7f800000) return (bits >>> 16) | 0x40;
   return ((bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16) & 0xffff;
@@ -103,8 +103,8 @@ export function bfloat16Of(bits: number): number {
 let decoded: Float32Array | undefined;
 
 /**
- * Every float16 value, indexed by its bits. The table is eight times faster than the arithmetic;
- * built at first use (256 KiB).
+ * Every float16 value, indexed by its bits. The table (256 KiB) is built at first use; it is eight
+ * times faster than the arithmetic.
  */
 export function float16Values(): Float32Array {
   decoded ??= Float32Array.from({ length: 0x10000 }, (_, bits) => decodeFloat16(bits));

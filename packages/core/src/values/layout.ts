@@ -2,8 +2,8 @@ import type { Value } from '../sparse/sparse.js';
 import { dtypes } from './dtype.js';
 
 /**
- * A hash of the dtypes and shapes in order, and of the structure's form. Sparse values count only
- * by their number of dimensions; ranks exchange the rest.
+ * A hash of all dtypes and shapes, in order, and of `form`, the structure's form. Of sparse values
+ * only the number of dimensions is hashed; ranks exchange the rest.
  */
 export function layoutOf(values: readonly Value[], form = ''): number {
   let hash = joinHash(start, values.length);

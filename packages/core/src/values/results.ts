@@ -7,7 +7,7 @@ import type { DType, TypedArray } from './dtype.js';
 import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
 
 /**
- * The tensors that receive the results of some values: the given ones, or new ones. `op` is
+ * The tensors that receive the results of reducing `values`: the given ones, or new ones. `op` is
  * undefined if values are only moved.
  * @throws ValueError for results of the wrong number, dtype or shape, or on memory of another
  * result or value
@@ -64,8 +64,8 @@ export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) =>
 }
 
 /**
- * The results, with dense ones moved to their named memory. A sparse value whose other replicas are
- * dense has a dense result, but no named memory.
+ * The results, with dense ones copied into the tensors of `memory`, in order. A sparse value has no
+ * tensor in `memory`, even if its result is dense because other replicas are.
  */
 export function writtenTo(
   memory: readonly Tensor[] | undefined,
@@ -89,7 +89,7 @@ export function filled(target: Tensor, from: Tensor): Tensor {
   return target;
 }
 
-/** The arrays in each buffer: a single one, or several sorted by offset. Empty arrays are left out. */
+/** The non-empty arrays in each buffer: a single one, or several sorted by offset. */
 type Places = ReadonlyMap<ArrayBufferLike, TypedArray | readonly TypedArray[]>;
 
 function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonly TypedArray[] {

@@ -3,7 +3,10 @@ import { quote } from '../support/quote.js';
 import { requireFunction, requireList } from '../support/requirements.js';
 import { tensorSymbol } from './tensor.js';
 
-/** Nested lists and plain objects with leaves of one kind; anything else is a leaf, tensors included. */
+/**
+ * Nested lists and plain objects with leaves of one kind. Every other value is a leaf, including
+ * tensors.
+ */
 export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
 
 // Real models nest less deeply; a list or object that contains itself has no end.

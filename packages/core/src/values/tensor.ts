@@ -34,8 +34,8 @@ export interface Tensor<D extends DType = DType> {
 }
 
 /**
- * Memory of a device that JavaScript cannot access, such as a GPU's. Only the package that made it
- * computes on it; others name, pass on and copy it.
+ * Memory of a device that JavaScript cannot access, such as a GPU's. Only the package that
+ * allocated it can compute on it; others can pass it on and copy it.
  */
 export interface DeviceMemory {
   /** Elements, of the tensor's dtype. */
@@ -43,7 +43,7 @@ export interface DeviceMemory {
   /** The same memory under another shape of the same size, or another device name. */
   view(shape: readonly number[], device: string): Tensor;
   /**
-   * A copy in new memory on a device of the same kind, made after all work requested before.
+   * A copy in new memory on a device of the same kind, made after all earlier work on this memory.
    * @throws CollError for any other device
    */
   copy(shape: readonly number[], device: string): Tensor;
@@ -60,7 +60,7 @@ export interface TensorOptions<D extends DType = DType> {
   readonly dtype?: D;
   /** Default: one dimension with all elements. */
   readonly shape?: readonly number[];
-  /** The device that holds it. Default: empty, none. */
+  /** The name of the device. Default: empty, which means no device. */
   readonly device?: string;
 }
 
@@ -86,7 +86,7 @@ const tensorOptions = knownOptions<TensorOptions>('tensor', { dtype: true, shape
  */
 export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
 
-/** An object that stands for a tensor, such as one of another library. */
+/** An object that can be converted to a tensor, such as a tensor of another library. */
 export interface TensorCarrier {
   [tensorSymbol](): Tensor | TypedArray;
 }
@@ -112,8 +112,8 @@ const mostElements = 2 ** 31 - 1;
 /**
  * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64
  * unless a dtype is given.
- * @throws ValueError for memory of another type than `dtype` stores, a shape of another size, or a
- * detached buffer.
+ * @throws ValueError if `dtype` does not store its elements in this array type, the shape has
+ * another size, or the buffer is detached.
  *
  * @example
  * ```ts
@@ -241,7 +241,7 @@ function carriedBy(carrier: TensorCarrier, what: string): Tensor {
   );
 }
 
-/** Why an object with elements is not a tensor; undefined for any other value. */
+/** The reason why an object with a `data` field is not a tensor; undefined for any other value. */
 function oddField(value: unknown, what: string): string | undefined {
   if (typeof value !== 'object' || value === null || !('data' in value && ArrayBuffer.isView(value.data)))
     return undefined;
@@ -344,12 +344,12 @@ export function requireElements(count: number): void {
   );
 }
 
-/** @throws ValueError unless it is the name of a dtype */
+/** @throws ValueError unless `dtype` is the name of a dtype */
 function requireDType(dtype: unknown): asserts dtype is DType {
   if (!isDType(dtype)) throw new ValueError('ERR_COLL_VALUE', `unknown dtype ${quote(dtype)}`);
 }
 
-/** @throws ValueError unless it is a valid shape */
+/** @throws ValueError unless `shape` is a valid shape */
 export function requireShape(shape: readonly number[]): void {
   if (Array.isArray(shape) && shape.every(isDimension)) return;
   throw new ValueError('ERR_COLL_VALUE', `a shape must be a list of whole numbers, 0 or more, got ${quote(shape)}`);

@@ -21,8 +21,8 @@ type MeanDType<D extends DType> = D extends 'bool'
 export type DTypeAfter<Op extends ReduceOpLike, D extends DType> = Op extends 'MEAN' | 'mean' ? MeanDType<D> : D;
 
 /**
- * The type of a combined value or of combined components: indexed slices for indexed slices, a
- * tensor for a tensor or its carrier.
+ * The type of the result of combining a value or its components: indexed slices for indexed slices,
+ * a tensor for a tensor or a tensor carrier.
  */
 export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
   ? Value
@@ -50,7 +50,7 @@ type MeanData<T> = T extends readonly unknown[]
       ? T
       : TypedArrayOf<MeanDType<DTypeOf<T>>>;
 
-/** Memory for such data: the same array types over any buffer. */
+/** The type of memory that can receive data of type `T`: the same array types over any buffer. */
 export type MemoryFor<T> = T extends readonly unknown[]
   ? { [Index in keyof T]: MemoryFor<T[Index]> }
   : T extends Tensor

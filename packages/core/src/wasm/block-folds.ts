@@ -12,8 +12,8 @@ const blockBytes = 1 << 15;
 const blocksOfSlice = 8;
 
 /**
- * Folds memory that kernels cannot access: copies in a block of every input, folds it, and copies
- * the result out.
+ * Folds memory that kernels cannot access, block by block: copies a block of every input into the
+ * arena, folds it, and copies the result to the outputs.
  */
 export class BlockFolds {
   readonly #arena: Arena;

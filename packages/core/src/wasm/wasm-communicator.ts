@@ -15,8 +15,8 @@ const sliceLength = 1 << 16;
 
 /**
  * All ranks in one thread, folded by WebAssembly. Memory from `allocate` is used in place. Other
- * memory is copied through blocks that stay in the cache, which takes up to three times as long,
- * and 0.3 to 0.9 of JavaScript's time.
+ * memory is copied through blocks that stay in the cache, which takes up to three times as long but
+ * is still faster than JavaScript.
  */
 export class WasmCommunicator extends FoldingCommunicator<number> {
   readonly group: Group;
@@ -48,7 +48,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
   }
 }
 
-/** The same elements, by byte offset in the arena. */
+/** The same fold range with byte offsets in the arena instead of arrays. */
 function inBytes({ inputs, outputs, ...span }: FoldRange<ArrayPlace>): FoldRange {
   const offsetsOf = (places: readonly ArrayPlace[]) =>
     places.map(({ array, at }) => array.byteOffset + at * array.BYTES_PER_ELEMENT);

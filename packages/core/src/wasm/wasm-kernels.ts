@@ -30,7 +30,10 @@ export function wasmKernels(memory: WasmMemory): MakeKernels {
   };
 }
 
-/** Memory for the kernels' addresses and registers; one per thread, whose kernels run one after the other. */
+/**
+ * Memory for the addresses and registers of kernels. All kernels of a thread share it, because they
+ * run one after the other.
+ */
 class Desk {
   readonly #memory: WasmMemory;
   readonly #places: FoldMemory;
@@ -43,7 +46,7 @@ class Desk {
     this.#places = places;
   }
 
-  /** Makes room for this many addresses. */
+  /** Makes room for `addresses` addresses. */
   require(addresses: number): void {
     if (addresses <= this.#words.length) return;
     this.at = this.#places.reserve(addresses * 4);
@@ -60,7 +63,7 @@ class Desk {
   }
 }
 
-/** The buffers and kernels of one kind of request. */
+/** Makes the folds for one kind of request. */
 class RequestFolds {
   readonly #kernels: KernelExports;
   readonly #desk: Desk;
@@ -111,7 +114,7 @@ class RequestFolds {
     };
   }
 
-  /** Means of integers: outputs have another type than sums. */
+  /** A fold for means of integers, whose outputs have another dtype than the sums. */
   #quotientFold({ inputs, outputs }: FoldRange): Fold {
     const [sum] = this.#desk.registers(1) as readonly [number];
     const n = inputs.length;

@@ -1,8 +1,14 @@
 import { CollError } from '../support/errors.js';
 
-/** The part of WebAssembly that is used; neither Node.js's nor the language's types declare it. */
+/**
+ * The part of WebAssembly memory that is used, declared here because neither Node.js's types nor
+ * TypeScript's declare it.
+ */
 export interface WasmMemory {
-  /** A new buffer after growth, which covers the whole memory; older ones stay valid for their part. */
+  /**
+   * Covers the whole memory. Growth replaces it by a longer buffer; older buffers stay valid for
+   * their part.
+   */
   readonly buffer: SharedArrayBuffer;
   /** Adds pages of 64 KiB. @returns the previous number of pages */
   grow(pages: number): number;
@@ -17,12 +23,12 @@ interface WebAssemblyGlobal {
 
 export const pageBytes = 65536;
 
-/** Undefined if the platform has none. */
+/** WebAssembly; undefined if the platform has none. */
 export function webAssembly(): WebAssemblyGlobal | undefined {
   return (globalThis as unknown as { WebAssembly?: WebAssemblyGlobal }).WebAssembly;
 }
 
-/** @throws CollError if the platform has none */
+/** WebAssembly. @throws CollError if the platform has none */
 export function requireWebAssembly(): WebAssemblyGlobal {
   const platform = webAssembly();
   if (platform) return platform;
