@@ -2,16 +2,18 @@ import type { Collective } from '@coll/core';
 import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type Transfer } from '@coll/core/schedule';
 
 /**
- * Everyone talks to everyone: rank r combines chunk r of all ranks, in the order of ranks, and hands it out. Two rounds at
- * any size, and as few bytes a rank as around a ring. These are the linear reduce-scatter and all-gather of MPI libraries:
- * Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH", 2005.
+ * Every rank exchanges chunks with every other rank: rank r combines chunk r of all ranks, in rank
+ * order, and sends the result to all. This takes two rounds for any number of ranks, and as few
+ * bytes per rank as a ring. It is the linear reduce-scatter and all-gather of MPI libraries:
+ * Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH",
+ * 2005.
  *
  *     rank      0    1    2             0    1    2             0    1    2
  *     chunk 0   a0   b0   c0            S0   .    .             S0   S0   S0
  *     chunk 1   a1   b1   c1  combine   .    S1   .   hand out  S1   S1   S1
  *     chunk 2   a2   b2   c2            .    .    S2            S2   S2   S2
  *
- * Gather, scatter and all-to-all are one round of `linear`.
+ * Gather, scatter and all-to-all use the single round of `linear`.
  *
  * @example
  * ```ts
@@ -60,23 +62,23 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
   }
 }
 
-/** Chunk r of everyone goes to rank r. */
+/** Every rank sends chunk r to rank r, which combines it. */
 function* combine(ranks: number): Iterable<Transfer> {
   for (const [from, to] of pairs(ranks)) yield { from, to, chunk: to, reduce: true };
 }
 
-/** Chunk r of rank r goes to everyone. */
+/** Rank r sends chunk r to every other rank. */
 function* handOut(ranks: number): Iterable<Transfer> {
   for (const [from, to] of pairs(ranks)) yield { from, to, chunk: from, reduce: false };
 }
 
-/** Chunk r of the root goes to rank r. */
+/** The root sends chunk r to rank r. */
 function scatter(root: number, ranks: number): readonly Transfer[] {
   const others = Array.from({ length: ranks }, (_, rank) => rank).filter((rank) => rank !== root);
   return others.map((to) => ({ from: root, to, chunk: to, reduce: false }));
 }
 
-/** Who can send to whom. */
+/** All pairs of different ranks. */
 function* pairs(ranks: number): Iterable<readonly [from: number, to: number]> {
   for (let from = 0; from < ranks; from++) {
     for (let to = 0; to < ranks; to++) if (to !== from) yield [from, to];

@@ -3,7 +3,7 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { directAlgorithm } from './direct-algorithm.js';
 
-/** Packing and engine, as of every all-reduce. */
+/** The packing and engine options of every all-reduce. */
 export interface DirectOptions extends AllReduceOptions {}
 
 const directOptions = knownOptions<DirectOptions>('DirectAllReduce', {
@@ -14,8 +14,9 @@ const directOptions = knownOptions<DirectOptions>('DirectAllReduce', {
 });
 
 /**
- * Each rank combines its own chunk straight from everyone and hands it to everyone: the natural choice in one address space.
- * Contributions are combined in rank order, so the bits do not depend on packing, batch order or executor.
+ * Each rank combines its own chunk directly from all ranks and sends it to all: the natural choice
+ * in one address space. Contributions are combined in rank order, so the bits do not depend on
+ * packing, batch order or engine.
  *
  * @example
  * ```ts
@@ -34,7 +35,10 @@ const directOptions = knownOptions<DirectOptions>('DirectAllReduce', {
 export class DirectAllReduce extends AllReduceOps {
   readonly name = 'direct';
 
-  /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
+  /**
+   * @throws ValueError for a negative `numPacks`, or unless `options` is an object; CollError if
+   * the engine does not work on this platform
+   */
   constructor(options?: DirectOptions, world?: World) {
     const packing = optionsOf(options, 'new DirectAllReduce({ numPacks: 2 })', directOptions);
     super({ ...packing, algorithm: directAlgorithm(), fallback: new ReductionToOneDevice(), world });

@@ -8,7 +8,8 @@ declare module '@coll/core' {
 }
 
 /**
- * Everyone straight from everyone: the fewest rounds, and bits that do not depend on packing.
+ * Each rank combines its own chunk directly from all ranks: the fewest rounds, and bits that do not
+ * depend on packing.
  *
  * @example
  * ```ts
