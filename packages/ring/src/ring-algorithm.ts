@@ -9,14 +9,14 @@ import {
   type Transfer,
 } from '@coll/core/schedule';
 
-// Groups have no more.
+// The largest group size.
 const mostRanks = 2 ** 16;
 
 /** How chunks travel around the ring. */
 export interface RingAlgorithmOptions {
   /**
-   * Number of pieces that travel different rings at the same time, at most the number of ranks per
-   * worker. Default: 1.
+   * Number of pieces of each chunk, which travel around different rings at the same time; at most
+   * the number of ranks per worker. Default: 1.
    */
   readonly subChunks?: number | undefined;
   /**
@@ -34,21 +34,21 @@ const ringAlgorithmOptions = knownOptions<RingAlgorithmOptions>('ringAlgorithm',
   order: true,
 });
 
-/** The rings that sub-chunks travel: by sub-chunk, then by device. */
+/** The rings of all sub-chunks. Lists are indexed by sub-chunk, then by device. */
 export interface RingPermutations {
   /** The device's position in the ring. */
   readonly ranks: readonly (readonly number[])[];
-  /** The device before it in the ring. */
+  /** The device before this one in the ring. */
   readonly predecessors: readonly (readonly number[])[];
 }
 
 /**
- * Every chunk travels around a ring twice: first it collects the contributions on its way, then it
- * is copied on. No algorithm moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal all-reduce
- * algorithms for clusters of workstations", 2009.
+ * Every chunk travels around a ring twice: first it collects all contributions, then its result is
+ * copied to all ranks. No algorithm moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal
+ * all-reduce algorithms for clusters of workstations", 2009.
  *
  *     tick         0     1     2     3
- *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; whoever is at position k of the ring
+ *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; the rank at position k of the ring
  *     chunk 1   2 +-> 0 +-> 1 --> 2 --> 0     completes segment k of the buffer
  *     chunk 2   0 +-> 1 +-> 2 --> 0 --> 1
  *
@@ -98,12 +98,14 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
 }
 
 /**
- * One ring through all devices for each sub-chunk. A ring visits worker after worker, and in each the devices in the order
- * of `gpuPerm`, rotated further for each sub-chunk, so that rings use different links at the same time.
+ * One ring through all devices per sub-chunk. A ring visits worker after worker, and the devices of
+ * each in the order of `gpuPerm`. The order is rotated further for each sub-chunk, so that rings
+ * use different links at the same time.
  *
  *     2 workers, 2 sub-chunks, gpuPerm [1, 0]:   1 -> 0 -> 3 -> 2   and   0 -> 1 -> 2 -> 3
  *
- * @throws ValueError when there are more sub-chunks than devices a worker
+ * @throws ValueError for invalid counts or an invalid `gpuPerm`, or if there are more sub-chunks
+ * than devices per worker
  */
 export function ringPermutations(
   numWorkers: number,
@@ -135,25 +137,26 @@ export function ringPermutations(
   return { ranks, predecessors };
 }
 
-/** The rings of a schedule, with what they carry. */
+/** The rings of a schedule, and the chunks that travel around them. */
 interface Rings extends RingPermutations {
-  /** By sub-chunk, then by segment: the device that completes it. */
+  /** The device that completes a segment; indexed by sub-chunk, then by segment. */
   readonly owners: readonly (readonly number[])[];
   chunkOf(segment: number, subChunk: number): number;
 }
 
 function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
   const owners = permutations.ranks.map(inverse);
-  // A buffer can be completed anywhere, but the block of a rank must be completed there, wherever it is in the ring.
+  // A buffer can be completed anywhere, but the block of a rank must be completed at that rank,
+  // wherever it is in the ring.
   const segmentAt = (segment: number, subChunk: number) => (blocks ? (owners[subChunk]?.[segment] as number) : segment);
   const chunkOf = (segment: number, subChunk: number) => segmentAt(segment, subChunk) * owners.length + subChunk;
   return { ...permutations, owners, chunkOf };
 }
 
-/** Rounds that are made while they are read. */
+/** Rounds that are generated while they are read. */
 type Rounds = Iterable<Iterable<Transfer>>;
 
-/** Of a collective that goes around the rings. */
+/** The rounds of a collective that uses the rings. */
 function* roundsOf(collective: Collective, rings: Rings): Rounds {
   switch (collective.kind) {
     case 'all-reduce':
@@ -178,17 +181,20 @@ function* roundsOf(collective: Collective, rings: Rings): Rounds {
   }
 }
 
-/** Ends with every segment complete at its owner. */
+/** The rounds after which every segment is complete at its owner. */
 function collect(rings: Rings): Rounds {
   return around(rings, (position, tick) => position - 2 - tick, true);
 }
 
-/** Takes every segment from its owner to everyone. */
+/** The rounds that copy every segment from its owner to all ranks. */
 function distribute(rings: Rings): Rounds {
   return around(rings, (position, tick) => position - 1 - tick, false);
 }
 
-/** What comes to each position in each tick; segments count around the ring. */
+/**
+ * One round per tick, in which each position receives segment `segmentAt(position, tick)`, modulo
+ * the number of devices, from its predecessor.
+ */
 function* around(rings: Rings, segmentAt: (position: number, tick: number) => number, reduce: boolean): Rounds {
   const devices = rings.ranks[0]?.length ?? 0;
   for (let tick = 0; tick < devices - 1; tick++) {
@@ -217,7 +223,7 @@ function toOwners(root: number, rings: Rings): readonly Transfer[] {
   return owned(rings, root).map(([owner, chunk]) => ({ from: root, to: owner, chunk, reduce: false }));
 }
 
-/** Who completes which chunk, but for those of one rank. */
+/** All chunks with the rank that completes each, except the chunks of rank `except`. */
 function owned({ owners, chunkOf }: Rings, except: number): (readonly [owner: number, chunk: number])[] {
   const all = owners.flatMap((ring, subChunk) =>
     ring.map((owner, segment) => [owner, chunkOf(segment, subChunk)] as const),

@@ -3,9 +3,12 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { ringAlgorithm } from './ring-algorithm.js';
 
-/** Packing and engine, as of every all-reduce, and how chunks travel. */
+/** The packing and engine options of every all-reduce, and the number of rings. */
 export interface RingOptions extends AllReduceOptions {
-  /** Rings that run side by side, each on its own part of every chunk, from rotated starting points. 1 to the number of ranks; default 1. */
+  /**
+   * Number of concurrent rings, each for its own part of every chunk and with a rotated starting
+   * point; at most the number of ranks. Default: 1.
+   */
   readonly subChunks?: number | undefined;
 }
 
@@ -18,8 +21,9 @@ const ringOptions = knownOptions<RingOptions>('RingAllReduce', {
 });
 
 /**
- * Around a ring, chunk by chunk: each rank sends to one neighbour and receives from the other, `2(N-1)/N` of the buffer.
- * The order of addition of an element depends on the chunk that it falls into, so the bits depend on packing; they are the same on all devices and in every executor.
+ * All-reduce around a ring, chunk by chunk: each rank sends `2(N-1)/N` of the buffer to one
+ * neighbour, and receives as much from the other. The order of addition of an element depends on
+ * its chunk, so the bits depend on packing; they are the same on all devices and in every engine.
  *
  * @example
  * ```ts
@@ -38,7 +42,10 @@ const ringOptions = knownOptions<RingOptions>('RingAllReduce', {
 export class RingAllReduce extends AllReduceOps {
   readonly name = 'ring';
 
-  /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
+  /**
+   * @throws ValueError for a negative `numPacks`, or unless `options` is an object; CollError if
+   * the engine does not work on this platform
+   */
   constructor(options?: RingOptions, world?: World) {
     const { subChunks = 1, ...others } = optionsOf(options, 'new RingAllReduce({ numPacks: 2 })', ringOptions);
     super({ ...others, algorithm: ringAlgorithm({ subChunks }), fallback: new ReductionToOneDevice(), world });
