@@ -16,11 +16,14 @@ import {
 import { knownOptions, logDeprecated, optionsOf, requireRegistry } from '@coll/core/internal';
 import { HierarchicalCopyAllReduce, type HierarchicalCopyOptions } from './hierarchical-copy-all-reduce.js';
 
-/** What the original's `AllReduceCrossDeviceOps` is told: an algorithm by name, and the packing. */
+/** Options of TensorFlow's `AllReduceCrossDeviceOps`: an algorithm by name, and the packing. */
 export interface AllReduceCrossDeviceOpsOptions extends HierarchicalCopyOptions {
-  /** Exactly `'nccl'` takes the plug-in of that name; any other name is hierarchical copy. Default: `'nccl'`. */
+  /**
+   * `'nccl'` selects the plug-in of that name; any other name selects hierarchical copy. Default:
+   * `'nccl'`.
+   */
   readonly allReduceAlg?: string | undefined;
-  /** Where `nccl` is looked up. Default: the registry of this realm. */
+  /** The registry that contains `nccl`. Default: the registry of this realm. */
   readonly registry?: Registry | undefined;
 }
 
@@ -59,8 +62,8 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
   #ops: CrossDeviceOps | undefined;
 
   /**
-   * @throws ValueError for what is no object of options, or a negative `numPacks`, which `nccl` tells at the first call; CollError where `nccl` is
-   * asked for and not registered
+   * @throws ValueError unless the options are an object, or for a negative `numPacks` (with `nccl`
+   * only at the first call); CollError if `nccl` is requested but not registered
    */
   constructor(fields?: AllReduceCrossDeviceOpsOptions) {
     super();
@@ -80,7 +83,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     this.name = isNccl ? 'nccl' : 'hierarchical-copy';
   }
 
-  /** What the ops of the algorithm tell, once they are there. */
+  /** The explanation of the algorithm's ops, once they have been created. */
   override explain(): Explanation {
     return this.#ops?.explain() ?? super.explain();
   }
@@ -123,7 +126,9 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     return (await this.#serving()).gather(value, destinations, axis, callOf(call));
   }
 
-  /** The ops of the algorithm; what cannot be made is tried again at the next call. */
+  /**
+   * The ops of the algorithm, created at the first call. If that fails, the next call tries again.
+   */
   async #serving(): Promise<CrossDeviceOps> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
@@ -135,7 +140,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
 }
 
 /**
- * The same class under the name it had first.
+ * `AllReduceCrossDeviceOps` under its original name.
  *
  * @example
  * ```ts
@@ -146,7 +151,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
  */
 export const AllReduceCrossTowerOps = AllReduceCrossDeviceOps;
 
-/** The call without what belongs to the ops that resolved it. */
+/** The options that are passed on to the ops of the algorithm. */
 function callOf({ options, signal, sharedResult, deduplicate }: ResolvedOptions): CallOptions {
   return { options, signal, sharedResult, deduplicate };
 }

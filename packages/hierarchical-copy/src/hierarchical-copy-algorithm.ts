@@ -3,7 +3,10 @@ import { quote } from '@coll/core/internal';
 import { variantOf } from '@coll/core/plugin';
 import { type Algorithm, linear, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
 
-/** The two halves of a group, each with the device that speaks for it. The first one holds the root. */
+/**
+ * The two halves of a group, and the main device of each, which exchanges the sums. The first half
+ * contains the root, its main device.
+ */
 export interface Halves {
   readonly group0: readonly number[];
   readonly main0: number;
@@ -12,8 +15,9 @@ export interface Halves {
 }
 
 /**
- * The halves of `ranks` devices, of which there are two or more, for a root. The mains are half a group apart. Of an odd number the extra device is in the second half; where the
- * other main would fall into the root's half, which happens for one root of an odd number, device 0 stands in.
+ * The halves of two or more devices for a root. The main devices are half a group apart. If the
+ * number is odd, devices from `floor(ranks / 2)` on form the larger half; for one root the other
+ * main device would then be in the root's half, so device 0 replaces it.
  */
 export function halvesOf(root: number, ranks: number): Halves {
   if (!(Number.isInteger(ranks) && ranks >= 2 && ranks <= 2 ** 16))
@@ -38,7 +42,7 @@ export function halvesOf(root: number, ranks: number): Halves {
  *         +-> 1 <=> 4        and back         +-- 1 <=> 4        for 6 devices and root 1
  *     2 --+      +-- 5                    2 <-+      +-> 5
  *
- * Ranks of a gather, a scatter or an all-to-all send their blocks straight to each other.
+ * Ranks of a gather, a scatter or an all-to-all send their blocks directly to each other.
  *
  * @example
  * ```ts
@@ -80,7 +84,7 @@ const algorithm: Algorithm = {
   },
 };
 
-/** Ends with the sum of all at the root. */
+/** The rounds after which the root has the sum of all ranks. */
 function collect(root: number, ranks: number) {
   if (ranks === 1) return scheduleOf(1, 1, []);
   const { group0, main0, group1, main1 } = halvesOf(root, ranks);
@@ -89,7 +93,7 @@ function collect(root: number, ranks: number) {
   return scheduleOf(ranks, 1, [[...to(main0, group0), ...to(main1, group1)], to(main0, [main1])]);
 }
 
-/** Takes what the root has to all. */
+/** The rounds that copy the root's buffer to all ranks. */
 function distribute(root: number, ranks: number) {
   if (ranks === 1) return scheduleOf(1, 1, []);
   const { group0, main0, group1, main1 } = halvesOf(root, ranks);

@@ -12,7 +12,7 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { hierarchicalCopyAlgorithm } from './hierarchical-copy-algorithm.js';
 
-/** Packing and engine, as of every all-reduce. */
+/** The packing and engine options of every all-reduce. */
 export interface HierarchicalCopyOptions extends AllReduceOptions {}
 
 const hierarchicalCopyOptions = knownOptions<HierarchicalCopyOptions>('HierarchicalCopyAllReduce', {
@@ -23,8 +23,9 @@ const hierarchicalCopyOptions = knownOptions<HierarchicalCopyOptions>('Hierarchi
 });
 
 /**
- * All-reduce by copies in two levels, for devices in two halves that are closely linked inside. Pack number `i` has device `i` modulo their number
- * as its root. Whatever the root, a sum is that of the first half in rank order plus that of the second: the bits do not depend on packing.
+ * All-reduce by copies in two levels, for devices in two halves with fast links inside each half.
+ * The root of pack `i` is device `i` modulo the number of devices. For any root, the sum of one
+ * half in rank order is added to that of the other half, so the bits do not depend on packing.
  *
  * @example
  * ```ts
@@ -43,7 +44,10 @@ const hierarchicalCopyOptions = knownOptions<HierarchicalCopyOptions>('Hierarchi
 export class HierarchicalCopyAllReduce extends AllReduceOps {
   readonly name = 'hierarchical-copy';
 
-  /** @throws ValueError for a negative `numPacks`, and for options that are no object; CollError for an engine that does not work here */
+  /**
+   * @throws ValueError for a negative `numPacks`, or unless `options` is an object; CollError if
+   * the engine does not work on this platform
+   */
   constructor(options?: HierarchicalCopyOptions, world?: World) {
     const packing = optionsOf(options, 'new HierarchicalCopyAllReduce({ numPacks: 2 })', hierarchicalCopyOptions);
     super({

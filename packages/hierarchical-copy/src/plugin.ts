@@ -8,7 +8,7 @@ declare module '@coll/core' {
 }
 
 /**
- * Two halves, each summed on one of its devices, with another root for each pack.
+ * Sums each half of the devices on one of them, then adds both sums; each pack uses another root.
  *
  * @example
  * ```ts
