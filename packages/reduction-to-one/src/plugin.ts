@@ -8,7 +8,7 @@ declare module '@coll/core' {
 }
 
 /**
- * Everything on one device: works everywhere, for all dtypes, ops and destinations.
+ * Combines all values on one device: works everywhere, for all dtypes, ops and destinations.
  *
  * @example
  * ```ts

@@ -2,9 +2,9 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, linear, type Round, type Schedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
-/** Which rank combines. */
+/** The rank that combines. */
 export interface ReductionToOneAlgorithmOptions {
-  /** The rank to which everyone sends, unless the collective has a root. 0 when absent. */
+  /** The rank that combines, unless the collective has its own root. Default: 0. */
   readonly root?: number | undefined;
 }
 
@@ -13,16 +13,16 @@ const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptio
 });
 
 /**
- * Every rank sends to one rank, which combines in the order of ranks and sends the result to every
- * rank: the flat tree of MPI libraries. Fewest messages, but all bytes go through the port of one
- * rank: `root`, unless the collective has its own.
+ * Every rank sends to one rank, which combines in rank order and sends the result to every rank:
+ * the flat tree of MPI libraries. It needs the fewest messages, but all bytes pass the port of one
+ * rank: `root`, or the collective's own root.
  *
  *     1 --+       +--> 1
  *     2 --+-> 0 --+--> 2
  *     3 --+       +--> 3
  *
- * Ranks of an all-to-all send their blocks straight to each other.
- * @throws ValueError for a root that is not a whole number from 0
+ * Ranks of an all-to-all send their blocks directly to each other.
+ * @throws ValueError unless the root is a whole number, 0 or more
  *
  * @example
  * ```ts

@@ -19,11 +19,14 @@ import { combineMixed, knownOptions, optionsOf } from '@coll/core/internal';
 import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
-/** Where values are combined, and by what. */
+/** The device that combines values, and the function that sums them. */
 export interface ReductionToOneOptions {
-  /** Where values are combined. Default: the first destination. */
+  /** The device that combines values. Default: the first destination. */
   readonly reduceToDevice?: string | undefined;
-  /** Makes one tensor of the components, in replica order, for sums and means; `addN` by default. Not called for sparse values. */
+  /**
+   * Sums the components, given in replica order, for sums and means. Default: `addN`. Not called
+   * for sparse values.
+   */
   readonly accumulationFn?: ((tensors: readonly Tensor[]) => Tensor) | undefined;
 }
 
@@ -55,7 +58,10 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   readonly #reduceToDevice: string | undefined;
   readonly #accumulationFn: ((tensors: readonly Tensor[]) => Tensor) | undefined;
 
-  /** @throws ValueError for options that are no object, a `reduceToDevice` that is no device, or an `accumulationFn` that is no function */
+  /**
+   * @throws ValueError unless `options` is an object, `reduceToDevice` a device and
+   * `accumulationFn` a function
+   */
   constructor(options?: ReductionToOneOptions, world?: World) {
     const { reduceToDevice, accumulationFn } = optionsOf(
       options,
@@ -88,7 +94,8 @@ export class ReductionToOneDevice extends CrossDeviceOps {
       `reduce ${value.values.length} components to ${target}, then broadcast to ${devices.join(', ')}`,
     );
     const combined = this.#combined(op, value.values);
-    // What an accumulationFn returns, or a single value, may be the caller's, which is not ours to share.
+    // The result of an accumulationFn, or a single value, may belong to the caller, so it must not be
+    // shared.
     const isNew = value.values.length > 1 && !this.#accumulationFn;
     const isShareable = isNew || !call.sharedResult;
     return this.placeResult(isShareable ? combined : copyToDevice(combined, target), destinations, call);
