@@ -15,11 +15,11 @@ import {
 type Broadcaster = Place & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync'>;
 
 /**
- * Gives every replica the weights of replica `root`, including those that are not trained. Use it
- * for models that were loaded or built at random, and for statistics such as those of batch
- * normalisation, which each replica gathers from its own share of the data.
- * @throws InvalidArgumentError, the same on all replicas, if their models differ; ValueError for
- * anything but TensorFlow.js, a model or its variables, and the context of a replica
+ * Copies the weights of replica `root`, including non-trainable ones, to every replica. Use it for
+ * models that were loaded or initialized at random, and for statistics such as those of batch
+ * normalisation, which each replica computes from its own share of the data.
+ * @throws InvalidArgumentError, the same on all replicas, if their models differ; ValueError unless
+ * the arguments are TensorFlow.js, a model or a list of variables, and the context of a replica
  *
  * @example
  * ```ts
@@ -56,7 +56,7 @@ function variablesOf(weights: TfModel | readonly TfVariable[], operation: string
   return variables;
 }
 
-/** The same for variables that have been compared. */
+/** Like `broadcastWeights`, but does not check that all replicas have the same variables. */
 export function broadcastVariables(
   tf: TensorFlow,
   variables: readonly TfVariable[],
@@ -68,7 +68,8 @@ export function broadcastVariables(
     const own = tensor(elementsOf(variable.dataSync(), dtype), { dtype, shape });
     const { data } = context.broadcastSync(own, root, { timeoutSeconds }) as Tensor;
     if (context.replicaIdInSyncGroup === root) continue;
-    // Not in place: a variable may share its memory with the tensor that it was made from, or with a sibling.
+    // Not in place: a variable may share its memory with the tensor that it was made from, or with
+    // another variable.
     const received = tf.tensor(data as Float32Array, shape, dtype);
     variable.assign(received);
     received.dispose();

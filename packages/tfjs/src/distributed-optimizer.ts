@@ -19,19 +19,19 @@ import {
 } from './tensorflow.js';
 
 /**
- * The optimizer, with each step applying the mean of all replicas' gradients, so that a model
- * compiled with it trains data-parallel in `model.fit`. Everything else, from saving to `dispose`,
- * is the given optimizer's own.
+ * An optimizer whose steps apply the mean of all replicas' gradients, so that a model compiled with
+ * it trains data-parallel in `model.fit`. Everything else, from saving to `dispose`, is done by the
+ * given optimizer.
  *
- * Each replica calls it in its own thread and gives each step its share of the batch; shares of
- * equal size make the step that of the whole batch. Variables take replica 0's values on first use:
- * before the first forward pass in `fit`, `minimize` and `computeGradients`. Gradients passed to
- * `applyGradients` hold the means afterwards, unless their memory has another owner. A variable
- * without a gradient counts as zero if another replica has one, and is left alone if none has.
- * Losses and metrics stay those of the replica. A model that is compiled again uses its new
- * optimizer as it is; if that one is not distributed, the first step logs a warning.
+ * Each replica calls it in its own thread, and computes each step on its share of the batch; if all
+ * shares have the same size, the step equals that of the whole batch. Variables take the values of
+ * replica 0 on first use: before the first forward pass in `fit`, `minimize` and
+ * `computeGradients`. Afterwards, gradients passed to `applyGradients` hold the means, unless their
+ * memory has another owner. A missing gradient counts as zeros if another replica has one; if no
+ * replica has one, the variable does not change. Losses and metrics are per replica. If the model
+ * is compiled again with an optimizer that is not distributed, its first step logs a warning.
  *
- * @throws ValueError for anything but an optimizer, such as its name; in the first step
+ * @throws ValueError unless `optimizer` is an optimizer object; in the first step
  * InvalidArgumentError, the same on all replicas, if their models differ
  *
  * @example
@@ -69,7 +69,8 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
     get(target, key) {
       if (Object.hasOwn(replaced, key)) return replaced[key as keyof typeof replaced];
       const value = Reflect.get(target, key, target);
-      // `minimize` has to meet the methods above; everything else the optimizer's own state, private fields included.
+      // `minimize` must call the methods above. All other methods are bound to the optimizer,
+      // because they may use its private fields.
       return typeof value === 'function' && key !== 'minimize' && key !== 'constructor' ? value.bind(target) : value;
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
@@ -93,7 +94,7 @@ class DistributedStep {
   readonly #context: ReplicaContext;
   readonly #options: GradientOptions;
   readonly #mean: GradientMean;
-  /** Ids of the variables that started out alike. */
+  /** Ids of the variables that have been set to the values of replica 0. */
   readonly #started = new Set<number>();
 
   constructor(tf: TensorFlow, optimizer: TfOptimizer, context: ReplicaContext, options: GradientOptions) {
@@ -118,7 +119,8 @@ class DistributedStep {
       variables,
       exchangeSync(this.#mean.average(variables, memory), this.#context, this.#options),
     );
-    // Optimizers find their slots by position. What a map has comes and goes; a list that only grows keeps the slots in place.
+    // Optimizers identify their slots by position. The keys of a map vary from step to step; a list
+    // that only grows keeps the positions.
     const positions = isList(gradients) ? [...variables.keys()] : this.#mean.known(variables);
     try {
       this.#optimizer.applyGradients(

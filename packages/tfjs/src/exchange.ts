@@ -4,11 +4,14 @@ import type { ReplicaContext } from '@coll/strategy';
 
 /** How gradients are averaged. */
 export interface GradientOptions {
-  /** Bytes after which a pack of gradients is closed. Default, and 0: one pack. */
+  /** Bytes of gradients after which another pack begins. 0 means one pack. Default: 0. */
   readonly bytesPerPack?: number | undefined;
-  /** Longest time to wait for the other replicas. Default: for ever. */
+  /** Longest time to wait for the other replicas. Default: no limit. */
   readonly timeoutSeconds?: number | undefined;
-  /** Called once a step with the time that this replica spent in the all-reduce, waiting for the others included. */
+  /**
+   * Called once per step with the time that this replica spent in the all-reduce, including waits
+   * for the others.
+   */
   readonly onAllReduce?: ((milliseconds: number) => void) | undefined;
 }
 
@@ -18,20 +21,25 @@ export const gradientOptions = knownOptions<GradientOptions>('distributedOptimiz
   onAllReduce: true,
 });
 
-/** An all-reduce that has to be done before the work goes on. `into[i]` may be the memory of `values[i]`. */
+/**
+ * An all-reduce that an exchange needs before it can continue. `into[i]` may be the memory of
+ * `values[i]`.
+ */
 interface Request {
   readonly op: 'mean' | 'max' | 'sum';
   readonly values: readonly TypedArray[];
   readonly into: readonly TypedArray[];
 }
 
-/** Work that is the same whether the replica blocks or awaits in its all-reduces. */
+/**
+ * Work that yields its all-reduces, so that the caller can execute them blocking or asynchronously.
+ */
 export type Exchange<Result> = Generator<Request, Result, undefined>;
 
 export type SyncReducer = Pick<ReplicaContext, 'allReduceSync'>;
 export type AsyncReducer = Pick<ReplicaContext, 'allReduce'>;
 
-/** Plays an exchange, blocking the thread. */
+/** Executes an exchange, blocking the thread in each all-reduce. */
 export function exchangeSync<Result>(
   exchange: Exchange<Result>,
   context: SyncReducer,
@@ -51,7 +59,7 @@ export function exchangeSync<Result>(
   return next.value;
 }
 
-/** The same without blocking. */
+/** Executes an exchange without blocking the thread. */
 export async function exchange<Result>(
   steps: Exchange<Result>,
   context: AsyncReducer,

@@ -9,15 +9,15 @@ import {
   variableNamed,
 } from './tensorflow.js';
 
-/** Gradients by the position of their variable, in an order that all replicas have. */
+/** Variables in an order that is equal on all replicas, and the gradient of each. */
 export interface GradientList {
   readonly variables: readonly TfVariable[];
   readonly gradients: readonly TfGradient[];
 }
 
 /**
- * A list keeps its order. A map has keys only for what the loss touched, so it is filled up with `candidates`, by default
- * all trainable variables.
+ * A list keeps its order. A map has keys only for variables that the loss depends on, so
+ * `candidates` are added; by default these are all trainable variables.
  */
 export function gradientList(
   tf: TensorFlow,
@@ -38,7 +38,10 @@ export function isList(gradients: TfGradients): gradients is Extract<TfGradients
   return Array.isArray(gradients);
 }
 
-/** Means as tensors: the gradients themselves where they were written in place, new ones elsewhere. */
+/**
+ * The means as tensors: the gradient itself if its mean was written in place, otherwise a new
+ * tensor.
+ */
 export function tensorsOf(
   tf: TensorFlow,
   variables: readonly TfVariable[],

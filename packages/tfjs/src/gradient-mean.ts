@@ -4,22 +4,30 @@ import { type Place, requireSameVariables } from './same-variables.js';
 import type { TfVariable } from './tensorflow.js';
 
 /**
- * Means of gradients over replicas, keyed by a gradient's position in a list of variables, which every replica gives alike.
+ * The means of gradients over all replicas. Gradients are identified by the position of their
+ * variable in a list that must be equal on all replicas.
  *
- * Replicas may have gradients for different variables. With the gradients travels one number a variable that says who has one:
- * where some have, the others count as zero; where none has, there is no mean. After the first step this costs no collective of
- * its own, because replicas remember, alike, which variables ever had a gradient.
+ * Replicas may have gradients for different variables. A missing gradient counts as zeros if
+ * another replica has one; if no replica has one, there is no mean. One number per variable, sent
+ * along with the gradients, shows whether a replica has a gradient. After the first step this needs
+ * no extra collective, because all replicas remember which variables ever had a gradient.
  */
 export class GradientMean {
   readonly #place: Place;
-  /** For each list of variables, the positions that had a gradient somewhere, in the order in which they first did. */
+  /**
+   * For each list of variables, the positions that ever had a gradient on any replica, in order of
+   * first appearance.
+   */
   readonly #known = new Map<string, number[]>();
 
   constructor(place: Place) {
     this.#place = place;
   }
 
-  /** Compares a list that is used for the first time. @throws as `requireSameVariables` */
+  /**
+   * Compares a list of variables across replicas when it is first used. @throws as
+   * `requireSameVariables`
+   */
   *compare(variables: readonly TfVariable[]): Exchange<void> {
     const key = keyOf(variables);
     if (this.#known.has(key)) return;
@@ -27,7 +35,10 @@ export class GradientMean {
     this.#known.set(key, []);
   }
 
-  /** Writes the means to the outputs of the result, which has none for variables without a gradient anywhere. */
+  /**
+   * Writes the means to the outputs of the returned memory, which is undefined for variables that
+   * have no gradient on any replica.
+   */
   *average(
     variables: readonly TfVariable[],
     gradients: readonly (GradientMemory | undefined)[],
@@ -47,7 +58,10 @@ export class GradientMean {
     return memory.map((gradient, index) => (presence[index] === 0 ? undefined : gradient));
   }
 
-  /** Positions of a compared list that had a gradient on some replica, in the order in which they first did. */
+  /**
+   * Positions of a compared list that ever had a gradient on any replica, in order of first
+   * appearance.
+   */
   known(variables: readonly TfVariable[]): number[] {
     return this.#known.get(keyOf(variables)) as number[];
   }

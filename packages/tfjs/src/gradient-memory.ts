@@ -8,11 +8,13 @@ import {
   type TfVariable,
 } from './tensorflow.js';
 
-/** Where a gradient is read, and where its mean is written. */
+/** The memory from which a gradient is read, and to which its mean is written. */
 export interface GradientMemory {
   readonly input: Float32Array;
   readonly output: Float32Array;
-  /** The tensor whose own memory `output` is; without one, a tensor has to be made of `output`. */
+  /**
+   * The tensor that owns the memory of `output`; if undefined, a tensor must be made from `output`.
+   */
   readonly tensor?: TfTensor;
 }
 
@@ -21,10 +23,11 @@ interface WasmBackend {
 }
 
 /**
- * Views of the gradients' own memory on the cpu and WASM backends, copies on the others; valid until tf next allocates, which may
- * move the WASM heap. Memory with more than one owner is read but not written: gradients share it with each other (those of
- * `a + b` do), and could share it with a tensor of the program. Which ones do may differ between replicas, so that even these are
- * reduced one by one.
+ * Views of the gradients' own memory on the cpu and WASM backends, copies on the others. They are
+ * valid until TensorFlow.js next allocates, which may move the WASM heap. Memory with more than one
+ * owner is read but not written, because gradients share it with each other (as those of `a + b`
+ * do) or possibly with a tensor of the program. Replicas may differ in which gradients share
+ * memory, so even these are reduced one by one.
  * @throws ValueError for a gradient that is not float32 or not of its variable's size
  */
 export function memoryOf(
@@ -37,14 +40,17 @@ export function memoryOf(
   return gradients.map((gradient, index) => {
     if (!gradient) return undefined;
     requireGradientOf(variables[index] as TfVariable, gradient);
-    // A tensor that still lives on another backend has no owner here.
+    // `refCount` is 0 for a tensor that is still on another backend.
     const isOwnedOnce = owners.get(gradient.dataId) === 1 && tf.backend().refCount(gradient.dataId) === 1;
     const view = isOwnedOnce ? liveView(tf, gradient) : undefined;
     return view ? { input: view, output: view, tensor: gradient } : outOfPlace(gradient.dataSync());
   });
 }
 
-/** Memory that stays valid while the program goes on, for reductions that are awaited. Results are not written in place. */
+/**
+ * Memory that stays valid while other code runs, for asynchronous reductions. Results are not
+ * written in place.
+ */
 export async function lastingMemoryOf(
   variables: readonly TfVariable[],
   gradients: readonly TfGradient[],
@@ -58,7 +64,7 @@ export async function lastingMemoryOf(
   );
 }
 
-/** What stands for the gradient of a variable that the loss of this replica does not touch. */
+/** Zeros instead of the gradient of a variable on which this replica's loss does not depend. */
 export function zeroMemory({ size }: TfVariable): GradientMemory {
   const zeros = new Float32Array(size);
   return { input: zeros, output: zeros };

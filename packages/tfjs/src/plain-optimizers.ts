@@ -13,8 +13,10 @@ export function noteTrained(variables: readonly TfVariable[]): void {
 }
 
 /**
- * Warns once if any other optimizer minimizes over variables that a distributed one has trained: `model.compile` takes a new optimizer in
- * silence, and `fit` calls nothing of ours then. So `minimize` of all optimizers of this TensorFlow.js looks at its variables first.
+ * Warns once if an optimizer that is not distributed trains variables that a distributed one has
+ * trained. After `model.compile` with a plain optimizer, `fit` no longer calls the distributed one,
+ * so this function patches `minimize` of all optimizers of this TensorFlow.js to check the
+ * variables.
  */
 export function watchPlainOptimizers(tf: TensorFlow, plain: TfOptimizer, ours: TfOptimizer, replica: number): void {
   distributed.add(ours);
@@ -32,7 +34,7 @@ export function watchPlainOptimizers(tf: TensorFlow, plain: TfOptimizer, ours: T
   };
 }
 
-/** The class that brings `minimize`, which is TensorFlow.js's own. */
+/** The object in the prototype chain that defines `minimize`. */
 function ownerOfMinimize(optimizer: object): { minimize: Minimize } | undefined {
   for (let owner: object | null = optimizer; owner; owner = Object.getPrototypeOf(owner) as object | null) {
     if (Object.hasOwn(owner, 'minimize')) return owner as { minimize: Minimize };

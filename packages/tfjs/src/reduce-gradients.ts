@@ -14,9 +14,12 @@ import {
   type TfVariable,
 } from './tensorflow.js';
 
-/** How gradients are averaged, and which variables they may be for. */
+/** How gradients are averaged, and the variables that may have gradients. */
 export interface ReduceGradientsOptions extends GradientOptions {
-  /** What the gradients could have been for, in one order on all replicas. Default: all trainable variables of `tf`. */
+  /**
+   * All variables that may have a gradient, in the same order on all replicas. Default: all
+   * trainable variables of `tf`.
+   */
   readonly variables?: readonly TfVariable[];
 }
 
@@ -29,17 +32,16 @@ const reduceGradientsOptions = knownOptions<ReduceGradientsOptions>('reduceGradi
 
 type NamedGradients<T> = Readonly<Record<string, T>>;
 
-// What replicas have agreed on belongs to their context, and ends with it.
+// The state that replicas have agreed on lives as long as their context.
 const means = new WeakMap<Place, GradientMean>();
 
 /**
  * The means over all replicas of the gradients that `tf.variableGrads` returns, under the same
- * names. A missing gradient counts as zeros if another replica has one. Takes over the tensors
- * passed in: they are disposed or, unless their memory has another owner, hold the result, which
- * the caller disposes. Variables do not change: `broadcastWeights` makes them equal before the
- * first step.
+ * names. A missing gradient counts as zeros if another replica has one. Takes ownership of the
+ * tensors passed in: each is either disposed or reused for the result, which the caller disposes.
+ * Variables do not change; call `broadcastWeights` before the first step to make them equal.
  * @throws InvalidArgumentError, the same on all replicas, if their variables differ; ValueError for
- * arguments of the wrong kind
+ * arguments of a wrong type
  *
  * @example
  * ```ts
@@ -79,7 +81,8 @@ export async function reduceGradients<T extends TfTensor>(
 }
 
 /**
- * `reduceGradients` that blocks the thread. On the cpu and WASM backends, gradients are not copied.
+ * Like `reduceGradients`, but blocks the thread. On the cpu and WASM backends, gradients are not
+ * copied.
  * @throws as `reduceGradients`
  *
  * @example
@@ -126,7 +129,10 @@ interface Call {
   readonly method: 'allReduce' | 'allReduceSync';
 }
 
-/** The options of a call whose arguments have been checked. @throws ValueError */
+/**
+ * Checks the arguments of a call, and returns its options. @throws ValueError for an invalid
+ * argument
+ */
 function checkedOptions({ tf, gradients, context, options, method }: Call): Partial<ReduceGradientsOptions> {
   const operation = method === 'allReduce' ? 'reduceGradients' : 'reduceGradientsSync';
   requireTensorFlow(tf, operation);

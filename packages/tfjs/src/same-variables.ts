@@ -6,7 +6,7 @@ import { isCarried, type TfVariable } from './tensorflow.js';
 
 export type Place = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
 
-/** @throws ValueError for anything but the context of a replica that has a method */
+/** @throws ValueError unless `context` is the context of a replica and has this method */
 export function requireContext(context: unknown, method: keyof ReplicaContext, operation: string): void {
   const given = Object(context) as Partial<ReplicaContext>;
   const isPlace = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
@@ -22,10 +22,10 @@ interface Description {
 }
 
 /**
- * Compares dtypes and shapes by position; names may differ, because Layers numbers them per process. One exchange of two numbers
- * where all is well.
- * @throws InvalidArgumentError, the same on all replicas, that names the first variable that differs and what each replica has;
- * ValueError for dtypes that cannot travel
+ * Compares dtypes and shapes by position. Names may differ, because layers are numbered per
+ * process. If all replicas agree, this takes a single all-reduce of two numbers.
+ * @throws InvalidArgumentError, the same on all replicas, with the first variable that differs and
+ * its description on each replica; ValueError for dtypes that cannot be sent
  */
 export function* requireSameVariables(variables: readonly TfVariable[], place: Place): Exchange<void> {
   const odd = variables.find(({ dtype }) => !isCarried(dtype));
@@ -44,7 +44,10 @@ export function* requireSameVariables(variables: readonly TfVariable[], place: P
   throw differenceOf(texts.map((text): Description[] => JSON.parse(text)));
 }
 
-/** One text a replica, in replica order. Made of all-reduces, because those are there in every context, blocking or not. */
+/**
+ * The texts of all replicas, in replica order. Uses all-reduces, because every context has them,
+ * blocking or not.
+ */
 function* gatherTexts(text: string, { numReplicasInSync, replicaIdInSyncGroup }: Place): Exchange<string[]> {
   const bytes = new TextEncoder().encode(text);
   const longest = Float64Array.of(bytes.length);
@@ -79,7 +82,7 @@ function tell(variable: Description | undefined): string {
   return variable ? `"${variable.name}", ${variable.dtype} [${variable.shape}],` : 'missing';
 }
 
-/** 53 bits of a text (cyrb53), which a float64 carries exactly. */
+/** A 53-bit hash of a text (cyrb53), which a float64 represents exactly. */
 function hashOf(text: string): number {
   let [low, high] = [0xdeadbeef, 0x41c6ce57];
   for (let at = 0; at < text.length; at++) {

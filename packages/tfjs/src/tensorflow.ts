@@ -1,7 +1,8 @@
 import { ValueError } from '@coll/core';
 import { quote, requireList } from '@coll/core/internal';
 
-// By shape and not by import: whichever 4.x build the program uses fits, and a second copy of tfjs does no harm.
+// Structural types instead of an import: they fit every 4.x build that the program may use, and
+// need no second copy of TensorFlow.js.
 
 export type TfData = Float32Array | Int32Array | Uint8Array | string[];
 
@@ -11,11 +12,11 @@ export interface TfTensor {
   readonly dtype: string;
   readonly shape: number[];
   readonly size: number;
-  /** Its elements, at once. */
+  /** The elements. Blocks until the backend has computed them. */
   dataSync(): TfData;
-  /** Its elements, once the backend has them. */
+  /** The elements, once the backend has computed them. */
   data(): Promise<TfData>;
-  /** Frees its memory. */
+  /** Frees the memory of the tensor. */
   dispose(): void;
 }
 
@@ -24,23 +25,23 @@ export interface TfVariable extends TfTensor {
   readonly id: number;
   readonly name: string;
   readonly trainable: boolean;
-  /** Takes over a value of its shape and dtype. */
+  /** Sets the value, which must have the variable's shape and dtype. */
   assign(value: TfTensor): void;
 }
 
-/** The gradient of a variable; none where the loss does not touch it. */
+/** The gradient of a variable; null or undefined if the loss does not depend on the variable. */
 export type TfGradient = TfTensor | null | undefined;
 
-/** Gradients by the name of their variable, or a list of the two; a variable that the loss does not touch has none. */
+/** Gradients by the name of their variable, or as a list of names and gradients. */
 export type TfGradients =
   | Readonly<Record<string, TfGradient>>
   | readonly { readonly name: string; readonly tensor: TfGradient }[];
 
-/** An optimizer of TensorFlow.js 4, or one that extends it. */
+/** An optimizer of TensorFlow.js 4, or of a class that extends one. */
 export interface TfOptimizer {
-  /** The gradients of a loss with respect to variables, by default to all trainable ones. */
+  /** The gradients of a loss with respect to `variables`. Default: all trainable variables. */
   computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown;
-  /** Makes one step. */
+  /** Updates the variables by one step. */
   applyGradients(gradients: TfGradients): void;
 }
 
@@ -49,7 +50,7 @@ export interface TfModel {
   readonly weights: readonly { read(): TfTensor }[];
 }
 
-/** What the adapter uses of `tf`: the program's own import of TensorFlow.js 4. */
+/** The part of `tf`, the program's own import of TensorFlow.js 4, that this package uses. */
 export interface TensorFlow {
   /** The name of the backend in use. */
   getBackend(): string;
@@ -61,7 +62,7 @@ export interface TensorFlow {
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
 }
 
-/** @throws ValueError for anything but an import of TensorFlow.js */
+/** @throws ValueError unless `tf` is an import of TensorFlow.js */
 export function requireTensorFlow(tf: unknown, operation: string): void {
   const { engine, tensor } = Object(tf) as Partial<TensorFlow>;
   if (typeof engine === 'function' && typeof tensor === 'function') return;
@@ -69,7 +70,7 @@ export function requireTensorFlow(tf: unknown, operation: string): void {
   throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`);
 }
 
-/** @throws ValueError for anything but a list of variables */
+/** @throws ValueError unless `variables` is a list of variables */
 export function requireVariables(variables: unknown, operation: string): asserts variables is readonly TfVariable[] {
   requireList(variables, `${operation}: variables`);
   for (const variable of variables) {
@@ -87,17 +88,22 @@ export function isCarried(dtype: string): dtype is CarriedDType {
   return Object.hasOwn(arrays, dtype);
 }
 
-/** Elements as their dtype stores them, without a copy where they are. The cpu backend keeps a float32 that was cast from int32 as integers. */
+/**
+ * Elements in the array type of their dtype, copied only if they have another type. The cpu backend
+ * keeps a float32 tensor that was cast from int32 in an Int32Array.
+ */
 export function elementsOf(data: TfData, dtype: CarriedDType): Float32Array | Int32Array | Uint8Array {
   return data instanceof arrays[dtype] ? data : arrays[dtype].from(data as Int32Array);
 }
 
-/** In the order in which they were made, which is what `tf.variableGrads` takes when no list is given. */
+/**
+ * All trainable variables in order of creation. `tf.variableGrads` uses them if no list is given.
+ */
 export function trainableVariables(tf: TensorFlow): TfVariable[] {
   return Object.values(tf.engine().registeredVariables).filter(({ trainable }) => trainable);
 }
 
-/** @throws ValueError where no variable has that name */
+/** @throws ValueError if no variable has that name */
 export function variableNamed(tf: TensorFlow, name: string): TfVariable {
   const variable = tf.engine().registeredVariables[name];
   if (variable) return variable;
