@@ -2,7 +2,7 @@ import type { Collective, CollectiveKind } from '@coll/core';
 import type { Algorithm, Schedule } from '@coll/core/schedule';
 import { type LinkModel, predict } from './link-model.js';
 
-/** A candidate for a collective. */
+/** A candidate algorithm, with its predicted time. */
 export interface PricedCandidate {
   readonly algorithm: string;
   /** Predicted by the link model. */
@@ -12,18 +12,23 @@ export interface PricedCandidate {
 /** The algorithm for collectives of one kind and size class, and the reason. */
 export interface AlgorithmChoice {
   readonly kind: CollectiveKind;
-  /** The largest whole buffer of this class, in bytes. The next smaller class ends at half of it. */
+  /**
+   * Largest whole buffer of this class, in bytes. The next smaller class ends at half this size.
+   */
   readonly upToBytes: number;
   readonly chosen: string;
   /** In ascending order of predicted time: the first is the chosen one. */
   readonly candidates: readonly PricedCandidate[];
   /** Number of successful collectives of this class. */
   readonly calls: number;
-  /** Mean time from call to result, including waits for other members; undefined if none has ended. */
+  /**
+   * Mean time from call to result, including waits for other members; undefined if no call has
+   * ended yet.
+   */
   readonly measuredSeconds: number | undefined;
 }
 
-/** A choice in use. */
+/** The choice for one kind and size class, with its measured times. */
 export class SizeClass {
   /** Index of the chosen algorithm among all algorithms. */
   readonly chosen: number;
@@ -55,8 +60,8 @@ const sharing = 1.15;
 const rounding = 1e-9;
 
 /**
- * Chooses the algorithm for each collective and size: the cheapest by a link model, priced per size
- * class at its first collective. Equal on all ranks with the same model.
+ * Chooses an algorithm per kind and size class of collectives: the fastest by a link model,
+ * computed at the first collective of the class. All ranks with the same model choose alike.
  */
 export class AlgorithmChoices {
   readonly #algorithms: readonly Algorithm[];
@@ -65,7 +70,7 @@ export class AlgorithmChoices {
   readonly #areHostsApart: boolean;
   readonly #classes = new Map<CollectiveKind, SizeClass[]>();
 
-  /** `areHostsApart`: the ranks are on more than one host. */
+  /** @param areHostsApart whether the ranks are on more than one host */
   constructor(algorithms: readonly Algorithm[], ranks: number, model: LinkModel, areHostsApart = false) {
     this.#algorithms = algorithms;
     this.#ranks = ranks;
@@ -73,7 +78,7 @@ export class AlgorithmChoices {
     this.#areHostsApart = areHostsApart;
   }
 
-  /** `bytes`: size of the whole buffer that chunks cut. */
+  /** @param bytes size of the whole buffer, which the schedule cuts into chunks */
   choose(collective: Collective, bytes: number): SizeClass {
     const power = bytes <= 1 ? 0 : Math.ceil(Math.log2(bytes));
     let classes = this.#classes.get(collective.kind);
@@ -119,7 +124,7 @@ export class AlgorithmChoices {
   }
 }
 
-/** Whether a host has more than one stream to other hosts. */
+/** Whether several pairs of ranks share a host's link to other hosts. */
 function haveSharedLinks({ rounds }: Schedule, ranksPerHost: number): boolean {
   const streams = new Map<number, string>();
   return rounds.some((round) =>

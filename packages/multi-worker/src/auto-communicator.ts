@@ -16,8 +16,8 @@ import { type LinkTuning, tuningOf } from './link-tuning.js';
 type Buffers = readonly Segments[];
 
 /**
- * Stands for the algorithm that suits each collective's size, for `connectGroup` and the methods of
- * a group opened with it. A communicator that does not choose executes `direct`.
+ * A placeholder that makes `connectGroup`, and groups opened with it, choose the fastest algorithm
+ * for each kind and size of collective. Communicators that do not choose execute `direct`.
  *
  * @example
  * ```ts
@@ -40,9 +40,9 @@ const auto: Algorithm = { ...directAlgorithm(), name: 'auto' };
 routeAlgorithm(auto, (group) => new AutoCommunicator(group));
 
 /**
- * A communicator of a group of processes. For `autoAlgorithm()` it chooses an algorithm per kind
- * and size of collective, by the speed of the group's links. All members measure the links for a
- * few milliseconds at the first collective; later collectives wait for that.
+ * A communicator of a group of processes. With `autoAlgorithm()` it chooses an algorithm per kind
+ * and size of collective, by the speed of the group's links. At the first collective, all members
+ * measure the links for a few milliseconds; later collectives wait for the measurement.
  * @throws ValueError unless it is an open group of processes
  *
  * @example
@@ -133,7 +133,7 @@ class AutoCommunicator implements Communicator {
     choice.ended(begin);
   }
 
-  /** Leaves the group open. */
+  /** Closes the communicators of all algorithms; the group stays open. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#communicators.map((communicator) => communicator.close()));

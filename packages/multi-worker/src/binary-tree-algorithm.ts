@@ -12,9 +12,9 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type
  *          1     2       down: 0 --> 1, 2, then 1 --> 3, 4 and 2 --> 5, 6
  *         3 4   5 6
  *
- * The children of place `p` are `2p + 1` and `2p + 2`. Places count from the root of the
- * collective, or from rank 0. The tree is the same for all elements, so bits do not depend on
- * where chunks begin. Ranks of an all-to-all send their blocks directly to each other.
+ * The children of place `p` are `2p + 1` and `2p + 2`. Place 0 is the root of the collective, or
+ * rank 0 if it has no root. The tree is the same for all elements, so bits do not depend on where
+ * chunks begin. Ranks of an all-to-all send their blocks directly to each other.
  *
  * @example
  * ```ts
@@ -73,7 +73,10 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
   }
 }
 
-/** From the deepest level to the root: each place sends its `chunksOf` to its parent. */
+/**
+ * Rounds from the deepest level to the root: each place sends chunks `chunksOf(place)` to its
+ * parent.
+ */
 function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly number[]): Transfer[][] {
   return tree.levels
     .slice(1)
@@ -86,7 +89,10 @@ function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly n
     );
 }
 
-/** From the root to the deepest level: each place receives its `chunksOf` from its parent. */
+/**
+ * Rounds from the root to the deepest level: each place receives chunks `chunksOf(place)` from its
+ * parent.
+ */
 function down(tree: Tree, chunksOf: (place: number) => readonly number[]): Transfer[][] {
   return tree.levels.slice(1).map((places) =>
     places.flatMap((place) => {
@@ -124,7 +130,7 @@ class Tree {
     return found;
   }
 
-  /** All other ranks. */
+  /** The ranks that `ranksBelow(place)` does not contain. */
   ranksOutside(place: number): number[] {
     const below = new Set(this.ranksBelow(place));
     return upTo(0, this.#ranks).filter((rank) => !below.has(rank));

@@ -43,16 +43,17 @@ import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { NcclChoice } from './nccl-choice.js';
 import { WorkerAllReduce } from './worker-all-reduce.js';
 
-/** The explanation of all ops, plus the algorithms chosen for the group's collectives. */
+/** An explanation that also contains the algorithms chosen for the group's collectives. */
 export interface CollectiveExplanation extends Explanation {
-  /** The choices for all collectives of the process group, by any ops. */
+  /** The choices for all collectives of the process group, including those of other ops. */
   readonly choices: readonly AlgorithmChoice[];
 }
 
 /**
  * All-reduce over the devices of several workers, which are processes with equally many devices. A
- * value has the components of this worker. They are combined locally first, then once across the
- * workers, and every device gets the result. All workers make the same calls in the same order.
+ * value has one component per device of this worker. Components are combined within the worker
+ * first, then across workers, and every device gets the result. All workers make the same calls in
+ * the same order.
  *
  * `implementation` selects the algorithm. NCCL: on GPUs, the plug-in registered as `nccl`, across
  * all workers; on CPUs, a ring. RING: a ring. AUTO: on GPUs, NCCL if every worker has it; otherwise
@@ -84,11 +85,11 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   #ring: CollectiveAllReduce | undefined;
 
   /**
-   * `devices` are those of this worker. Default: those of the world; with a group, one CPU;
-   * otherwise any. `groupSize` counts the devices of all workers. Default: each process of the
-   * group has as many as this one.
-   * @throws ValueError for a group size that is not divisible by the number of devices, or differs
-   * from the group's; what `AllReduceOps` throws
+   * `devices` are those of this worker. Default: the devices of the world; without a world, one CPU
+   * if there is a group, otherwise any devices. `groupSize` counts the devices of all workers.
+   * Default: each process of the group has as many devices as this one.
+   * @throws ValueError if `groupSize` differs from the number of devices of all workers; also as
+   * `AllReduceOps`
    */
   constructor(
     devices?: readonly string[],
@@ -105,7 +106,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const algorithm = plays === 'AUTO' ? autoAlgorithm() : ringAlgorithm();
     const { engine, numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = given;
     const packing = { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup };
-    // The replicas of this worker may call from inside, with or without other workers.
+    // Replicas of this worker may call these ops from inside, with or without other workers.
     const own = world ?? (setting.devices && worldHere(setting.devices, engine, setting.group));
     super({ ...packing, engine, world: own, algorithm, others: othersOf(setting, algorithm) });
     this.#setting = setting;
@@ -128,7 +129,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /**
    * Determines now whether NCCL can be used and how fast the links are, instead of at the first
    * collective that depends on it. All workers must call it at the same point of their call order.
-   * @throws CollError if NCCL was requested by name, on GPUs, and a worker does not have it
+   * @throws CollError if NCCL was requested by name for GPUs, but is not available on a worker
    */
   async join(): Promise<void> {
     const { group, options, devices } = this.#setting;
@@ -172,7 +173,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** Values of a blocking call are on the host. */
+  /** Like `perform`, for calls that block the thread. All values are on the host. */
   override performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (!this.#isRank) return this.perform(batch, call);
     const { implementation } = call.options;
@@ -201,7 +202,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.reduce(op, value, destinations, handedOver(call));
   }
 
-  /** Packs the values and reduces them, after those of earlier calls. */
+  /** Packs the values and reduces them, after the values of earlier calls. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -236,8 +237,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Whether each worker has one replica, which meets those of the other workers. Several replicas
-   * of one thread meet locally first, and then count as one value.
+   * Whether each worker has a single device, so that its replica is a rank of the group. If there
+   * are several, their values are first combined locally.
    */
   get #isRank(): boolean {
     const { devices, group } = this.#setting;
@@ -255,7 +256,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return ops instanceof CollectiveAllReduce ? ops.perform(batch, handedOver) : ops.performHere(batch, handedOver);
   }
 
-  /** Replicas in separate threads join their group once, with the implementation of these ops. */
+  /**
+   * Warns if a replica in its own thread requests another implementation: these ops join such a
+   * replica to its group once, with their own.
+   */
   #tellThread({ implementation }: CommunicationOptions): void {
     if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;
     const asked = `a replica in its own thread requested ${implementation}`;
@@ -263,8 +267,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * These ops, or others that execute what a call requests. All workers must request the same.
-   * @throws CollError if that is NCCL, and a worker does not have it
+   * The ops for the implementation that a call requests, which may be these ops. All workers must
+   * request the same implementation.
+   * @throws CollError if the call requests NCCL, but it is not available on a worker
    */
   async #opsFor(call: Pick<ResolvedOptions, 'options' | 'turn'>, devices: readonly string[]): Promise<CrossDeviceOps> {
     const { implementation } = call.options;
@@ -272,7 +277,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     return nccl ?? this.#hostOps(implementation);
   }
 
-  /** Like `opsFor`, without waiting. Undefined if the choice is not known yet. */
+  /** Like `opsFor`, but without waiting; undefined if the choice is not known yet. */
   #knownOps({ implementation }: CommunicationOptions, devices: readonly string[]): CrossDeviceOps | undefined {
     const isKnown = implementation === 'RING' || this.#nccl.hasNoGpu(implementation, devices);
     return isKnown ? this.#hostOps(implementation) : undefined;
@@ -336,12 +341,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-/** The call, for the ops chosen for it. */
+/** The call, as it is passed on to the chosen ops. */
 function handedOver(call: ResolvedOptions) {
   return { ...partOf(call), options: chosen(call.options) };
 }
 
-/** Options for work that these ops do themselves, such as work that NCCL leaves to them: no further choice. */
+/** Options for work whose ops have been chosen, so that nothing is chosen again. */
 function chosen(options: CommunicationOptions): CommunicationOptions {
   return options.merge({ implementation: 'RING' });
 }

@@ -11,13 +11,19 @@ import { knownOptions, quote, requireDistinct, requireProcessGroup, resolveCallO
 import { requireWorld } from '@coll/core/plugin';
 import { CollectiveKeys } from './compat/collective-keys.js';
 
-/** Options of `CollectiveAllReduce`: fields of `CommunicationOptions` or `options`, and the processes. */
+/**
+ * Options of `CollectiveAllReduce`: the processes, and the communication options, either as single
+ * fields or as `options`.
+ */
 export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, AllReduceOptions {
-  /** Defaults of all calls; a call's options are merged into them. */
+  /** Default options of all calls; the options of a call override them. */
   readonly options?: CommunicationOptions | undefined;
   /** The processes that are the workers, including this one. Default: a single worker. */
   readonly group?: ProcessGroup | undefined;
-  /** Numbers groups and collectives; ops that share the object count together. Default: a new one. */
+  /**
+   * Numbers groups and collectives; ops that share this object share its numbering. Default: a new
+   * object.
+   */
   readonly collectiveKeys?: CollectiveKeys | undefined;
 }
 
@@ -44,7 +50,10 @@ export interface CollectiveSetting {
   readonly group: ProcessGroup | undefined;
   /** Number of devices of all workers; undefined if `devices` is. */
   readonly groupSize: number | undefined;
-  /** Counts a collective; returns the same number for all collectives of these devices. */
+  /**
+   * Counts a collective on these devices, and returns their group key, which is equal on all
+   * workers.
+   */
   launch(): number;
 }
 

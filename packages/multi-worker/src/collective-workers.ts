@@ -13,7 +13,9 @@ import { connectGroup } from './auto-communicator.js';
 import type { CollectiveSetting } from './collective-options.js';
 import { inTask, joined, type OtherWorkers } from './worker-all-reduce.js';
 
-/** The workers of a collective that executes an algorithm; undefined for a single worker. */
+/**
+ * The other workers, with which a collective executes the algorithm; undefined for a single worker.
+ */
 export function othersOf(
   { group, devices, launch }: CollectiveSetting,
   algorithm: Algorithm,
@@ -34,8 +36,8 @@ export function othersOf(
 }
 
 /**
- * The devices of this worker as a world, all in this thread. Undefined for one device per worker,
- * because the group has its own engine.
+ * A world of this worker's devices, all in this thread. Undefined if each worker has one device,
+ * because the process group then connects them.
  */
 export function worldHere(
   devices: readonly string[],
@@ -47,7 +49,7 @@ export function worldHere(
   return { ...portableWorld(devices, resolution.engine), resolution };
 }
 
-/** The devices of all workers as one world; those of this worker are local. */
+/** A world of the devices of all workers, of which those of this worker are local. */
 export function worldOfAll(setting: CollectiveSetting, resolution: EngineResolution): World {
   const { group, devices = [] } = setting;
   const { rank, size } = group as NonNullable<typeof group>;

@@ -21,17 +21,17 @@ import type { Algorithm } from '@coll/core/schedule';
 
 export interface GatheringOptions {
   readonly group: ProcessGroup;
-  /** Number of devices per member; each is a rank of the caller. */
+  /** Number of devices per member. The caller counts each device as a rank. */
   readonly devices: number;
   readonly algorithm: Algorithm;
-  /** Opens a communicator of the group, in whose messages members have these names. */
+  /** Opens a communicator of the group, whose messages use these names for the members. */
   connect(names: readonly string[]): Communicator;
 }
 
 /**
- * Serves everything but the all-reduce, for values with components on each worker. All workers get
- * the values of all, in rank order; each combines or concatenates them in that order, like a
- * reduction to one device in a single process.
+ * Performs everything but the all-reduce for values with components on several workers. Every
+ * worker receives the components of all workers, in rank order, and combines or concatenates them
+ * in that order, like a reduction to one device in a single process.
  */
 export class GatheringOps extends CrossDeviceOps {
   readonly name = 'gathering';
@@ -52,7 +52,7 @@ export class GatheringOps extends CrossDeviceOps {
         engine: 'native',
         communicator: () => communicator,
       },
-      // All components count equally, so a mean is divided once, and not by the number of workers.
+      // All components count equally, so a mean is divided once, by the number of all components.
       { algorithm, valuesEach: devices },
     );
     this.#group = group;
@@ -97,7 +97,7 @@ export class GatheringOps extends CrossDeviceOps {
     return (await this.placeResult(gathered[0] as Tensor, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 
-  /** Copies the values of a worker to all workers. */
+  /** Copies the values of worker `worker` to all workers. */
   async broadcastAcross(values: readonly Tensor[], worker: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
     const group = this.replicaGroup as ReplicaGroup;
     const copies = group.run(group.broadcastCall([...values], worker, this.#group.rank, ownPart(call)));
@@ -137,12 +137,15 @@ export class GatheringOps extends CrossDeviceOps {
   };
 }
 
-/** A worker's part of a call; it shares its results with no other worker. */
+/**
+ * The options for this worker's part of a call, without `sharedResult`, because workers share no
+ * memory.
+ */
 function ownPart({ options, signal, turn }: ResolvedOptions) {
   return { options, signal, turn };
 }
 
-/** A tensor as the only row of a larger one. */
+/** The tensor as the only row of a tensor with one more dimension. */
 function alone(tensor: Tensor): Tensor {
   return { ...tensor, shape: [1, ...tensor.shape] };
 }

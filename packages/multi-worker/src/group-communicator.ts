@@ -14,20 +14,20 @@ import { CallOrder, listOf } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
-/** Errors of calls that have not begun, so that no other member waits for them. */
+/** Codes of errors of calls that have not begun, so no other member waits for them. */
 const refusals: ReadonlySet<string> = new Set(['ERR_COLL_BUSY', 'ERR_COLL_CLOSED']);
 
 export interface GroupCommunicatorOptions {
   readonly group: ProcessGroup;
   /** The ranks of all workers; those of this worker are local. */
   readonly ranks: Communicator;
-  /** Names of `ranks` in messages, if each stands for several ranks of the caller. */
+  /** Names of `ranks` in messages, if each represents several ranks of the caller. */
   readonly names?: readonly string[] | undefined;
-  /** Closed together with this communicator. */
+  /** The engine's communicator, closed together with this one. */
   readonly engine?: Communicator | undefined;
   /**
-   * Whether each collective waits for the previous one, for ranks that do not keep the order of
-   * concurrent ones.
+   * Whether each collective waits for the previous one. Required if `ranks` does not keep the order
+   * of concurrent collectives.
    */
   readonly oneByOne?: boolean | undefined;
   /** Called for each collective; the returned number must be equal on all members. */
@@ -74,7 +74,7 @@ export class GroupCommunicator implements Communicator {
     }
   }
 
-  /** Leaves the group open. */
+  /** Closes `ranks` and the engine's communicator; the process group stays open. */
   async close(): Promise<void> {
     const { ranks, engine } = this.#options;
     await Promise.all([ranks.close(), engine?.close()]);
@@ -102,7 +102,10 @@ export class GroupCommunicator implements Communicator {
     }
   }
 
-  /** Members make the same calls, so an invalid call is detected on all of them before it begins. */
+  /**
+   * Fails the group, except for calls that are invalid or have not begun: these fail on all
+   * members, because all make the same calls.
+   */
   #failWith(error: unknown): void {
     const isRefused = error instanceof ValueError || (error instanceof CollError && refusals.has(error.code));
     if (isRefused || !(error instanceof Error)) return;

@@ -4,7 +4,7 @@ import { type Algorithm, onRanks, refine, type Schedule, sequence, together } fr
 
 /** The algorithms within and across workers, and the number of workers. */
 export interface HierarchicalAlgorithmOptions {
-  /** Ranks are numbered worker by worker, equally many in each. */
+  /** Number of workers. Ranks are numbered worker by worker, equally many in each. */
   readonly workers: number;
   /**
    * Plans, for the ranks of a worker, a reduce to the first of them (its leader), and a broadcast
@@ -24,7 +24,7 @@ const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>(
 /**
  * Two levels: every worker reduces to its leader, the leaders all-reduce, and every leader
  * broadcasts the result. Only one buffer per worker passes between workers. Contributions are
- * combined in the order of `within`, then those of the workers in the order of `across`.
+ * combined in the order of `within`, then the results of the workers in the order of `across`.
  *
  *     worker 0:  1 +-> 0                 0 --> 1
  *                        \             /
@@ -36,7 +36,7 @@ const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>(
  * are not divisible by the workers. The scheme is that of leaders in MPI on clusters of multi-core
  * hosts (Karonis et al. 2000).
  *
- * @throws ValueError unless there are a number of workers and two algorithms
+ * @throws ValueError unless `workers` is a valid number, and `within` and `across` are algorithms
  *
  * @example
  * ```ts
@@ -89,7 +89,7 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
       if (refused !== undefined || collective.kind !== 'all-reduce') {
         throw new ValueError('ERR_COLL_REFUSED', refused ?? collective.kind);
       }
-      // With one worker, its ranks would resend what they already have after the reduce.
+      // With one worker, a broadcast after the reduce may send data that ranks already have.
       if (workers === 1) return within.plan(collective, ranks);
       const { op } = collective;
       const perWorker = ranks / workers;
@@ -109,7 +109,7 @@ function inEachWorker(schedule: Schedule, workers: number): Schedule {
   return together(...copies);
 }
 
-/** The same schedules, with chunks split so that all have equally many. */
+/** The same schedules, with chunks split so that all schedules have the same number. */
 function inEqualChunks(schedules: readonly Schedule[]): Schedule[] {
   const total = schedules.map(({ chunks }) => chunks).reduce(leastCommonMultiple);
   return schedules.map((schedule) => refine(schedule, total / schedule.chunks));

@@ -13,7 +13,7 @@ export interface LinkModel {
   readonly start: number;
   /** Seconds to combine a byte. */
   readonly gamma: number;
-  /** Links between hosts, or between all ranks if there is one kind of link. */
+  /** Links between hosts, or between all ranks if there is only one kind of link. */
   readonly across: AllTimes;
   /**
    * Links between the ranks of a host, if they differ from those between hosts. Ranks are numbered
@@ -26,7 +26,7 @@ export interface LinkModel {
 export interface Sample {
   readonly kind: CollectiveKind;
   readonly schedule: Schedule;
-  /** Size of the whole buffer that the chunks cut. */
+  /** Size of the whole buffer, which the schedule cuts into chunks. */
   readonly bytes: number;
   readonly seconds: number;
 }
@@ -92,8 +92,8 @@ export function fit(samples: readonly Sample[], ranksPerWorker?: number): LinkMo
 }
 
 /**
- * The derivative of a price with respect to one parameter. Prices are sums and maxima of multiples
- * of the parameters, so slopes times parameters give the price.
+ * The derivative of a predicted time with respect to one parameter. Times are sums and maxima of
+ * multiples of parameters, so the sum of parameters times slopes is the time.
  */
 function slopeAt(numbers: readonly number[], index: number, sample: Sample): number {
   const number = numbers[index] as number;
@@ -104,9 +104,9 @@ function slopeAt(numbers: readonly number[], index: number, sample: Sample): num
 /**
  * Least squares with bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara 2005).
  *
- * Finds numbers, none below its floor, whose products with the rows are closest to 1 by least
- * squares. Improves one after the other until it converges. Of numbers that the rows do not
- * distinguish, the first one moves most.
+ * Finds numbers, none below its floor, whose products with the rows are closest to 1. Improves one
+ * number after the other until they converge. If rows do not distinguish some numbers, the first of
+ * these changes most.
  */
 function descend(rows: readonly (readonly number[])[], begin: readonly number[], floor: readonly number[]): number[] {
   const numbers = [...begin];

@@ -24,8 +24,9 @@ interface Trial {
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const allGather: Collective = { kind: 'all-gather' };
 
-// A few milliseconds in total on short links. Gathers separate the time of bytes from that of sums,
-// and from that of rounds, because a small all-reduce may take one round with any algorithm.
+// All trials take a few milliseconds in total on short links. Gathers separate the time of bytes
+// from the time of sums and of rounds, because a small all-reduce may take one round with any
+// algorithm.
 const trials: readonly Trial[] = [
   // The first call also plans and connects.
   { collective: allGather, bytes: 4, times: 4 },
@@ -35,8 +36,8 @@ const trials: readonly Trial[] = [
 ];
 
 /**
- * Measures the links of a group by the times of a few collectives on these communicators, one per
- * algorithm. All members do the same; all use rank 0's model, bit by bit.
+ * Measures the links of a group by timing a few collectives on these communicators, one per
+ * algorithm. All members must call it; all get the model of rank 0, with the same bits.
  */
 export function* probe(
   group: ProcessGroup,
@@ -69,7 +70,7 @@ export function* probe(
 
 /**
  * The seconds of the fastest call of each trial, measured on its slowest rank. A rank that arrives
- * late finds all data there, so on long links its own time is nearly zero.
+ * late finds all data already there, so on long links its own time is nearly zero.
  */
 function* fastestOf(
   communicator: Communicator,

@@ -28,7 +28,10 @@ const candidates: readonly Algorithm[] = [
 
 type Call = (choices: AlgorithmChoices, options: RunOptions) => Promise<void>;
 
-/** The measured links of a group. They are measured once, at the first collective that needs a choice. */
+/**
+ * The algorithm choices of a group. The group's links are measured once, at the first collective
+ * that needs a choice.
+ */
 export class LinkTuning {
   /** The candidates that the group can execute. */
   readonly algorithms: readonly Algorithm[];
@@ -55,7 +58,10 @@ export class LinkTuning {
     return this.#choices ? call(this.#choices, options) : this.#beginMeasured(call, options, collective);
   }
 
-  /** The choices for a call that blocks the thread. @throws RuntimeError while other calls wait for them */
+  /**
+   * The choices for a call that blocks the thread. @throws RuntimeError while asynchronous calls
+   * wait for the measurement
+   */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
     if (!this.#choices && this.#rank.order.isHeld && !options.turn) {
       const told =
@@ -66,14 +72,14 @@ export class LinkTuning {
     return this.#choices;
   }
 
-  /** Measures now. All members must do so at the same point of their call order. */
+  /** Measures the links now. All members must call it at the same point of their call order. */
   measure(options?: RunOptions): Promise<void> {
     return this.begin(async () => {}, options);
   }
 
   /**
-   * Measures in the turn of the call: a call with an earlier turn may measure first, and one with a
-   * later turn waits. If the call fails here, the group fails, because other members wait for it.
+   * Begins a call in its turn, and measures the links first if no earlier call has done so; later
+   * calls wait. If the call fails here, the group fails, because other members wait for it.
    */
   async #beginMeasured(call: Call, options: RunOptions, collective?: Collective): Promise<void> {
     const own = options.turn ? undefined : this.#rank.order.take();
@@ -139,7 +145,7 @@ export class LinkTuning {
   }
 }
 
-/** The request shown to members that disagree because not all of them measure. */
+/** The request that an error shows if some members measure while others make another call. */
 const measuring: CallerRequest = {
   collective: { kind: 'all-reduce', op: 'sum' },
   dtype: 'float32',
@@ -149,7 +155,7 @@ const measuring: CallerRequest = {
 
 const tunings = new WeakMap<ProcessGroup, LinkTuning>();
 
-/** The tuning of a group, shared by all that choose for it. */
+/** The tuning of a group, shared by all its communicators. */
 export function tuningOf(group: ProcessGroup): LinkTuning {
   const known = tunings.get(group) ?? new LinkTuning(group);
   tunings.set(group, known);

@@ -47,8 +47,8 @@ export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
   /** The unit of the limits in a specification. Default: elements. */
   readonly limitUnit?: LimitUnit | undefined;
   /**
-   * The processes that are the workers, in their order; values then have the components of this
-   * one. Default: all components are in this process.
+   * The processes that are the workers, in rank order. Values then have only the components of this
+   * process. Default: all components are in this process.
    */
   readonly group?: ProcessGroup | undefined;
 }
@@ -65,11 +65,11 @@ const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('M
 
 /**
  * All-reduce over the devices of several workers. Each tensor uses the entry of the specification
- * that takes its size. Components of a value are listed worker by worker; with a process group they
- * are this worker's. Results are in the order of the values.
+ * that takes its size. Components of a value are listed worker by worker; with a process group, a
+ * value has only this worker's components. Results are in the order of the values.
  *
- * If a gathering CPU or GPU holds no component, a device of the same worker that does stands in for
- * it. `nccl` in a specification is the plug-in registered under that name when it is first needed.
+ * If a gathering CPU or GPU holds no component, another device of the same worker replaces it.
+ * `nccl` in a specification is the plug-in registered under that name when it is first needed.
  *
  * @example
  * ```ts
@@ -95,9 +95,9 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
    * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker`
    * devices. Default: the workers of the world's devices; without a world, one worker with all
    * devices; with a group, one worker per process.
-   * @throws ValueError that names the entry for a specification that is invalid or that these
-   * workers cannot execute; for wrong workers, for devices of the world that are not listed worker
-   * by worker, and for a wrong `limitUnit`
+   * @throws ValueError for a specification that is invalid or that these workers cannot execute
+   * (the error names the entry), for invalid workers or `limitUnit`, or if the devices of the world
+   * are not listed worker by worker
    */
   constructor(
     workerDevices?: readonly string[],
@@ -120,7 +120,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     const connect = group && ((algorithm: Algorithm) => group.communicator(algorithm));
     const nccl = new NcclGroups(() => (world?.resolution ?? resolveEngine(engine)).engine, connect);
     const devices = world?.devices;
-    // The replica of a single process may also call from inside.
+    // The replica of a single process may also call these ops from inside.
     const own =
       world ??
       (options.group && worldHere(devicesOf(workers ?? alone, workerDevices?.[options.group.rank]), engine, group));
@@ -133,7 +133,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
       algorithm: group ? reductionToOneAlgorithm() : plan.algorithm,
       routes: (values, ranks) => plan.routes(values, group && workers ? ranksOf(workers) : ranks),
       others,
-      // Replicas in separate threads only have the engine, which refuses NCCL.
+      // Replicas in separate threads are only connected by the engine, which refuses NCCL.
       communicator: (_, communicator) => {
         const isWhole = communicator.localRanks.length === communicator.size;
         return isWhole && plan.usesNccl ? new MultiWorkerCommunicator(communicator, plan, nccl) : communicator;
@@ -145,21 +145,21 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     this.#workers = workers;
   }
 
-  /** Values may live on devices of several tasks; this class exists for them. */
+  /** Values may live on devices of several tasks. */
   override get severalTasks(): boolean {
     return true;
   }
 
   /**
-   * Also reports the ranks that stand in for gathering devices without a component, and where NCCL
-   * deviated from the request.
+   * Also reports the devices that replace gathering devices without a component, and deviations of
+   * NCCL from the request.
    */
   override explain(): Explanation {
     const explanation = super.explain();
     return { ...explanation, notes: [...explanation.notes, ...this.#plan.notes, ...this.#nccl.notes] };
   }
 
-  /** Also closes the NCCL groups that it opened. */
+  /** Also closes the NCCL groups that these ops opened. */
   override async close(): Promise<void> {
     await super.close();
     await this.#nccl.close();
@@ -204,7 +204,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** Joins components in GPU memory by NCCL, and others like all ops. */
+  /** Concatenates components in GPU memory by NCCL, and others on the host. */
   protected override async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -225,8 +225,8 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Runs before an all-reduce. Dense values of a batch share the same devices; sparse ones go to
-   * one device, from wherever they are.
+   * Checks the devices of a batch before an all-reduce. All dense values have the same devices, so
+   * the first is checked; sparse values may be anywhere, because they are copied to one device.
    */
   #prepare(values: readonly DistributedValues<Value>[]): void {
     const dense = values.find((value) => !isIndexedSlices(value));
@@ -251,7 +251,7 @@ function isInDevice(value: Value): boolean {
   return !isIndexedSlices(value) && 'memory' in value && value.memory !== undefined;
 }
 
-/** One process with unknown devices. */
+/** A single worker with unknown devices. */
 const alone: Workers = { workers: 1, gpusPerWorker: 0 };
 
 function workersFor(
@@ -278,7 +278,10 @@ function devicesOf({ gpusPerWorker }: Workers, worker = ''): readonly string[] {
   return localDevicesFromNumGpus(gpusPerWorker).map((device) => `${worker}${device}`);
 }
 
-/** Number of components of all workers; each has at least one, on its CPU. */
+/**
+ * Number of components on all workers: one per GPU, or one per worker on its CPU if there are no
+ * GPUs.
+ */
 function ranksOf({ workers, gpusPerWorker }: Workers): number {
   return workers * Math.max(1, gpusPerWorker);
 }
@@ -294,7 +297,10 @@ interface SpecWorkers {
   readonly nccl: NcclGroups;
 }
 
-/** @throws ValueError for an entry without a part within a worker */
+/**
+ * @throws ValueError for an entry that cannot run across processes, or if this worker has a wrong
+ * number of devices
+ */
 function othersOf({ group, workers, workerDevices, plan, nccl, ...given }: SpecWorkers): OtherWorkers {
   const { devices = devicesOf(workers, workerDevices?.[group.rank]) } = given;
   plan.requireLevels();
@@ -318,8 +324,8 @@ function requirePlaces(devices: readonly string[], workers: Workers | undefined,
 }
 
 /**
- * The specified entries. The default has as many shards as TensorFlow's if workers are named, and
- * at most the number of workers if they were inferred.
+ * The entries of the specification. The default entry has 2 shards, as in TensorFlow, but at most
+ * one per worker if the workers were not named.
  */
 function entriesFor(
   spec: AllReduceSpecLike | undefined,

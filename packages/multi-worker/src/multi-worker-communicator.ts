@@ -36,8 +36,8 @@ export class MultiWorkerCommunicator implements Communicator {
   }
 
   /**
-   * Whether such a collective is supported at all. Restrictions of an entry are reported later, by
-   * the plan's routes.
+   * The reason why a collective is not supported at all. The plan's routes later report
+   * restrictions of an entry.
    */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return collective.kind === 'all-reduce'
@@ -75,7 +75,10 @@ export class MultiWorkerCommunicator implements Communicator {
     return this.close();
   }
 
-  /** The variant if NCCL executes it; undefined for one that the engine executes. */
+  /**
+   * The variant of an all-reduce that NCCL executes; undefined if the engine executes the
+   * collective.
+   */
   #ncclVariant(collective: Collective): SpecVariant | undefined {
     if (collective.kind !== 'all-reduce') return undefined;
     const variant = this.#plan.variants(this.size)[variantOf(collective)];

@@ -1,11 +1,11 @@
 import { CollError, type CrossDeviceOps, type Plugin, registry, type Turn } from '@coll/core';
 import { deviceType } from '@coll/core/plugin';
 
-/** The context of a choice. */
+/** The workers of a choice, and how to reach and inform them. */
 export interface NcclChoiceOptions {
   /** Number of workers that must agree. */
   readonly workers: number;
-  /** Sends a line to all workers, and returns the lines of all. */
+  /** Sends a line to all workers, and returns the lines of all workers in rank order. */
   toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;
   /** Opens the plug-in's ops for all workers. */
   open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
@@ -13,17 +13,20 @@ export interface NcclChoiceOptions {
   remark(level: 'info' | 'warn', why: string): void;
 }
 
-/** The reason why NCCL does not serve. */
+/** The reason why NCCL is not used. */
 interface Refusal {
   readonly why: string;
-  /** Whether there is nothing to probe: no GPU, or no plug-in. */
+  /** Whether there is nothing to probe: there is no GPU or no plug-in. */
   readonly isNothing: boolean;
   readonly worker?: number;
 }
 
 const missing = 'no plug-in is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
-/** Decides whether the plug-in registered as `nccl` serves the devices of all workers, and holds its ops. */
+/**
+ * Decides whether the plug-in registered as `nccl` can be used for the devices of all workers, and
+ * opens its ops.
+ */
 export class NcclChoice {
   readonly #options: NcclChoiceOptions;
   #agreed: Promise<Refusal | undefined> | undefined;
@@ -35,9 +38,9 @@ export class NcclChoice {
   }
 
   /**
-   * NCCL's ops; undefined if something else must serve, with a remark unless `AUTO` found nothing
-   * to probe. All workers make the same request and get the same result.
-   * @throws CollError if NCCL was requested by name, on GPUs, and the plug-in of a worker refuses
+   * NCCL's ops; undefined if NCCL is not used, with a remark unless `AUTO` found nothing to probe.
+   * All workers must make the same request, and get the same result.
+   * @throws CollError if NCCL was requested by name for GPUs, but the plug-in of a worker refuses
    */
   async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[], turn?: Turn): Promise<CrossDeviceOps | undefined> {
     if (this.hasNoGpu(asked, devices)) return undefined;
@@ -58,7 +61,10 @@ export class NcclChoice {
     return undefined;
   }
 
-  /** Whether something else serves because a device is not a GPU, which all workers know without asking. */
+  /**
+   * Whether NCCL is not used because a device is not a GPU. Workers need not exchange anything to
+   * know that.
+   */
   hasNoGpu(asked: 'AUTO' | 'NCCL', devices: readonly string[]): boolean {
     const noGpu = noGpuAmong(devices);
     if (noGpu && asked === 'NCCL')
@@ -66,7 +72,7 @@ export class NcclChoice {
     return noGpu !== undefined;
   }
 
-  /** Records that a call which blocks its thread runs without NCCL. */
+  /** Records that a blocking call runs without NCCL. */
   refuseBlocking(asked: 'AUTO' | 'NCCL', devices: readonly string[]): void {
     const noGpu = noGpuAmong(devices)?.why;
     if (asked === 'NCCL') {
@@ -82,12 +88,12 @@ export class NcclChoice {
     }
   }
 
-  /** Deviations of its ops from the request. */
+  /** Deviations of NCCL's ops from the request. */
   get notes(): readonly string[] {
     return this.#served?.explain().notes ?? [];
   }
 
-  /** Closes the ops. */
+  /** Closes NCCL's ops. */
   async close(): Promise<void> {
     const ops = await this.#ops?.catch(() => undefined);
     await ops?.close();

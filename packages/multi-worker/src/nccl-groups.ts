@@ -11,7 +11,7 @@ import { acrossAlgorithm } from './compat/spec-algorithm.js';
 import type { SpecChoice } from './compat/spec-fit.js';
 import type { Workers } from './workers.js';
 
-/** The groups that use the plug-in registered as `nccl`; opened on first use. */
+/** Communicators that use the plug-in registered as `nccl`. They are opened on first use. */
 export class NcclGroups {
   readonly #engine: () => Engine;
   readonly #connect: ((algorithm: Algorithm) => Communicator) | undefined;
@@ -20,8 +20,8 @@ export class NcclGroups {
   #opened: CrossDeviceOps | undefined;
 
   /**
-   * `engine` executes the part across workers that are all local; `connect` opens the part from
-   * this worker to others.
+   * `engine` executes the part across workers if all are local; `connect` opens a communicator
+   * across workers if they are processes.
    */
   constructor(engine: () => Engine, connect?: (algorithm: Algorithm) => Communicator) {
     this.#engine = engine;

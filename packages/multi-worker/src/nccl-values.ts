@@ -17,8 +17,8 @@ import type { SpecPlan } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
 
 /**
- * Values in GPU memory, which schedules cannot access. NCCL alone serves them, if the specification
- * names nothing else.
+ * Passes values in GPU memory, which schedules cannot access, to NCCL. The specification must then
+ * name only NCCL.
  */
 export class NcclValues {
   readonly #plan: SpecPlan;
@@ -42,7 +42,10 @@ export class NcclValues {
     throw new ValueError('ERR_COLL_DEVICE', `multi-worker: ${told}: ${cure}`);
   }
 
-  /** Reduces values in GPU memory by NCCL, the rest by `others`; results are in the order of the pairs. */
+  /**
+   * Reduces values in GPU memory by NCCL, and all others by `others`. Results are in the order of
+   * the pairs.
+   */
   async batchReduce(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -67,7 +70,7 @@ export class NcclValues {
     ]);
   }
 
-  /** Copies by NCCL if the value is in GPU memory. */
+  /** Copies a value in GPU memory by NCCL; returns undefined for values on the host. */
   async broadcast(
     value: Value,
     destinations: Parameters<CrossDeviceOps['broadcast']>[1],

@@ -56,7 +56,8 @@ declare module '@coll/core' {
 }
 
 /**
- * Two levels, within and across workers, or the algorithms of a specification by tensor size.
+ * All-reduce in two levels, within and across workers, or by the algorithms of a specification,
+ * selected by tensor size.
  *
  * @example
  * ```ts
@@ -85,8 +86,8 @@ export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
 });
 
 /**
- * All-reduce across workers that are processes, by the algorithm that suits the size. Without a
- * group, within this process only.
+ * All-reduce across workers that are processes, by the fastest algorithm for the size. Without a
+ * group, it stays within this process.
  *
  * @example
  * ```ts

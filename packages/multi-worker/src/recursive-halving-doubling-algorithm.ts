@@ -10,9 +10,10 @@ import {
 
 /**
  * Partners at doubling distances exchange and combine halves of the chunks they are responsible
- * for, then exchange complete chunks on the way back. As few bytes per rank as a ring, in a number
- * of rounds that grows with the logarithm of the ranks, which must be a power of two. Thakur,
- * Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005.
+ * for, then exchange complete chunks on the way back. Each rank sends as few bytes as in a ring, in
+ * a number of rounds that is logarithmic in the number of ranks, which must be a power of two.
+ * Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
+ * 2005.
  *
  *     rank            0           1           2           3
  *     chunks        0 1 2 3     0 1 2 3     0 1 2 3     0 1 2 3
@@ -68,7 +69,10 @@ interface Cube {
   readonly ranks: number;
   /** Distances of partners: 1, 2, 4 up to half the ranks. */
   readonly distances: readonly number[];
-  /** The chunk that a rank completes: its own block, or, if a buffer is cut, the chunk of its reversed bits. */
+  /**
+   * The chunk that a rank completes: its own block or, without blocks, the chunk whose number has
+   * the rank's bits in reverse order.
+   */
   chunkOf(owner: number): number;
 }
 
@@ -108,7 +112,7 @@ function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Trans
   }
 }
 
-/** Every rank receives the half that it keeps from its partner, and combines it. */
+/** Every rank receives, from its partner, the half of the chunks that it keeps, and combines it. */
 function* halve(cube: Cube, distance: number): Generator<Transfer> {
   for (let to = 0; to < cube.ranks; to++) {
     for (const chunk of chunksOf(cube, to, distance)) yield { from: partnerOf(to, distance), to, chunk, reduce: true };
@@ -124,7 +128,7 @@ function* double(cube: Cube, distance: number, takes: (rank: number) => boolean 
   }
 }
 
-/** Ranks that hold some of the root's data forward half of it. */
+/** Each rank that holds some of the root's data sends half of it to its partner. */
 function* scatter(cube: Cube, distance: number, root: number): Generator<Transfer> {
   for (let from = 0; from < cube.ranks; from++) {
     if (!isNear(from, root, distance)) continue;

@@ -31,43 +31,46 @@ import { autoAlgorithm, connectGroup } from './auto-communicator.js';
 import { GatheringOps } from './gathering-ops.js';
 import { GroupCommunicator } from './group-communicator.js';
 
-/** The other workers of this one, each a process of its own. */
+/** The connection of this worker to the others. Each worker is a process. */
 export interface OtherWorkers {
   /** A group of two processes or more. */
   readonly group: ProcessGroup;
-  /** The devices of this worker: values have a component on each. Other workers have equally many. */
+  /**
+   * The devices of this worker; values have a component on each. All workers have equally many
+   * devices.
+   */
   readonly devices: readonly string[];
-  /** The ranks of all workers; `engine` executes the local ones. */
+  /** Opens a communicator of the ranks of all workers; `engine` connects the local ranks. */
   connect(engine: Communicator): Communicator;
-  /** The algorithm for gathers and sparse values. Default: the one that suits the size. */
+  /** The algorithm for gathers and sparse values. Default: the fastest for the size. */
   readonly gathering?: Algorithm;
   /**
-   * Whether these ranks keep the order of concurrent collectives; otherwise each waits for the
-   * previous one.
+   * Whether the ranks keep the order of concurrent collectives; if not, each collective waits for
+   * the previous one.
    */
   readonly keepsOrder: boolean;
   /** Called for each collective; the returned number must be equal on all members. */
   launch?(): number;
 }
 
-/** An all-reduce, and the other workers if there are any. */
+/** Options of an all-reduce, and the other workers if there are any. */
 export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
   /** Undefined means that all components of a value are local. */
   readonly others?: OtherWorkers | undefined;
 }
 
 /**
- * All-reduce over devices that are all local, or over those of several workers. With several
- * workers, each passes the components of its own devices; all make the same calls in the same order
- * and get the same bits. Everything but the all-reduce is then served by gathering.
+ * All-reduce over local devices, or over the devices of several workers. With several workers, each
+ * passes the components of its own devices; all make the same calls in the same order and get the
+ * same bits. Operations other than all-reduces then use `GatheringOps`.
  */
 export abstract class WorkerAllReduce extends AllReduceOps {
   readonly #others: OtherWorkers | undefined;
   readonly #gathering: GatheringOps | undefined;
 
   /**
-   * @throws ValueError for a world with other workers whose local replicas are not all in this
-   * thread; what `AllReduceOps` throws
+   * @throws ValueError if there are other workers and the replicas of `world` are not all in this
+   * thread; also as `AllReduceOps`
    */
   constructor({ others, world, ...setup }: WorkerSetup) {
     const gathering = others && gatheringAmong(others);
@@ -89,7 +92,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.#gathering?.communicator;
   }
 
-  /** The lines of all workers, in rank order, one per worker. */
+  /** Sends a line to all workers, and returns the lines of all workers, in rank order. */
   protected async toldByAll(line: string, options: CallOptions): Promise<readonly string[]> {
     if (!this.#gathering) return [line];
     const text = tensor(new TextEncoder().encode(`${line}\n`), { device: 'cpu:0' });
@@ -97,7 +100,10 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return new TextDecoder().decode(data).split('\n').slice(0, -1);
   }
 
-  /** Destinations other than the value's devices get copies, once all workers have the result. */
+  /**
+   * Reduces on the devices of the value, then copies the result to destinations that differ from
+   * them.
+   */
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -136,8 +142,8 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   }
 
   /**
-   * The root is the worker of that replica. It sends its values to the others, and each copies them
-   * to its devices.
+   * The worker of replica `root` sends its values to the other workers, and each copies them to its
+   * devices.
    */
   protected override async broadcastValues(
     inputs: readonly (readonly Tensor[])[],
@@ -154,7 +160,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.placeCopies(ofRoot, like, call);
   }
 
-  /** Dense values in packs first, sparse ones after them. */
+  /** Reduces dense values in packs first, then sparse values. */
   async #reduceAcross(
     op: ReduceOp,
     values: readonly DistributedValues<Value>[],
@@ -185,7 +191,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   }
 }
 
-/** A communicator of the ranks of all workers; the group's own if each worker has one rank. */
+/** A communicator of the ranks of all workers. */
 export function joined(others: OtherWorkers, engine: Communicator): Communicator {
   return new GroupCommunicator({ ...others, ranks: others.connect(engine), engine, oneByOne: !others.keepsOrder });
 }
@@ -201,8 +207,8 @@ function gatheringAmong(others: OtherWorkers): GatheringOps {
 }
 
 /**
- * If each worker has one device, it is a replica among those of the other workers. Several replicas
- * of one thread meet locally first.
+ * If each worker has one device, a world of all workers' devices; otherwise the given world,
+ * because local replicas are combined first.
  */
 function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
   if (world && world.localRanks.length !== world.devices.length) {
@@ -215,7 +221,7 @@ function worldAmong({ group, devices }: OtherWorkers, world: World | undefined):
   return processWorld(group, all);
 }
 
-/** The device of another task in the same job. */
+/** The same device in task `task` of its job. */
 export function inTask(device: string, task: number): string {
   return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
 }
@@ -226,7 +232,7 @@ function densified(value: DistributedValues<Value>): DistributedValues<Value> {
   return new PerReplica(value.values.map((item) => (item instanceof IndexedSlices ? densify(item) : item)));
 }
 
-/** For each destination the component that is already there, or else the first one. */
+/** For each destination, a copy of the component on that device, or else of the first component. */
 function placed(result: PossiblyMirrored, destinations: Destinations, { sharedResult }: ResolvedOptions) {
   const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Value[];
   const copy = sharedResult ? viewOnDevice : copyToDevice;

@@ -2,7 +2,7 @@ import { canonicalize, DeviceSpec, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
 /**
- * The workers of a group, with equally many GPUs (or logical devices that stand for them) in each.
+ * The workers of a group, with equally many GPUs (or logical devices instead of them) in each.
  * Ranks are numbered worker by worker.
  */
 export interface Workers {
@@ -31,7 +31,7 @@ export function workersOf(workerDevices: readonly string[], numGpusPerWorker: nu
 }
 
 /**
- * The workers of these devices, by job, replica and task.
+ * The workers to which these devices belong, by job, replica and task.
  * @throws ValueError if devices are not listed worker by worker, or not equally many in each
  */
 export function workersAmong(devices: readonly string[]): Workers {
@@ -57,9 +57,9 @@ export function inTasks(devices: readonly string[]): Workers & { readonly order:
 }
 
 /**
- * Checks that devices of several workers match these workers: listed worker by worker, with as many
- * workers. Devices of one task may stand for all of them.
- * @throws ValueError otherwise
+ * Checks that devices are listed worker by worker, and belong to this number of workers. Devices
+ * that all belong to one task are accepted, too.
+ * @throws ValueError if the devices do not match
  */
 export function requireWorkerByWorker(devices: readonly string[], { workers }: Workers): void {
   if (!isSpread(devices)) return;

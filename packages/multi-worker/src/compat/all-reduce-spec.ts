@@ -20,16 +20,16 @@ export const allReduceAlgs = [
 /** The name of an algorithm in a specification. */
 export type AllReduceAlg = (typeof allReduceAlgs)[number];
 
-/** The algorithm for tensors up to a size. */
+/** One entry of a specification: the algorithm for tensors up to a size. */
 export interface AllReduceSpec {
   readonly alg: AllReduceAlg;
-  /** Number of pieces of a tensor that are reduced in different places, or on different rings. From 1. */
+  /** Number of pieces of a tensor that are reduced on different devices or rings; at least 1. */
   readonly shards: number;
   /** Largest tensor size that the entry takes; -1 means all remaining tensors. */
   readonly limit: number;
 }
 
-/** One entry. Default: 1 shard, no limit. */
+/** One entry of a specification. Default: 1 shard, no limit. */
 export type AllReduceSpecEntry =
   | readonly [alg: AllReduceAlg, shards?: number, limit?: number]
   | { readonly alg: AllReduceAlg; readonly shards?: number | undefined; readonly limit?: number | undefined };

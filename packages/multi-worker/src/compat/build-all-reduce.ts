@@ -21,14 +21,14 @@ import { recursiveHalvingDoublingAlgorithm } from '../recursive-halving-doubling
 import { shuffleAlgorithm } from '../shuffle-algorithm.js';
 import { inTasks } from '../workers.js';
 
-/** Applied to a result on its device. */
+/** A function that is applied to every result, on its device. */
 export type UnaryOp = (tensor: Tensor) => Tensor;
 
 /**
  * Combines all tensors around a ring. Returns one result per tensor, on its device, in the same
  * order. `gpuPerm` is the order in which the ring visits the devices of a worker.
- * @throws ValueError for fewer than 2 tensors, for tensors that differ, and if workers and
- * sub-chunks do not fit their number
+ * @throws ValueError for fewer than 2 tensors, if dtypes or shapes differ, or if the number of
+ * tensors does not fit the workers or sub-chunks
  *
  * @example
  * ```ts
@@ -57,7 +57,7 @@ export async function buildRingAllReduce(
 /**
  * Combines all tensors by recursive halving and doubling. Returns one result per tensor, on its
  * device, in the same order.
- * @throws ValueError if their number is not a power of two, and for tensors that differ
+ * @throws ValueError if the number of tensors is not a power of two, or dtypes or shapes differ
  *
  * @example
  * ```ts
@@ -80,9 +80,9 @@ export async function buildRecursiveHdAllReduce(
 
 /**
  * Combines all tensors piece by piece, one piece on each of `gatherDevices`. Returns one result per
- * tensor, on its device, in the same order. A device that holds a tensor stands in for a gather
- * device that holds none.
- * @throws ValueError for no gather devices, and for tensors that differ
+ * tensor, on its device, in the same order. If a gather device holds no tensor, a device that holds
+ * one replaces it.
+ * @throws ValueError if there is no gather device, or dtypes or shapes differ
  *
  * @example
  * ```ts
@@ -112,7 +112,7 @@ export async function buildShuffleAllReduce(
 /**
  * Combines all tensors with the plug-in registered as `nccl`. Returns one result per tensor, on its
  * device, in the same order.
- * @throws ValueError for an op other than a sum, and for tensors that differ; CollError if no
+ * @throws ValueError for an op other than a sum, or if dtypes or shapes differ; CollError if no
  * `nccl` is registered
  *
  * @example
@@ -139,9 +139,9 @@ export async function buildNcclAllReduce(
 }
 
 /**
- * NCCL within each task, a ring across tasks; otherwise like `buildNcclAllReduce`. `subdiv` must be
- * 1 for several tasks.
- * @throws as `buildNcclAllReduce`, and ValueError for another `subdiv`
+ * Like `buildNcclAllReduce`, but NCCL combines within each task, and a ring across tasks. `subdiv`
+ * must be 1 for several tasks.
+ * @throws as `buildNcclAllReduce`; also ValueError for another `subdiv`
  *
  * @example
  * ```ts
@@ -166,9 +166,9 @@ export async function buildNcclThenRing(
 }
 
 /**
- * NCCL within each task, recursive halving and doubling across tasks; otherwise like
- * `buildNcclAllReduce`. The number of tasks must be a power of two.
- * @throws as `buildNcclAllReduce`, and ValueError for another number of tasks
+ * Like `buildNcclAllReduce`, but NCCL combines within each task, and recursive halving and doubling
+ * across tasks. The number of tasks must be a power of two.
+ * @throws as `buildNcclAllReduce`; also ValueError for another number of tasks
  *
  * @example
  * ```ts
@@ -192,9 +192,9 @@ export async function buildNcclThenRecursiveHd(
 }
 
 /**
- * NCCL within each task, a shuffle across tasks with one piece per gather device; otherwise like
- * `buildNcclAllReduce`.
- * @throws as `buildNcclAllReduce`, and ValueError for no gather devices
+ * Like `buildNcclAllReduce`, but NCCL combines within each task, and a shuffle with one piece per
+ * gather device across tasks.
+ * @throws as `buildNcclAllReduce`; also ValueError if there is no gather device
  *
  * @example
  * ```ts
@@ -219,10 +219,10 @@ export async function buildNcclThenShuffle(
 }
 
 /**
- * Combines each task's tensors on its gather device, then those around a ring. Returns one result
- * per tensor, on its device, in the same order.
- * @throws ValueError unless there is one gather device per task, for tasks with different numbers
- * of tensors, and for tensors that differ
+ * Combines each task's tensors on its gather device, then the results of all tasks around a ring.
+ * Returns one result per tensor, on its device, in the same order.
+ * @throws ValueError unless there is one gather device per task and all tasks have equally many
+ * tensors, with equal dtypes and shapes
  *
  * @example
  * ```ts
@@ -247,7 +247,8 @@ export async function buildShuffleThenRing(
 }
 
 /**
- * Like `buildShuffleThenRing`, with a shuffle across tasks with one piece per second gather device.
+ * Like `buildShuffleThenRing`, but a shuffle with one piece per second gather device combines
+ * across tasks.
  * @throws as `buildShuffleThenRing`
  *
  * @example
@@ -320,7 +321,9 @@ async function ncclThen(
   );
 }
 
-/** Passes tensors grouped by task, and returns their results in the original order. */
+/**
+ * Calls `reduce` with the tensors grouped by task, and returns the results in the original order.
+ */
 async function inOrder(
   tensors: readonly Tensor[],
   order: readonly number[],

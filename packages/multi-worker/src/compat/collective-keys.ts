@@ -6,8 +6,8 @@ const firstInstanceKey = 100;
 
 /**
  * Numbers that identify collectives. A list of devices has a group key. Each collective of a device
- * in a group has an instance key, which is the same on all members because each counts its own. Ops
- * that share an object count together.
+ * in a group has an instance key. The key is equal on all members, because each counts its own
+ * collectives. Ops that share an object share its numbering.
  *
  * @example
  * ```ts
@@ -35,8 +35,8 @@ export class CollectiveKeys {
   }
 
   /**
-   * The key of a list of devices in this order; new lists are numbered from the start on.
-   * @throws ValueError unless it is a list
+   * The key of a list of devices, whose order matters. New lists are numbered from `groupKeyStart`.
+   * @throws ValueError unless `devices` is a list
    */
   getGroupKey(devices: readonly string[]): number {
     if (!Array.isArray(devices) || !Array.from(devices, (device) => typeof device).every((type) => type === 'string'))

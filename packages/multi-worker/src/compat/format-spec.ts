@@ -6,7 +6,7 @@ import { suffixes } from './spec-text.js';
 
 /**
  * The one-line form of a parsed specification; parsing it gives the same entries.
- * @throws ValueError for anything but parsed entries
+ * @throws ValueError unless `entries` are parsed entries
  *
  * @example
  * ```ts

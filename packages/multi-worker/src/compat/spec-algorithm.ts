@@ -12,9 +12,10 @@ import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoi
 
 /**
  * The schedule of an entry: `xring`, `pscpu`, `psgpu` or `pscpu/pscpu`. Ranks are numbered worker
- * by worker, equally many in each. A worker's first rank stands for its CPU, its rank `i` for its
- * GPU `i`; further GPUs start again at the first rank. `xring` combines contributions around the
- * ring, the others in rank order; `pscpu/pscpu` first within each worker and then across workers.
+ * by worker, equally many in each. A worker's first rank represents its CPU, its rank `i` its GPU
+ * `i`; if there are more GPUs than ranks, they wrap around. `xring` combines contributions around
+ * the ring, `pscpu` and `psgpu` in rank order, and `pscpu/pscpu` first within each worker and then
+ * across workers.
  *
  * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on a different group of
  * devices.
@@ -62,7 +63,7 @@ function noSchedule(alg: string): string {
 }
 
 /**
- * Number of schedules of an entry; schedule `k mod groupCount` executes pack `k` of a call.
+ * Number of schedules of an entry. Pack `k` of a call uses schedule `k mod groupCount`.
  * @throws ValueError
  */
 export function groupCount(choice: SpecChoice, among: Workers): number {
@@ -81,9 +82,9 @@ export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algo
 }
 
 /**
- * The algorithm of an entry across workers that have combined their own values, with one rank per
- * worker: a ring for `xring`; otherwise a shuffle on the workers of the gathering devices. With one
- * device per worker that is the whole entry.
+ * The algorithm of an entry across workers, with one rank per worker, after each has combined its
+ * own values: a ring or, for entries that gather, a shuffle on the workers of the gathering
+ * devices.
  */
 export function algorithmAcross(choice: SpecChoice, workers: Workers, group: number): Algorithm {
   switch (choice.alg) {
@@ -119,7 +120,7 @@ function played(choice: SpecChoice, workers: Workers, group: number, ranks: numb
   }
 }
 
-/** A worker's GPU, or its CPU, for which its first rank stands. */
+/** A GPU of a worker, or its CPU as GPU 0, because the first rank represents both. */
 interface GatherDevice {
   readonly worker: number;
   readonly gpu: number;

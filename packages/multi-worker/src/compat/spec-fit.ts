@@ -6,12 +6,15 @@ import type { AllReduceSpec } from './all-reduce-spec.js';
 /** An entry of a specification without its limit. */
 export type SpecChoice = Pick<AllReduceSpec, 'alg' | 'shards'>;
 
-/** Whether NCCL reduces for this entry, within each worker or everywhere; then there is no schedule. */
+/**
+ * Whether NCCL reduces for this entry, within each worker or everywhere. Such an entry has no
+ * schedule.
+ */
 export function usesNccl({ alg }: SpecChoice): boolean {
   return alg.startsWith('nccl');
 }
 
-/** @throws ValueError unless it is an entry */
+/** @throws ValueError unless `choice` is an entry */
 export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   const { alg, shards } = Object(choice) as Partial<SpecChoice>;
   if (typeof alg === 'string' && isCount(shards) && shards > 0) return;
@@ -21,7 +24,7 @@ export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   );
 }
 
-/** @throws ValueError unless it has numbers of workers and of devices in each */
+/** @throws ValueError unless `workers` has a number of workers and a number of GPUs per worker */
 export function requireWorkers(workers: unknown): asserts workers is Workers {
   const { workers: count, gpusPerWorker } = Object(workers) as Partial<Workers>;
   if (isCount(count) && count > 0 && isCount(gpusPerWorker)) return;
@@ -35,13 +38,16 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** @throws ValueError, saying what to change, for an entry that these workers cannot execute */
+/** @throws ValueError, with a remedy, for an entry that these workers cannot execute */
 export function requireFit(choice: SpecChoice, workers: Workers, title: string = choice.alg): void {
   const problem = misfit(choice, workers);
   if (problem !== undefined) throw new ValueError('ERR_COLL_VALUE', `${title}: ${problem}`);
 }
 
-/** Why `ranks` ranks, one per component of a value, cannot execute an entry; undefined if they can. */
+/**
+ * The reason why `ranks` ranks, one per component of a value, cannot execute an entry; undefined if
+ * they can.
+ */
 export function misfitOfRanks(
   { alg }: SpecChoice,
   { workers, gpusPerWorker }: Workers,

@@ -13,13 +13,13 @@ export type LimitUnit = 'elements' | 'bytes';
 
 export interface SpecPlanOptions {
   readonly entries: readonly AllReduceSpec[];
-  /** Undefined means one worker, with as many devices as the value has. */
+  /** The workers. Undefined means one worker, with as many devices as a value has components. */
   readonly workers?: Workers | undefined;
   readonly limitUnit: LimitUnit;
   readonly packing: Required<PackingOptions>;
 }
 
-/** An entry, and the group of devices that gathers. */
+/** An entry, and the number of the group of devices that gathers. */
 export interface SpecVariant {
   readonly entry: AllReduceSpec;
   readonly group: number;
@@ -27,8 +27,7 @@ export interface SpecVariant {
 
 /**
  * A specification applied to some workers: the entry for each value, and the schedule of each
- * all-reduce variant. Variants are the groups of the first entry, then those of the second, and so
- * on.
+ * all-reduce variant. Each variant is one group of an entry; variants are numbered entry by entry.
  */
 export class SpecPlan {
   readonly #options: SpecPlanOptions;
@@ -67,8 +66,8 @@ export class SpecPlan {
   }
 
   /**
-   * @throws ValueError, naming the entry, for one without a level within workers, which cannot run
-   * if each worker is a process
+   * Checks that the entries can run if each worker is a process. @throws ValueError, naming the
+   * entry, for `nccl` alone, which has no level across workers
    */
   requireLevels(): void {
     const { entries } = this.#options;
@@ -88,7 +87,7 @@ export class SpecPlan {
     return this.#options.workers ?? { workers: 1, gpusPerWorker: ranks };
   }
 
-  /** The meaning of each variant of an all-reduce across `ranks` ranks. */
+  /** The variants of an all-reduce across `ranks` ranks, by number. */
   variants(ranks: number): readonly SpecVariant[] {
     const known = this.#variants.get(ranks);
     if (known) return known;
@@ -105,7 +104,10 @@ export class SpecPlan {
     return [...this.#notes];
   }
 
-  /** Every value goes to the first entry that takes its size; an entry's packs go to its groups in turn. */
+  /**
+   * Every value uses the first entry that takes its size; the packs of an entry use its groups in
+   * turn.
+   */
   readonly routes: FindRoutes = (values, ranks) => {
     const { entries, limitUnit, packing } = this.#options;
     const takers = values.map((value) =>
@@ -123,7 +125,7 @@ export class SpecPlan {
     });
   };
 
-  /** All-reduces by their variant; other collectives of replicas use one ring. */
+  /** An all-reduce uses the algorithm of its variant; all other collectives use a ring. */
   get algorithm(): Algorithm {
     const others = ringAlgorithm();
     const algorithmOf = (collective: Collective, ranks: number): Algorithm | undefined => {
@@ -158,8 +160,8 @@ export class SpecPlan {
   }
 
   /**
-   * Only ranks can combine: if a gathering device holds no component, a device of the same worker
-   * that does stands in for it.
+   * Notes that other devices replace gathering devices that hold no component, because only ranks
+   * can combine.
    */
   #noteStandIns({ alg }: AllReduceSpec, { device }: Tensor): void {
     const [, gatherer] = /ps([cg]pu)$/.exec(alg) ?? [];

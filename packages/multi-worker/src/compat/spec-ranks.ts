@@ -20,7 +20,7 @@ type Buffers = readonly Segments[];
 
 /**
  * The ranks of all workers for the schedules of a specification: an engine executes the part within
- * this worker, a process group the part across workers. NCCL's part is not executed here.
+ * this worker, a process group the part across workers. Parts for NCCL are not executed here.
  */
 export class SpecRanks implements Communicator {
   readonly size: number;
@@ -32,8 +32,8 @@ export class SpecRanks implements Communicator {
   readonly #played = new Map<number | undefined, Communicator>();
 
   /**
-   * `engine` has the ranks of this worker; if replicas are processes, the rank of this one and of
-   * all the others.
+   * @param engine connects the ranks of this worker; if there is only one, the group's
+   * communicators execute everything
    */
   constructor(engine: Communicator, group: ProcessGroup, plan: SpecPlan) {
     this.#own = engine.localRanks.length;
@@ -48,7 +48,10 @@ export class SpecRanks implements Communicator {
     return this.#for(collective).refuses(withoutVariant(collective), dtype);
   }
 
-  /** The group for everything but the all-reduce; the others share its failure and call order. */
+  /**
+   * The group of the collectives other than all-reduces; the groups of all variants share its
+   * failure and call order.
+   */
   get group(): Group {
     return this.#for({ kind: 'all-gather' }).group;
   }
@@ -61,7 +64,7 @@ export class SpecRanks implements Communicator {
     this.#for(collective).runSync(withoutVariant(collective), inputs, outputs, options);
   }
 
-  /** Leaves the group open. */
+  /** Closes all communicators; the process group stays open. */
   async close(): Promise<void> {
     await Promise.all([...this.#played.values(), this.#engine].map((communicator) => communicator.close()));
   }
@@ -80,7 +83,9 @@ export class SpecRanks implements Communicator {
     return made;
   }
 
-  /** Everything but an all-reduce uses a ring. */
+  /**
+   * The algorithm of a variant across workers; a ring if there is no variant or NCCL executes it.
+   */
   #algorithmOf(variant: number | undefined): Algorithm {
     const played = variant === undefined ? undefined : this.#plan.variants(this.size)[variant];
     if (!played || usesNccl(played.entry)) return ringAlgorithm();
@@ -88,7 +93,7 @@ export class SpecRanks implements Communicator {
   }
 }
 
-/** Each variant has its own communicator. */
+/** The collective without its variant, which has its own communicator. */
 function withoutVariant(collective: Collective): Collective {
   return collective.kind === 'all-reduce' ? { kind: 'all-reduce', op: collective.op } : collective;
 }

@@ -4,10 +4,10 @@ import { ValueError } from '@coll/core';
 export const suffixes = 'kMGT';
 
 /**
- * Entries of the one-line form, not validated further: `alg[#shards]`, followed by any number of
- * `:limit:alg[#shards]`. A limit is a number, optionally with a suffix k, M, G or T for 2^10, 2^20,
- * 2^30 or 2^40.
- * @throws ValueError that names the part
+ * The entries of a one-line specification, whose values are not validated: `alg[#shards]`, followed
+ * by any number of `:limit:alg[#shards]`. A limit is a number, optionally with a suffix k, M, G or
+ * T for 2^10, 2^20, 2^30 or 2^40.
+ * @throws ValueError that names the invalid part
  */
 export function entriesOfText(text: string): readonly (readonly [alg: string, shards: number, limit: number])[] {
   const parts = text.split(':');

@@ -1,16 +1,16 @@
 import { type Tensor, ValueError } from '@coll/core';
 import { quote, requireTensorLists } from '@coll/core/internal';
 
-/** Tensors by size, each in lists by device. */
+/** Small and large tensors, each as one list per device. */
 export interface SplitGrads {
   readonly small: readonly (readonly Tensor[])[];
   readonly large: readonly (readonly Tensor[])[];
 }
 
 /**
- * Splits lists of tensors, one per device and with equal shapes, in two: tensors of at most
- * `thresholdSize` elements, and the others, in order.
- * @throws ValueError for lists of different lengths, and anything but lists of tensors
+ * Splits each device's list of tensors in two: tensors of at most `thresholdSize` elements, and
+ * larger ones, in the original order. Shapes must be equal on all devices.
+ * @throws ValueError unless `deviceGrads` are lists of tensors of equal length
  *
  * @example
  * ```ts
