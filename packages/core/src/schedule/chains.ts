@@ -3,7 +3,7 @@ import { goalOf } from './goal.js';
 import { play } from './play.js';
 import type { Schedule } from './schedule.js';
 
-/** A left fold of contributions: those of `before`, then the one of rank `last`. */
+/** Contributions combined from left to right: first those of `before`, then that of rank `last`. */
 interface Chain {
   readonly before: Chain | undefined;
   readonly last: number;

@@ -1,7 +1,7 @@
 import { CollError } from '../support/errors.js';
 import type { Schedule, Transfer } from './schedule.js';
 
-/** A schedule of these rounds, without empty ones. */
+/** Builds a schedule of these rounds, leaving out empty ones. */
 export function scheduleOf(ranks: number, chunks: number, rounds: Iterable<Iterable<Transfer>>): Schedule {
   return { ranks, chunks, rounds: Array.from(rounds, (round) => [...round]).filter((round) => round.length > 0) };
 }

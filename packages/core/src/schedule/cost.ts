@@ -12,7 +12,7 @@ import type { StreamedSchedule, Transfer } from './schedule.js';
  * `workers` is given.
  */
 export interface CostOptions extends LinkTimes {
-  /** The collective of the schedule. Default: all-reduce. */
+  /** The kind of collective that the schedule performs. Default: all-reduce. */
   readonly kind?: CollectiveKind;
   /** Bytes of the longest buffer of any rank. */
   readonly bytes: number;
@@ -81,7 +81,7 @@ export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
   return meter.cost;
 }
 
-/** Counts moved data, round by round. */
+/** Adds up moved data and time, round by round. */
 class Meter {
   readonly #gamma: number;
   readonly #sizes: Float64Array;

@@ -13,7 +13,7 @@ const mostRanksInTable = 4096;
 export class Links {
   readonly #ranks: number;
   readonly #bytes: Float64Array | number[];
-  /** One more than the last round that used the link. */
+  /** For each link, one more than the last round that used it. */
   readonly #lastUse: Uint32Array | number[];
   #busiest: Link | undefined;
 

@@ -1,6 +1,6 @@
 /** The times of messages over links of one kind. */
 export interface LinkTimes {
-  /** Latency in seconds of any message, independent of its length. */
+  /** Latency of a message in seconds, independent of its length. */
   readonly alpha: number;
   /** Seconds per byte at a port. A port sends and receives at the same time. */
   readonly beta: number;

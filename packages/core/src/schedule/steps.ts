@@ -11,7 +11,8 @@ export interface Step {
 }
 
 /**
- * The change of each place that a round writes, in the order of arithmetic that `Round` guarantees.
+ * The steps of a round, one per chunk of a rank that the round writes. Operands are in the order
+ * that `Round` specifies.
  *
  * @example
  * ```ts

@@ -26,8 +26,8 @@ export function deduplicate(slices: IndexedSlices): IndexedSlices {
 }
 
 /**
- * Like `deduplicate`, but divides the sums by the number of replicas (true division). @throws
- * ValueError for bool
+ * Like `deduplicate`, but divides the sums by the number of replicas (true division).
+ * @throws ValueError for bool
  */
 export function deduplicatedMean(slices: IndexedSlices, replicas: number): IndexedSlices {
   return deduplicated(slices, replicas);

@@ -81,7 +81,7 @@ export function logFirst(times: number, topic: string, level: LogLevel, message:
   sink(level, message);
 }
 
-/** Warns, on first use, about a name that only exists for programs written for TensorFlow. */
+/** Warns, at its first use, about a name that exists only for compatibility with TensorFlow. */
 export function logDeprecated(name: string, instead: string): void {
   logFirst(1, `deprecated ${name}`, 'warn', `${name} is deprecated; use ${instead} instead`);
 }

@@ -1,9 +1,6 @@
 import { quote } from './quote.js';
 
-/**
- * The text of a thrown value or an abort reason: the message of an error. Accepts any value, and
- * never throws.
- */
+/** The message of an error, or any other thrown value or abort reason as text. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);

@@ -17,7 +17,7 @@ export function allRanks(size: number): readonly number[] {
   return Array.from({ length: size }, (_, rank) => rank);
 }
 
-/** A single rank of a group. @throws ValueError for a rank outside it */
+/** A list of one rank of a group. @throws ValueError for a rank outside the group */
 export function oneRank(rank: number, size: number): readonly [number] {
   if (Number.isInteger(rank) && rank >= 0 && rank < size) return [rank];
   throw new ValueError(

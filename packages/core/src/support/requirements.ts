@@ -8,7 +8,7 @@ export function requireList(value: unknown, what: string): asserts value is read
   if (!Array.isArray(value)) throw new ValueError('ERR_COLL_VALUE', `${what} must be a list, got ${quote(value)}`);
 }
 
-/** @throws ValueError, naming `what`, for anything but an array of tensors */
+/** @throws ValueError, naming `what`, unless `values` is an array of tensors */
 export function requireTensors(values: unknown, what: string): asserts values is readonly Tensor[] {
   requireList(values, what);
   // Unlike `forEach`, `entries` does not skip holes.
@@ -19,13 +19,13 @@ export function requireTensors(values: unknown, what: string): asserts values is
   }
 }
 
-/** @throws ValueError, naming `what`, for anything but a list of tensors for each device */
+/** @throws ValueError, naming `what`, unless `value` has a list of tensors per device */
 export function requireTensorLists(values: unknown, what: string): asserts values is readonly (readonly Tensor[])[] {
   requireList(values, what);
   for (const [index, tensors] of values.entries()) requireTensors(tensors, `${what}[${index}]`);
 }
 
-/** @throws ValueError, naming `what`, for anything but a communicator */
+/** @throws ValueError, naming `what`, unless `value` is a communicator */
 export function requireCommunicator(value: unknown, what: string): asserts value is Communicator {
   const { size, localRanks, refuses, run } = Object(value) as Partial<Communicator>;
   const isWhole = Number.isInteger(size) && typeof refuses === 'function' && typeof run === 'function';
@@ -33,13 +33,13 @@ export function requireCommunicator(value: unknown, what: string): asserts value
   throw new ValueError('ERR_COLL_VALUE', `${what} must be a communicator, got ${quote(value)}`);
 }
 
-/** @throws ValueError, naming `what`, unless it is a function */
+/** @throws ValueError, naming `what`, unless `value` is a function */
 export function requireFunction(value: unknown, what: string): asserts value is (...args: never[]) => unknown {
   if (typeof value !== 'function')
     throw new ValueError('ERR_COLL_VALUE', `${what} must be a function, got ${quote(value)}`);
 }
 
-/** @throws ValueError, naming `what`, unless it is a constructor */
+/** @throws ValueError, naming `what`, unless `value` is a constructor */
 export function requireClass(value: unknown, what: string): void {
   try {
     Reflect.construct(Object, [], value as new () => unknown);

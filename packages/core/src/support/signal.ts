@@ -1,7 +1,7 @@
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
 
-/** @throws ValueError unless it is an `AbortSignal` or undefined */
+/** @throws ValueError unless `signal` is an `AbortSignal` or undefined */
 export function requireSignal(signal: unknown): void {
   if (signal === undefined || signal === null) return;
   // Signals of another realm or library are accepted.

@@ -13,7 +13,7 @@ export interface ArenaMemory {
   readonly bytes: SharedArrayBuffer;
   readonly wasm?: WasmMemory;
   readonly maxBytes: number;
-  /** One Int32: number of allocated units. */
+  /** One Int32: number of allocated units of 64 bytes. */
   readonly used: SharedArrayBuffer;
 }
 
@@ -33,8 +33,8 @@ export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
 }
 
 /**
- * Like `createArenaMemory`, but in WebAssembly memory, for its kernels. @throws as
- * `createArenaMemory`
+ * Like `createArenaMemory`, but in WebAssembly memory, for its kernels.
+ * @throws as `createArenaMemory`
  */
 export function createWasmArenaMemory(maxBytes = mostBytes): ArenaMemory {
   requireWebAssembly();

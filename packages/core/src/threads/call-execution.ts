@@ -9,7 +9,10 @@ import type { SegmentTable } from './segment-table.js';
 import type { SharedBarrier } from './shared-barrier.js';
 import { directSlice, smallSlice, stagedSlice } from './work-slice.js';
 
-/** What an execution needs next: all ranks to reach its count, a pause, or nothing. */
+/**
+ * The next need of an execution: that all ranks reach its `count` (`meeting`), a pause, or nothing,
+ * because it has ended.
+ */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
 export interface CallExecutionOptions {

@@ -15,7 +15,10 @@ import { type DType, dtypes } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import type { CheckedCall } from './segment-list.js';
 
-/** What all ranks must agree on: the callers' requests, and how they are executed. */
+/**
+ * The part of a descriptor that must be equal on all ranks: the caller's request, and how it is
+ * executed.
+ */
 export interface Asked {
   readonly collective: Collective;
   /** The purpose of the request, as an index of `purposes`. Default: 0. */

@@ -1,6 +1,6 @@
 /**
- * Yields to the event loop: immediately where the platform can, otherwise (some browsers) for a few
- * milliseconds.
+ * Yields to the event loop for a single turn, or for a few milliseconds if the platform has no
+ * `setImmediate` (browsers).
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => later(resolve));

@@ -147,8 +147,8 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Checks the memory of a call after other code may have run. @throws ValueError if the memory was
-   * transferred
+   * Checks the memory of a call after other code may have run.
+   * @throws ValueError if the memory was transferred
    */
   #requireMemory(operation: string): void {
     if (this.#execution.isWhole) return;

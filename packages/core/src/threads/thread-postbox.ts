@@ -1,7 +1,10 @@
 import type { Post, Postbox } from '../members/point-to-point.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
-/** The posts of one rank of a group of threads. Each rank receives posts on a channel of its own. */
+/**
+ * Sends and receives posts for one rank of a group of threads. Each rank receives on its own
+ * channel.
+ */
 export class ThreadPostbox implements Postbox {
   readonly #id: string;
   readonly #inbox: ThreadChannel;

@@ -8,7 +8,7 @@ import { openChannel, type ThreadChannel } from './thread-channel.js';
 
 /** A new group of threads that includes this thread. */
 export interface SharedGroupOptions {
-  /** The same for all threads of the new group, and unique to it. */
+  /** The name of the new group, equal on all its threads and unique to it. */
   readonly name: string;
   /** The old ranks of the new group. The first one creates the shared state. */
   readonly ranks: readonly number[];

@@ -83,8 +83,8 @@ export class DeviceSpec {
 }
 
 /**
- * The full name of a device. Missing parts come from `fallback`, then from replica 0, task 0, CPU:0
- * of `localhost`.
+ * The full name of a device. Missing parts come from `fallback`, then from
+ * `/job:localhost/replica:0/task:0/device:CPU:0`.
  * @throws ValueError
  *
  * @example

@@ -5,7 +5,7 @@ import { requireClass } from '../support/requirements.js';
 import { componentOf, containerOf, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
 import { mapStructure, type Structure, zipStructures } from './structure.js';
 
-/** How leaves are wrapped. */
+/** Options for wrapping leaves in distributed values. */
 export interface RegroupOptions {
   /** The class that wraps differing leaves. Default: `PerReplica`. */
   readonly wrapClass?: new (
@@ -60,8 +60,8 @@ export function regroup(values: readonly Structure<unknown>[], options: RegroupO
 }
 
 /**
- * The part of a structure that `replica` receives: its component of distributed values; variables
- * and everything else as they are.
+ * The structure that `replica` receives: each distributed value is replaced by its component;
+ * variables and all other leaves are unchanged.
  * @throws OutOfRangeError for distributed values without a component of that replica
  *
  * @example
@@ -79,7 +79,7 @@ export function selectReplica(replica: number, structure: Structure<unknown>): S
 }
 
 /**
- * `selectReplica` for values that are equal everywhere.
+ * Like `selectReplica`, but accepts only values that are equal on all replicas.
  * @throws WrongTypeError for distributed values that are not mirrored
  *
  * @example
@@ -114,7 +114,8 @@ function requireSameVariable(container: DistributedValues, leaves: readonly unkn
 }
 
 /**
- * The bare value for one component, `Mirrored` for several, as collectives return it.
+ * A single component unchanged, or several as `Mirrored`: the form in which collectives return
+ * results.
  *
  * @example
  * ```ts

@@ -56,9 +56,12 @@ export interface DeviceMemory {
 
 /** Tensor properties that a typed array does not determine. */
 export interface TensorOptions<D extends DType = DType> {
-  /** Default: the natural dtype of the array. Required for `float16`, `bfloat16` and `bool`. */
+  /**
+   * The dtype. Default: the natural dtype of the array. Required for `float16`, `bfloat16` and
+   * `bool`.
+   */
   readonly dtype?: D;
-  /** Default: one dimension with all elements. */
+  /** The shape. Default: one dimension with all elements. */
   readonly shape?: readonly number[];
   /** The name of the device. Default: empty, which means no device. */
   readonly device?: string;
@@ -92,8 +95,8 @@ export interface TensorCarrier {
 }
 
 /**
- * Accepted wherever a tensor is: a bare typed array has one dimension and no device; a number is a
- * float64 scalar.
+ * Any value that is accepted as a tensor. A bare typed array has one dimension and no device; a
+ * number is a float64 scalar.
  */
 export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
 
