@@ -59,8 +59,8 @@ export class LinkTuning {
   }
 
   /**
-   * The choices for a call that blocks the thread. @throws RuntimeError while asynchronous calls
-   * wait for the measurement
+   * The choices for a call that blocks the thread.
+   * @throws RuntimeError while asynchronous calls wait for the measurement
    */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
     if (!this.#choices && this.#rank.order.isHeld && !options.turn) {

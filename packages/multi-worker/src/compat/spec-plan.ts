@@ -66,8 +66,8 @@ export class SpecPlan {
   }
 
   /**
-   * Checks that the entries can run if each worker is a process. @throws ValueError, naming the
-   * entry, for `nccl` alone, which has no level across workers
+   * Checks that the entries can run if each worker is a process.
+   * @throws ValueError, naming the entry, for `nccl` alone, which has no level across workers
    */
   requireLevels(): void {
     const { entries } = this.#options;
