@@ -25,8 +25,8 @@ export class GradientMean {
   }
 
   /**
-   * Compares a list of variables across replicas when it is first used. @throws as
-   * `requireSameVariables`
+   * Compares a list of variables across replicas when it is first used.
+   * @throws as `requireSameVariables`
    */
   *compare(variables: readonly TfVariable[]): Exchange<void> {
     const key = keyOf(variables);

@@ -130,8 +130,8 @@ interface Call {
 }
 
 /**
- * Checks the arguments of a call, and returns its options. @throws ValueError for an invalid
- * argument
+ * Checks the arguments of a call, and returns its options.
+ * @throws ValueError for an invalid argument
  */
 function checkedOptions({ tf, gradients, context, options, method }: Call): Partial<ReduceGradientsOptions> {
   const operation = method === 'allReduce' ? 'reduceGradients' : 'reduceGradientsSync';
