@@ -8,7 +8,7 @@ export interface Goal {
    * are empty.
    */
   contributes(rank: number, chunk: number): boolean;
-  /** Whether the rank must hold, after the last round, every contribution to the chunk exactly once. */
+  /** Whether the rank's chunk must contain every contribution exactly once after the last round. */
   receives(rank: number, chunk: number): boolean;
 }
 

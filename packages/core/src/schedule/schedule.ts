@@ -49,7 +49,10 @@ export interface StreamedSchedule {
   readonly rounds: Iterable<Iterable<Transfer>>;
 }
 
-/** A pure function from a request to a schedule of all ranks, without buffers, sockets or clocks. */
+/**
+ * Computes schedules of all ranks from a request: a pure function, without buffers, sockets or
+ * clocks.
+ */
 export interface Algorithm {
   readonly name: string;
   /** The schedule of a collective for `ranks` ranks. Pure: equal arguments give equal schedules. */

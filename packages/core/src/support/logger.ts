@@ -48,7 +48,10 @@ export function setLogSink(next: LogSink = consoleSink): void {
   timesLogged.clear();
 }
 
-/** Passes a line to the sink. The default sink prints warnings to standard error; `COLL_LOG` enables more. */
+/**
+ * Passes a line to the sink. The default sink prints warnings to standard error, and other levels
+ * if `COLL_LOG` enables them.
+ */
 export function log(level: LogLevel, message: string): void {
   sink(level, message);
 }

@@ -1,4 +1,6 @@
-/** Memory that a rank reads or writes for one piece of its buffer, as a range of bytes of some buffer. */
+/**
+ * The memory of one piece of a rank's buffer that the rank reads or writes, as a range of bytes.
+ */
 export interface UsedRange {
   readonly begin: number;
   readonly end: number;

@@ -35,7 +35,10 @@ export interface Asked {
   readonly layout: number;
 }
 
-/** A rank's offer for a collective: the request, and the offsets of its memory in bytes of the arena. */
+/**
+ * A rank's offer for a collective: the request, and the offsets of the rank's memory in the arena,
+ * in bytes.
+ */
 export interface Descriptor extends Asked {
   readonly inputAt: number;
   readonly outputAt: number;

@@ -47,7 +47,10 @@ export class JoinedSegments {
     }
   }
 
-  /** The part of a piece in a range. A whole piece is returned as it is, because views are slow to create. */
+  /**
+   * The part of a piece in `[begin, end)`. A whole piece is returned without a view, because views
+   * are slow to create.
+   */
   #part(index: number, begin: number, end: number): TypedArray | undefined {
     const array = this.#arrays[index] as TypedArray;
     const first = this.#beginOf(index);

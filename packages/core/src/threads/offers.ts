@@ -41,7 +41,10 @@ export interface Offer {
   readonly shape: StagingShape;
   /** One per turn, 0 or 1; both are the same object if turns need no separate memory. */
   readonly contributions: readonly [Contribution, Contribution];
-  /** Allocates a staging buffer for this rank although its own memory is shared, because another rank of the call needs one. */
+  /**
+   * Allocates a staging buffer for a rank whose own memory is shared, if another rank of the call
+   * needs one.
+   */
   makeStagingBuffer(): StagingBuffer;
 }
 

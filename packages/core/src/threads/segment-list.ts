@@ -70,7 +70,10 @@ export function listOf(buffer: Segments): SegmentList {
   return isList(buffer) ? buffer : [buffer];
 }
 
-/** @throws ValueError for buffers that do not fit the collective, each other, or the pieces of other ranks */
+/**
+ * Validates a call.
+ * @throws ValueError if buffers do not fit the collective, each other, or the pieces of other ranks
+ */
 export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false, request }: RunOptions): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
   const isShared = hasOneResult(collective) && sharedResult;

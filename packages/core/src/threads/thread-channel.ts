@@ -20,7 +20,10 @@ interface Channel {
 
 const { BroadcastChannel: Broadcast } = globalThis as unknown as { BroadcastChannel: new (name: string) => Channel };
 
-/** Opens a channel. It does not keep the thread alive until it waits. Messages posted earlier are lost. */
+/**
+ * Opens a channel. Messages posted earlier are lost. The channel keeps the thread alive only after
+ * `setWaiting(true)`.
+ */
 export function openChannel(name: string, receive?: (message: unknown) => void): ThreadChannel {
   const channel = new Broadcast(`@coll/core ${name}`);
   if (receive) channel.onmessage = ({ data }) => receive(data);

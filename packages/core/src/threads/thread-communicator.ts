@@ -125,7 +125,11 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
     this.group.close();
   }
 
-  /** @throws the failure of the group, whose members may still read memory that this call would overwrite */
+  /**
+   * Begins a call.
+   * @throws the failure of the group, because members may still read memory that the call would
+   * overwrite
+   */
   #begin(offer: Offer): Need {
     const failure = this.#barrier.failure(offer.operation);
     if (failure) throw failure;

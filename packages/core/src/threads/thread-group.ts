@@ -62,7 +62,10 @@ function requireSharedMemory(): void {
   );
 }
 
-/** @throws ValueError unless `group` is a group, and `request` names the joining rank and its algorithm */
+/**
+ * @throws ValueError unless `group` is a group and `request` contains the joining rank and its
+ * algorithm
+ */
 export function requireJoin(group: unknown, request: unknown): void {
   requireGroup(group);
   if (typeof request !== 'object' || request === null)

@@ -26,7 +26,10 @@ export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
   return leaves;
 }
 
-/** The same lists and objects with other leaves. @throws ValueError for a structure that contains itself */
+/**
+ * The same lists and objects, with each leaf replaced by `map(leaf)`.
+ * @throws ValueError for a structure that contains itself
+ */
 export function mapStructure<Leaf, Result>(structure: Structure<Leaf>, map: (leaf: Leaf) => Result): Structure<Result> {
   requireFunction(map, 'map');
   return mapped(structure, map, 0);

@@ -38,7 +38,10 @@ export type ReducedValue<V, Op extends ReduceOpLike = 'SUM'> = unknown extends V
  */
 export type ReducedOnDevices<V, Op extends ReduceOpLike> = ReducedValue<V, Op> | ReducedValue<V>;
 
-/** The type of a member's combined data: an array for an array, a tensor for a tensor, a list for a list. */
+/**
+ * The type of combined data of type `T`: an array for an array, a tensor for a tensor, a list for a
+ * list.
+ */
 export type CombinedData<T, Op extends ReduceOpLike> = Op extends 'MEAN' | 'mean' ? MeanData<T> : T;
 
 /** `CombinedData` for a mean. */

@@ -35,7 +35,10 @@ export function requireWebAssembly(): WebAssemblyGlobal {
   throw new CollError('ERR_COLL_NO_ENGINE', 'WebAssembly is not available; use the js engine');
 }
 
-/** Shared memory of whole pages; only used pages are committed. @throws if such memory is not available */
+/**
+ * Shared memory of whole pages; only used pages are committed.
+ * @throws CollError, or the platform's error if there is no such memory
+ */
 export function createWasmMemory(bytes: number, maxBytes: number): WasmMemory {
   return new (requireWebAssembly().Memory)({
     initial: Math.ceil(bytes / pageBytes),
