@@ -11,7 +11,7 @@ export interface ProbeCall {
   readonly output: Tensor;
 }
 
-/** Yields collectives one after the other, is resumed with the seconds of each, and returns the model. */
+/** Yields collectives one after the other, receives the seconds of each, and returns the model. */
 export type Probe = Generator<ProbeCall, LinkModel, number>;
 
 interface Trial {

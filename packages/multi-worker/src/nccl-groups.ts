@@ -42,7 +42,10 @@ export class NcclGroups {
     }
   }
 
-  /** NCCL's ops. @throws CollError if nothing is registered as `nccl`, or the plug-in refuses these devices */
+  /**
+   * NCCL's ops.
+   * @throws CollError if no plug-in is registered as `nccl`, or the plug-in refuses these devices
+   */
   async ops(devices: readonly string[]): Promise<CrossDeviceOps> {
     const { plugin } = await registry.resolve('nccl', { devices });
     this.#nccl ??= Promise.resolve(plugin.create(undefined));

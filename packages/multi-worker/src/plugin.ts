@@ -4,7 +4,10 @@ import { CollectiveAllReduce } from './collective-all-reduce.js';
 import type { CollectiveAllReduceOptions } from './collective-options.js';
 import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
 
-/** The arguments of `MultiWorkerAllReduce` as one object. Workers default to those of the world's devices. */
+/**
+ * The arguments of `MultiWorkerAllReduce` as one object. Default workers: those of the world's
+ * devices.
+ */
 export interface MultiWorkerOptions extends MultiWorkerAllReduceOptions {
   /** The workers, such as `/job:worker/task:0`. */
   readonly workerDevices?: readonly string[] | undefined;

@@ -137,7 +137,7 @@ function* scatter(cube: Cube, distance: number, root: number): Generator<Transfe
   }
 }
 
-/** The chunks that a rank is responsible for after exchanges with its partners up to this distance. */
+/** The chunks that a rank is responsible for after exchanges with partners up to this distance. */
 function* chunksOf({ ranks, chunkOf }: Cube, rank: number, distance: number): Generator<number> {
   for (let owner = rank % (2 * distance); owner < ranks; owner += 2 * distance) yield chunkOf(owner);
 }

@@ -50,7 +50,10 @@ export class CollectiveKeys {
     return key;
   }
 
-  /** The key of the next collective of a device in a group, from 100 on. @throws ValueError for an unknown group, or a device that is not in it */
+  /**
+   * The instance key of the next collective of a device in a group, from 100.
+   * @throws ValueError for an unknown group, or a device outside the group
+   */
   getInstanceKey(groupKey: number, device: string): number {
     const instances = this.#nextInstances.get(groupKey);
     const key = instances?.get(device);

@@ -74,7 +74,9 @@ export function groupCount(choice: SpecChoice, among: Workers): number {
   return choice.alg === 'psgpu' ? Math.ceil((workers * gpusPerWorker) / choice.shards) : 1;
 }
 
-/** The algorithm of an `nccl/` entry across the leaders of all workers; undefined if NCCL does everything. */
+/**
+ * The algorithm of an `nccl/` entry across the leaders of all workers; undefined for other entries.
+ */
 export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {
   if (alg === 'nccl/xring') return ringAlgorithm({ workers });
   if (alg === 'nccl/rechd') return recursiveHalvingDoublingAlgorithm();
