@@ -36,8 +36,8 @@ const reductionToOneOptions = knownOptions<ReductionToOneOptions>('ReductionToOn
 });
 
 /**
- * Copies all components to one device, combines them there in replica order, and copies the result to the destinations. The bits of
- * a result do not depend on packing or batching.
+ * Copies all components to one device, combines them there in replica order, and copies the result
+ * to the destinations. The bits do not depend on packing or batching.
  *
  * @example
  * ```ts
