@@ -37,8 +37,8 @@ const knownFields = knownOptions<AllReduceCrossDeviceOpsOptions>('AllReduceCross
 });
 
 /**
- * Cross-device ops by the name of their algorithm, as in programs for TensorFlow. The first use logs
- * a warning.
+ * Cross-device ops selected by the name of their algorithm, for programs written for TensorFlow.
+ * The first use logs a warning.
  * @deprecated Use `HierarchicalCopyAllReduce`, or `NcclAllReduce` of `@coll/nccl`.
  *
  * @example
