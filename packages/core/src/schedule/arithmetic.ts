@@ -10,7 +10,7 @@ interface Term {
 }
 
 /**
- * For each chunk, the distinct ways in which its contributions are combined across ranks: In `0 + 1
+ * For each chunk, the distinct ways in which its contributions are combined across ranks. In `0 + 1
  * + 2`, ranks 0 and 1 are combined first, then rank 2; `(0 + 1) + (2 + 3)` is a tree. `+` stands
  * for any op. If a chunk has only one way, all ranks end with the same bits. The schedule must be
  * accepted by `verify`.

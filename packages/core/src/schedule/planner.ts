@@ -51,7 +51,9 @@ export class Planner {
     return this.#refusedByAlgorithm(collective);
   }
 
-  /** @throws CollError if the algorithm's schedule does not do what was requested */
+  /**
+   * The schedule of a collective. @throws CollError if the algorithm's schedule does not perform it
+   */
   plan(collective: Collective): Schedule {
     const name = nameOf(collective);
     const known = this.#plans.get(name);

@@ -37,7 +37,7 @@ export function rowKindOf({ values }: IndexedSlices): RowKind {
   return { dtype: values.dtype, shape: values.shape.slice(1) };
 }
 
-/** @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes */
+/** @throws InvalidArgumentError if row shapes differ, InternalError if dtypes differ */
 export function requireLikeRows(kinds: readonly RowKind[], operation = 'reduce'): void {
   const [first] = kinds as readonly [RowKind];
   const odd = kinds.findIndex(({ shape }) => !sameShape(shape, first.shape));

@@ -3,7 +3,7 @@ import { isTensor, type Tensor, validateTensor } from '../values/tensor.js';
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
 
-/** @throws ValueError, naming `what`, for anything but an array */
+/** @throws ValueError, naming `what`, unless `value` is an array */
 export function requireList(value: unknown, what: string): asserts value is readonly unknown[] {
   if (!Array.isArray(value)) throw new ValueError('ERR_COLL_VALUE', `${what} must be a list, got ${quote(value)}`);
 }

@@ -35,7 +35,7 @@ export class Plans<Place = number> {
     return this.#planner.refuses(collective, dtype);
   }
 
-  /** @throws CollError if the algorithm's schedule does not do what was requested */
+  /** The plan of a collective. @throws CollError if the algorithm's schedule does not perform it */
   find(collective: Collective, dtype: DType): Plan<Place> {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#plans.get(key);

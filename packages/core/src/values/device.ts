@@ -9,7 +9,7 @@ const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
 export interface DeviceFields {
   /** The job, such as `worker`. */
   readonly job?: string;
-  /** From 0. */
+  /** The replica, from 0. */
   readonly replica?: number;
   /** The task, from 0 within its job. */
   readonly task?: number;
