@@ -2,7 +2,7 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
 
-/** The ranks that combine chunks. */
+/** Which ranks combine chunks. */
 export interface ShuffleAlgorithmOptions {
   /** Rank `gatherRanks[g]` combines chunk `g`. A rank may be listed more than once. */
   readonly gatherRanks: readonly number[];

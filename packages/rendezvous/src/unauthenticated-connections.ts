@@ -30,7 +30,10 @@ export class UnauthenticatedConnections {
     });
   }
 
-  /** Removes a connection that has authenticated, given its socket or the TLS socket around it. */
+  /**
+   * Removes a connection, which has authenticated itself. `socket` is its socket or the TLS socket
+   * around it.
+   */
   know(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
     socket.ref();

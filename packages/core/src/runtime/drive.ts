@@ -61,9 +61,9 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
 }
 
 /**
- * Runs the phases of a call. Work of several phases takes a turn of its group, unless `options`
- * have one. An error after the first phase fails the group, because other ranks go on without this
- * one.
+ * Runs the phases of a call. A call of several phases waits for its turn in the group, unless
+ * `options` hold one. An error after the first phase fails the group, because other ranks go on
+ * without this one.
  */
 export async function drive<Result>(
   { on, hasOnePhase, phases }: Work<Result>,

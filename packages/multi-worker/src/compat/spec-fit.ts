@@ -14,7 +14,7 @@ export function usesNccl({ alg }: SpecChoice): boolean {
   return alg.startsWith('nccl');
 }
 
-/** @throws ValueError unless `choice` is an entry */
+/** @throws ValueError unless `choice` is an entry of a specification */
 export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   const { alg, shards } = Object(choice) as Partial<SpecChoice>;
   if (typeof alg === 'string' && isCount(shards) && shards > 0) return;

@@ -58,8 +58,8 @@ export class UnionResolver extends ClusterResolver {
   }
 
   /**
-   * The tasks of all resolvers.
-   * @throws KeyError if a job maps numbers to tasks, and two resolvers use the same number
+   * The merged tasks of all resolvers.
+   * @throws KeyError if two resolvers define the same task number of a job
    */
   clusterSpec(): ClusterSpec {
     const parts = this.#resolvers.map((resolver) => resolver.clusterSpec().asDescription());

@@ -12,7 +12,7 @@ export class DatasetReader {
     this.#dataset = dataset;
   }
 
-  /** Whether the reader owns the elements. */
+  /** Whether the caller may keep and change the elements that it has read. */
   get givesAway(): boolean {
     return this.#givesAway;
   }

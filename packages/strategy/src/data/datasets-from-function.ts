@@ -7,7 +7,7 @@ import { type Distributed, DistributedDataset } from './distributed-dataset.js';
 import { InputContext } from './input-context.js';
 import { InputOptions, type InputOptionsInit } from './input-options.js';
 
-/** Makes the dataset of an input pipeline, whose elements are batched for one replica. */
+/** Creates the dataset of one input pipeline. Its batches must have the size for one replica. */
 export type DatasetFunction<Element> = (
   context: InputContext,
 ) => DatasetLike<Element> | PromiseLike<DatasetLike<Element>>;

@@ -152,7 +152,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterMax', rows);
   }
 
-  /** `scatterMax` at once. @throws as `scatterMax`; RuntimeError if it would have to wait */
+  /** `scatterMax` without waiting. @throws as `scatterMax`; RuntimeError if it would have to wait */
   scatterMaxSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMax', rows);
   }
