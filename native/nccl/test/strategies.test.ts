@@ -79,7 +79,7 @@ async function expectTrained(answers: readonly GpuAnswer<Trained>[], replicas: n
     expect(error).toBeUndefined();
     await expectAsOnCpus(result?.outcome as Outcome, replicas);
     expect(result?.byNccl).toBeGreaterThan(0);
-    expect(result?.notes).toContainEqual(expect.stringMatching(/^NCCL supports all-reduces among .* all workers/));
+    expect(result?.notes).toContainEqual(expect.stringMatching(/^NCCL executes all-reduces across the GPUs of all workers/));
   }
 }
 
@@ -199,7 +199,7 @@ describe('workers of which one has no GPU', () => {
   it('continue without NCCL for implementation AUTO, and explain why', async () => {
     for (const { result } of await workers.play<Added>('adds', () => ['gpu:0'], 'AUTO')) {
       expect(result?.sum).toEqual([3]);
-      expect(result?.notes).toEqual([expect.stringMatching(/^nccl was not chosen, because on worker 1 .*libcuda/)]);
+      expect(result?.notes).toEqual([expect.stringMatching(/^nccl is not used, because on worker 1 .*libcuda/)]);
     }
   });
 });

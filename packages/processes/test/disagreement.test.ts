@@ -27,7 +27,7 @@ describe('members in separate processes', () => {
         { rank: 1, size: 3 },
         { rank: 1, size: 2 },
       ],
-      /rank \d says size \d, but rank \d says size \d: start all members/,
+      /rank \d has size \d, but rank \d has size \d: start all members/,
     ],
     [
       'of the same rank',
@@ -45,7 +45,7 @@ describe('members in separate processes', () => {
         { rank: 1, size: 3, job: 'mine' },
         { rank: 2, size: 3, job: 'theirs' },
       ],
-      /rank \d says job "(mine|theirs)", but rank \d says job "(mine|theirs)"/,
+      /rank \d has job "(mine|theirs)", but rank \d has job "(mine|theirs)"/,
     ],
   ])('refuse each other at once if one is %s, and open the next group', async (_, all, message) => {
     const generation = members.nextGeneration();
@@ -71,7 +71,7 @@ describe('members in separate processes', () => {
     ]);
     const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'open a group' };
     const message = new RegExp(
-      `^generation ${generation} has ended, because rank [01] joined generation ${newer}; come for`,
+      `^generation ${generation} has ended, because rank [01] joined generation ${newer}; join the newer`,
     );
     expect(await waited).toMatchObject({ ...over, message: expect.stringMatching(message) });
     expect(await failure(0, { rank: 1, size: 2, generation })).toMatchObject({

@@ -196,7 +196,7 @@ describe('a group that opens among unauthenticated connections', () => {
     const opening = new Opening();
     const failure = await opening.open(1, { jobKey: TcpStoreServer.newKey() }).catch((error) => error);
     expect(failure).toMatchObject({ code: 'ERR_COLL_STORE', rank: 1 });
-    expect(failure.message).toMatch(/another job key/);
+    expect(failure.message).toMatch(/a different job key/);
     const other = await opening.first.catch((error) => error);
     expect(other).toMatchObject({ name: 'CollError', code: 'ERR_COLL_STORE', rank: 1, message: failure.message });
   });

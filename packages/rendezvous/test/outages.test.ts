@@ -62,7 +62,7 @@ describe.each(Object.entries(servers))('%s during an outage', (_, { kind, listen
             name: UnavailableError.name,
             code: 'ERR_COLL_STORE',
             rank: 0,
-            message: expect.stringMatching(/^the store has lost what/),
+            message: expect.stringMatching(/^the store lost the data of rank/),
           },
         });
     }));

@@ -88,7 +88,7 @@ it('a store requires the name of a job, or a folder', async () => {
     expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }),
   );
   for (const options of [undefined, {}, { folder: '' }])
-    expect(() => new FileStore(options as never)).toThrow('takes { folder: a path }');
+    expect(() => new FileStore(options as never)).toThrow('folder must be a path');
   expect(() => new FileStore('/tmp/job' as never)).toThrow("options are an object, { folder: '/shared/job' }");
 });
 

@@ -126,7 +126,7 @@ describe('a user-defined plug-in', () => {
     const noUrl = definePlugin({ name: 'lost', module: '/somewhere.js', create: () => new RingAllReduce() });
     await expect(strategyOf(noUrl).run(module)).rejects.toMatchObject({
       code: 'ERR_COLL_MODULE',
-      message: expect.stringMatching(/"\/somewhere.js" is no URL/),
+      message: expect.stringMatching(/"\/somewhere.js" is not a URL/),
     });
   });
 
@@ -135,7 +135,7 @@ describe('a user-defined plug-in', () => {
     await expect(strategy.run(module)).rejects.toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_NOT_CLONEABLE',
-      message: expect.stringMatching(/^an option of plug-in "ring" cannot be posted between threads/),
+      message: expect.stringMatching(/^an option of plug-in "ring" cannot be sent to another thread/),
     });
   });
 });

@@ -62,8 +62,8 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
 
 /**
  * Runs the phases of a call. A call of several phases waits for its turn in the group, unless
- * `options` hold one. An error after the first phase fails the group, because other ranks go on
- * without this one.
+ * `options` hold one. An error of this rank alone after the first phase fails the group, because
+ * other ranks go on without it.
  */
 export async function drive<Result>(
   { on, hasOnePhase, phases }: Work<Result>,
@@ -125,11 +125,13 @@ export function driveSync<Result>(
   }
 }
 
+/** Unless all ranks have the error alike, as when their requests differ, or the engine has failed the group. */
 function failGroup(on: Communicator | undefined, cause: unknown): void {
   if (!on || on.localRanks.length === on.size || on.group.failure) return;
   const rank = on.localRanks[0] as number;
-  const isOurs = cause instanceof CollError;
-  on.group.fail(isOurs ? cause : new UnavailableError('ERR_COLL_PEER_FAILED', messageOf(cause), { rank }));
+  if (!(cause instanceof CollError))
+    on.group.fail(new UnavailableError('ERR_COLL_PEER_FAILED', messageOf(cause), { rank }));
+  else if (cause.code === 'ERR_COLL_BUFFER') on.group.fail(cause);
 }
 
 function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
