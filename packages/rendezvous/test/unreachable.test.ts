@@ -89,7 +89,7 @@ it('a store requires the name of a job, or a folder', async () => {
   );
   for (const options of [undefined, {}, { folder: '' }])
     expect(() => new FileStore(options as never)).toThrow('folder must be a path');
-  expect(() => new FileStore('/tmp/job' as never)).toThrow("options are an object, { folder: '/shared/job' }");
+  expect(() => new FileStore('/tmp/job' as never)).toThrow("options must be an object, { folder: '/shared/job' }");
 });
 
 it('RedisStore repeats nothing that Redis executed, although the answer was lost', async () => {
