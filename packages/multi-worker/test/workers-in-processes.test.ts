@@ -19,7 +19,7 @@ const expected: Readonly<Record<FailingScenarioName, readonly [code: string, wor
     'ERR_COLL_MISMATCH',
     /all-reduce sum of 4 .*, but all-reduce of 1 sparse value/,
   ],
-  'different ops for sparse values': ['ERR_COLL_MISMATCH', /reduces by sum, .* by mean/],
+  'different ops for sparse values': ['ERR_COLL_MISMATCH', /calls sum, .* calls mean/],
   'different implementations': ['ERR_COLL_MISMATCH', /a measurement of the links.* all-reduce sum of 4 /],
   'a worker whose call is aborted': ['ERR_COLL_ABORTED', /aborted/],
   'a worker that never comes': ['ERR_COLL_DEADLINE', /^all-reduce sum .*rank (1|2, 3 \(worker 1\)) did not arrive/],
