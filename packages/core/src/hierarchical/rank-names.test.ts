@@ -91,6 +91,15 @@ describe('RankNames', () => {
     });
   });
 
+  it('names every rank of a missing worker to members that learn of the failure', () => {
+    const late = failureOf({ reason: 'deadline', rank: 0, ranks: [1], text: 'did not arrive', hosts: ['a', 'b'] });
+    expect(keptFailure(names.retold(late) as RuntimeError)).toMatchObject({
+      rank: 0,
+      ranks: [1, 2, 3],
+      hosts: ['a', 'b', 'b', 'b'],
+    });
+  });
+
   it('does not change errors that are not from a group', () => {
     for (const error of [new Error('rank 1'), new OutOfRangeError('rank 1'), 'rank 1', undefined]) {
       expect(names.retold(error)).toBe(error);

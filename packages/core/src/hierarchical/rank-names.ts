@@ -1,4 +1,4 @@
-import { type Failure, failureOf, keepFailure, keptFailure } from '../collectives/failures.js';
+import { type Failure, failureOf, keepFailure, keptFailure, mostOtherRanks } from '../collectives/failures.js';
 import { CollError } from '../support/errors.js';
 import { keepWords, type RankName, wordsOf } from '../support/rank-words.js';
 import { allRanks } from '../support/ranks.js';
@@ -52,7 +52,7 @@ export class RankNames {
     this.#originals.set(marked, error);
     return keepFailure(
       marked,
-      inRanks(failureOf(error, rank), (other) => other + this.names.length),
+      inRanks(failureOf(error, rank), (other) => [other + this.names.length]),
     );
   }
 
@@ -63,7 +63,7 @@ export class RankNames {
     const failure = keptFailure(error);
     const retold = copyOf(error, words(this.#name), error.rank === undefined ? undefined : this.#rankOf(error.rank));
     keepWords(retold, (name) => words((rank) => name(this.#rankOf(rank))));
-    return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#rankOf)) : retold);
+    return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#ranksOf)) : retold);
   }
 
   /** Calls a function of this group. @throws its error, with ranks of the whole group */
@@ -83,6 +83,12 @@ export class RankNames {
   readonly #rankOf = (rank: number): number => {
     const size = this.names.length;
     return rank < size ? (this.#begins[rank] as number) : rank - size;
+  };
+
+  readonly #ranksOf = (rank: number): number[] => {
+    const begin = this.#rankOf(rank);
+    const end = this.#begins[rank + 1] ?? begin + 1;
+    return allRanks(end - begin).map((index) => begin + index);
   };
 
   #list(begin: number, end: number): string {
@@ -110,8 +116,18 @@ function copyOf(error: CollError, message: string, rank: number | undefined): Co
   return new Same(code, message, { cause, rank, operation });
 }
 
-function inRanks(failure: Failure, rankOf: (rank: number) => number): Failure {
-  return { ...failure, rank: rankOf(failure.rank), ranks: failure.ranks.map(rankOf) };
+/** The same failure in a group in which each rank has the ranks that `ranksOf` returns. */
+function inRanks({ rank, ranks, hosts, ...rest }: Failure, ranksOf: (rank: number) => readonly number[]): Failure {
+  const others = ranks.flatMap((other, index) =>
+    ranksOf(other).map((each) => ({ rank: each, host: hosts?.[index + 1] })),
+  );
+  const named = others.slice(0, mostOtherRanks);
+  return {
+    ...rest,
+    rank: ranksOf(rank)[0] as number,
+    ranks: named.map((other) => other.rank),
+    hosts: hosts && [hosts[0] ?? '', ...named.map(({ host }) => host ?? '')],
+  };
 }
 
 function firstsOf(workers: number, replicas: number): number[] {
