@@ -159,7 +159,7 @@ describe('a synchronous call', () => {
   it.each([
     [[0], '1,0: did not arrive at all-reduce sum'],
     [[0, 2], '1,0,2: did not arrive at all-reduce sum'],
-    [[], '1,0,2: came to all-reduce sum, but did not end it'],
+    [[], '1,0,2: called all-reduce sum, but did not finish it'],
   ])('fails the group if it times out while rank %j is missing', (absent, told) => {
     answers = [status.expired, status.failed];
     missing = absent;

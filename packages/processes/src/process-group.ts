@@ -207,7 +207,7 @@ export class NativeProcessGroup {
     const missing = this.#binding.missing(this.#handle);
     const others = [...this.#hosts.keys()].filter((rank) => rank !== this.rank);
     if (missing.length > 0) this.fail('deadline', `did not arrive at ${operation}`, missing);
-    else this.fail('deadline', `came to ${operation}, but did not end it`, others);
+    else this.fail('deadline', `called ${operation}, but did not finish it`, others);
   }
 
   #failureOf(call: Call, number: number, signal?: AbortSignal): CollError {

@@ -74,7 +74,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
     const reports = await play({ meanwhile: 'nothing', timeoutSeconds: 1 }, late);
     const [first, second] = reports as [LongCallReport, LongCallReport];
     expect(first).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
-    expect(first.message).toMatch(/rank 1 on .* came to all-reduce sum, but did not end it/);
+    expect(first.message).toMatch(/waiting for other workers: rank 1 called all-reduce sum, but did not finish it/);
     expect(second.message).toBe(first.message);
   });
 });
