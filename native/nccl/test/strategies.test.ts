@@ -79,7 +79,9 @@ async function expectTrained(answers: readonly GpuAnswer<Trained>[], replicas: n
     expect(error).toBeUndefined();
     await expectAsOnCpus(result?.outcome as Outcome, replicas);
     expect(result?.byNccl).toBeGreaterThan(0);
-    expect(result?.notes).toContainEqual(expect.stringMatching(/^NCCL executes all-reduces across the GPUs of all workers/));
+    expect(result?.notes).toContainEqual(
+      expect.stringMatching(/^NCCL executes all-reduces across the GPUs of all workers/),
+    );
   }
 }
 

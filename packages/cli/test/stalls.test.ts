@@ -15,7 +15,7 @@ describe.concurrent('a stall', () => {
     });
     await running.prints(/stalled: ranks 0, 1 /);
     running.child.stdin?.write('\n');
-    await running.prints(/stalled no more/);
+    await running.prints(/no longer stalled/);
     running.child.stdin?.end();
     const { code, stderr } = await running.outcome;
     expect(code).toBe(0);

@@ -47,10 +47,10 @@ describe('the executor suite', () => {
       return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
     };
     const failures = await failuresAmong3(right, {
-      only: /serves every length/,
+      only: /supports every length/,
       algorithm: { name: 'forgetful', plan },
     });
-    expect(failures.join()).toContain('has no right schedule for all-reduce');
+    expect(failures.join()).toContain('has no correct schedule for all-reduce');
   });
 
   it('reports which check failed, where, and the expected value', async () => {

@@ -8,8 +8,10 @@ export async function failuresOf(
 ): Promise<string[]> {
   const tests: { readonly name: string; readonly run: () => void | Promise<void> }[] = [];
   declare((name, run) => tests.push({ name, run }));
+  const chosen = tests.filter((test) => only.test(test.name));
+  if (chosen.length === 0) throw new RangeError(`no test of the suite is called ${only}`);
   const failures: string[] = [];
-  for (const { name, run } of tests.filter((test) => only.test(test.name))) {
+  for (const { name, run } of chosen) {
     try {
       await inTime(run, patienceMillis);
     } catch (error) {

@@ -58,10 +58,10 @@ class LosesReasons extends ThreadCommunicator {
 
 /** Members of groups with one thing wrong, and a test of the suite that must notice. */
 export const brokenMembers: readonly (readonly [double: MemberClass, test: RegExp])[] = [
-  [HasNoPatience, /come late/],
-  [IgnoresDeadlines, /never came/],
+  [HasNoPatience, /waits for late members/],
+  [IgnoresDeadlines, /did not arrive by the deadline/],
   [LeavesInSilence, /when a member leaves/],
-  [BlamesNobody, /notices another op/],
+  [BlamesNobody, /detects another op/],
   [NoticesNoLength, /another length of a broadcast/],
   [LosesReasons, /aborted at once/],
 ];

@@ -81,10 +81,10 @@ class BlamesItself extends ReductionToOneDevice {
 
 /** Ops that go wrong with sparse values, and a test of the suite that must notice. */
 export const brokenSparseOps: readonly (readonly [double: Ops, test: RegExp])[] = [
-  [LosesRow, /stand for the sum/],
+  [LosesRow, /represent the sum/],
   [RoundsIndices, /indices of 64 bits/],
   [TakesLastShape, /dense shape of the first/],
-  [KeepsDuplicates, /rows of one index where it is told to/],
-  [KeepsDuplicatesOfReplicas, /rows of one index for replicas/],
-  [BlamesItself, /tells all replicas alike/],
+  [KeepsDuplicates, /rows with the same index with deduplicate/],
+  [KeepsDuplicatesOfReplicas, /rows with the same index for replicas/],
+  [BlamesItself, /to all replicas with the same error/],
 ];
