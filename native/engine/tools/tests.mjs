@@ -17,8 +17,8 @@ const sanitizers = {
   },
   tsan: {
     library: 'libtsan.so',
-    // Kernels know no threads, and their tests are long.
-    filter: '-Kernels/*',
+    // These run in one thread, and their tests are long.
+    filter: '-Kernels/*:SlotBlocks.*',
     // V8's own threads synchronise in ways that TSan has not seen being compiled.
     inNode: { TSAN_OPTIONS: 'exitcode=66:ignore_noninstrumented_modules=1' },
   },
