@@ -19,6 +19,10 @@ export interface DeviceFields {
   readonly index?: number;
 }
 
+// Every call compares the devices of its values, which are few and always the same.
+const fullNames = new Map<string, string>();
+const mostFullNames = 4096;
+
 const deviceFields = knownOptions<DeviceFields>('DeviceSpec', {
   job: true,
   replica: true,
@@ -96,7 +100,14 @@ export class DeviceSpec {
  * ```
  */
 export function canonicalize(device: string, fallback = ''): string {
-  return canonicalSpec(device, fallback).toString();
+  if (fallback !== '') return canonicalSpec(device, fallback).toString();
+  let name = fullNames.get(device);
+  if (name === undefined) {
+    name = canonicalSpec(device).toString();
+    if (fullNames.size === mostFullNames) fullNames.clear();
+    fullNames.set(device, name);
+  }
+  return name;
 }
 
 /**
