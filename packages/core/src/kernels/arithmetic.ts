@@ -3,7 +3,15 @@ import { InternalError, InvalidArgumentError, ValueError } from '../support/erro
 import { quote } from '../support/quote.js';
 import { type RankWords, rankError } from '../support/rank-words.js';
 import { requireTensors } from '../support/requirements.js';
-import { accumulatorOf, allocate, byteSize, type DType, quotientOf, type TypedArray } from '../values/dtype.js';
+import {
+  accumulatorOf,
+  allocate,
+  allocateUnset,
+  byteSize,
+  type DType,
+  quotientOf,
+  type TypedArray,
+} from '../values/dtype.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
 import { combineKernel, divideKernel, elementaryOp } from './combine.js';
 import { narrowKernel, widenKernel } from './convert.js';
@@ -38,24 +46,35 @@ function noOp(op: unknown): string {
 export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
   requireTensors(tensors, 'tensors');
   if (!collectiveOps.includes(op)) throw new ValueError('ERR_COLL_REFUSED', noOp(op));
-  const [first, ...rest] = tensors;
+  const [first] = tensors;
   if (!first) throw new ValueError('ERR_COLL_VALUE', `${op}: the list of tensors must be non-empty`);
   requireAlike(tensors);
   const refused = refusedArithmetic(op, first.dtype);
   if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
-  const length = first.data.length;
-  const sum = widened(first);
-  const kernel = combineKernel(accumulatorOf(first.dtype), elementaryOp(op));
-  for (const other of rest) {
-    kernel(sum, 0, sum, 0, accumulatorOf(other.dtype) === other.dtype ? other.data : widened(other), 0, length);
-  }
-  const data = op === 'mean' ? divided(sum, first.dtype, tensors.length) : narrowed(sum, first.dtype);
-  return {
-    data,
-    dtype: op === 'mean' ? quotientOf(first.dtype) : first.dtype,
-    shape: first.shape,
-    device: first.device,
-  };
+  const dtype = op === 'mean' ? quotientOf(first.dtype) : first.dtype;
+  const data = allocateUnset(dtype, first.data.length);
+  combineInto(op, tensors, data);
+  return { data, dtype, shape: first.shape, device: first.device };
+}
+
+/**
+ * Combines validated tensors, as `combine` does, and writes the result to `into`, which may be the
+ * memory of the first or the second tensor, but must not overlap any other.
+ */
+export function combineInto(op: CollectiveOp, tensors: readonly Tensor[], into: TypedArray): void {
+  const [first, second, ...rest] = tensors as readonly [Tensor, ...Tensor[]];
+  const { dtype, data } = first;
+  const { length } = data;
+  const wide = accumulatorOf(dtype);
+  const isWide = wide === dtype;
+  const sum = isWide && (op !== 'mean' || quotientOf(dtype) === dtype) ? into : allocateUnset(wide, length);
+  const kernel = combineKernel(wide, elementaryOp(op));
+  const addend = (tensor: Tensor) => (isWide ? tensor.data : widened(tensor));
+  if (second) kernel(sum, 0, addend(first), 0, addend(second), 0, length);
+  else if (sum !== data) widenKernel(dtype)(sum, 0, data, 0, length);
+  for (const other of rest) kernel(sum, 0, sum, 0, addend(other), 0, length);
+  if (op === 'mean') divideInto(into, sum, dtype, tensors.length);
+  else if (sum !== into) narrowKernel(dtype)(into, 0, sum, 0, length);
 }
 
 /**
@@ -171,20 +190,31 @@ export function fromAccumulator(tensor: Tensor, dtype: DType): Tensor {
 }
 
 function widened(tensor: Tensor): TypedArray {
-  const wide = allocate(accumulatorOf(tensor.dtype), tensor.data.length);
+  const wide = allocateUnset(accumulatorOf(tensor.dtype), tensor.data.length);
   widenKernel(tensor.dtype)(wide, 0, tensor.data, 0, wide.length);
   return wide;
 }
 
 function narrowed(wide: TypedArray, dtype: DType): TypedArray {
   if (accumulatorOf(dtype) === dtype) return wide;
-  const narrow = allocate(dtype, wide.length);
+  const narrow = allocateUnset(dtype, wide.length);
   narrowKernel(dtype)(narrow, 0, wide, 0, wide.length);
   return narrow;
 }
 
 function divided(sum: TypedArray, dtype: DType, divisor: number): TypedArray {
-  const quotient = allocate(accumulatorOf(quotientOf(dtype)), sum.length);
+  const quotient = allocateUnset(quotientOf(dtype), sum.length);
+  divideInto(quotient, sum, dtype, divisor);
+  return quotient;
+}
+
+/**
+ * Divides a sum in the accumulator of `dtype`. `into` may be the memory of the sum, which is
+ * overwritten for half types.
+ */
+function divideInto(into: TypedArray, sum: TypedArray, dtype: DType, divisor: number): void {
+  const isHalf = accumulatorOf(dtype) !== dtype;
+  const quotient = isHalf ? sum : into;
   divideKernel(accumulatorOf(dtype))(quotient, 0, sum, 0, sum.length, divisor);
-  return narrowed(quotient, quotientOf(dtype));
+  if (isHalf) narrowKernel(dtype)(into, 0, quotient, 0, sum.length);
 }

@@ -1,5 +1,5 @@
 import { AssertionError } from '../support/errors.js';
-import { allocate, byteSize, viewOf } from '../values/dtype.js';
+import { allocateUnset, byteSize, viewOf } from '../values/dtype.js';
 import { copyElements, elementCount, type Tensor } from '../values/tensor.js';
 
 /** Concatenates all elements of tensors of one dtype in new memory on the first tensor's device. */
@@ -15,7 +15,12 @@ export function concatenate(tensors: readonly Tensor[]): Tensor {
     );
   }
   const length = tensors.reduce((sum, tensor) => sum + tensor.data.length, 0);
-  const joined = { data: allocate(first.dtype, length), dtype: first.dtype, shape: [length], device: first.device };
+  const joined = {
+    data: allocateUnset(first.dtype, length),
+    dtype: first.dtype,
+    shape: [length],
+    device: first.device,
+  };
   splitLike(joined, tensors).forEach((part, index) => {
     copyElements(part.data, (tensors[index] as Tensor).data);
   });

@@ -120,8 +120,33 @@ export function allocate<D extends DType>(dtype: D, length: number): TypedArrayO
   try {
     return new Storage(length) as TypedArrayOf<D>;
   } catch (cause) {
-    throw new ValueError('ERR_COLL_BUFFER', `cannot allocate ${quote(length)} elements of ${dtype}`, { cause });
+    throw tooLarge(dtype, length, cause);
   }
+}
+
+// Node.js zeroes smaller arrays faster than it makes a buffer.
+const leastUnsetBytes = 2 ** 18;
+
+/**
+ * Memory with undefined contents, in the array type that stores the dtype, where the platform has a
+ * way to skip zeroing; else zeros. Only for arrays that are written as a whole before a user sees
+ * them.
+ * @throws as `allocate`
+ */
+export function allocateUnset<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
+  const Storage = storageOf(dtype);
+  const bytes = length * Storage.BYTES_PER_ELEMENT;
+  const { Buffer: NodeBuffer } = globalThis as { readonly Buffer?: { allocUnsafeSlow(bytes: number): Uint8Array } };
+  if (NodeBuffer === undefined || bytes < leastUnsetBytes) return allocate(dtype, length);
+  try {
+    return new Storage(NodeBuffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer) as TypedArrayOf<D>;
+  } catch (cause) {
+    throw tooLarge(dtype, length, cause);
+  }
+}
+
+function tooLarge(dtype: DType, length: number, cause: unknown): ValueError {
+  return new ValueError('ERR_COLL_BUFFER', `cannot allocate ${quote(length)} elements of ${dtype}`, { cause });
 }
 
 /**

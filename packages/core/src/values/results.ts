@@ -3,8 +3,8 @@ import { slice } from '../packing/concatenate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
-import type { DType, TypedArray } from './dtype.js';
-import { copyElements, overlaps, sameShape, type Tensor, zeros } from './tensor.js';
+import { allocateUnset, type DType, type TypedArray } from './dtype.js';
+import { copyElements, overlaps, sameShape, type Tensor } from './tensor.js';
 
 /**
  * The tensors that receive the results of reducing `values`: the given ones, or new ones. `op` is
@@ -19,7 +19,7 @@ export function resultsFor(
 ): Tensor[] {
   const collective = op && ({ kind: 'all-reduce', op } as const);
   const dtypeOf = ({ dtype }: Tensor) => (collective ? outputDType(collective, dtype) : dtype);
-  if (!into) return values.map((value) => zeros(dtypeOf(value), value.shape, value.device));
+  if (!into) return values.map((value) => newResult(dtypeOf(value), value.data.length, value));
   if (into.length !== values.length) {
     throw new ValueError(
       'ERR_COLL_BUFFER',
@@ -50,11 +50,18 @@ export function requireOneEach(into: readonly Tensor[], count: number): void {
   for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
 }
 
+/** Memory that a collective writes as a whole; nobody sees it if the collective fails. */
+function newResult(dtype: DType, length: number, { shape, device }: Pick<Tensor, 'shape' | 'device'>): Tensor {
+  return { data: allocateUnset(dtype, length), dtype, shape, device };
+}
+
 /** New memory for the results of values: one buffer per dtype. */
 export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) => DType): Tensor[] {
   const lengths = new Map<DType, number>();
   for (const { dtype, data } of values) lengths.set(dtype, (lengths.get(dtype) ?? 0) + data.length);
-  const buffers = new Map([...lengths].map(([dtype, length]) => [dtype, zeros(dtypeOf(dtype), [length])]));
+  const buffers = new Map(
+    [...lengths].map(([dtype, length]) => [dtype, newResult(dtypeOf(dtype), length, { shape: [length], device: '' })]),
+  );
   const begins = new Map<DType, number>();
   return values.map(({ dtype, data, shape, device }) => {
     const begin = begins.get(dtype) ?? 0;

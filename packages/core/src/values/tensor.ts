@@ -4,6 +4,7 @@ import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import {
   allocate,
+  allocateUnset,
   arrayName,
   type DType,
   isDType,
@@ -291,7 +292,7 @@ export function reshape<D extends DType>(value: Tensor<D>, shape: readonly numbe
 /** A copy in new, unshared memory on `device`. Device memory is copied to device memory. */
 export function copyTo<D extends DType>(value: Tensor<D>, device: string): Tensor<D> {
   if (value.memory) return value.memory.copy(value.shape, device) as Tensor<D>;
-  const data = allocate(value.dtype, value.data.length);
+  const data = allocateUnset(value.dtype, value.data.length);
   copyElements(data, value.data);
   return { data, dtype: value.dtype, shape: value.shape, device };
 }
