@@ -31,3 +31,12 @@ export type Offering = readonly [
   sharesResult: boolean,
   agreed: Float64Array,
 ];
+
+/** The requests of all ranks, as in `Offering`, with the buffers of each rank. */
+export type OfferingOfAll = readonly [
+  program: ProgramHandle,
+  begins: Float64Array,
+  inputs: readonly Segments[],
+  outputs: readonly Segments[],
+  sharesResult: boolean,
+];

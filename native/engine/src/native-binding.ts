@@ -4,9 +4,9 @@ import type {
   MemberHandle,
   OfferHandle,
   Offering,
+  OfferingOfAll,
   OffersHandle,
   ProgramHandle,
-  Segments,
 } from './handles.js';
 
 /** Results of `execute`, in the order of `Status` in C++. */
@@ -26,7 +26,7 @@ export const status = {
 } as const;
 
 /** Version of the exports and of the integers of a program; must equal that in `cpp/addon`. */
-export const nativeInterface = 7;
+export const nativeInterface = 8;
 
 /** How long `execute` may wait for other ranks, in the order of `Wait` in C++. */
 export const waiting = {
@@ -50,6 +50,8 @@ export interface NativeBinding {
   boardBytes(ranks: number): number;
   program(words: Int32Array): ProgramHandle;
   offer(...offering: Offering): OfferHandle;
+  /** Makes an offer in the handle of a call that has ended, and that other ranks no longer read. */
+  refillOffer(handle: OfferHandle, ...offering: Offering): void;
   /**
    * Joins a group. `arrival` holds this rank's arrival count and the number of event loops that
    * wait for it.
@@ -70,13 +72,9 @@ export interface NativeBinding {
   isMissing(member: MemberHandle, rank: number): boolean;
   /** The ranks of a `clashed` result; undefined if the ranks' pieces differ. */
   clash(member: MemberHandle): Clash | undefined;
-  offersOfAll(
-    program: ProgramHandle,
-    begins: Float64Array,
-    inputs: readonly Segments[],
-    outputs: readonly Segments[],
-    sharesResult: boolean,
-  ): OffersHandle | Clash;
+  offersOfAll(...offering: OfferingOfAll): OffersHandle | Clash;
+  /** Makes offers in the handle of a call that has ended. */
+  refillOffersOfAll(handle: OffersHandle, ...offering: OfferingOfAll): Clash | undefined;
   controller(ranks: number, cores: number): ControllerHandle;
   /** Executes a part from element `begin`. Returns where it ended. */
   control(controller: ControllerHandle, offers: OffersHandle, begin: number): number;

@@ -2,9 +2,10 @@ import { availableParallelism } from 'node:os';
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import { ControllerCommunicator, ControllerGroup, nextTurn } from '@coll/core/internal';
 import { type CheckedCall, clashError, operationOf, type PreparedCall, reads, writes } from '@coll/core/plugin';
-import type { Clash, ControllerHandle, OffersHandle } from './handles.js';
+import type { Clash, ControllerHandle, OfferingOfAll, OffersHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
+import { SpareHandles } from './spare-handles.js';
 import { NewCalls } from './turns.js';
 
 interface PreparedOffers {
@@ -22,6 +23,7 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
   readonly #controller: ControllerHandle;
   readonly #programs: Programs;
   readonly #newCalls = new NewCalls();
+  readonly #spares = new SpareHandles<OffersHandle>();
 
   /** @throws ValueError for a size below 1 */
   constructor(binding: NativeBinding, size: number, algorithm: Algorithm, group?: Group) {
@@ -38,26 +40,28 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
     return this.#programs.refuses(collective, dtype);
   }
 
-  protected prepare({
-    collective,
-    begins,
-    length,
-    dtype,
-    isShared,
-    inputs,
-    outputs,
-    request,
-  }: CheckedCall): PreparedOffers {
-    const handle = this.#binding.offersOfAll(
+  protected prepare(call: CheckedCall, isKept: boolean): PreparedOffers {
+    const { collective, begins, length, dtype, isShared, inputs, outputs } = call;
+    const offering = [
       this.#programs.find(collective, dtype).handle,
       begins,
       inputs.map((pieces, rank) => (reads(collective, rank) ? pieces.map(({ data }) => data) : [])),
       outputs.map((pieces, rank) => (writes(collective, rank) ? pieces.map(({ data }) => data) : [])),
       isShared,
-    );
-    if (Array.isArray(handle)) throw clashError(operationOf({ collective, request }), ...(handle as Clash));
+    ] as const;
+    const spare = isKept ? undefined : this.#spares.take();
+    const made = spare ? (this.#binding.refillOffersOfAll(spare, ...offering) ?? spare) : this.#make(offering);
+    if (Array.isArray(made)) throw clashError(operationOf(call), ...(made as Clash));
+    return { handle: made as OffersHandle, length };
+  }
+
+  protected override recycle({ handle }: PreparedOffers): void {
+    this.#spares.add(handle);
+  }
+
+  #make(offering: OfferingOfAll): OffersHandle | Clash {
     this.#newCalls.add();
-    return { handle: handle as OffersHandle, length };
+    return this.#binding.offersOfAll(...offering);
   }
 
   protected endOf({ length }: PreparedOffers): number {

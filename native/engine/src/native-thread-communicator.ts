@@ -30,10 +30,11 @@ import {
   operationOf,
   type PreparedCall,
 } from '@coll/core/plugin';
-import type { MemberHandle } from './handles.js';
+import type { MemberHandle, OfferHandle } from './handles.js';
 import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
+import { SpareHandles } from './spare-handles.js';
 import { laterTurn, NewCalls } from './turns.js';
 
 type Call = PreparedCall<Offer>;
@@ -59,6 +60,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #programs: Programs;
   readonly #offers: Offers;
   readonly #newCalls = new NewCalls();
+  readonly #spares = new SpareHandles<OfferHandle>();
   #described: Offer | undefined;
 
   /** @throws ValueError for a rank outside the group, or a group of another engine */
@@ -103,9 +105,14 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#programs.refuses(collective, dtype);
   }
 
-  protected prepare(call: CheckedCall): Offer {
-    this.#newCalls.add();
-    return this.#offers.make(call);
+  protected prepare(call: CheckedCall, isKept: boolean): Offer {
+    const spare = isKept ? undefined : this.#spares.take();
+    if (!spare) this.#newCalls.add();
+    return this.#offers.make(call, spare);
+  }
+
+  protected override recycle({ handle }: Offer): void {
+    this.#spares.add(handle);
   }
 
   /** Executes one collective, blocking the calling thread. */

@@ -23,12 +23,13 @@ export class Offers {
     this.#rank = rank;
   }
 
-  make(call: CheckedCall): Offer {
+  /** The native request of a call, in `spare`, if given, or in a new handle. */
+  make(call: CheckedCall, spare?: OfferHandle): Offer {
     const { collective, dtype, begins, isShared, inputs, outputs } = call;
     const program = this.#programs.find(collective, dtype);
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
     this.#draft.write(0, { ...askedBy(call, program.number), ...places });
-    const handle = this.#binding.offer(
+    const offering = [
       program.handle,
       this.#rank,
       begins,
@@ -36,8 +37,11 @@ export class Offers {
       arraysOf(outputs, writes(collective, this.#rank)),
       isShared,
       this.#draft.negotiatedBy(0),
-    );
-    return { handle, said: this.#draft.announcedBy(0).slice() };
+    ] as const;
+    const said = this.#draft.announcedBy(0).slice();
+    if (!spare) return { handle: this.#binding.offer(...offering), said };
+    this.#binding.refillOffer(spare, ...offering);
+    return { handle: spare, said };
   }
 }
 

@@ -135,7 +135,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 7;
+const processInterface = 8;
 
 /**
  * Returns the addon.

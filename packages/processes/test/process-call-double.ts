@@ -6,6 +6,7 @@ import type { ProcessCall } from '../src/process-calls.js';
 export function processCallDouble(name: string): PreparedCall<ProcessCall> {
   const known = { data: new Float32Array(4), dtype: 'float32', length: 4 } as const;
   return {
+    isKept: true,
     handle: { handle: name as unknown as CallHandle },
     collective: { kind: 'all-reduce', op: 'sum' },
     layout: 0,

@@ -29,7 +29,7 @@ inline constexpr HandleKind kHandle<HeldController> = handle_kind("controller", 
 namespace {
 
 // Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
-constexpr int kInterface = 7;
+constexpr int kInterface = 8;
 
 constexpr int kMostCores = 1 << 16;
 
@@ -120,6 +120,7 @@ Napi::Object fill(Napi::Object exports) {
   add<board_bytes>(exports, "boardBytes");
   add<make_program>(exports, "program");
   add<make_offer>(exports, "offer");
+  add<refill_offer>(exports, "refillOffer");
   add<join>(exports, "join");
   add<execute>(exports, "execute");
   add<abandon>(exports, "abandon");
@@ -127,6 +128,7 @@ Napi::Object fill(Napi::Object exports) {
   add<is_missing>(exports, "isMissing");
   add<clash>(exports, "clash");
   add<make_offers_of_all>(exports, "offersOfAll");
+  add<refill_offers_of_all>(exports, "refillOffersOfAll");
   add<make_controller>(exports, "controller");
   add<control>(exports, "control");
   add<close>(exports, "close");

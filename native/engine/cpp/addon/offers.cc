@@ -77,6 +77,38 @@ std::uint64_t fingerprint_for_threads(const Offer& offer) {
   return fingerprint_of(numbers, std::size(numbers));
 }
 
+Offer offer_for_threads(const Napi::CallbackInfo& info, std::size_t first) {
+  Offer offer = offer_from(info, first);
+  offer.fingerprint = fingerprint_for_threads(offer);
+  return offer;
+}
+
+OffersOfAll offers_of_all_from(const Napi::CallbackInfo& info, std::size_t first) {
+  const ProgramPointer& program = held<ProgramPointer>(info[first]);
+  const std::vector<std::size_t> begins = begins_of(info[first + 1]);
+  const auto ranks = static_cast<std::size_t>(program->ranks);
+  const Napi::Array inputs = array_of(info[first + 2], "inputs", ranks);
+  const Napi::Array outputs = array_of(info[first + 3], "outputs", ranks);
+  const bool shares_result = flag_of(info[first + 4], "sharesResult");
+  OffersOfAll all;
+  all.offers.reserve(ranks);
+  for (int rank = 0; rank < program->ranks; ++rank) {
+    const auto index = static_cast<std::uint32_t>(rank);
+    all.offers.push_back(offer_of(program, rank, begins, inputs.Get(index), outputs.Get(index), shares_result));
+  }
+  for (const Offer& offer : all.offers) all.pointers.push_back(&offer);
+  return all;
+}
+
+Clash clash_of(const OffersOfAll& all) { return find_clash(all.pointers.data(), static_cast<int>(all.offers.size())); }
+
+Napi::Value pair_of(Napi::Env env, const Clash& clash) {
+  Napi::Array pair = Napi::Array::New(env, 2);
+  pair.Set(0u, clash.rank);
+  pair.Set(1u, clash.other);
+  return pair;
+}
+
 }  // namespace
 
 Napi::Value make_program(const Napi::CallbackInfo& info) {
@@ -85,12 +117,12 @@ Napi::Value make_program(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new ProgramPointer(parsed("words", [&] { return std::make_shared<const Program>(parse_program(first, words.count)); })));
 }
 
-Offer offer_from(const Napi::CallbackInfo& info) {
-  const ProgramPointer& program = held<ProgramPointer>(info[0]);
-  const int rank = integer_of(info[1], "rank", 0, program->ranks - 1);
-  const bool shares_result = flag_of(info[5], "sharesResult");
-  Offer offer = offer_of(program, rank, begins_of(info[2]), info[3], info[4], shares_result);
-  std::vector<double> agreed = numbers_of(info[6], "agreed");
+Offer offer_from(const Napi::CallbackInfo& info, std::size_t first) {
+  const ProgramPointer& program = held<ProgramPointer>(info[first]);
+  const int rank = integer_of(info[first + 1], "rank", 0, program->ranks - 1);
+  const bool shares_result = flag_of(info[first + 5], "sharesResult");
+  Offer offer = offer_of(program, rank, begins_of(info[first + 2]), info[first + 3], info[first + 4], shares_result);
+  std::vector<double> agreed = numbers_of(info[first + 6], "agreed");
   agreed.push_back(shares_result ? 1 : 0);
   agreed.push_back(static_cast<double>(offer.piece_count()));
   offer.fingerprint = fingerprint_of(agreed.data(), agreed.size());
@@ -98,30 +130,26 @@ Offer offer_from(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value make_offer(const Napi::CallbackInfo& info) {
-  auto offer = std::make_unique<Offer>(offer_from(info));
-  offer->fingerprint = fingerprint_for_threads(*offer);
-  return hold(info.Env(), offer.release());
+  return hold(info.Env(), new Offer(offer_for_threads(info, 0)));
+}
+
+Napi::Value refill_offer(const Napi::CallbackInfo& info) {
+  held<Offer>(info[0]) = offer_for_threads(info, 1);
+  return info.Env().Undefined();
 }
 
 Napi::Value make_offers_of_all(const Napi::CallbackInfo& info) {
-  const ProgramPointer& program = held<ProgramPointer>(info[0]);
-  const std::vector<std::size_t> begins = begins_of(info[1]);
-  const auto ranks = static_cast<std::size_t>(program->ranks);
-  const Napi::Array inputs = array_of(info[2], "inputs", ranks);
-  const Napi::Array outputs = array_of(info[3], "outputs", ranks);
-  const bool shares_result = flag_of(info[4], "sharesResult");
-  auto all = std::make_unique<OffersOfAll>();
-  for (int rank = 0; rank < program->ranks; ++rank) {
-    const auto index = static_cast<std::uint32_t>(rank);
-    all->offers.push_back(offer_of(program, rank, begins, inputs.Get(index), outputs.Get(index), shares_result));
-  }
-  for (const Offer& offer : all->offers) all->pointers.push_back(&offer);
-  const Clash clash = find_clash(all->pointers.data(), program->ranks);
-  if (!clash) return hold(info.Env(), all.release());
-  Napi::Array pair = Napi::Array::New(info.Env(), 2);
-  pair.Set(0u, clash.rank);
-  pair.Set(1u, clash.other);
-  return pair;
+  auto all = std::make_unique<OffersOfAll>(offers_of_all_from(info, 0));
+  const Clash clash = clash_of(*all);
+  return clash ? pair_of(info.Env(), clash) : hold(info.Env(), all.release());
+}
+
+Napi::Value refill_offers_of_all(const Napi::CallbackInfo& info) {
+  OffersOfAll all = offers_of_all_from(info, 1);
+  const Clash clash = clash_of(all);
+  if (clash) return pair_of(info.Env(), clash);
+  held<OffersOfAll>(info[0]) = std::move(all);
+  return info.Env().Undefined();
 }
 
 }  // namespace coll

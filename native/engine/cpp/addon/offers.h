@@ -32,11 +32,18 @@ Napi::Value make_program(const Napi::CallbackInfo& info);
 // `begins` tells where each piece begins in the whole buffer, and at last its length; `agreed` is what all ranks must have alike.
 Napi::Value make_offer(const Napi::CallbackInfo& info);
 
-// The offer that has those arguments. Throws WrongArgument where it would read or write outside of the arrays.
-Offer offer_from(const Napi::CallbackInfo& info);
+// refillOffer(offer, program, rank, ...): makes an offer anew in a handle whose call has ended. Other ranks may read an offer of threads until this rank's
+// next call has ended.
+Napi::Value refill_offer(const Napi::CallbackInfo& info);
+
+// The offer of the arguments from `first` on. Throws WrongArgument where it would read or write outside of the arrays.
+Offer offer_from(const Napi::CallbackInfo& info, std::size_t first = 0);
 
 // offersOfAll(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]
 // The latter: whose output lies in whose memory.
 Napi::Value make_offers_of_all(const Napi::CallbackInfo& info);
+
+// refillOffersOfAll(offers, program, ...): undefined | [rank, rank]; the same in a handle whose call has ended
+Napi::Value refill_offers_of_all(const Napi::CallbackInfo& info);
 
 }  // namespace coll

@@ -3,11 +3,14 @@ import { type Collective, isSameCollective } from '../collectives/collective.js'
 import type { RunOptions, Segments } from '../collectives/communicator.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
+import { LatestCalls } from './latest-calls.js';
 import { isList, type SegmentList } from './segment-list.js';
 
 /** A validated call, with its prepared handle. */
 export interface PreparedCall<Handle> {
   readonly handle: Handle;
+  /** Whether the handle is kept for repetitions of the call. */
+  readonly isKept: boolean;
   readonly collective: Collective;
   readonly layout: number;
   readonly isShared: boolean;
@@ -33,6 +36,7 @@ export interface PreparedBuffer {
 export class CallCache<Handle> {
   readonly #byOutput = new WeakMap<TypedArray, PreparedCall<Handle>>();
   #latest: PreparedCall<Handle> | undefined;
+  readonly #made = new LatestCalls();
 
   /** An earlier call with equal arguments on the same memory; undefined if there is none. */
   find(
@@ -46,15 +50,19 @@ export class CallCache<Handle> {
     return call && isOn(call.inputs, inputs) && isOn(call.outputs, outputs) ? call : undefined;
   }
 
+  /** Prepares a new call, and keeps it if the same call was made before. */
   add(
     collective: Collective,
     inputs: readonly SegmentList[],
     outputs: readonly SegmentList[],
     { layout = 0, sharedResult = false, request }: RunOptions,
-    handle: Handle,
+    prepare: (isKept: boolean) => Handle,
   ): PreparedCall<Handle> {
+    const key = outputs[0]?.[0]?.data;
+    const isKept = key !== undefined && this.#made.has(inputs[0]?.[0]?.data, key);
     const call = {
-      handle,
+      handle: prepare(isKept),
+      isKept,
       collective,
       layout,
       isShared: sharedResult,
@@ -63,8 +71,8 @@ export class CallCache<Handle> {
       inputs: inputs.flat().map(knownOf),
       outputs: outputs.flat().map(knownOf),
     };
-    const key = outputs[0]?.[0]?.data;
-    if (key) this.#byOutput.set(key, call);
+    if (!isKept) return call;
+    this.#byOutput.set(key, call);
     this.#latest = call;
     return call;
   }
@@ -72,6 +80,7 @@ export class CallCache<Handle> {
   /** Drops all references, so that the memory can be freed. */
   forget(): void {
     this.#latest = undefined;
+    this.#made.clear();
   }
 
   #candidate(
@@ -103,7 +112,7 @@ export class CallCache<Handle> {
  * const data = new Float32Array(2);
  * const buffers = [{ data, dtype: 'float32', length: 2 }] as const;
  * const call: PreparedCall<string> = {
- *   ...{ handle: 'prepared', collective: { kind: 'all-gather' }, request: undefined },
+ *   ...{ handle: 'prepared', isKept: true, collective: { kind: 'all-gather' }, request: undefined },
  *   ...{ layout: 0, isShared: false, bytes: 8, inputs: buffers, outputs: buffers },
  * };
  * structuredClone(data, { transfer: [data.buffer] }); // the program gives its memory away

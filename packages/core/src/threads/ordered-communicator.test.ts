@@ -18,6 +18,8 @@ const other = [zeros('float32', [5])];
 class Noting extends OrderedCommunicator<number> {
   readonly group: Group = new ControllerGroup({ communicator: () => this });
   readonly prepared: CheckedCall[] = [];
+  readonly kept: boolean[] = [];
+  readonly recycled: number[] = [];
   readonly played: string[] = [];
   readonly ends: { resolve(): void; reject(error: Error): void }[] = [];
   released = 0;
@@ -30,8 +32,13 @@ class Noting extends OrderedCommunicator<number> {
     return collective.kind === 'all-gather' ? 'it does not gather' : undefined;
   }
 
-  protected prepare(call: CheckedCall): number {
+  protected prepare(call: CheckedCall, isKept: boolean): number {
+    this.kept.push(isKept);
     return this.prepared.push(call);
+  }
+
+  protected override recycle(handle: number): void {
+    this.recycled.push(handle);
   }
 
   protected playSync({ handle }: PreparedCall<number>): void {
@@ -71,12 +78,29 @@ class Immediate extends OrderedCommunicator<void> {
 }
 
 describe('calls of a communicator', () => {
-  it('are validated and prepared once, whether sync or async', async () => {
+  it('are prepared once more when they are repeated, and then never again', async () => {
     const communicator = new Noting();
     communicator.runSync(sum, buffer, buffer);
     communicator.runSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer]);
-    expect(communicator.played).toEqual(['sync 1', 'sync 1']);
-    expect(communicator.prepared).toMatchObject([{ dtype: 'float32', length: 3, layout: 0, isShared: false }]);
+    communicator.runSync(sum, buffer, buffer);
+    const call = { dtype: 'float32', length: 3, layout: 0, isShared: false };
+    expect(communicator.prepared).toMatchObject([call, call]);
+    expect(communicator.played).toEqual(['sync 1', 'sync 2', 'sync 2']);
+    expect(communicator.kept).toEqual([false, true]);
+    expect(communicator.recycled).toEqual([1]);
+  });
+
+  it('give back handles that are not kept when they have ended, unless they failed', async () => {
+    const communicator = new Noting();
+    const first = communicator.run(sum, buffer, buffer);
+    const second = rejection(communicator.run(sum, [other], [other]));
+    expect(communicator.recycled).toEqual([]);
+    communicator.ends[0]?.resolve();
+    await first;
+    await expect.poll(() => communicator.ends.length).toBe(2);
+    communicator.ends[1]?.reject(new Error('lost'));
+    await second;
+    expect(communicator.recycled).toEqual([1]);
   });
 
   it.each<readonly [string, Collective, RunOptions]>([
@@ -102,7 +126,7 @@ describe('calls of a communicator', () => {
     await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2']);
     communicator.ends[1]?.resolve();
     await second;
-    await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2', 'later 1']);
+    await expect.poll(() => communicator.played).toEqual(['now 1', 'later 2', 'later 3']);
     communicator.ends[2]?.resolve();
     await third;
     communicator.runSync(sum, buffer, buffer);

@@ -69,10 +69,13 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   abstract refuses(collective: Collective, dtype: DType): string | undefined;
 
   /**
-   * Prepares the handle with which the call is executed. Handles are kept for repeated calls on the
-   * same memory.
+   * Prepares the handle with which the call is executed. `isKept`: whether the handle will serve
+   * repetitions of the call on the same memory, too; otherwise, `recycle` gets it back.
    */
-  protected abstract prepare(call: CheckedCall): Handle;
+  protected abstract prepare(call: CheckedCall, isKept: boolean): Handle;
+
+  /** Takes back the handle of a call that has ended without error and is not kept. */
+  protected recycle(_handle: Handle): void {}
 
   /** Executes one collective, blocking the calling thread. */
   protected abstract playSync(call: PreparedCall<Handle>, options: RunOptions): void;
@@ -121,7 +124,9 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     this.#requireOpen(collective, options);
     const isBusy = this.#latest !== undefined || (this.group.order.isHeld && !options.turn);
     if (isBusy) throw busyError(this.#detailsOf(collective, options.request));
-    this.playSync(this.#callOf(collective, inputs, outputs, options), options);
+    const call = this.#callOf(collective, inputs, outputs, options);
+    this.playSync(call, options);
+    if (!call.isKept) this.recycle(call.handle);
   }
 
   run(
@@ -210,7 +215,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     const call = checkedCall(buffers, options);
     const refused = this.refuses(collective, call.dtype);
     if (refused) throw refusedError(refused, this.#detailsOf(collective, options.request));
-    return this.#calls.add(collective, inputs, outputs, options, this.prepare(call));
+    return this.#calls.add(collective, inputs, outputs, options, (isKept) => this.prepare(call, isKept));
   }
 
   /**
@@ -223,12 +228,19 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     const playing = latest ? this.queue(latest, call, options) : begin.call(this, call, options);
     if (playing) this.#bytesOfTurn = 0;
     const turn = playing ?? this.#turnAfter(call);
-    if (!turn) return settled;
+    if (!turn) {
+      if (!call.isKept) this.recycle(call.handle);
+      return settled;
+    }
     this.#latest = turn;
     const leave = () => {
       if (this.#latest === turn) this.#latest = undefined;
     };
-    turn.then(leave, leave);
+    const end = () => {
+      leave();
+      if (!call.isKept) this.recycle(call.handle);
+    };
+    turn.then(end, leave);
     return turn;
   }
 
