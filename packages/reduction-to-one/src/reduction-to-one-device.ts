@@ -1,10 +1,12 @@
 import {
+  AllReduceOps,
   asTensor,
   CrossDeviceOps,
   canonicalize,
   type Destinations,
   type DistributedValues,
   divideByN,
+  type Explanation,
   getDevicesFrom,
   IndexedSlices,
   type PossiblyMirrored,
@@ -15,9 +17,23 @@ import {
   ValueError,
   type World,
 } from '@coll/core';
-import { combineMixed, knownOptions, optionsOf } from '@coll/core/internal';
+import {
+  type Batch,
+  combineHere,
+  combineMixed,
+  type DenseBatch,
+  isDirect,
+  knownOptions,
+  optionsOf,
+  type ValueLists,
+  type Work,
+  workDone,
+} from '@coll/core/internal';
 import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
+
+// Preparing a call of an engine takes longer than combining fewer bytes.
+const leastEngineBytes = 2 ** 15;
 
 /** The device that combines values, and the function that sums them. */
 export interface ReductionToOneOptions {
@@ -57,6 +73,8 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   readonly name = 'reduction-to-one';
   readonly #reduceToDevice: string | undefined;
   readonly #accumulationFn: ((tensors: readonly Tensor[]) => Tensor) | undefined;
+  /** Serves large values of replicas in one thread. */
+  readonly #large: EngineReduce | undefined;
 
   /**
    * @throws ValueError unless `options` is an object, `reduceToDevice` a device and
@@ -77,6 +95,28 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     }
     this.#reduceToDevice = reduceToDevice === undefined ? undefined : canonicalize(reduceToDevice);
     this.#accumulationFn = accumulationFn;
+    const isAllHere = world && world.devices.length > 1 && world.localRanks.length === world.devices.length;
+    if (isAllHere && world.engine !== 'js') this.#large = new EngineReduce(world);
+  }
+
+  override explain(): Explanation {
+    const own = super.explain();
+    return this.#large ? { ...own, engine: this.#large.explain().engine } : own;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await this.#large?.close();
+  }
+
+  override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
+    const isPlain = batch.inputs.length > 1 && !this.#accumulationFn && isDirect(batch);
+    if (!isPlain) return super.performHere(batch, call);
+    if (this.#large && bytesOf(batch) >= leastEngineBytes) return this.#large.performHere(batch, call);
+    const results = combineHere(batch, call.sharedResult);
+    const devices = results.map(([value]) => value?.device ?? '');
+    this.#tell(results.length, devices);
+    return workDone(results);
   }
 
   protected async reduceImplementation(
@@ -87,18 +127,20 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   ): Promise<PossiblyMirrored> {
     const devices = getDevicesFrom(destinations);
     const target = this.#reduceToDevice ?? (devices[0] as string);
-    logFirst(
-      10,
-      'reduction-to-one',
-      'info',
-      `reduce ${value.values.length} components to ${target}, then broadcast to ${devices.join(', ')}`,
-    );
+    this.#tell(value.values.length, devices);
     const combined = this.#combined(op, value.values);
     // The result of an accumulationFn, or a single value, may belong to the caller, so it must not be
     // shared.
     const isNew = value.values.length > 1 && !this.#accumulationFn;
     const isShareable = isNew || !call.sharedResult;
     return this.placeResult(isShareable ? combined : copyToDevice(combined, target), destinations, call);
+  }
+
+  #tell(components: number, devices: readonly string[]): void {
+    logFirst(10, 'reduction-to-one', 'info', () => {
+      const target = this.#reduceToDevice ?? devices[0];
+      return `reduce ${components} components to ${target}, then broadcast to ${devices.join(', ')}`;
+    });
   }
 
   #combined(op: ReduceOp, values: readonly Value[]): Value {
@@ -122,4 +164,18 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     const sum = asTensor(this.#accumulationFn(tensors), 'what accumulationFn returned');
     return op === ReduceOp.MEAN ? divide(sum, tensors.length) : sum;
   }
+}
+
+/** All-reduces in the same order as `ReductionToOneDevice`, by the engine of the world. */
+class EngineReduce extends AllReduceOps {
+  readonly name = 'reduction-to-one';
+
+  constructor(world: World) {
+    super({ algorithm: reductionToOneAlgorithm(), fallback: new ReductionToOneDevice(), world });
+  }
+}
+
+/** Bytes of one replica's values. */
+function bytesOf({ inputs: [values = []] }: DenseBatch): number {
+  return values.reduce((sum, { data }) => sum + data.byteLength, 0);
 }

@@ -60,6 +60,7 @@ export function log(level: LogLevel, message: string): void {
  * Logs the first `times` messages of a topic. Later ones are dropped, but the console prints them
  * under `COLL_LOG=debug`.
  * @param topic messages of the same topic are counted together
+ * @param message a function is called only if its text is logged
  *
  * @example
  * ```ts
@@ -73,15 +74,19 @@ export function log(level: LogLevel, message: string): void {
  * console.log(lines); // [ 'step 1 is slow' ]
  * ```
  */
-export function logFirst(times: number, topic: string, level: LogLevel, message: string): void {
+export function logFirst(times: number, topic: string, level: LogLevel, message: string | (() => string)): void {
   const before = timesLogged.get(topic) ?? 0;
   if (before >= times) {
     // Programs with their own sink did not ask for a line per call.
-    if (sink === consoleSink) consoleSink('debug', message);
+    if (sink === consoleSink && environment('COLL_LOG') === 'debug') consoleSink('debug', textOf(message));
     return;
   }
   timesLogged.set(topic, before + 1);
-  sink(level, message);
+  sink(level, textOf(message));
+}
+
+function textOf(message: string | (() => string)): string {
+  return typeof message === 'string' ? message : message();
 }
 
 /** Warns, at its first use, about a name that exists only for compatibility with TensorFlow. */

@@ -1,0 +1,72 @@
+import { collectiveOp } from '../collectives/collective.js';
+import type { ReduceOp } from '../collectives/reduce-op.js';
+import { combine, combineInto } from '../kernels/arithmetic.js';
+import { requireLikeValues } from '../sparse/like-values.js';
+import { viewOnDevice } from '../sparse/sparse.js';
+import { filled } from '../values/results.js';
+import { copyTo, type Tensor } from '../values/tensor.js';
+import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
+
+/** An all-reduce of dense values. */
+export interface DenseBatch extends Batch {
+  readonly request: Extract<ReplicaRequest, { kind: 'all-reduce' }>;
+  readonly inputs: readonly (readonly Tensor[])[];
+}
+
+/**
+ * Whether a batch of local replicas can be all-reduced into its final memory: its values are dense,
+ * and results can be written before all values are read.
+ */
+export function isDirect(batch: Batch): batch is DenseBatch {
+  const isDense = batch.inputs.every((values) => values.every((value) => 'data' in value && !value.memory));
+  return batch.request.kind === 'all-reduce' && isDense && areApart(batch as DenseBatch);
+}
+
+/**
+ * All-reduces values of local replicas in replica order, in this thread, each result straight into
+ * its final memory.
+ * @throws InvalidArgumentError if shapes differ; InternalError if dtypes differ
+ */
+export function combineHere({ request, inputs, into = [] }: DenseBatch, isShared = false): ValueLists {
+  const values = (inputs[0] as readonly Tensor[]).map((_, index) => inputs.map((list) => list[index] as Tensor));
+  for (const tensors of values) requireLikeValues(tensors);
+  const results = values.map((tensors, index) => {
+    const targets = into.map((memory) => memory?.[index]);
+    return reduced(request.op, tensors, targets, isShared);
+  });
+  return inputs.map((_, place) => results.map((components) => components[place] as Tensor));
+}
+
+/** One result per replica, in the replica's target or in new memory. */
+function reduced(
+  op: ReduceOp,
+  tensors: readonly Tensor[],
+  targets: readonly (Tensor | undefined)[],
+  isShared: boolean,
+): readonly Tensor[] {
+  const [target] = targets;
+  const name = collectiveOp(op);
+  if (target) combineInto(name, tensors, target.data);
+  const first = target ?? combine(name, tensors);
+  return tensors.map(({ device }, place) => {
+    const own = targets[place];
+    if (own) return viewOnDevice(own === first ? own : filled(own, first), device);
+    return place === 0 || isShared ? viewOnDevice(first, device) : copyTo(first, device);
+  });
+}
+
+/** Whether every target has a buffer of its own, or that of the value that it replaces. */
+function areApart({ inputs, into = [] }: DenseBatch): boolean {
+  if (into.length === 0) return true;
+  const uses = new Map<ArrayBufferLike, number>();
+  for (const list of [...inputs, ...into]) {
+    for (const { data } of list ?? []) uses.set(data.buffer, (uses.get(data.buffer) ?? 0) + 1);
+  }
+  return into.every((targets, place) =>
+    (targets ?? []).every(({ data, memory }, index) => {
+      const value = inputs[place]?.[index]?.data;
+      const isInPlace = value?.buffer === data.buffer && value.byteOffset === data.byteOffset;
+      return !memory && uses.get(data.buffer) === (isInPlace ? 2 : 1);
+    }),
+  );
+}

@@ -1,0 +1,42 @@
+import { jsEngine, ReduceOp, type Tensor, tensor } from '@coll/core';
+import { combine, portableWorld } from '@coll/core/plugin';
+import { native } from '@coll/native';
+import { ReductionToOneDevice } from '@coll/reduction-to-one';
+import { describe, expect, it } from 'vitest';
+
+const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
+const filled = (length: number, replica: number) => new Float32Array(length).fill(0.1 * (replica + 1));
+
+describe.each([native, jsEngine])('replicas of one thread reduce to one device with $name', (engine) => {
+  const memory: readonly [string, (own: Float32Array, shared: Float32Array) => Float32Array | undefined][] = [
+    ['new memory', () => undefined],
+    ['known memory', (own) => new Float32Array(own.length)],
+    ['the memory of the values', (own) => own],
+    ['one memory for all', (_, shared) => shared],
+  ];
+
+  // Few elements are combined by JavaScript, many by the engine.
+  it.each(memory.flatMap(([name, into]) => [1, 50_000].map((length) => ({ name, into, length }))))(
+    'to the same bits, in $name, for $length elements',
+    async ({ into, length }) => {
+      await using ops = new ReductionToOneDevice({}, portableWorld(devices, engine));
+      const values = devices.map((_, replica) => filled(length, replica));
+      const expected = combine(
+        'sum',
+        values.map((data) => tensor(data)),
+      ).data;
+      const shared = new Float32Array(length);
+      const results = await Promise.all(
+        values.map((own, replica) => ops.allReduce(ReduceOp.SUM, own, replica, { into: into(own, shared) })),
+      );
+      for (const result of results) expect((result as Tensor).data).toEqual(expected);
+    },
+  );
+
+  it('and refuse calls after close', async () => {
+    const ops = new ReductionToOneDevice({}, portableWorld(devices, engine));
+    expect(ops.explain().engine).toBe(engine.name);
+    await ops.close();
+    await expect(ops.allReduce(ReduceOp.SUM, filled(50_000, 0), 0)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
+  });
+});
