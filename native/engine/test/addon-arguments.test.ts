@@ -146,7 +146,7 @@ describe('handles of another group', () => {
 
   it('refuses offers of another number of ranks', () => {
     expect(() => addon['control']?.(addon['controller']?.(3, 1), all, 0)).toThrow(
-      typeError('offers must be of as many'),
+      typeError('offers must have as many'),
     );
   });
 

@@ -185,7 +185,7 @@ describe('DeviceBuffer', () => {
   it.each([0n, 123n])('refuses the pointer %s, which is not GPU memory', async (pointer) => {
     const before = counts().buffers;
     const foreign = gpu.fromPointer({ pointer, dtype: 'int8', length: 1, owner: {} });
-    const told = /: the pointer is no memory of GPU 0$/;
+    const told = /: the pointer does not refer to memory of GPU 0$/;
     await expect(foreign).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', message: told });
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });

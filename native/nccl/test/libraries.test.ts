@@ -50,7 +50,7 @@ describe('the NCCL library of a process', () => {
     const { found, logged } = probes(folder, [missing, null, environment, library, null, other]);
     const refused = {
       available: false,
-      reason: expect.stringMatching(/libraryPath names cannot be opened: .*\/missing/),
+      reason: expect.stringMatching(/cannot open the NCCL library given by libraryPath: .*\/missing/),
     };
     const taken = { available: true, path: library };
     expect(found).toEqual([
@@ -60,7 +60,7 @@ describe('the NCCL library of a process', () => {
       taken,
       taken,
       {
-        error: `libraryPath names ${other}, but this process uses ${library} already: name it before anything else uses NCCL`,
+        error: `libraryPath is ${other}, but this process uses ${library} already: set it before anything else uses NCCL`,
         name: 'ValueError',
         code: 'ERR_COLL_REFUSED',
       },
@@ -71,7 +71,7 @@ describe('the NCCL library of a process', () => {
   it('is not available in a container without NVML, and the error says what to do', () => {
     const { library } = environmentIn('contained');
     const reason = expect.stringMatching(
-      /^NCCL needs NVML, .*NVIDIA_DRIVER_CAPABILITIES=compute,utility.*COLL_NVML_LIBRARY$/,
+      /^NCCL needs NVML, .*NVIDIA_DRIVER_CAPABILITIES=compute,utility.*COLL_NVML_LIBRARY to the file$/,
     );
     const { found } = probes(folder, [library], { COLL_NVML_LIBRARY: '/nowhere/libnvidia-ml.so.1' });
     expect(found).toEqual([{ available: false, reason }]);

@@ -143,7 +143,7 @@ it('the process queue fails the group if the memory of a call is detached betwee
   detach(lost);
   await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
   expect(native.asked).toEqual(['play lost']);
-  expect(failures).toEqual([expect.stringContaining('failed: cannot go on')]);
+  expect(failures).toEqual([expect.stringContaining('failed: cannot continue')]);
 });
 
 it('the process queue does not pass a call to the progress thread if its memory was detached while it waited', async () => {
@@ -154,7 +154,7 @@ it('the process queue does not pass a call to the progress thread if its memory 
   detach(lost);
   await expect(second).rejects.toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
   expect(native.asked.filter((asked) => !asked.startsWith('play'))).toEqual(['stage first', 'submit first']);
-  expect(failures).toEqual([expect.stringContaining('failed: cannot go on')]);
+  expect(failures).toEqual([expect.stringContaining('failed: cannot continue')]);
   queue.settle();
   await first;
   expect(queue.isEmpty).toBe(true);

@@ -210,7 +210,7 @@ export class ProcessQueue {
   /** Ends the group, because a call that may have begun has lost its memory. */
   #lose(pending: PendingCall): CollError {
     const error = pending.lostError(this.#owner.rank);
-    this.#owner.fail('failed', `cannot go on: ${error.message}`);
+    this.#owner.fail('failed', `cannot continue: ${error.message}`);
     return error;
   }
 }

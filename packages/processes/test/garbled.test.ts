@@ -30,8 +30,8 @@ async function tap(port: number, byChannel: Map<number, Socket>): Promise<number
 
 describe('forged bytes from rank 1 on an established connection with rank 0', () => {
   it.each([
-    [1, /rank 1 on .* sent corrupt or foreign bytes over a connection for data: .* \(rank 0 on .*\)/],
-    [0, /rank 1 on .* was lost: corrupt or foreign bytes came over its control connection/],
+    [1, /rank 1 on .* sent corrupt or foreign bytes over a data connection: .* \(rank 0 on .*\)/],
+    [0, /rank 1 on .* was lost: corrupt or foreign bytes arrived over its control connection/],
   ])(
     'fail the group on both ranks with an error that names peer and connection (channel %i)',
     async (channel, message) => {

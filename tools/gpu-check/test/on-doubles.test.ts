@@ -89,8 +89,8 @@ describe('the gpu-check bundle on test doubles', () => {
     const { ended, results } = check(path.join(folder, 'failing'), [], { COLL_DOUBLE_CONTROL: control });
     expect(ended.status).toBe(1);
     const outcomes = new Map(results.map(({ step, outcome, reason }) => [step, `${outcome}: ${reason}`]));
-    expect(outcomes.get('one-rank')).toMatch(/^failed: .*the control file wished it/);
-    expect(outcomes.get('leaks-groups')).toMatch(/^failed: .*the control file wished it/);
+    expect(outcomes.get('one-rank')).toMatch(/^failed: .*requested by the control file/);
+    expect(outcomes.get('leaks-groups')).toMatch(/^failed: .*requested by the control file/);
     expect(outcomes.get('overhead')).toBe('not run: figures of a test double mean nothing');
     expect(outcomes.get('kernels')).toBe('passed: undefined');
   });

@@ -103,7 +103,7 @@ Napi::Value control(const Napi::CallbackInfo& info) {
   const HeldController& controller = held<HeldController>(info[0]);
   const OffersOfAll& all = held<OffersOfAll>(info[1]);
   if (!controller) throw Error("this controller was closed");
-  if (all.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("offers must be of as many ranks as the controller");
+  if (all.offers.size() != static_cast<std::size_t>(controller->ranks())) throw WrongArgument("offers must have as many ranks as the controller");
   const std::size_t end = controller->execute(all.pointers.data(), count_of(info[2], "begin", all.offers[0].length));
   return Napi::Number::New(info.Env(), static_cast<double>(end));
 }

@@ -38,7 +38,7 @@ auto parsed(const char* what, const Parse& parse) {
   try {
     return parse();
   } catch (const Error& error) {
-    throw WrongArgument(std::string(what) + " cannot be understood: " + error.what());
+    throw WrongArgument(std::string(what) + " cannot be parsed: " + error.what());
   }
 }
 

@@ -28,7 +28,7 @@ int descriptor_of(const Napi::Value& number) { return integer_of(number, "descri
 // takeSocket(descriptor: number): number, a duplicate, which outlives Node's own
 Napi::Value take_socket(const Napi::CallbackInfo& info) {
   const int taken = fcntl(descriptor_of(info[0]), F_DUPFD_CLOEXEC, 0);
-  if (taken < 0) throw Error(std::string("a connection cannot be taken over: ") + std::strerror(errno));
+  if (taken < 0) throw Error(std::string("cannot duplicate the socket of a connection: ") + std::strerror(errno));
   return Napi::Number::New(info.Env(), taken);
 }
 
@@ -89,7 +89,7 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, con
     const Napi::Value ring = rings.Get(rank);
     if (!ring.IsUndefined()) segments[rank] = segment_of(ring);
     const bool is_own = static_cast<int>(rank) == own;
-    if (is_own != (sockets[rank].empty() && !segments[rank])) throw WrongArgument("every other rank must have sockets or a ring, and this one neither");
+    if (is_own != (sockets[rank].empty() && !segments[rank])) throw WrongArgument("every other rank must have sockets or a ring, and this rank must have neither");
   }
   unclaimed.sockets = std::move(sockets);
   std::vector<std::unique_ptr<Channel>> channels;

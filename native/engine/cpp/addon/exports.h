@@ -21,7 +21,7 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
   } catch (const Napi::Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw Napi::Error::New(info.Env(), "there is no memory for this");
+    throw Napi::Error::New(info.Env(), "out of memory");
   } catch (const std::exception& error) {
     throw Napi::Error::New(info.Env(), std::string("the native engine failed: ") + error.what());
   }

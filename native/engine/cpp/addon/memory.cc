@@ -11,7 +11,7 @@ bool is_detachable(const Napi::Value& array) {
   napi_value buffer = nullptr;
   bool is_detachable = true;
   const napi_status status = napi_get_typedarray_info(array.Env(), array, nullptr, nullptr, nullptr, &buffer, nullptr);
-  if (status != napi_ok || napi_is_arraybuffer(array.Env(), buffer, &is_detachable) != napi_ok) throw WrongArgument("this is no typed array");
+  if (status != napi_ok || napi_is_arraybuffer(array.Env(), buffer, &is_detachable) != napi_ok) throw WrongArgument("the argument must be a typed array");
   return is_detachable;
 }
 

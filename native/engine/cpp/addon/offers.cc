@@ -33,7 +33,7 @@ std::vector<std::size_t> begins_of(const Napi::Value& array) {
 void require_sound(const Offer& offer) {
   const Program& program = *offer.program;
   if (!program.has_blocks()) return;
-  if (offer.piece_count() != 1) throw WrongArgument("a buffer of a collective with blocks must be in one piece");
+  if (offer.piece_count() != 1) throw WrongArgument("a collective with blocks needs each buffer in one piece");
   if (offer.length % program.block_count() != 0) {
     throw WrongArgument("the length must be divisible by " + std::to_string(program.block_count()) + " blocks, got " + std::to_string(offer.length));
   }

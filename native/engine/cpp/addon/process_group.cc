@@ -50,7 +50,7 @@ void HeldGroup::require_own(HeldCall& held) const {
 Group& HeldGroup::group_for(HeldCall& held) const {
   Group& group = this->group();
   require_own(held);
-  if (under_way_ > 0) throw Error("the group's thread executes its calls");
+  if (under_way_ > 0) throw Error("the group's thread is already executing calls");
   if (!group.may_execute(held.call)) throw WrongArgument("call must be the one that is under way");
   return group;
 }
@@ -76,7 +76,7 @@ bool HeldGroup::stage(HeldCall& held) {
     held.staging_buffer = std::move(buffer);
   } catch (const std::exception&) {
     // The others have come, or will.
-    monitor.fail_here("has no memory to go on");
+    monitor.fail_here("is out of memory");
     throw;
   }
   return true;
@@ -101,7 +101,7 @@ void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microsecon
     runner_->submit({id, &held.call, timeout});
   } catch (const std::exception& error) {
     // It may have begun.
-    monitor.fail_here(std::string("cannot go on: ") + error.what());
+    monitor.fail_here(std::string("cannot continue: ") + error.what());
     throw;
   }
   keep_awake(under_way_ + 1);

@@ -44,7 +44,7 @@ const Kernels& choose_kernels(const char* wanted) {
   for (const char* name : kNames) {
     if (find_kernels(name) != nullptr) available += (available.empty() ? "" : ", ") + std::string(name);
   }
-  throw Error("COLL_NATIVE_SIMD is \"" + std::string(wanted) + "\"; this processor can use " + available);
+  throw Error("COLL_NATIVE_SIMD must be one of " + available + " on this processor, got \"" + std::string(wanted) + "\"");
 }
 
 const Kernels& chosen_kernels() {

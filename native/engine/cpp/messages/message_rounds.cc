@@ -16,10 +16,10 @@ class Reading {
  public:
   explicit Reading(WordReader& reader) : reader_(reader) {
     static_cast<Request&>(rounds_) = take_request(reader);
-    if (!rounds_.moves() && rounds_.op == Op::kMean && rounds_.dtype == DType::kBool) throw Error("a program takes the mean of bools");
+    if (!rounds_.moves() && rounds_.op == Op::kMean && rounds_.dtype == DType::kBool) throw Error("a program computes the mean of bools");
     const std::size_t ranks = static_cast<std::size_t>(rounds_.ranks);
     rounds_.chunk_count = static_cast<std::size_t>(reader.take("number of chunks", 1, static_cast<int>(kMostRankChunks / ranks)));
-    if (rounds_.chunk_count % rounds_.block_count() != 0) throw Error("a program's chunks do not divide among its ranks");
+    if (rounds_.chunk_count % rounds_.block_count() != 0) throw Error("a program's chunks cannot be divided evenly into its blocks");
     rank_chunks_.resize(ranks * rounds_.chunk_count);
     read_by_.resize(ranks, kNothing);
     for (std::size_t index = 0; index < rank_chunks_.size(); ++index) {
@@ -32,7 +32,7 @@ class Reading {
     for (round_ = 1; round_ <= count; ++round_) {
       for (int left = reader_.take("number of steps", 0, most_words()); left > 0; --left) take_step();
     }
-    if (reader_.left() != 0) throw Error("a program goes on after its last round");
+    if (reader_.left() != 0) throw Error("a program has words after its last round");
     find_needed();
     find_forms();
     return std::move(rounds_);
@@ -55,7 +55,7 @@ class Reading {
     step.chunk = static_cast<std::size_t>(reader_.take("chunk", 0, static_cast<int>(rounds_.chunk_count) - 1));
     step.to = reader_.take("rank of a step", 0, rounds_.ranks - 1);
     const int count = reader_.take("number of operands", 1, std::min(rounds_.ranks, most_words()));
-    if (count > 1 && rounds_.moves()) throw Error("a program combines what is only to be moved");
+    if (count > 1 && rounds_.moves()) throw Error("a program combines values in a collective that only moves them");
     step.operands = {rounds_.ranks_of.size(), static_cast<std::size_t>(count)};
     const int made = static_cast<int>(rounds_.steps.size());
     bool has_own = false;
@@ -69,7 +69,7 @@ class Reading {
     }
     if (has_own != (count > 1)) throw Error("a program's step neither copies another rank's chunk nor combines its own with others");
     RankChunk& written = rank_chunk(step.to, step.chunk);
-    if (written.written_in == round_ || written.read_in == round_) throw Error("a program's round writes what it reads or writes elsewhere");
+    if (written.written_in == round_ || written.read_in == round_) throw Error("a program's round writes a chunk that the same round also reads or writes");
     written.written_in = round_;
     written.version = made;
     rounds_.steps.push_back(step);
@@ -79,7 +79,7 @@ class Reading {
     RankChunk& read = rank_chunk(rank, step.chunk);
     if (read.version == kNothing) throw Error("a program's step reads a rank that holds nothing yet");
     if (rank != step.to) {
-      if (read.written_in == round_) throw Error("a program's round reads what it writes");
+      if (read.written_in == round_) throw Error("a program's round reads a chunk that the same round writes");
       read.read_in = round_;
     }
     rounds_.ranks_of.push_back(rank);
@@ -101,7 +101,7 @@ class Reading {
       for (std::size_t i = 0; i < step.operands.count; ++i) {
         const int version = rounds_.versions_of[step.operands.first + i];
         if (version == kContributed) {
-          if (is_result && step.operands.count == 1 && !rounds_.moves()) throw Error("a program copies a contribution for a result");
+          if (is_result && step.operands.count == 1 && !rounds_.moves()) throw Error("a program uses a copied contribution as a result");
           continue;
         }
         const std::size_t made = static_cast<std::size_t>(version);
@@ -122,7 +122,7 @@ class Reading {
       for (std::size_t i = step.operands.first; i < step.operands.first + step.operands.count; ++i) {
         const int version = rounds_.versions_of[i];
         rounds_.forms_of[i] = version == kContributed ? Form::kContribution : rounds_.steps[static_cast<std::size_t>(version)].form;
-        if (step.is_needed && step.operands.count > 1 && rounds_.forms_of[i] == Form::kResult) throw Error("a program goes on combining a result");
+        if (step.is_needed && step.operands.count > 1 && rounds_.forms_of[i] == Form::kResult) throw Error("a program combines a finished result again");
       }
       if (step.form == Form::kResult) continue;
       step.form = step.operands.count > 1 ? Form::kPartial : rounds_.forms_of[step.operands.first];

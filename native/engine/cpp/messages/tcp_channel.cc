@@ -24,7 +24,7 @@ constexpr int kMostVectors = 64;
 
 void set(int socket, int level, int name, const void* value, std::size_t bytes, const char* what) {
   if (setsockopt(socket, level, name, value, static_cast<socklen_t>(bytes)) != 0) {
-    throw Error(std::string("a socket refuses ") + what + ": " + std::strerror(errno));
+    throw Error(std::string("cannot set ") + what + " on a socket: " + std::strerror(errno));
   }
 }
 

@@ -65,9 +65,9 @@ Status Group::execute_or_fail(Call& call, microseconds patience, microseconds ti
   try {
     return executor_->execute(call.offer, patience, time_slice);
   } catch (const std::bad_alloc&) {
-    monitor_.fail_here("has no memory to go on");
+    monitor_.fail_here("is out of memory");
   } catch (const std::exception& error) {
-    monitor_.fail_here(std::string("cannot go on: ") + error.what());
+    monitor_.fail_here(std::string("cannot continue: ") + error.what());
   }
   return Status::kFailed;
 }

@@ -45,7 +45,7 @@ Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
   // Who is silent for less, or cut off, has said something a beat before, and is heard again a moment later.
   for (WatchedMember& peer : peers_) peer.patience = watch_.silence + watch_.silence / kBeatsInSilence + peer.control->delay_after(watch_.silence);
   event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event_ < 0) throw Error(std::string("the system gives no events: ") + std::strerror(errno));
+  if (event_ < 0) throw Error(std::string("cannot create an event descriptor: ") + std::strerror(errno));
   try {
     thread_ = std::thread([this] { run(); });
   } catch (...) {
@@ -98,7 +98,7 @@ bool Monitor::catch_up() {
 
 void Monitor::suspect(int rank, int error) {
   const Lock lock(mutex_);
-  suspicion_ = std::string("a connection for data has ended: ") + (error == 0 ? "it was closed too early" : std::strerror(error));
+  suspicion_ = std::string("a data connection has ended: ") + (error == 0 ? "it was closed too early" : std::strerror(error));
   suspected_ = {rank};
   WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
   if (!peer.suspected) peer.suspected = Clock::now();
@@ -106,7 +106,7 @@ void Monitor::suspect(int rank, int error) {
 }
 
 void Monitor::fail_for_garbled(int rank) {
-  const std::string what = "sent corrupt or foreign bytes over a connection for data: look for what changes data on the way, or writes to that connection";
+  const std::string what = "sent corrupt or foreign bytes over a data connection: find what alters the data on the way or writes to that connection";
   fail({FailureKind::kFailed, rank, what, 0, {watch_.rank}});
 }
 
@@ -123,7 +123,7 @@ Failure Monitor::settled_failure() {
   wake();
   await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // Nobody says why: an executor has found something out that no connection shows.
-  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot go on: " + suspicion_, 0, suspected_});
+  if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot continue: " + suspicion_, 0, suspected_});
   decide();
   return *failure_;
 }
@@ -234,7 +234,7 @@ void Monitor::read(int rank, Clock::time_point now) {
   if (goes_on && !is_broken) return;
   peer.has_ended = true;
   if (peer.has_left) return;
-  lose(rank, is_broken ? "corrupt or foreign bytes came over its control connection" : "its process has ended, or its connection");
+  lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection" : "its process or its connection has ended");
   peer.control->close();
 }
 
@@ -288,7 +288,7 @@ void Monitor::look_after(Clock::time_point now) {
   const auto over = std::find_if(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard >= peer.patience; });
   // Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.
   if (over != peers_.end() && peers_.watched() > 1 && are_all_silent(now)) {
-    const std::string how = "it has heard none of the others for " + seconds_of(over->patience) + " seconds; it is cut off, or they all are";
+    const std::string how = "it has received nothing from any other rank for " + seconds_of(over->patience) + " seconds; it is cut off from the network, or all other ranks are";
     adopt({FailureKind::kLost, watch_.rank, "was lost: " + how});
     return;
   }
@@ -300,9 +300,9 @@ void Monitor::look_after(Clock::time_point now) {
     const auto quiet = std::chrono::duration_cast<milliseconds>(now - peer.heard);
     if (quiet >= peer.patience - earlier) {
       const std::string time = seconds_of(std::min(quiet, peer.patience)) + " seconds";
-      lose(static_cast<int>(rank), "it has said nothing for " + time + "; it is stopped, or cut off");
+      lose(static_cast<int>(rank), "it has sent nothing for " + time + "; it is stopped, or cut off from the network");
     } else if (peer.suspected && now - *peer.suspected >= kSuspicion) {
-      lose(static_cast<int>(rank), "a connection for its data has ended");
+      lose(static_cast<int>(rank), "one of its data connections has ended");
     }
   }
 }

@@ -36,7 +36,7 @@ Status Runner::execute(const Job& job) {
   try {
     return group_.execute(*job.call, Group::deadline_after(job.timeout));
   } catch (const std::exception& error) {
-    group_.monitor().fail_here(std::string("cannot go on: ") + error.what());
+    group_.monitor().fail_here(std::string("cannot continue: ") + error.what());
     return Status::kFailed;
   }
 }

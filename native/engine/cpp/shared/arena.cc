@@ -94,7 +94,7 @@ std::size_t Arena::find(std::size_t bytes) {
 void Arena::free(std::byte* memory) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = taken_.find(static_cast<std::size_t>(memory - segment_->begin()));
-  if (found == taken_.end()) throw Error("memory is given back that was not taken from here");
+  if (found == taken_.end()) throw Error("cannot free memory that was not allocated here");
   auto [offset, bytes] = *found;
   taken_.erase(found);
   const auto is_here = [first = offset, end = offset + bytes](const Range& range) { return first <= range.begin && range.end <= end; };

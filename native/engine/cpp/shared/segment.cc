@@ -52,7 +52,7 @@ class Descriptor {
 
 struct stat status_of(int descriptor) {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) throw failure("a segment of shared memory cannot be looked at");
+  if (fstat(descriptor, &status) != 0) throw failure("cannot inspect a shared-memory segment");
   return status;
 }
 
@@ -76,12 +76,12 @@ std::size_t Segment::first_free() {
 
 std::shared_ptr<Segment> Segment::create(std::size_t most_bytes) {
   Descriptor descriptor(memfd_create("coll", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (descriptor.number() < 0) throw failure("the system gives no shared memory");
-  if (fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw failure("shared memory cannot be kept from shrinking");
+  if (descriptor.number() < 0) throw failure("cannot create shared memory");
+  if (fcntl(descriptor.number(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw failure("cannot seal shared memory against shrinking");
   const struct stat status = status_of(descriptor.number());
   SegmentInfo info{getpid(), descriptor.number(), 0, status.st_dev, status.st_ino, {}};
   const ssize_t drawn = getrandom(info.token.data(), info.token.size(), 0);
-  if (drawn != static_cast<ssize_t>(info.token.size())) throw failure("the system gives no random numbers");
+  if (drawn != static_cast<ssize_t>(info.token.size())) throw failure("cannot get random bytes");
   std::shared_ptr<Segment> segment(new Segment(descriptor.take(), info));
   segment->map(std::clamp(in_system_pages(most_bytes), kReadyBytes, kMostBytes));
   segment->grow_to(kReadyBytes);
@@ -100,7 +100,7 @@ std::shared_ptr<Segment> Segment::open(const SegmentInfo& info) {
   const int seals = fcntl(descriptor.number(), F_GET_SEALS);
   const bool is_right = status.st_dev == info.device && status.st_ino == info.inode && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
   const std::string wrong =
-      "process " + std::to_string(info.pid) + " is another one here, or its shared memory is: is it in another container?";
+      "process " + std::to_string(info.pid) + " does not have the expected shared memory: is it in another container?";
   if (!is_right || static_cast<std::size_t>(status.st_size) < kReadyBytes) throw Error(wrong);
   std::shared_ptr<Segment> segment(new Segment(descriptor.take(), info));
   segment->map(first_free());
@@ -120,7 +120,7 @@ Segment::~Segment() {
 void Segment::map(std::size_t most_bytes) {
   if (memory_ != nullptr) munmap(memory_, most_bytes_);
   memory_ = map_for_huge_pages(descriptor_, most_bytes);
-  if (memory_ == nullptr) throw failure("there is no address space for " + std::to_string(most_bytes) + " bytes of shared memory");
+  if (memory_ == nullptr) throw failure("no address space is left for " + std::to_string(most_bytes) + " bytes of shared memory");
   most_bytes_ = most_bytes;
   // Children of this process are no ranks.
   madvise(memory_, most_bytes_, MADV_DONTFORK);
@@ -131,7 +131,7 @@ Segment::Head& Segment::head() const { return *reinterpret_cast<Head*>(memory_);
 void Segment::grow_to(std::size_t bytes) {
   if (bytes <= bytes_) return;
   if (bytes > most_bytes_) {
-    throw Error("shared memory holds " + std::to_string(most_bytes_) + " bytes at most, and " + std::to_string(bytes) + " would be used");
+    throw Error("shared memory is limited to " + std::to_string(most_bytes_) + " bytes, but " + std::to_string(bytes) + " are needed");
   }
   // In large steps: each is a call.
   const std::size_t grown = std::min((bytes + kReadyBytes - 1) / kReadyBytes * kReadyBytes, most_bytes_);

@@ -24,7 +24,7 @@ SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, i
     : memory_(std::move(memory)), states_(states_in(*memory_)), rank_(rank), ranks_(size),
       waiter_(presence(rank), local, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
-  if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks is not for " + std::to_string(size));
+  if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks cannot serve a group of " + std::to_string(size));
   buffers_.ranks.resize(static_cast<std::size_t>(size));
 }
 

@@ -119,7 +119,7 @@ TEST_F(ProcessGroup, ExecutesOneCallAfterTheOther) {
   EXPECT_EQ(group(1).sequence(), 100u);
 }
 
-TEST_F(ProcessGroup, AllRaiseTheSameFailureThoughTheyFindOutDifferentOnes) {
+TEST_F(ProcessGroup, ReportsOneFailureOnAllMembersThatDetectDifferentFailures) {
   for (int round = 0; round < 20; ++round) {
     groups_.clear();
     open(4);
@@ -137,7 +137,7 @@ TEST_F(ProcessGroup, AllRaiseTheSameFailureThoughTheyFindOutDifferentOnes) {
   }
 }
 
-TEST_F(ProcessGroup, NamesWhoNeverCame) {
+TEST_F(ProcessGroup, NamesTheRankThatNeverArrives) {
   open(3);
   const auto statuses = execute(1, Clock::now() + milliseconds(2000));
   const bool has_expired = statuses[1] == Status::kExpired || statuses[2] == Status::kExpired;
@@ -147,7 +147,7 @@ TEST_F(ProcessGroup, NamesWhoNeverCame) {
   EXPECT_EQ(group(1).monitor().settled_failure().text, group(2).monitor().settled_failure().text);
 }
 
-TEST_F(ProcessGroup, FindsOutWhoAsksForSomethingElse) {
+TEST_F(ProcessGroup, DetectsTheRankThatMakesAnotherCall) {
   open(3);
   states_ = {4, 4, 5};
   // Not all come, so that only the monitors can tell.
@@ -162,7 +162,7 @@ TEST_F(ProcessGroup, FindsOutWhoAsksForSomethingElse) {
   EXPECT_EQ((*states[2])[4], 5);
 }
 
-TEST_F(ProcessGroup, MissesWhoIsGoneAtOnce) {
+TEST_F(ProcessGroup, DetectsALostMemberAtOnce) {
   open(3);
   std::thread late([this] {
     std::this_thread::sleep_for(milliseconds(20));
@@ -223,21 +223,21 @@ struct Lone {
   std::unique_ptr<Group> group;
 };
 
-TEST_F(ProcessGroup, BlamesItselfWhenItHearsNoneOfSeveralOthers) {
+TEST_F(ProcessGroup, BlamesItselfIfAllOfSeveralOthersAreSilent) {
   const Failure failure = Lone(4, milliseconds(200)).failure();
   EXPECT_EQ(failure.kind, FailureKind::kLost);
   EXPECT_EQ(failure.rank, 0);
-  EXPECT_EQ(failure.text, "was lost: it has heard none of the others for 0.24 seconds; it is cut off, or they all are");
+  EXPECT_EQ(failure.text, "was lost: it has received nothing from any other rank for 0.24 seconds; it is cut off from the network, or all other ranks are");
 }
 
-TEST_F(ProcessGroup, BlamesTheSilentOneWhenItHearsTheOthers) {
+TEST_F(ProcessGroup, BlamesTheSilentMemberIfItHearsTheOthers) {
   const Failure failure = Lone(4, milliseconds(400)).failure({1, 3});
   EXPECT_EQ(failure.kind, FailureKind::kLost);
   EXPECT_EQ(failure.rank, 2);
 }
 
 // Its last beat may have been said almost a fifth of that before the silence began.
-TEST_F(ProcessGroup, WaitsABeatLongerThanAMemberMayBeSilent) {
+TEST_F(ProcessGroup, WaitsOneHeartbeatLongerThanTheSilenceLimit) {
   const Lone lone(2, milliseconds(400));
   const auto begin = Clock::now();
   lone.say(1, beat_frame());
@@ -246,7 +246,7 @@ TEST_F(ProcessGroup, WaitsABeatLongerThanAMemberMayBeSilent) {
 }
 
 // Some of the others are heard sooner than the rest when a cut is over.
-TEST_F(ProcessGroup, BlamesNobodyForASilenceInWhichItHeardNobody) {
+TEST_F(ProcessGroup, BlamesNoMemberForASilenceOfAllMembers) {
   const Lone lone(4, milliseconds(1000));
   std::this_thread::sleep_for(milliseconds(700));
   const auto end = Clock::now();
@@ -255,9 +255,9 @@ TEST_F(ProcessGroup, BlamesNobodyForASilenceInWhichItHeardNobody) {
   EXPECT_GE(Clock::now() - end, milliseconds(1200));
 }
 
-TEST_F(ProcessGroup, BlamesTheOtherOneOfTwo) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
+TEST_F(ProcessGroup, BlamesTheOtherOfTwoMembers) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
 
-TEST_F(ProcessGroup, NamesTheOneWhoTellsOfARankThatNoGroupHas) {
+TEST_F(ProcessGroup, NamesTheSenderOfAFailureWithAnImpossibleRank) {
   for (const int rank : {2147483647, -5}) {
     Lone lone(3, milliseconds(60'000));
     lone.say(2, failure_frame({FailureKind::kFailed, rank, "of a stranger"}));
@@ -265,13 +265,13 @@ TEST_F(ProcessGroup, NamesTheOneWhoTellsOfARankThatNoGroupHas) {
   }
 }
 
-TEST_F(ProcessGroup, LeavesOutOtherRanksThatNoGroupHas) {
+TEST_F(ProcessGroup, OmitsImpossibleRanksFromAFailure) {
   Lone lone(3, milliseconds(60'000));
   lone.say(2, failure_frame({FailureKind::kFailed, 1, "of a stranger", 0, {-1, 0, 2147483647, kMostRank}}));
   EXPECT_EQ(lone.failure().ranks, (std::vector<std::int32_t>{0, kMostRank}));
 }
 
-TEST_F(ProcessGroup, NamesAllThatAreLostAtOnce) {
+TEST_F(ProcessGroup, NamesAllMembersThatAreLostTogether) {
   Lone lone(5, milliseconds(60'000));
   lone.hang_up(3);
   while (!lone.group->has_failed()) std::this_thread::yield();
@@ -282,10 +282,10 @@ TEST_F(ProcessGroup, NamesAllThatAreLostAtOnce) {
   const Failure failure = lone.failure();
   EXPECT_EQ(failure.rank, 1);
   EXPECT_EQ(failure.ranks, (std::vector<std::int32_t>{3, 4}));
-  EXPECT_EQ(failure.text, "was lost: its process has ended, or its connection");
+  EXPECT_EQ(failure.text, "was lost: its process or its connection has ended");
 }
 
-TEST_F(ProcessGroup, NamesAllThatFallSilentTogether) {
+TEST_F(ProcessGroup, NamesAllMembersThatFallSilentTogether) {
   Lone lone(4, milliseconds(1000));
   lone.say(1, beat_frame());
   const Failure failure = lone.failure({2});
@@ -294,7 +294,7 @@ TEST_F(ProcessGroup, NamesAllThatFallSilentTogether) {
 }
 
 // Otherwise TCP is silent for up to twice as long as a cut of the network.
-TEST_F(ProcessGroup, LetsControlConnectionsSendAgainSoon) {
+TEST_F(ProcessGroup, RetransmitsSoonOnControlConnections) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   const ControlConnection control(listener);
   int is_on = 0;
@@ -304,7 +304,7 @@ TEST_F(ProcessGroup, LetsControlConnectionsSendAgainSoon) {
 }
 
 // Two addresses are two hosts, as far as a connection knows.
-TEST_F(ProcessGroup, ExpectsTcpToGoOnAMomentAfterACut) {
+TEST_F(ProcessGroup, AllowsForTheRetransmissionDelayOfTcpBetweenHosts) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -332,7 +332,7 @@ TEST_F(ProcessGroup, ExpectsTcpToGoOnAMomentAfterACut) {
   close(listener);
 }
 
-TEST_F(ProcessGroup, LetsMembersFinishWhatALeaverTookPartIn) {
+TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatLeaves) {
   open(2);
   execute(0);
   group(0).monitor().leave();
@@ -366,7 +366,7 @@ class SlowExecutor : public Executor {
   const FailureWord& failure_;
 };
 
-TEST_F(ProcessGroup, LetsMembersFinishWhatAMemberTookPartInThatFails) {
+TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatFails) {
   open(2);
   std::atomic<bool> may_end{false};
   group(0).take(std::make_unique<LastExecutor>());
@@ -386,7 +386,7 @@ TEST_F(ProcessGroup, LetsMembersFinishWhatAMemberTookPartInThatFails) {
   EXPECT_EQ(group(1).monitor().settled_failure().text, "of the caller");
 }
 
-TEST_F(ProcessGroup, TellsWhyAMemberEndedThatFailedBefore) {
+TEST_F(ProcessGroup, ReportsWhyALostMemberHadFailed) {
   open(2);
   std::atomic<bool> may_end{false};
   group(0).take(std::make_unique<LastExecutor>());
@@ -400,7 +400,7 @@ TEST_F(ProcessGroup, TellsWhyAMemberEndedThatFailedBefore) {
   EXPECT_EQ(group(1).monitor().settled_failure().text, "of the caller");
 }
 
-TEST_F(ProcessGroup, HearsOfAFailureBeforeACallThatNeedsNobodyEnds) {
+TEST_F(ProcessGroup, ReceivesAFailureBeforeACallWithoutOtherRanksEnds) {
   for (int round = 0; round < 100; ++round) {
     groups_.clear();
     open(3);
@@ -421,14 +421,14 @@ class PoorExecutor : public Executor {
   void abandon() override {}
 };
 
-TEST_F(ProcessGroup, FailsForAllWhereOneLacksMemory) {
+TEST_F(ProcessGroup, FailsOnAllMembersIfOneIsOutOfMemory) {
   open(2);
   group(0).take(std::make_unique<PoorExecutor>());
   for (const Status status : execute(0)) EXPECT_EQ(status, Status::kFailed);
-  EXPECT_EQ(group(1).monitor().settled_failure().text, "has no memory to go on");
+  EXPECT_EQ(group(1).monitor().settled_failure().text, "is out of memory");
 }
 
-TEST_F(ProcessGroup, ComesBackAfterAPause) {
+TEST_F(ProcessGroup, ReturnsToTheCallerAfterItsPatience) {
   open(2);
   Call call{};
   EXPECT_EQ(group(1).execute(call, std::nullopt, milliseconds(30)), Status::kWaiting);
@@ -436,7 +436,7 @@ TEST_F(ProcessGroup, ComesBackAfterAPause) {
   EXPECT_EQ(group(1).execute(call, begin + milliseconds(30), milliseconds(5000)), Status::kExpired);
 }
 
-TEST_F(ProcessGroup, MissesWhoSaysWhatNobodyUnderstands) {
+TEST_F(ProcessGroup, TreatsAMemberThatSendsNoiseAsLost) {
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
   Watch watch;
@@ -451,7 +451,7 @@ TEST_F(ProcessGroup, MissesWhoSaysWhatNobodyUnderstands) {
   close(pair[1]);
 }
 
-TEST_F(ProcessGroup, RunsCallsInAThreadOfItsOwn) {
+TEST_F(ProcessGroup, RunsCallsInItsOwnThread) {
   open(2);
   std::atomic<int> wakes{0};
   Runner first(group(0), [&] { ++wakes; });

@@ -22,9 +22,9 @@ void take_chain(WordReader& reader, Program& program, std::size_t index, Chunk& 
   chunk.chain = take_ranks(reader, program, "length of a chain");
   const int* ranks = program.begin(chunk.chain);
   for (std::size_t i = 0; i < chunk.chain.count; ++i) {
-    if (!program.contributes(ranks[i], index)) throw Error("a program's chain reads a rank that has nothing to give");
+    if (!program.contributes(ranks[i], index)) throw Error("a program's chain reads a rank that has no input for the chunk");
   }
-  if (program.moves() && chunk.chain.count != 1) throw Error("a program combines what is only to be moved");
+  if (program.moves() && chunk.chain.count != 1) throw Error("a program combines values in a collective that only moves them");
 }
 
 void take_steps(WordReader& reader, Program& program, std::size_t index, Chunk& chunk) {
@@ -37,7 +37,7 @@ void take_steps(WordReader& reader, Program& program, std::size_t index, Chunk& 
     Step step{};
     step.to = reader.take("rank of a step", 0, program.ranks - 1);
     step.operands = take_ranks(reader, program, "number of operands");
-    if (program.moves() && step.operands.count != 1) throw Error("a program combines what is only to be moved");
+    if (program.moves() && step.operands.count != 1) throw Error("a program combines values in a collective that only moves them");
     const int* operands = program.begin(step.operands);
     for (std::size_t k = 0; k < step.operands.count; ++k) {
       if (!is_filled[static_cast<std::size_t>(operands[k])]) throw Error("a program's step reads a rank that holds nothing yet");
@@ -83,7 +83,7 @@ Program parse_program(const std::int32_t* words, std::size_t count) {
   const std::size_t most_chunks = std::min<std::size_t>(kMostChunks, reader.left() / 2);
   const int chunks = reader.take("number of chunks", 1, static_cast<int>(most_chunks));
   program.chunk_count = static_cast<std::size_t>(chunks);
-  if (program.chunk_count % program.block_count() != 0) throw Error("a program's chunks do not divide among its ranks");
+  if (program.chunk_count % program.block_count() != 0) throw Error("a program's chunks cannot be divided evenly into its blocks");
   program.chunks.resize(program.chunk_count);
   for (std::size_t index = 0; index < program.chunks.size(); ++index) {
     Chunk& chunk = program.chunks[index];
@@ -91,7 +91,7 @@ Program parse_program(const std::int32_t* words, std::size_t count) {
     else take_steps(reader, program, index, chunk);
     chunk.targets = targets_of(program, index);
   }
-  if (reader.left() != 0) throw Error("a program goes on after its last chunk");
+  if (reader.left() != 0) throw Error("a program has words after its last chunk");
   join_chunks(program);
   return program;
 }

@@ -18,8 +18,8 @@ class WordReader {
     if (at_ == count_) throw Error(std::string("a program ends before its ") + what);
     const int word = words_[at_++];
     if (word < least || word > most) {
-      throw Error("a program's " + std::string(what) + " is " + std::to_string(word) + ", not " + std::to_string(least) + " to " +
-                  std::to_string(most));
+      throw Error("a program's " + std::string(what) + " must be between " + std::to_string(least) + " and " + std::to_string(most) + ", got " +
+                  std::to_string(word));
     }
     return word;
   }

@@ -22,7 +22,7 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
   } catch (const Napi::Error&) {
     throw;
   } catch (const std::bad_alloc&) {
-    throw error_of(info.Env(), {FailureKind::kOutOfMemory, 0, "there is no memory for this"}, "", "", 0);
+    throw error_of(info.Env(), {FailureKind::kOutOfMemory, 0, "out of memory"}, "", "", 0);
   } catch (const std::exception& error) {
     throw error_of(info.Env(), {FailureKind::kCuda, 0, error.what()}, "", "", 0);
   }
@@ -30,7 +30,7 @@ Napi::Value guarded(const Napi::CallbackInfo& info) {
 
 Clock::duration millis_in(const Napi::Value& settings, const char* name) {
   const double millis = settings.As<Napi::Object>().Get(name).As<Napi::Number>().DoubleValue();
-  if (!(millis > 0)) throw invalid(std::string(name) + " is more than 0");
+  if (!(millis > 0)) throw invalid(std::string(name) + " must be greater than 0");
   return std::chrono::milliseconds(static_cast<std::int64_t>(millis));
 }
 

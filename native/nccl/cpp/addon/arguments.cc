@@ -13,23 +13,23 @@ constexpr double kLargest = 9007199254740991.0;
 }  // namespace
 
 std::size_t size_of(double number) {
-  if (!(number >= 0) || number > kLargest || std::floor(number) != number) throw invalid(std::to_string(number) + " is no length");
+  if (!(number >= 0) || number > kLargest || std::floor(number) != number) throw invalid("a length must be a whole number, 0 or more, got " + std::to_string(number));
   return static_cast<std::size_t>(number);
 }
 
 std::size_t size_of(const Napi::Value& value) {
-  if (!value.IsNumber()) throw invalid("a length is a number");
+  if (!value.IsNumber()) throw invalid("a length must be a number");
   return size_of(value.As<Napi::Number>().DoubleValue());
 }
 
 std::vector<double> numbers_of(const Napi::Value& array) {
-  if (!array.IsTypedArray() || array.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array) throw invalid("this is no Float64Array");
+  if (!array.IsTypedArray() || array.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array) throw invalid("the argument must be a Float64Array");
   const Napi::Float64Array numbers = array.As<Napi::Float64Array>();
   return {numbers.Data(), numbers.Data() + numbers.ElementLength()};
 }
 
 std::vector<int> integers_of(const Napi::Value& list) {
-  if (!list.IsArray()) throw invalid("this is no list");
+  if (!list.IsArray()) throw invalid("the argument must be a list");
   const Napi::Array array = list.As<Napi::Array>();
   std::vector<int> integers;
   for (std::uint32_t i = 0; i < array.Length(); ++i) integers.push_back(integer_of(array.Get(i)));
@@ -37,10 +37,10 @@ std::vector<int> integers_of(const Napi::Value& list) {
 }
 
 std::uint64_t address_of(const Napi::Value& bigint) {
-  if (!bigint.IsBigInt()) throw invalid("a pointer is a bigint");
+  if (!bigint.IsBigInt()) throw invalid("a pointer must be a bigint");
   bool is_whole = false;
   const std::uint64_t address = bigint.As<Napi::BigInt>().Uint64Value(&is_whole);
-  if (!is_whole) throw invalid("a pointer has 64 bits");
+  if (!is_whole) throw invalid("a pointer must fit in 64 bits");
   return address;
 }
 
@@ -51,7 +51,7 @@ HostMemory memory_of(const Napi::Value& view) {
   if (view.IsDataView()) {
     napi_get_dataview_info(view.Env(), view, &length, &data, nullptr, nullptr);
   } else {
-    if (!view.IsTypedArray()) throw invalid("this is no typed array");
+    if (!view.IsTypedArray()) throw invalid("the argument must be a typed array");
     napi_get_typedarray_info(view.Env(), view, nullptr, nullptr, &data, nullptr, nullptr);
     length = view.As<Napi::TypedArray>().ByteLength();
   }
@@ -75,7 +75,7 @@ void drop_allocation(const Napi::Value& handle) { held<SharedAllocation>(handle,
 DeviceAddress place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes) {
   SharedAllocation allocation = allocation_of(handle);
   if (offset > allocation->bytes || allocation->bytes - offset < bytes) {
-    throw invalid("bytes " + std::to_string(offset) + " to " + std::to_string(offset + bytes) + " are not all in a buffer of " + std::to_string(allocation->bytes));
+    throw invalid("bytes " + std::to_string(offset) + " to " + std::to_string(offset + bytes) + " exceed a buffer of " + std::to_string(allocation->bytes) + " bytes");
   }
   return {std::move(allocation), offset};
 }

@@ -21,7 +21,7 @@ Napi::Value hold(Napi::Env env, T* value, const napi_type_tag& tag) {
 // Throws where it is something else.
 template <class T>
 T& held(const Napi::Value& value, const napi_type_tag& tag, const char* what) {
-  if (!value.IsExternal() || !value.As<Napi::External<T>>().CheckTypeTag(&tag)) throw invalid(std::string("this is no ") + what);
+  if (!value.IsExternal() || !value.As<Napi::External<T>>().CheckTypeTag(&tag)) throw invalid(std::string("the argument must be a ") + what);
   return *value.As<Napi::External<T>>().Data();
 }
 

@@ -20,7 +20,7 @@ int device_of(const Napi::Value& value) {
 cuda::Stream stream_of(const Napi::Value& value) { return reinterpret_cast<cuda::Stream>(address_of(value)); }
 
 void require_one_device(const DeviceAddress& address, const DeviceAddress& other) {
-  if (address.allocation->device != other.allocation->device) throw invalid("these buffers are not on one GPU: copy first");
+  if (address.allocation->device != other.allocation->device) throw invalid("both buffers must be on the same GPU: copy one of them first");
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ Napi::Value fill(const Napi::CallbackInfo& info) {
   const std::size_t bytes = size_of(info[2]);
   const HostMemory memory = memory_of(info[3]);
   const std::size_t width = memory.bytes;
-  if (width != 1 && width != 2 && width != 4 && width != 8) throw invalid("a pattern has 1, 2, 4 or 8 bytes");
-  if (bytes % width != 0) throw invalid("a fill is a multiple of its pattern");
+  if (width != 1 && width != 2 && width != 4 && width != 8) throw invalid("a pattern must have 1, 2, 4 or 8 bytes");
+  if (bytes % width != 0) throw invalid("the number of bytes to fill must be a multiple of the pattern");
   const auto* first = reinterpret_cast<const unsigned char*>(memory.begin);
   return submit(info.Env(), fill_buffer(the_runtime(), place_of(info[0], size_of(info[1]), bytes), bytes, {first, first + width}));
 }
@@ -115,10 +115,10 @@ Napi::Value allocate_host(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value free_host(const Napi::CallbackInfo& info) {
-  if (!info[0].IsArrayBuffer()) throw invalid("this is no ArrayBuffer");
+  if (!info[0].IsArrayBuffer()) throw invalid("the argument must be an ArrayBuffer");
   Napi::ArrayBuffer memory = info[0].As<Napi::ArrayBuffer>();
   if (memory.IsDetached()) return info.Env().Undefined();
-  if (memory.ByteLength() > 0 && the_runtime().find_host(static_cast<std::byte*>(memory.Data()), 1) == nullptr) throw invalid("this memory is not pinned by us");
+  if (memory.ByteLength() > 0 && the_runtime().find_host(static_cast<std::byte*>(memory.Data()), 1) == nullptr) throw invalid("this memory was not allocated by allocateHost");
   // Its memory goes when the detached block is collected, which is soon.
   memory.Detach();
   return info.Env().Undefined();
@@ -171,7 +171,7 @@ Napi::Value combine(const Napi::CallbackInfo& info) {
   const DeviceAddress into = place_of(info[0], size_of(info[1]), bytes);
   const Napi::Array handles = info[2].As<Napi::Array>();
   const std::vector<double> offsets = numbers_of(info[3]);
-  if (offsets.size() != handles.Length()) throw invalid("combine takes an offset for each input");
+  if (offsets.size() != handles.Length()) throw invalid("combine needs one offset per input");
   std::vector<DeviceAddress> inputs;
   for (std::uint32_t i = 0; i < handles.Length(); ++i) {
     inputs.push_back(place_of(handles.Get(i), size_of(offsets[i]), bytes));
@@ -184,7 +184,7 @@ Napi::Value copy_pieces(const Napi::CallbackInfo& info) {
   const Napi::Array into = info[0].As<Napi::Array>();
   const Napi::Array from = info[1].As<Napi::Array>();
   const std::vector<double> numbers = numbers_of(info[2]);
-  if (into.Length() != from.Length() || numbers.size() != 3u * into.Length()) throw invalid("copyPieces takes three numbers for each pair of buffers");
+  if (into.Length() != from.Length() || numbers.size() != 3u * into.Length()) throw invalid("copyPieces needs three numbers per pair of buffers");
   std::vector<PieceCopy> pieces;
   for (std::uint32_t i = 0; i < into.Length(); ++i) {
     const std::size_t bytes = size_of(numbers[3 * i + 2]);

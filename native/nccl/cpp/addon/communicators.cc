@@ -25,14 +25,14 @@ Napi::Value handle_of(Napi::Env env, const SharedClique& clique) {
 void set_timeout(Operation& operation, const Napi::Value& millis) {
   constexpr double kLongestMillis = 1e12;
   const double number = millis.As<Napi::Number>().DoubleValue();
-  if (!(number > 0)) throw invalid("a timeout is more than 0 milliseconds");
+  if (!(number > 0)) throw invalid("a timeout must be greater than 0 milliseconds");
   operation.deadline = Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(std::min(number, kLongestMillis) * 1000));
 }
 
 nccl::UniqueId id_of(const Napi::Value& bytes) {
   const HostMemory memory = memory_of(bytes);
   nccl::UniqueId id{};
-  if (memory.bytes != sizeof id.bytes) throw invalid("a unique id has 128 bytes");
+  if (memory.bytes != sizeof id.bytes) throw invalid("a unique id must have 128 bytes");
   std::memcpy(id.bytes, memory.begin, sizeof id.bytes);
   return id;
 }
@@ -63,7 +63,7 @@ struct AddressList {
   std::vector<double> offsets;
 
   AddressList(const Napi::Value& list, const Napi::Value& numbers_list, std::size_t count) : handles(list.As<Napi::Array>()), offsets(numbers_of(numbers_list)) {
-    if (handles.Length() != count || offsets.size() != count) throw invalid("a group call takes a buffer and an offset for each call and rank");
+    if (handles.Length() != count || offsets.size() != count) throw invalid("a group call needs a buffer and an offset for each call and rank");
   }
 
   DeviceAddress at(std::size_t index) const {
@@ -113,7 +113,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   Runtime& runtime = the_runtime();
   const SharedClique& clique = clique_of(info[0]);
   const std::vector<double> words = numbers_of(info[1]);
-  if (words.empty() || words.size() % kNumbersPerCall != 0) throw invalid("a group call takes five numbers for each call");
+  if (words.empty() || words.size() % kNumbersPerCall != 0) throw invalid("a group call needs five numbers per call");
   const std::size_t call_count = words.size() / kNumbersPerCall;
   const std::size_t locals = clique->ranks.size();
   const AddressList inputs(info[2], info[3], call_count * locals);
@@ -121,7 +121,7 @@ Napi::Value run(const Napi::CallbackInfo& info) {
   std::vector<Call> calls;
   for (std::size_t i = 0; i < call_count; ++i) {
     const double* const word = &words[i * kNumbersPerCall];
-    if (!(word[0] >= 0 && word[0] < kKindCount)) throw invalid("there is no such kind of collective");
+    if (!(word[0] >= 0 && word[0] < kKindCount)) throw invalid("unknown kind of collective");
     Call call{static_cast<Kind>(word[0]), static_cast<int>(word[1]), static_cast<int>(word[2]), static_cast<int>(word[3]), size_of(word[4]), {}, {}};
     for (std::size_t j = 0; j < locals; ++j) {
       call.inputs.push_back(inputs.at(i * locals + j));

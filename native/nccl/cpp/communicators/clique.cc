@@ -52,7 +52,7 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
   std::thread([self = shared_from_this(), &scheduler] {
     self->wait_for_aborts(std::chrono::duration_cast<std::chrono::milliseconds>(scheduler.grace()));
     if (self->aborts == 0) return;
-    scheduler.report_stuck("the abort of " + self->name + " does not come back; the GPUs of this process cannot be used any more: end it");
+    scheduler.report_stuck("the abort of " + self->name + " does not return; the GPUs of this process can no longer be used: end the process");
   }).detach();
 }
 

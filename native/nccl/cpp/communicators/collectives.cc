@@ -29,17 +29,17 @@ void require_address(const DeviceAddress& address, std::size_t count, const Call
   const std::size_t bytes = count * dtype_bytes(call.dtype);
   const std::string which = std::string(kNames[static_cast<int>(call.kind)]) + ": the " + what + " of GPU " + std::to_string(device);
   if (address.allocation == nullptr) throw invalid(which + " is missing");
-  if (address.allocation->device != device) throw invalid(which + " lies on GPU " + std::to_string(address.allocation->device));
+  if (address.allocation->device != device) throw invalid(which + " is on GPU " + std::to_string(address.allocation->device));
   if (address.offset > address.allocation->bytes || address.allocation->bytes - address.offset < bytes) {
-    throw invalid(which + " is too small: " + std::to_string(address.allocation->bytes) + " bytes, of which " + std::to_string(bytes) + " are wanted from " +
+    throw invalid(which + " is too small: " + std::to_string(address.allocation->bytes) + " bytes, of which " + std::to_string(bytes) + " are needed from byte " +
                   std::to_string(address.offset) + " on");
   }
 }
 
 void require_call(const Call& call, const Clique& clique) {
   const bool has_root = call.kind == Kind::kReduce || call.kind == Kind::kBroadcast || call.kind == Kind::kGather || call.kind == Kind::kScatter;
-  if (has_root && (call.root < 0 || call.root >= clique.size)) throw invalid("there is no rank " + std::to_string(call.root) + " among " + std::to_string(clique.size));
-  if (call.op < 0 || call.op > kLastOp) throw invalid("there is no op " + std::to_string(call.op));
+  if (has_root && (call.root < 0 || call.root >= clique.size)) throw invalid("root must be from 0 to below " + std::to_string(clique.size) + ", got " + std::to_string(call.root));
+  if (call.op < 0 || call.op > kLastOp) throw invalid("unknown op " + std::to_string(call.op));
   for (std::size_t i = 0; i < clique.ranks.size(); ++i) {
     if (reads(call, clique.ranks[i])) require_address(call.inputs[i], input_count(call, clique.size), call, clique.devices[i], "input");
     if (writes(call, clique.ranks[i])) require_address(call.outputs[i], output_count(call, clique.size), call, clique.devices[i], "output");

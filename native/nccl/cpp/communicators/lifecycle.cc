@@ -37,7 +37,7 @@ std::vector<Part> parts_of(const Clique& parent, const SplitRequest& request, co
     Clique& clique = *found->clique;
     int rank = 0;
     if (parent.nccl->rank(made[i].communicator, &rank) != nccl::kSuccess || parent.nccl->count(made[i].communicator, &clique.size) != nccl::kSuccess) {
-      throw Error(FailureKind::kNccl, "NCCL does not say who is in a part of " + parent.name);
+      throw Error(FailureKind::kNccl, "NCCL did not return the ranks of a group split from " + parent.name);
     }
     clique.members.push_back({rank, made[i].device, made[i].communicator});
     clique.ranks.push_back(rank);
@@ -82,10 +82,10 @@ void split_members(const NcclCalls& calls, const Clique& parent, const SplitRequ
 }  // namespace
 
 std::shared_ptr<Clique> new_clique(Runtime& runtime, const CliqueRequest& request) {
-  if (request.ranks.empty() || request.ranks.size() != request.devices.size()) throw invalid("a communicator has a device for each rank of this process");
-  if (request.size < 1) throw invalid("a communicator has one rank at least");
+  if (request.ranks.empty() || request.ranks.size() != request.devices.size()) throw invalid("a communicator needs a device for each rank of this process");
+  if (request.size < 1) throw invalid("a communicator must have at least one rank");
   for (const int rank : request.ranks) {
-    if (rank < 0 || rank >= request.size) throw invalid("there is no rank " + std::to_string(rank) + " among " + std::to_string(request.size));
+    if (rank < 0 || rank >= request.size) throw invalid("a rank must be from 0 to below " + std::to_string(request.size) + ", got " + std::to_string(rank));
   }
   auto clique = std::make_shared<Clique>();
   clique->name = request.name;
@@ -109,7 +109,7 @@ SharedOperation open_clique(Runtime& runtime, const std::shared_ptr<Clique>& cli
     {
       const std::lock_guard<std::mutex> lock(runtime.scheduler.mutex());
       if (made.state == CliqueState::kFailed) return;
-      if (!made.members.empty()) throw Error(FailureKind::kClosed, "the communicator has been opened before");
+      if (!made.members.empty()) throw Error(FailureKind::kClosed, "the communicator was already opened");
       made.members = std::move(members);
     }
     const NcclCalls calls(runtime, made, self);
@@ -129,7 +129,7 @@ SharedOperation open_clique(Runtime& runtime, const std::shared_ptr<Clique>& cli
     set_open(runtime, *self.clique);
     return true;
   };
-  operation->unfinished = "not all ranks have come";
+  operation->unfinished = "not all ranks have arrived";
   return operation;
 }
 
@@ -146,7 +146,7 @@ SharedOperation make_unique_id(Runtime& runtime, const std::shared_ptr<nccl::Uni
 
 SharedOperation split_clique(Runtime& runtime, const std::shared_ptr<Clique>& parent, const SplitRequest& request, const SharedParts& parts) {
   const std::size_t locals = parent->ranks.size();
-  if (request.colors.size() != locals || request.keys.size() != locals) throw invalid("a split takes a color and a key for each rank of this process");
+  if (request.colors.size() != locals || request.keys.size() != locals) throw invalid("a split needs a color and a key for each rank of this process");
   SharedOperation operation = operation_on(parent, "split");
   operation->launch = [&runtime, request, parts](Operation& self) {
     Clique& clique = *self.clique;

@@ -90,7 +90,7 @@ std::vector<SharedOperation> write_buffer(Runtime& runtime, const DeviceAddress&
         const PinnedPool::Chunk chunk = runtime.pinned.take(bytes, [&] { return !runtime.scheduler.has_failed(self); });
         if (chunk == nullptr) return;
         const bool is_there = from.touch([&] { std::memcpy(chunk.get(), source, bytes); });
-        if (!is_there) throw Error(FailureKind::kAborted, "the thread that wanted this has ended");
+        if (!is_there) throw Error(FailureKind::kAborted, "the thread that requested this has ended");
         self.kept.push_back(chunk);
         source = chunk.get();
       }

@@ -33,7 +33,7 @@ Device::Device(const cuda::Driver& driver, int index) : driver_(driver), index_(
   driver.require(driver.device_get(&device, index), "cuDeviceGet");
   int has_pools = 0;
   driver.require(driver.device_attribute(&has_pools, cuda::kAttributeMemoryPools, device), "cuDeviceGetAttribute");
-  if (has_pools == 0) throw Error(FailureKind::kCuda, "GPU " + std::to_string(index) + " has no memory pools, which are needed");
+  if (has_pools == 0) throw Error(FailureKind::kCuda, "GPU " + std::to_string(index) + " does not support memory pools, which this package needs");
   driver.require(driver.device_attribute(&multiprocessors_, cuda::kAttributeMultiprocessors, device), "cuDeviceGetAttribute");
   driver.require(driver.context_retain(&context_, device), "cuDevicePrimaryCtxRetain");
   enter();
@@ -60,14 +60,14 @@ SharedFence Device::fence(cuda::Stream stream) { return std::make_shared<const F
 // A driver that loads lazily compiles a kernel when it is asked for it.
 void Device::load_kernels() {
   const cuda::Result result = driver_.module_load(&module_, kernels_text(), 0, nullptr, nullptr);
-  if (result == cuda::kUnsupportedPtx) throw Error({FailureKind::kCuda, result, "the NVIDIA driver does not understand our kernels: update it"});
+  if (result == cuda::kUnsupportedPtx) throw Error({FailureKind::kCuda, result, "the NVIDIA driver is too old for the kernels of this package: update the driver"});
   driver_.require(result, "cuModuleLoadDataEx");
   for (const char* name : kernel_names()) driver_.require(driver_.module_function(&kernels_[name], module_, name), name);
 }
 
 cuda::Function Device::kernel(const std::string& name) const {
   const auto found = kernels_.find(name);
-  if (found == kernels_.end()) throw invalid("there is no kernel " + name);
+  if (found == kernels_.end()) throw invalid("unknown kernel " + name);
   return found->second;
 }
 

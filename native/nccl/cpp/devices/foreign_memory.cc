@@ -51,17 +51,17 @@ bool is_switched_on(const char* variable) {
 }  // namespace
 
 void adopt(const cuda::Driver& driver, const Device& device, cuda::Pointer pointer, Allocation& into) {
-  const std::string message = "the pointer is no memory of GPU " + std::to_string(device.index());
+  const std::string message = "the pointer does not refer to memory of GPU " + std::to_string(device.index());
   const int ordinal = device_of(driver, pointer);
   if (ordinal < 0) throw invalid(message);
   if (ordinal != device.index()) throw invalid(message + ": it belongs to GPU " + std::to_string(ordinal));
   // Memory of a pool, or of the virtual-memory API, belongs to no context.
   cuda::Context context = nullptr;
   const bool has_context = driver.pointer_attribute(&context, cuda::kPointerContext, pointer) == cuda::kSuccess && context != nullptr;
-  if (has_context && context != device.context()) throw invalid(message + " in its primary context, which is the one that is used here");
+  if (has_context && context != device.context()) throw invalid(message + " in its primary context, the only context that this package uses");
   into.is_virtual = is_virtual(driver, pointer);
   const std::size_t left = into.is_virtual ? mapped_bytes_from(driver, pointer, ordinal, into.bytes) : bytes_from(driver, pointer);
-  if (left == 0) throw invalid(message + ": the driver does not know where it ends");
+  if (left == 0) throw invalid(message + ": the driver reports no end of its allocation");
   if (left < into.bytes) {
     throw invalid("the pointer has " + std::to_string(left) + " bytes up to the end of its allocation, not " + std::to_string(into.bytes));
   }
@@ -76,7 +76,7 @@ void require_open_to(const cuda::Driver& driver, const Allocation& allocation, c
     const cuda::Location location{cuda::kLocationDevice, peer};
     unsigned long long rights = 0;
     if (driver.access_of(&rights, &location, allocation.pointer) != cuda::kSuccess || rights == cuda::kReadAndWrite) continue;
-    throw invalid("memory of GPU " + std::to_string(allocation.device) + " is of CUDA's virtual-memory API, as PyTorch's expandable segments are, and GPU " +
+    throw invalid("memory of GPU " + std::to_string(allocation.device) + " comes from CUDA's virtual-memory API, like PyTorch's expandable segments, and GPU " +
                   std::to_string(peer) + " of this process has no access to it, which NCCL needs: grant it with cuMemSetAccess, turn expandable segments off " +
                   "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False), or set NCCL_P2P_DIRECT_DISABLE=1");
   }

@@ -22,7 +22,7 @@ constexpr int kFloat64 = 8;
 constexpr int kFirstFloat = 6;
 
 const DTypeRow& row_of(int dtype) {
-  if (dtype < 0 || dtype >= static_cast<int>(std::size(kDTypes))) throw invalid("there is no dtype " + std::to_string(dtype));
+  if (dtype < 0 || dtype >= static_cast<int>(std::size(kDTypes))) throw invalid("unknown dtype " + std::to_string(dtype));
   return kDTypes[dtype];
 }
 
@@ -118,10 +118,10 @@ std::size_t dtype_bytes(int dtype) { return row_of(dtype).bytes; }
 SharedOperation divide(Runtime& runtime, const DeviceAddress& into, int into_dtype, const DeviceAddress& from, int from_dtype, std::size_t count, double divisor) {
   std::string kernel = std::string("coll_divide_") + dtype_name(from_dtype);
   if (from_dtype < kFirstFloat) {
-    if (into_dtype != kFloat32 && into_dtype != kFloat64) throw invalid("a quotient of integers is float32 or float64");
+    if (into_dtype != kFloat32 && into_dtype != kFloat64) throw invalid("a quotient of integers must be float32 or float64");
     kernel += std::string("_to_") + dtype_name(into_dtype);
   } else if (into_dtype != from_dtype) {
-    throw invalid("a quotient of floating numbers has their dtype");
+    throw invalid("a quotient of floating-point numbers must keep their dtype");
   }
   auto operation = std::make_shared<Operation>();
   operation->name = "divide";
@@ -145,7 +145,7 @@ SharedOperation divide(Runtime& runtime, const DeviceAddress& into, int into_dty
 SharedOperation combine(Runtime& runtime, const DeviceAddress& into, const std::vector<DeviceAddress>& inputs, int dtype, int op, std::size_t count) {
   constexpr int kLastOp = 3;
   if (inputs.empty() || inputs.size() > kMostInputs) throw invalid("combine takes 1 to " + std::to_string(kMostInputs) + " inputs");
-  if (op < 0 || op > kLastOp) throw invalid("there is no op " + std::to_string(op) + " to combine with");
+  if (op < 0 || op > kLastOp) throw invalid("combine does not support op " + std::to_string(op));
   auto operation = std::make_shared<Operation>();
   operation->name = "combine";
   operation->uses = {{into.allocation, true}};

@@ -62,10 +62,10 @@ std::string bind_all(Driver& driver) {
 std::string sentence_of(Result result) {
   switch (result) {
     case kStub: return "the libcuda.so.1 that was found is a stub for linking, not a driver: remove the folder \"stubs\" from LD_LIBRARY_PATH";
-    case kNoDevice: return "there is an NVIDIA driver, but it shows no GPU: see CUDA_VISIBLE_DEVICES, and what the container was given";
+    case kNoDevice: return "the NVIDIA driver reports no GPU: check CUDA_VISIBLE_DEVICES and the GPUs given to the container";
     case kSystemNotReady: return "the NVIDIA driver is not ready: on a machine with NVSwitch, start the fabric manager (nvidia-fabricmanager)";
     case kDriverMismatch: return "the NVIDIA driver's library and its kernel module differ in version: reboot, or mount the host's libcuda.so.1";
-    case kCompatibilityUnsupported: return "this GPU does not take the CUDA compatibility package that was found: remove it from LD_LIBRARY_PATH, or update the driver";
+    case kCompatibilityUnsupported: return "this GPU does not support the installed CUDA compatibility package: remove it from LD_LIBRARY_PATH, or update the driver";
     default: return "";
   }
 }
@@ -77,7 +77,7 @@ Failure Driver::failure_of(Result result, const char* what) const {
   if (error_string(result, &text) != kSuccess || text == nullptr) text = "unknown error";
   const char* name = nullptr;
   if (error_name(result, &name) != kSuccess || name == nullptr) name = "CUDA error";
-  if (result == kOutOfMemory) return {FailureKind::kOutOfMemory, result, std::string(what) + ": there is no memory for this on the GPU"};
+  if (result == kOutOfMemory) return {FailureKind::kOutOfMemory, result, std::string(what) + ": the GPU is out of memory"};
   return {FailureKind::kCuda, result, std::string(what) + ": " + text + " (" + name + ", " + std::to_string(result) + ")"};
 }
 
@@ -93,19 +93,19 @@ Driver open_driver(const std::string& file) {
   if (driver.library.handle == nullptr) {
     const char* const told = dlerror();
     const std::string said = told != nullptr ? told : name;
-    if (!file.empty()) throw Error(FailureKind::kNoLibrary, "the CUDA driver library that COLL_CUDA_LIBRARY names cannot be opened: " + said);
-    throw Error(FailureKind::kNoLibrary, "there is no NVIDIA driver, or this process cannot open it (a container has to be given the GPU): " + said);
+    if (!file.empty()) throw Error(FailureKind::kNoLibrary, "cannot open the CUDA driver library given by COLL_CUDA_LIBRARY: " + said);
+    throw Error(FailureKind::kNoLibrary, "there is no NVIDIA driver, or this process cannot open it (a container must be given access to the GPU): " + said);
   }
   const std::string missing = bind_all(driver);
   identify(driver.library, "cuInit");
-  if (driver.init == nullptr) throw Error(FailureKind::kNoLibrary, std::string(name) + " is no CUDA driver: it has no cuInit");
+  if (driver.init == nullptr) throw Error(FailureKind::kNoLibrary, std::string(name) + " is not a CUDA driver: it has no cuInit");
   if (!missing.empty()) {
     throw Error(FailureKind::kNoLibrary, "the NVIDIA driver is older than CUDA 12.0, which is needed: " + driver.library.path + " has no " + missing);
   }
   const Result started = driver.init(0);
   if (started != kSuccess) {
     const std::string sentence = sentence_of(started);
-    throw Error({FailureKind::kNoLibrary, started, sentence.empty() ? driver.failure_of(started, "the NVIDIA driver does not start").message : sentence});
+    throw Error({FailureKind::kNoLibrary, started, sentence.empty() ? driver.failure_of(started, "the NVIDIA driver failed to start").message : sentence});
   }
   driver.require(driver.driver_version(&driver.version), "cuDriverGetVersion");
   if (driver.version < kOldestVersion) {

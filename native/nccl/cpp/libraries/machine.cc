@@ -17,7 +17,7 @@ bool has(const std::string& text, const char* part) { return text.find(part) != 
 
 std::string cure_of_nvml(const std::string& said) {
   return std::string("NCCL needs NVML, and ") + kNvml + " cannot be opened (" + said +
-         "): give the container the utilities of the driver (NVIDIA_DRIVER_CAPABILITIES=compute,utility), or name the file in COLL_NVML_LIBRARY";
+         "): give the container the utilities of the driver (NVIDIA_DRIVER_CAPABILITIES=compute,utility), or set COLL_NVML_LIBRARY to the file";
 }
 
 std::string room_in_shared_memory() {

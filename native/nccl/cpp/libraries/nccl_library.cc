@@ -50,7 +50,7 @@ Failure Nccl::failure_of(Result result, Communicator communicator) const {
   const char* const detail = last_error(communicator);
   const std::string said = detail != nullptr ? detail : "";
   if (!said.empty()) text += ": " + said;
-  if (said.find("driver version is insufficient") != std::string::npos) text += " (no NVIDIA driver was found, or one older than this NCCL needs)";
+  if (said.find("driver version is insufficient") != std::string::npos) text += " (no NVIDIA driver was found, or it is too old for this NCCL)";
   text += " (NCCL result " + std::to_string(result) + ")";
   if (result == kInvalidArgument) return {FailureKind::kInvalidArgument, result, text};
   const std::string cure = result == kSystemError ? cure_of_machine(said) : "";
@@ -77,11 +77,11 @@ Nccl open_nccl(const Choice& choice, const Surroundings& surroundings) {
   nccl.library = find_library(choice, surroundings);
   const std::string missing = bind_all(nccl);
   identify(nccl.library, kProof);
-  if (nccl.get_version == nullptr) throw Error(FailureKind::kNoLibrary, nccl.library.path + " is no NCCL: it has no " + kProof);
+  if (nccl.get_version == nullptr) throw Error(FailureKind::kNoLibrary, nccl.library.path + " is not an NCCL library: it has no " + kProof);
   nccl.get_version(&nccl.version);
   const std::string found = "NCCL " + in_words(nccl.version) + " (" + nccl.library.path + ")";
   if (nccl.version < kOldestVersion) throw Error(FailureKind::kNoLibrary, found + " is too old: 2.18.1 or newer is needed");
-  if (!missing.empty()) throw Error(FailureKind::kNoLibrary, found + " is not whole: it has no " + missing);
+  if (!missing.empty()) throw Error(FailureKind::kNoLibrary, found + " is incomplete: it has no " + missing);
   return nccl;
 }
 

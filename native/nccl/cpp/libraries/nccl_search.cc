@@ -16,7 +16,7 @@ namespace coll::nccl {
 namespace {
 
 constexpr const char* kFile = "libnccl.so.2";
-constexpr const char* kCure = "install libnccl2 or the Python package nvidia-nccl-cu12, or name the library or its folder in COLL_NCCL_LIBRARY";
+constexpr const char* kCure = "install libnccl2 or the Python package nvidia-nccl-cu12, or set COLL_NCCL_LIBRARY to the library or its folder";
 
 std::string from_environment(const char* variable) {
   const char* const text = std::getenv(variable);
@@ -64,13 +64,13 @@ std::string resolved(const std::string& path) {
 std::string distrust(const std::string& file) {
   for (std::string path = file; !path.empty(); path.resize(path.rfind('/'))) {
     struct statx found {};
-    if (!examine(path, found)) return path + " cannot be examined";
+    if (!examine(path, found)) return path + " cannot be inspected";
     if (found.stx_uid != 0 && found.stx_uid != geteuid()) return path + " belongs to another user";
     if ((found.stx_mode & S_ISVTX) != 0) continue;
-    if ((found.stx_mode & S_IWOTH) != 0) return "anybody may write " + path;
+    if ((found.stx_mode & S_IWOTH) != 0) return "any user can write to " + path;
     // Many systems give every user a group of their own.
     const bool is_own_group = found.stx_gid == 0 || found.stx_gid == getegid();
-    if ((found.stx_mode & S_IWGRP) != 0 && !is_own_group) return "another group may write " + path;
+    if ((found.stx_mode & S_IWGRP) != 0 && !is_own_group) return "another group can write to " + path;
   }
   return "";
 }
@@ -99,11 +99,11 @@ class Search {
     for (const std::string& file : files) {
       const std::string found = is_asked ? file : resolved(file);
       if (found.empty()) {
-        note(file + " links to nothing");
+        note(file + " is a broken link");
         continue;
       }
       const std::string why_not = is_asked ? "" : distrust(found);
-      if (!why_not.empty()) note(file + " is not loaded without being asked for, because " + why_not);
+      if (!why_not.empty()) note(file + " is not loaded unless requested, because " + why_not);
       else if (opens(found, how)) return true;
     }
     return false;
@@ -119,12 +119,12 @@ Library named(const std::string& path, const char* how) {
   Search search;
   if (is_folder(path)) {
     if (search.opens_in(path, how, true)) return search.library;
-    if (!libraries_in(path).empty()) throw Error(FailureKind::kNoLibrary, std::string("the NCCL that ") + how + " names cannot be opened: " + search.failures());
-    throw Error(FailureKind::kNoLibrary, std::string(how) + " names the folder " + path + ", which has no " + kFile +
-                                             ": looked there, in lib, nvidia/nccl/lib, and nvidia/nccl/lib of lib*/python3*/site-packages and dist-packages");
+    if (!libraries_in(path).empty()) throw Error(FailureKind::kNoLibrary, std::string("cannot open the NCCL library given by ") + how + ": " + search.failures());
+    throw Error(FailureKind::kNoLibrary, std::string(how) + " is the folder " + path + ", which has no " + kFile +
+                                             "; searched the folder itself, lib, nvidia/nccl/lib, and nvidia/nccl/lib of lib*/python3*/site-packages and dist-packages");
   }
   if (search.opens(path, how)) return search.library;
-  throw Error(FailureKind::kNoLibrary, std::string("the NCCL library that ") + how + " names cannot be opened: " + search.failures());
+  throw Error(FailureKind::kNoLibrary, std::string("cannot open the NCCL library given by ") + how + ": " + search.failures());
 }
 
 }  // namespace

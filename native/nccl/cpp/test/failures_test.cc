@@ -6,7 +6,7 @@
 namespace coll::test {
 namespace {
 
-TEST(Failures, aCollectiveThatStallsRunsOutOfTimeAndTakesAlongWhatDependsOnIt) {
+TEST(Failures, aStalledCollectiveTimesOutAndFailsDependentOperations) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const std::vector<SharedAllocation> buffers = two_buffers();
   const SharedAllocation copy = allocate(0, 16);
@@ -26,7 +26,7 @@ TEST(Failures, aCollectiveThatStallsRunsOutOfTimeAndTakesAlongWhatDependsOnIt) {
   expect_usable();
 }
 
-TEST(Failures, whatWaitsForACollectiveHasAsMuchTimeAsIt) {
+TEST(Failures, operationsThatWaitForACollectiveHaveTheSameTimeLimit) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const std::vector<SharedAllocation> buffers = two_buffers();
   EXPECT_FALSE(run(all_reduce(clique, buffers)));
@@ -42,7 +42,7 @@ TEST(Failures, whatWaitsForACollectiveHasAsMuchTimeAsIt) {
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
-TEST(Failures, anErrorThatComesByItselfEndsTheCollective) {
+TEST(Failures, anAsynchronousErrorEndsTheCollective) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const Wish wish("stuck collective\nasync 6 rank=1");
   const std::optional<Failure> failure = run(all_reduce(clique, two_buffers()));
@@ -52,7 +52,7 @@ TEST(Failures, anErrorThatComesByItselfEndsTheCollective) {
   EXPECT_NE(failure->message.find("(NCCL result 6); latest operations: "), std::string::npos) << failure->message;
 }
 
-TEST(Failures, afterAnInvalidArgumentTheCommunicatorGoesOn) {
+TEST(Failures, afterAnInvalidArgumentTheCommunicatorStillWorks) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const std::vector<SharedAllocation> buffers = two_buffers();
   {
@@ -74,18 +74,18 @@ TEST(Failures, afterAnyOtherResultTheCommunicatorIsBroken) {
   expect_usable();
 }
 
-TEST(Failures, aTimeoutTellsHowLongItWas) {
+TEST(Failures, aTimeoutReportsItsDuration) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const Wish wish("stuck collective");
   const std::optional<Failure> failure = run(within(all_reduce(clique, two_buffers()), 200));
   expect_kind(failure, FailureKind::kTimeout);
   double seconds = 0;
-  ASSERT_EQ(std::sscanf(failure->message.c_str(), "out of time after %lf s", &seconds), 1) << failure->message;
+  ASSERT_EQ(std::sscanf(failure->message.c_str(), "timed out after %lf s", &seconds), 1) << failure->message;
   EXPECT_GE(seconds, 0.2);
   EXPECT_NE(failure->message.find(" s: the GPU did not finish it"), std::string::npos) << failure->message;
 }
 
-TEST(Failures, anAbortEndsWhatIsUnderWayWithItsReason) {
+TEST(Failures, anAbortEndsRunningOperationsWithItsReason) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const Wish wish("stuck collective");
   Outcome stalled = submit(all_reduce(clique, two_buffers()));
@@ -95,7 +95,7 @@ TEST(Failures, anAbortEndsWhatIsUnderWayWithItsReason) {
   EXPECT_EQ(failure->message, "somebody asked for it");
 }
 
-TEST(Failures, aDestroyedCommunicatorTakesNothingMore) {
+TEST(Failures, aDestroyedCommunicatorRefusesOperations) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const std::vector<SharedAllocation> buffers = two_buffers();
   Outcome last = submit(all_reduce(clique, buffers));
@@ -106,12 +106,12 @@ TEST(Failures, aDestroyedCommunicatorTakesNothingMore) {
   EXPECT_EQ(values_of<float>(buffers[0])[0], 2);
 }
 
-TEST(Failures, allCommunicatorsAreEndedInTheEnd) {
+TEST(Failures, allCommunicatorsAreDestroyedAtTheEnd) {
   for (int looks = 0; looks < 60'000 && gpus().counts.communicators > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(gpus().counts.communicators, 0);
 }
 
-TEST(Recorder, keepsWhatHasHappened) {
+TEST(Recorder, keepsTheLatestOperations) {
   const SharedAllocation filled = allocate(0, 4);
   EXPECT_FALSE(run(fill_buffer(gpus(), {filled, 0}, 4, {0})));
   const std::vector<FlightEntry> entries = gpus().scheduler.flight_record();
@@ -131,7 +131,7 @@ void run_stuck_abort() {
   const Wish wish("stuck collective\nstuck abort rank=1");
   Outcome stalled = submit(within(all_reduce(clique, two_buffers()), 50));
   expect_kind(stalled.get(), FailureKind::kTimeout);
-  EXPECT_NE(reported->get_future().get().find("end it"), std::string::npos);
+  EXPECT_NE(reported->get_future().get().find("end the process"), std::string::npos);
   const SharedAllocation late = allocate(0, 4);
   expect_kind(run(fill_buffer(gpus(), {late, 0}, 4, {0})), FailureKind::kStuck);
 }
@@ -148,7 +148,7 @@ void use_memory_of_an_abort() {
 }
 
 // In a process of its own, which is not usable afterwards.
-TEST(AbortDeathTest, whatNcclMayStillWorkOnStaysUntilTheAbortIsBack) {
+TEST(AbortDeathTest, memoryInUseByNcclIsKeptUntilTheAbortReturns) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto scenario = [] {
     use_memory_of_an_abort();
@@ -157,7 +157,7 @@ TEST(AbortDeathTest, whatNcclMayStillWorkOnStaysUntilTheAbortIsBack) {
   EXPECT_EXIT(scenario(), testing::ExitedWithCode(0), "");
 }
 
-TEST(Failures, oneThreadAsksForTheStateOfACallThatIsInProgress) {
+TEST(Failures, onlyOneThreadPollsACallInProgress) {
   const std::shared_ptr<Clique> clique = open_all(2, false);
   const std::vector<SharedAllocation> buffers = two_buffers();
   const Wish wish("slow connect 150");
@@ -167,7 +167,7 @@ TEST(Failures, oneThreadAsksForTheStateOfACallThatIsInProgress) {
 }
 
 // In a process of its own, which is not usable afterwards.
-TEST(StuckDeathTest, anAbortThatDoesNotComeBackIsReportedAndRefusesAllThatFollows) {
+TEST(StuckDeathTest, anAbortThatDoesNotReturnIsReportedAndRefusesLaterCalls) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto scenario = [] {
     run_stuck_abort();

@@ -16,25 +16,25 @@ std::string refusal_of_driver(const std::string& file) {
   return "";
 }
 
-TEST(Libraries, aDriverThatIsMissingIsOneSentence) { EXPECT_NE(refusal_of_driver("/nowhere/libcuda.so.1").find("cannot be opened"), std::string::npos); }
+TEST(Libraries, aMissingDriverIsReportedInOneSentence) { EXPECT_NE(refusal_of_driver("/nowhere/libcuda.so.1").find("cannot open the CUDA driver library"), std::string::npos); }
 
-TEST(Libraries, everyRefusalToStartSaysWhatToDo) {
-  const std::pair<int, const char*> refusals[] = {{34, "stub"}, {100, "CUDA_VISIBLE_DEVICES"}, {802, "fabric manager"}, {803, "differ in version"}, {804, "compatibility package"}, {999, "does not start"}};
+TEST(Libraries, everyFailureToStartSaysWhatToDo) {
+  const std::pair<int, const char*> refusals[] = {{34, "stub"}, {100, "CUDA_VISIBLE_DEVICES"}, {802, "fabric manager"}, {803, "differ in version"}, {804, "compatibility package"}, {999, "failed to start"}};
   for (const auto& [result, words] : refusals) {
     const Wish wish("fail cuInit " + std::to_string(result));
     EXPECT_NE(refusal_of_driver(COLL_CUDA_DOUBLE).find(words), std::string::npos) << result;
   }
 }
 
-TEST(Libraries, anOldDriverSaysWhichIsNeeded) {
+TEST(Libraries, theErrorOfAnOldDriverNamesTheRequiredVersion) {
   setenv("COLL_DOUBLE_CUDA_VERSION", "11080", 1);
   EXPECT_EQ(refusal_of_driver(COLL_CUDA_DOUBLE), "the NVIDIA driver supports CUDA 11.8; 12.0 or newer is needed");
   unsetenv("COLL_DOUBLE_CUDA_VERSION");
 }
 
-TEST(Libraries, anotherLibraryIsNoDriver) { EXPECT_EQ(refusal_of_driver("libm.so.6"), "libm.so.6 is no CUDA driver: it has no cuInit"); }
+TEST(Libraries, anotherLibraryIsNotADriver) { EXPECT_EQ(refusal_of_driver("libm.so.6"), "libm.so.6 is not a CUDA driver: it has no cuInit"); }
 
-TEST(Libraries, anOldNcclSaysWhichIsNeeded) {
+TEST(Libraries, theErrorOfAnOldNcclNamesTheRequiredVersion) {
   setenv("COLL_DOUBLE_NCCL_VERSION", "21703", 1);
   try {
     nccl::open_nccl({COLL_NCCL_DOUBLE, ""});
@@ -45,7 +45,7 @@ TEST(Libraries, anOldNcclSaysWhichIsNeeded) {
   unsetenv("COLL_DOUBLE_NCCL_VERSION");
 }
 
-TEST(Libraries, aNameIsGivenToAnNcclThatTakesNames) {
+TEST(Libraries, groupsAreNamedIfNcclSupportsNames) {
   nccl::Nccl nccl;
   for (const auto& [version, bytes, has_name] : {std::tuple{21801, 48u, false}, {22699, 48u, false}, {22700, 72u, true}, {23007, 72u, true}}) {
     nccl.version = version;
@@ -57,7 +57,7 @@ TEST(Libraries, aNameIsGivenToAnNcclThatTakesNames) {
   }
 }
 
-TEST(Libraries, withoutNvmlOneSentenceSaysWhatToDo) {
+TEST(Libraries, theErrorWithoutNvmlSaysWhatToDo) {
   EXPECT_NO_THROW(nccl::require_nvml(COLL_NVML_DOUBLE));
   try {
     nccl::require_nvml("/nowhere/libnvidia-ml.so.1");
@@ -68,7 +68,7 @@ TEST(Libraries, withoutNvmlOneSentenceSaysWhatToDo) {
   }
 }
 
-TEST(Libraries, theSearchFindsNoDouble) {
+TEST(Libraries, theSearchDoesNotFindDoubles) {
   EXPECT_THROW(nccl::open_nccl({}), Error);
   EXPECT_TRUE(gpus().driver.library.is_double);
   EXPECT_TRUE(gpus().nccl().library.is_double);

@@ -60,7 +60,7 @@ SharedAllocation adopted(int device, cuda::Pointer pointer, std::size_t bytes, s
   return made;
 }
 
-TEST(Mappings, memoryOfTheVirtualMemoryApiIsTakenAcrossItsMappings) {
+TEST(Mappings, foreignMemoryMaySpanSeveralMappings) {
   const Segment segment({1, 1, 1});
   const std::vector<int> numbers(2 * Segment::kMapping / sizeof(int), 7);
   const SharedAllocation inside = adopted(1, segment.begin + Segment::kMapping / 2, 2 * Segment::kMapping);
@@ -68,7 +68,7 @@ TEST(Mappings, memoryOfTheVirtualMemoryApiIsTakenAcrossItsMappings) {
   EXPECT_EQ(values_of<int>(inside), numbers);
 }
 
-TEST(Mappings, itEndsWhereNothingIsMappedOrAnotherGpuBegins) {
+TEST(Mappings, foreignMemoryEndsAtAnUnmappedRangeOrAnotherGpu) {
   const Segment segment({1, 1, 0});
   std::optional<Failure> failure;
   adopted(1, segment.begin + 4, 2 * Segment::kMapping, &failure);
@@ -80,7 +80,7 @@ TEST(Mappings, itEndsWhereNothingIsMappedOrAnotherGpuBegins) {
   expect_kind(failure, FailureKind::kInvalidArgument);
 }
 
-TEST(Mappings, aCollectiveAmongGpusOfOneProcessNeedsThemToHaveAccess) {
+TEST(Mappings, aCollectiveNeedsAccessForAllGpusOfTheProcess) {
   const Segment segment({0});
   const std::shared_ptr<Clique> clique = open_all(2);
   const SharedAllocation own = adopted(0, segment.begin, 16);
@@ -89,7 +89,7 @@ TEST(Mappings, aCollectiveAmongGpusOfOneProcessNeedsThemToHaveAccess) {
   const std::optional<Failure> refused = run(all_reduce(clique, buffers));
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->kind, FailureKind::kInvalidArgument);
-  EXPECT_NE(refused->message.find("as PyTorch's expandable segments are, and GPU 1 of this process has no access to it"), std::string::npos) << refused->message;
+  EXPECT_NE(refused->message.find("like PyTorch's expandable segments, and GPU 1 of this process has no access to it"), std::string::npos) << refused->message;
   EXPECT_NE(refused->message.find("cuMemSetAccess"), std::string::npos);
   setenv("NCCL_P2P_DIRECT_DISABLE", "1", 1);
   EXPECT_FALSE(run(all_reduce(clique, buffers)));
@@ -100,7 +100,7 @@ TEST(Mappings, aCollectiveAmongGpusOfOneProcessNeedsThemToHaveAccess) {
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
-TEST(Mappings, aCollectiveOfOneGpuNeedsNoOthers) {
+TEST(Mappings, aCollectiveOfOneGpuNeedsNoAccessForOtherGpus) {
   const Segment segment({0});
   const std::shared_ptr<Clique> clique = open_all(1);
   EXPECT_FALSE(run(all_reduce(clique, {adopted(0, segment.begin, 16)})));

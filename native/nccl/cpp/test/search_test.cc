@@ -55,7 +55,7 @@ class Search : public testing::Test {
 
 void expect_part(const std::string& text, const std::string& part) { EXPECT_NE(text.find(part), std::string::npos) << text; }
 
-TEST_F(Search, takesActiveEnvironmentsThenTheUsersPackagesThenThoseOfTheSystemThenThoseOfTheProject) {
+TEST_F(Search, prefersActiveEnvironmentsThenUserThenSystemThenProjectPackages) {
   here_.virtual_environment = folder("active");
   here_.conda = folder("conda [old]");
   const std::vector<std::string> places = {
@@ -76,17 +76,17 @@ TEST_F(Search, takesActiveEnvironmentsThenTheUsersPackagesThenThoseOfTheSystemTh
   }
 }
 
-TEST_F(Search, saysWhereItLooked) {
+TEST_F(Search, reportsTheSearchedPlaces) {
   here_.virtual_environment = folder("active");
   const std::string message = found();
   expect_part(message, "NCCL is not installed: libnccl.so.2: cannot open shared object file");
   for (const std::string& place : {folder("active"), here_.home + "/.local", here_.prefixes[0], here_.prefixes[1], here_.folder + "/.venv", here_.folder + "/venv"}) {
     expect_part(message, "none in " + place + ";");
   }
-  expect_part(message, "install libnccl2 or the Python package nvidia-nccl-cu12, or name the library or its folder in COLL_NCCL_LIBRARY");
+  expect_part(message, "install libnccl2 or the Python package nvidia-nccl-cu12, or set COLL_NCCL_LIBRARY to the library or its folder");
 }
 
-TEST_F(Search, takesAFileOrAFolderThatIsNamedAndNothingElse) {
+TEST_F(Search, usesOnlyTheRequestedFileOrFolder) {
   install("usr/lib");
   const std::string file = install("mine/lib/python3.12/site-packages/nvidia/nccl/lib");
   const std::string environment = folder("mine");
@@ -95,20 +95,20 @@ TEST_F(Search, takesAFileOrAFolderThatIsNamedAndNothingElse) {
     EXPECT_EQ(found({"", named}), file);
     EXPECT_EQ(found({named, "/nowhere"}), file);
   }
-  expect_part(found({"", "/nowhere/libnccl.so.2"}), "the NCCL library that libraryPath names cannot be opened: /nowhere/libnccl.so.2: cannot open shared object file");
-  expect_part(found({folder("empty"), ""}), "COLL_NCCL_LIBRARY names the folder " + folder("empty") + ", which has no libnccl.so.2: looked there, in lib, nvidia/nccl/lib");
+  expect_part(found({"", "/nowhere/libnccl.so.2"}), "cannot open the NCCL library given by libraryPath: /nowhere/libnccl.so.2: cannot open shared object file");
+  expect_part(found({folder("empty"), ""}), "COLL_NCCL_LIBRARY is the folder " + folder("empty") + ", which has no libnccl.so.2; searched the folder itself, lib, nvidia/nccl/lib");
 }
 
-TEST_F(Search, namesALibraryThatIsNoNccl) {
-  expect_part(found({"", "libm.so.6"}), "libm.so.6 is no NCCL: it has no ncclGetVersion");
+TEST_F(Search, reportsALibraryThatIsNotNccl) {
+  expect_part(found({"", "libm.so.6"}), "libm.so.6 is not an NCCL library: it has no ncclGetVersion");
 }
 
-TEST_F(Search, loadsNothingUnaskedThatSomebodyElseCouldHavePutThere) {
+TEST_F(Search, loadsNoUnrequestedLibraryThatAnotherUserCanWrite) {
   const std::string file = install("project/.venv/lib/python3.13/site-packages/nvidia/nccl/lib");
   EXPECT_EQ(found(), file);
   const std::string environment = here_.folder + "/.venv";
   ASSERT_EQ(chmod(environment.c_str(), 0777), 0);
-  expect_part(found(), file + " is not loaded without being asked for, because anybody may write " + environment + ";");
+  expect_part(found(), file + " is not loaded unless requested, because any user can write to " + environment + ";");
   EXPECT_EQ(found({environment, ""}), file);
   // Where only owners may replace files, as in /tmp, others cannot.
   ASSERT_EQ(chmod(environment.c_str(), 01777), 0);
@@ -120,19 +120,19 @@ TEST_F(Search, loadsNothingUnaskedThatSomebodyElseCouldHavePutThere) {
     ASSERT_EQ(chown(file.c_str(), geteuid(), 12345), 0);
     EXPECT_EQ(found(), file);
     ASSERT_EQ(chmod(file.c_str(), 0664), 0);
-    expect_part(found(), "because another group may write " + file + ";");
+    expect_part(found(), "because another group can write to " + file + ";");
   }
 }
 
-TEST_F(Search, passesLinksToNothing) {
+TEST_F(Search, skipsBrokenLinks) {
   const std::string link = folder("project/.venv/lib") + "/libnccl.so.2";
   fs::create_symlink("/nowhere/libnccl.so.2", link);
-  expect_part(found(), link + " links to nothing;");
+  expect_part(found(), link + " is a broken link;");
   const std::string file = install("project/venv/lib");
   EXPECT_EQ(found(), file);
 }
 
-TEST_F(Search, knowsWhetherTheLibraryThatIsOpenIsTheOneThatIsNamed) {
+TEST_F(Search, detectsWhetherTheOpenLibraryIsTheRequestedLibrary) {
   const std::string file = install("mine/lib");
   const Library opened = nccl::open_nccl({file, ""}, here_).library;
   EXPECT_TRUE(nccl::is_named_by(opened, folder("mine")));

@@ -31,7 +31,7 @@ void end_with_process(int status, void* runtime) {
 
 void require_same(const Library& opened, const nccl::Choice& choice) {
   if (!choice.environment.empty() || choice.program.empty() || nccl::is_named_by(opened, choice.program)) return;
-  throw invalid("libraryPath names " + choice.program + ", but this process uses " + opened.path + " already: name it before anything else uses NCCL");
+  throw invalid("libraryPath is " + choice.program + ", but this process uses " + opened.path + " already: set it before anything else uses NCCL");
 }
 
 void open_nccl_for(Opened& opened, const LibraryChoice& choice) {
@@ -41,7 +41,7 @@ void open_nccl_for(Opened& opened, const LibraryChoice& choice) {
     if (opened.runtime == nullptr) return;
     nccl::require_nvml(choice.nvml);
     if (nccl.library.is_double != opened.runtime->driver.library.is_double) {
-      throw Error(FailureKind::kNoLibrary, "one of the CUDA driver and NCCL is a test double and the other is not: see COLL_CUDA_LIBRARY and COLL_NCCL_LIBRARY");
+      throw Error(FailureKind::kNoLibrary, "the CUDA driver and NCCL must both be real or both be test doubles: check COLL_CUDA_LIBRARY and COLL_NCCL_LIBRARY");
     }
     opened.runtime->set_nccl(std::move(nccl));
   } catch (const Error& error) {
@@ -69,7 +69,7 @@ Device& Runtime::device(int index) {
 }
 
 const nccl::Nccl& Runtime::nccl() const {
-  if (nccl_ == nullptr) throw Error(FailureKind::kNoLibrary, "NCCL has not been opened: probe() says why");
+  if (nccl_ == nullptr) throw Error(FailureKind::kNoLibrary, "NCCL is not loaded: call probe() for the reason");
   return *nccl_;
 }
 
@@ -131,7 +131,7 @@ Opened open_libraries(const LibraryChoice& choice) {
 
 Runtime& the_runtime() {
   const std::lock_guard<std::mutex> lock(opening);
-  if (opened_runtime == nullptr) throw Error(FailureKind::kNoLibrary, "no GPU can be used here: probe() says why");
+  if (opened_runtime == nullptr) throw Error(FailureKind::kNoLibrary, "no GPU can be used here: call probe() for the reason");
   return *opened_runtime;
 }
 

@@ -99,7 +99,7 @@ void Scheduler::spread_to(const SharedOperation& operation) {
     const Failure cause = *use.allocation->spoiled;
     const bool has_never_been = cause.kind == FailureKind::kOutOfMemory || cause.kind == FailureKind::kInvalidArgument;
     const bool says_it_all = has_never_been || cause.kind == FailureKind::kSpoiled;
-    const std::string message = "a buffer holds what a failed operation left (" + cause.message + "): allocate a new one";
+    const std::string message = "a buffer has unknown contents after a failed operation (" + cause.message + "): allocate a new one";
     return fail_one(operation, says_it_all ? cause : Failure{FailureKind::kSpoiled, cause.code, message}, true);
   }
 }

@@ -58,7 +58,7 @@ void Scheduler::watch_launches(Clock::time_point now) {
   if (launching_ == nullptr || launching_->state != State::kFailed) return;
   if (failed_while_launching_ == Clock::time_point{}) failed_while_launching_ = now;
   if (now - failed_while_launching_ < grace_) return;
-  report_stuck_locked("a call for " + launching_->name + " does not come back; the GPUs of this process cannot be used any more: end it");
+  report_stuck_locked("a call for " + launching_->name + " does not return; the GPUs of this process can no longer be used: end the process");
 }
 
 void Scheduler::watch_deadlines(Clock::time_point now) {
@@ -69,7 +69,7 @@ void Scheduler::watch_deadlines(Clock::time_point now) {
     if (now < operation->deadline) continue;
     const std::string where = operation->state == State::kQueued ? "it was not launched" : operation->unfinished;
     const std::string when = seconds_of(now - operation->submitted);
-    const Failure failure{FailureKind::kTimeout, 0, "out of time after " + when + ": " + where + "; latest operations: " + recorder_.tail()};
+    const Failure failure{FailureKind::kTimeout, 0, "timed out after " + when + ": " + where + "; latest operations: " + recorder_.tail()};
     if (operation->clique != nullptr) end_clique(*operation->clique, failure);
     fail_one(operation, failure, true);
     spread();

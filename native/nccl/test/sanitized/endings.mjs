@@ -63,7 +63,7 @@ const programs = {
     const call = allReduce(communicator, filled());
     setTimeout(() => binding.abort(communicator, 'enough'), 50);
     await assert.rejects(call, { kind: 'aborted', message: /enough$/ });
-    assert.match(await told, /does not come back; .* end it$/);
+    assert.match(await told, /does not return; .* end the process$/);
     await assert.rejects(binding.write(binding.allocate(0, 4), 0, new Uint8Array(4)), { kind: 'stuck' });
     // Whoever asks later is told, too.
     assert.equal(await new Promise((resolve) => binding.onStuck(resolve)), await told);

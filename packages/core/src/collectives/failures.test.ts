@@ -35,9 +35,9 @@ describe('failureError', () => {
     [{ text: 'failed: rank 0' }, 'rank 1 failed: rank 0', 'rank B on b failed: rank 0'],
     [{ reason: 'closed', text: 'has left the group' }, 'rank 1 has left the group', 'rank B on b has left the group'],
     [
-      { text: 'cannot go on: a connection has ended', ranks: [2] },
-      'rank 1 cannot go on: a connection has ended (rank 2)',
-      'rank B on b cannot go on: a connection has ended (rank C on c)',
+      { text: 'cannot continue: a connection has ended', ranks: [2] },
+      'rank 1 cannot continue: a connection has ended (rank 2)',
+      'rank B on b cannot continue: a connection has ended (rank C on c)',
     ],
     [
       { reason: 'lost', text: 'was lost: it has ended', ranks: [3] },
@@ -55,7 +55,7 @@ describe('failureError', () => {
       'timed out on rank B waiting for other workers: rank A, C did not arrive (rank A on a, rank C on c)',
     ],
     [{ reason: 'deadline', text: 'failed: too late' }, 'rank 1 failed: too late', 'rank B on b failed: too late'],
-  ])('words %j by the numbers of ranks, or by their names and hosts', (fields, plain, named) => {
+  ])('describes %j with rank numbers, or with the names and hosts of ranks', (fields, plain, named) => {
     const failure = { ...failed, ...fields };
     const hosts = [failure.rank, ...failure.ranks].map((rank) => 'abcd'[rank] as string);
     expect(failureError(failure, call).message).toBe(`all-reduce sum: ${plain}`);

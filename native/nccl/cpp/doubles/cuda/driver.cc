@@ -123,7 +123,7 @@ COLL_EXPORT Result cuGetErrorName(Result, const char** name) {
 }
 
 COLL_EXPORT Result cuGetErrorString(Result, const char** text) {
-  *text = "the test double says so";
+  *text = "requested by the test double";
   return kSuccess;
 }
 

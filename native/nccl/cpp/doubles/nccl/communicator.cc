@@ -101,7 +101,7 @@ nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId&
   Handshake handshake{record.size, record.rank, version_of_double(), record.device, {}};
   name_host(handshake.host, sizeof handshake.host);
   record.wire = {connect_to(id), &record.is_aborted};
-  Reply reply{nccl::kSystemError, "nobody listens at this unique id", 0};
+  Reply reply{nccl::kSystemError, "no process listens at this unique id", 0};
   if (record.wire.socket >= 0) {
     set_text(reply, "the connection was lost");
     if (record.wire.send(&handshake, sizeof handshake)) record.wire.receive(&reply, sizeof reply);

@@ -62,7 +62,7 @@ class Coordinator {
   std::string refusal_of(const Handshake& handshake) const {
     for (const RankConnection& connection : connections_) {
       const Handshake& other = connection.handshake;
-      if (handshake.size != other.size) return "ranks differ in how many they are";
+      if (handshake.size != other.size) return "ranks disagree about the number of ranks";
       if (handshake.version != other.version) return "Mismatched NCCL version detected";
       if (handshake.rank == other.rank) return "two ranks " + std::to_string(handshake.rank);
       if (handshake.device == other.device && std::strcmp(handshake.host, other.host) == 0) {
@@ -152,7 +152,7 @@ class Coordinator {
       const Request& other = *connection.request;
       const bool is_same = other.kind == first.kind && other.dtype == first.dtype && other.op == first.op && other.root == first.root &&
                            other.count == first.count && other.sequence == first.sequence;
-      if (!is_same) return "rank " + std::to_string(connection.handshake.rank) + " wants something else than rank 0 (the real NCCL would hang or corrupt)";
+      if (!is_same) return "rank " + std::to_string(connection.handshake.rank) + " makes another call than rank 0 (the real NCCL would hang or corrupt)";
     }
     return "";
   }

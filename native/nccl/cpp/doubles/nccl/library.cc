@@ -103,8 +103,8 @@ bool has_memory(const CommunicatorRecord& record, const void* pointer, std::size
 Result collective(const char* name, int kind, const void* input, void* output, std::size_t count, int dtype, int op, int root, Communicator communicator,
                   coll::cuda::Stream stream) {
   const Record record = find_record(communicator);
-  if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
-  if (const int wished = wish(std::string("fail ") + name, 0, record->rank)) return refuse(wished, "the control file wished it");
+  if (record == nullptr) return refuse(kInvalidArgument, "the argument is not a communicator");
+  if (const int wished = wish(std::string("fail ") + name, 0, record->rank)) return refuse(wished, "requested by the control file");
   const std::size_t width = bytes_of(dtype);
   if (width == 0 || op < 0 || op > kLastOp || root < 0 || root >= record->size) return refuse(kInvalidArgument, "invalid dtype, op or root");
   if (count == 0) return kSuccess;
@@ -114,7 +114,7 @@ Result collective(const char* name, int kind, const void* input, void* output, s
   const std::size_t input_bytes = reads ? count * width * (kind == 4 ? ranks : 1) : 0;
   const std::size_t output_bytes = writes ? count * width * (kind == 3 ? ranks : 1) : 0;
   if ((reads && !has_memory(*record, input, input_bytes)) || (writes && !has_memory(*record, output, output_bytes))) {
-    return refuse(kInvalidArgument, "a pointer is no memory of the communicator's device");
+    return refuse(kInvalidArgument, "a pointer does not refer to memory of the communicator's device");
   }
   const Request request{kind, dtype, op, root, count, 0, 0, 0, input_bytes};
   return add_to_group({record, [record] { return connect_first(*record); },
@@ -128,12 +128,12 @@ Result collective(const char* name, int kind, const void* input, void* output, s
 Result message(const char* name, int kind, const void* input, void* output, std::size_t count, int dtype, int peer, Communicator communicator,
                coll::cuda::Stream stream) {
   const Record record = find_record(communicator);
-  if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
-  if (const int wished = wish(std::string("fail ") + name, 0, record->rank)) return refuse(wished, "the control file wished it");
+  if (record == nullptr) return refuse(kInvalidArgument, "the argument is not a communicator");
+  if (const int wished = wish(std::string("fail ") + name, 0, record->rank)) return refuse(wished, "requested by the control file");
   const std::size_t bytes = count * bytes_of(dtype);
   if (bytes_of(dtype) == 0 || peer < 0 || peer >= record->size) return refuse(kInvalidArgument, "invalid dtype or peer");
   if (count == 0) return kSuccess;
-  if (!has_memory(*record, kind == kSend ? input : output, bytes)) return refuse(kInvalidArgument, "a pointer is no memory of the communicator's device");
+  if (!has_memory(*record, kind == kSend ? input : output, bytes)) return refuse(kInvalidArgument, "a pointer does not refer to memory of the communicator's device");
   const Request request{kind, dtype, 0, peer, count, 0, 0, 0, kind == kSend ? bytes : 0};
   return add_to_group({record, [record] { return connect_first(*record); },
                        [record, request, input, output, stream] { coll_double_put(stream, run_task, new Task{record, request, input, output}); },
@@ -190,8 +190,8 @@ COLL_EXPORT Result ncclGetUniqueId(UniqueId* id) {
 }
 
 COLL_EXPORT Result ncclCommInitRankConfig(Communicator* into, int size, UniqueId id, int rank, Config* config) {
-  if (const int wished = wish("fail ncclCommInitRankConfig", 0, rank)) return refuse(wished, "the control file wished it");
-  if (config != nullptr && !is_known(*config)) return refuse(kInvalidArgument, "the configuration is none of this version");
+  if (const int wished = wish("fail ncclCommInitRankConfig", 0, rank)) return refuse(wished, "requested by the control file");
+  if (config != nullptr && !is_known(*config)) return refuse(kInvalidArgument, "the configuration does not fit this version");
   if (coll_double_current_device() < 0) return refuse(kCudaError, "no device is current");
   const auto record = std::make_shared<CommunicatorRecord>();
   record->size = size;
@@ -203,9 +203,9 @@ COLL_EXPORT Result ncclCommInitRankConfig(Communicator* into, int size, UniqueId
 
 COLL_EXPORT Result ncclCommSplit(Communicator parent, int color, int key, Communicator* into, Config* config) {
   const Record record = find_record(parent);
-  if (record == nullptr) return refuse(kInvalidArgument, "this is no communicator");
-  if (const int wished = wish("fail ncclCommSplit", 0, record->rank)) return refuse(wished, "the control file wished it");
-  if (config != nullptr && !is_known(*config)) return refuse(kInvalidArgument, "the configuration is none of this version");
+  if (record == nullptr) return refuse(kInvalidArgument, "the argument is not a communicator");
+  if (const int wished = wish("fail ncclCommSplit", 0, record->rank)) return refuse(wished, "requested by the control file");
+  if (config != nullptr && !is_known(*config)) return refuse(kInvalidArgument, "the configuration does not fit this version");
   const auto made = std::make_shared<CommunicatorRecord>();
   made->device = record->device;
   made->is_blocking = config == nullptr ? record->is_blocking : config->blocking != 0;
