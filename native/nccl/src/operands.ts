@@ -66,7 +66,10 @@ export function validateOperands(
   localRanks.forEach((rank, index) => {
     const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
     if (!Number.isInteger(count))
-      throw fail(rank, `input of ${lengthOf(source)} elements does not divide among ${size} ranks`);
+      throw fail(
+        rank,
+        `the length of the input must be divisible by ${size}, the number of ranks, got ${lengthOf(source)} elements`,
+      );
     const lengths = bufferLengths(collective, count, size, rank);
     const isRead = reads(collective, rank);
     if (isRead && (input.dtype !== source.dtype || lengthOf(input) !== lengths.input))
@@ -82,7 +85,7 @@ export function validateOperands(
     if (!isRead || standsInPlace(collective, size, rank, input, output)) return;
     if (collective.kind === 'all-to-all')
       throw fail(rank, 'output overlaps its own input: all-to-all does not run in place');
-    throw fail(rank, 'output overlaps its own input at other elements than the corresponding ones');
+    throw fail(rank, 'output overlaps its own input with an offset: an element may overlap only itself');
   });
   refuseClashes(operation, collective, localRanks, inputs, outputs);
 }

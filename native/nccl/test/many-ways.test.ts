@@ -87,7 +87,7 @@ describe('NCCL through other APIs', () => {
     const value = new PerReplica(devices.map((device) => tensor(Int16Array.of(1), { device })));
     const sum = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(sum.values.map(({ data }) => [...data])).toEqual(devices.map(() => [4]));
-    const note = 'NCCL cannot reduce int16, only copy it; reduction-to-one serves it';
+    const note = 'NCCL cannot reduce int16, only copy it; reduction-to-one is used instead';
     expect(ops.explain().notes).toEqual([note]);
   });
 

@@ -104,8 +104,8 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   });
 
   it.each([
-    ['one a worker', (worker: number) => [`gpu:${worker}`]],
-    ['two a worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
+    ['one per worker', (worker: number) => [`gpu:${worker}`]],
+    ['two per worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
   ])('gathers values of different lengths, and slices, on the GPUs, with %s', async (_, devicesOf) => {
     const here = devicesOf(0).length;
     const ids = Array.from({ length: 2 * here }, (_, id) => id);
@@ -132,8 +132,8 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
         expect(mixed?.byNccl).toHaveLength(2);
         expect(onHost?.byNccl).toEqual([]);
         expect(notes.filter((note) => /gather|slices/.test(note))).toEqual([
-          'nccl does not implement gather; collective serves it',
-          'an all-reduce of indexed slices gathers them; collective serves it',
+          'nccl does not implement gather; collective is used instead',
+          'an all-reduce of indexed slices gathers them; collective is used instead',
         ]);
       }
     }
@@ -156,8 +156,8 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   });
 
   it.each([
-    ['one a worker', (worker: number) => [`gpu:${worker}`]],
-    ['two a worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
+    ['one per worker', (worker: number) => [`gpu:${worker}`]],
+    ['two per worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
   ])('compares calls with checkCalls, with %s', async (_, devicesOf) => {
     await expectTrained(await workers.play('trains', devicesOf, 'NCCL', true), 2 * devicesOf(0).length);
     const [first, second] = await workers.play('differs', devicesOf, 'NCCL', true);

@@ -54,7 +54,7 @@ describe('@coll/nccl without a GPU', () => {
       ['cpu:0', 3],
       ['cpu:1', 3],
     ]);
-    expect(ops.explain().notes).toEqual(['"cpu:0" is not a GPU; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual(['"cpu:0" is not a GPU; reduction-to-one is used instead']);
   });
 
   it('reports what is missing when a value is on a GPU, or when a GPU is requested', async () => {

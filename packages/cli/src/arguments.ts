@@ -72,26 +72,26 @@ function runCommand(command: Command): Command {
   return command
     .description('Starts the ranks of a program on this machine, and ends them together.')
     .argument('<program>', 'a script (.js, .mjs, .cjs, .ts, .mts, .cts, .tsx), or a command')
-    .argument('[args...]', 'what the program gets; a `--` before them is left out')
+    .argument('[args...]', 'the arguments of the program; a leading `--` is dropped')
     .addOption(
-      new Option('-n, --ranks <n>', 'how many: a number, or auto, for as many as there are cores')
+      new Option('-n, --ranks <n>', 'number of ranks, or auto for one per core')
         .argParser(ranksFrom)
         .default(availableParallelism(), 'auto'),
     )
-    .option('--env <name=value>', 'a variable of all ranks; may be given again', withVariable)
-    .option('--command', 'the program is a command, whatever its name looks like')
-    .option('--no-prefix', 'print lines without `[rank] ` before them')
-    .option('--log-dir <folder>', 'write the output of each rank to a file there, besides')
-    .option('--grace <seconds>', 'from SIGTERM to SIGKILL, for ranks that are to end', secondsFrom(0), 5)
-    .option('--timeout <seconds>', 'end the run after that time, restarts included', secondsFrom(0.001))
-    .option('--max-restarts <n>', 'start the whole group again when a rank fails, so many times', wholeNumber, 0)
+    .option('--env <name=value>', 'an environment variable for all ranks; repeatable', withVariable)
+    .option('--command', 'treat the program as a command, even if its name looks like a script')
+    .option('--no-prefix', 'print lines without the prefix `[rank] `')
+    .option('--log-dir <folder>', 'also write the output of each rank to a file in this folder')
+    .option('--grace <seconds>', 'time from SIGTERM to SIGKILL when ranks must end', secondsFrom(0), 5)
+    .option('--timeout <seconds>', 'end the run after this time, restarts included', secondsFrom(0.001))
+    .option('--max-restarts <n>', 'restart the whole group when a rank fails, up to n times', wholeNumber, 0)
     .option(
       '--stall-seconds <seconds>',
-      'print which ranks wait for which others after that time; 0 for never',
+      'report which ranks have waited this long, and for which others; 0 for never',
       secondsFrom(0),
       60,
     )
-    .option('--nested', 'start also inside a rank of another launcher')
+    .option('--nested', 'allow a start inside a rank of another launcher')
     .passThroughOptions();
 }
 

@@ -52,7 +52,7 @@ export class Interruptions implements Disposable {
     if (!this.#group) return 'no rank had started';
     const { running } = this.#group;
     if (running.length > 0) return `still running: ${listOf(running)}`;
-    return 'the ranks have ended, but not all they started, or nobody reads what they printed';
+    return 'all ranks have ended, but a process that they started still runs, or nobody reads their output';
   }
 
   readonly #onSignal = (signal: (typeof stopSignals)[number]) => {
@@ -69,7 +69,7 @@ export class Interruptions implements Disposable {
   };
 
   #onEndOfNpm(): void {
-    const told = `npm has ended, which started this launcher: ending ${listOf(this.#group?.running ?? [])}`;
+    const told = `npm, which started this launcher, has ended: ending ${listOf(this.#group?.running ?? [])}`;
     this.#end({ exitCode: 128 + constants.signals.SIGTERM, told });
   }
 

@@ -146,7 +146,7 @@ export class RankGroup {
 function outputOf({ request, restart }: GroupStart, rank: number): RankOutput {
   const { logFolder, hasPrefix } = request;
   const log = logFolder === undefined ? undefined : openLog(logFolder, rank, restart);
-  log?.on('error', ({ message }) => tell(`the log of rank ${rank} ends here: ${message}`));
+  log?.on('error', ({ message }) => tell(`the log file of rank ${rank} is incomplete: ${message}`));
   return new RankOutput(hasPrefix ? `[${rank}] ` : '', log);
 }
 

@@ -16,7 +16,7 @@ it('a stall report groups ranks that wait in the same call and names the ranks t
     [5, { operation: 'opening a group', missing: [], seconds: 70 }],
   ]);
   expect(textOf(stalls, [3])).toBe(
-    'stalled: ranks 0, 1 in all-reduce sum (collective 17) for 61 seconds, ranks 2, 4 have not come, rank 3 has ended with exit code 0; ' +
+    'stalled: ranks 0, 1 in all-reduce sum (collective 17) for 61 seconds, ranks 2, 4 have not arrived, rank 3 has ended with exit code 0; ' +
       'rank 5 in opening a group for 70 seconds, rank 3 has ended with exit code 0',
   );
 });

@@ -51,7 +51,7 @@ export class StallWatch implements Disposable {
 
 /**
  * The stalls as text, such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60
- * seconds, rank 2 has not come`.
+ * seconds, rank 2 has not arrived`.
  */
 export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string {
   if (stalls.size === 0) return 'no longer stalled: all ranks have resumed';
@@ -78,7 +78,7 @@ function missingText(missing: readonly number[], left: readonly number[]): strin
   const late = missing.filter((rank) => !left.includes(rank));
   const gone = missing.length === 0 ? left : missing.filter((rank) => left.includes(rank));
   const parts = [
-    ...(late.length > 0 ? [`${listOf(late)} ${late.length > 1 ? 'have' : 'has'} not come`] : []),
+    ...(late.length > 0 ? [`${listOf(late)} ${late.length > 1 ? 'have' : 'has'} not arrived`] : []),
     ...(gone.length > 0 ? [`${listOf(gone)} ${gone.length > 1 ? 'have' : 'has'} ended with exit code 0`] : []),
   ];
   return parts.length === 0 ? '' : `, ${parts.join(', ')}`;

@@ -108,7 +108,7 @@ describe.concurrent('a reader that stops reading the output', () => {
   });
 
   it.each([
-    ['is to end', 'sleep 600'],
+    ['must end', 'sleep 600'],
     ['has ended', ''],
   ])(
     'does not keep a launcher from exiting after its timeout if its rank %s and the rest fits the buffer of the launcher',
@@ -240,7 +240,7 @@ describe.concurrent('a rank', () => {
     const leave = `trap "" TERM; (${forEver}) &`;
     const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
     expect(stderr).toBe(
-      'coll run: timed out after 4 seconds; the ranks have ended, but not all they started, or nobody reads what they printed\n',
+      'coll run: timed out after 4 seconds; all ranks have ended, but a process that they started still runs, or nobody reads their output\n',
     );
     expect(code).toBe(124);
   });

@@ -12,7 +12,7 @@ const run = (ranks: number, script: string) => commandOf(launcher.command('run',
 
 const startNpm = (command: string) => new Running(npmExec(command), { cwd: launcher.folder });
 const untilEnded = 'echo pid $$; while :; do sleep 0.05; done';
-const told = 'coll run: npm has ended, which started this launcher: ending';
+const told = 'coll run: npm, which started this launcher, has ended: ending';
 
 // Who ends npm means what it has started.
 describe.runIf(process.platform === 'linux').concurrent('when the npm process that started the launcher ends', () => {
@@ -25,7 +25,7 @@ describe.runIf(process.platform === 'linux').concurrent('when the npm process th
     expect((await npm.outcome).stderr).toContain(`${told} ranks 0, 1`);
   });
 
-  it('the launcher ends too if further npm processes, or a program that forwards no signals, stand between', async () => {
+  it('the launcher also ends if npm started it through other npm processes, or a program that forwards no signals', async () => {
     launcher.write(
       'pass.mjs',
       `import { spawn } from 'node:child_process'; spawn('sh', ['-c', process.argv[2]], { stdio: 'inherit' });`,

@@ -49,7 +49,7 @@ describe('subChunks', () => {
       [2, 4],
     ]);
     expect(ops.explain().notes).toEqual([
-      'subChunks must not exceed the ranks per worker, got 3 sub-chunks for 2 ranks per worker; reduction-to-one serves it',
+      'subChunks must not exceed the ranks per worker, got 3 sub-chunks for 2 ranks per worker; reduction-to-one is used instead',
     ]);
   });
 });

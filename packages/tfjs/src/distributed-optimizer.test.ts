@@ -20,9 +20,9 @@ describe('a distributed optimizer', () => {
   });
 
   it.each([
-    ['adam', 'got "adam"; make it: tf.train.adam(0.01)'],
-    [undefined, 'got undefined; for example tf.train.adam(0.01)'],
-    [{}, 'for example tf.train.adam(0.01)'],
+    ['adam', 'got "adam"; pass tf.train.adam(0.01)'],
+    [undefined, 'got undefined; pass for example tf.train.adam(0.01)'],
+    [{}, 'pass for example tf.train.adam(0.01)'],
   ])('refuses %o with a ValueError that says how to create an optimizer', (given, told) => {
     for (const numReplicasInSync of [1, 2]) {
       const context = { ...unisonContext().context, numReplicasInSync };

@@ -83,7 +83,7 @@ function requireOptimizer(optimizer: unknown): void {
   const { computeGradients, applyGradients } = Object(optimizer) as Partial<TfOptimizer>;
   if (typeof computeGradients === 'function' && typeof applyGradients === 'function') return;
   const cure =
-    typeof optimizer === 'string' ? `make it: tf.train.${optimizer}(0.01)` : 'for example tf.train.adam(0.01)';
+    typeof optimizer === 'string' ? `pass tf.train.${optimizer}(0.01)` : 'pass for example tf.train.adam(0.01)';
   const told = `distributedOptimizer: optimizer must be an optimizer of TensorFlow.js, got ${quote(optimizer)}; ${cure}`;
   throw new ValueError('ERR_COLL_VALUE', told);
 }

@@ -63,14 +63,18 @@ describe('buffers of collectives that gather and scatter', () => {
     const { inputs, outputs } = gathering;
     expectRefused(() => check(gather, inputs, outputs.with(1, floats(4))), 'output has 4 elements, must have 8', 1);
     expectRefused(() => check(gather, inputs.with(0, floats(3)), outputs), 'input has 3 elements, others 4', 0);
-    const odd = 'input of 7 elements does not divide among 2 ranks';
+    const odd = 'the length of the input must be divisible by 2, the number of ranks, got 7 elements';
     expectRefused(() => check(scatter, scattering.inputs.with(1, floats(7)), scattering.outputs), odd, 1);
     expectRefused(() => check(scatter, [floats(6)], [floats(4)], [1]), 'output has 4 elements, must have 3', 1);
   });
 
   it('must be divisible by the number of ranks in an all-to-all', () => {
     const odd = both.map(() => floats(7));
-    expectRefused(() => check(allToAll, odd, odd), 'input of 7 elements does not divide among 2 ranks', 0);
+    expectRefused(
+      () => check(allToAll, odd, odd),
+      'the length of the input must be divisible by 2, the number of ranks, got 7 elements',
+      0,
+    );
     const { inputs, outputs } = exchanging;
     expectRefused(() => check(allToAll, inputs.with(1, floats(6)), outputs), 'input has 6 elements, others 8', 1);
     expectRefused(() => check(allToAll, inputs, outputs.with(0, floats(4))), 'output has 4 elements, must have 8', 0);
@@ -81,7 +85,7 @@ describe('buffers of collectives that gather and scatter', () => {
     const own = slice(whole, 4, 8);
     expect(() => check(gather, [floats(4), own], [floats(0), whole])).not.toThrow();
     expect(() => check(scatter, [floats(0), whole], [floats(4), own])).not.toThrow();
-    const told = 'overlaps its own input elsewhere than element for element';
+    const told = 'overlaps its own input with an offset: an element may overlap only itself';
     expectRefused(() => check(gather, [floats(4), slice(whole, 0, 4)], [floats(0), whole]), told, 1);
     expectRefused(() => check(scatter, [floats(0), whole], [floats(4), slice(whole, 0, 4)]), told, 1);
   });

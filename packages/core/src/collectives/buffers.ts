@@ -66,7 +66,7 @@ export function requireCall(collective: unknown, inputs: unknown, outputs: unkno
   if (isCollective && Array.isArray(inputs) && Array.isArray(outputs)) return;
   const wanted = "a collective, such as { kind: 'all-reduce', op: 'sum' }, a list of inputs and a list of outputs";
   const given = [collective, inputs, outputs].map(quote).join(', ');
-  throw new ValueError('ERR_COLL_VALUE', `a communicator is handed ${wanted}, not ${given}`);
+  throw new ValueError('ERR_COLL_VALUE', `a communicator must be called with ${wanted}, got ${given}`);
 }
 
 /** @throws ValueError if a field of the collective has the wrong type */
@@ -75,7 +75,10 @@ export function requireCollective(collective: Collective): void {
   const isNamed = typeof kind === 'string' && (op === undefined || typeof op === 'string');
   if (isNamed && (root === undefined || typeof root === 'number')) return;
   const given = `{ kind: ${quote(kind)}, op: ${quote(op)}, root: ${quote(root)} }`;
-  throw new ValueError('ERR_COLL_VALUE', `a collective has a kind, an op and a root, by name and number, not ${given}`);
+  throw new ValueError(
+    'ERR_COLL_VALUE',
+    `in a collective, kind and op must be strings and root a number, got ${given}`,
+  );
 }
 
 /** @throws ValueError unless each list has one entry per local rank */
@@ -87,7 +90,7 @@ export function requireCounts(
   if (inputs.length === localRanks.length && outputs.length === localRanks.length) return;
   const operation = nameOf(collective);
   const given = `${inputs.length} inputs and ${outputs.length} outputs`;
-  const told = `${given} for ${localRanks.length} local ranks; hand in one of each a rank`;
+  const told = `${given} for ${localRanks.length} local ranks; pass one input and one output per rank`;
   throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}`, { operation });
 }
 
@@ -137,7 +140,7 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
       throw fail(`output has ${output.data.length} elements, must have ${lengths.output}`);
     if (standsInPlace(collective, size, rank, input, output)) return;
     if (collective.kind === 'all-to-all') throw fail('output overlaps its own input: all-to-all does not run in place');
-    throw fail('output overlaps its own input elsewhere than element for element');
+    throw fail('output overlaps its own input with an offset: an element may overlap only itself');
   });
   const isShared = sharedResult === true && isOneResult(collective, outputs);
   refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
@@ -147,7 +150,7 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
 function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: number }): void {
   const { operation, rank } = details;
   if (!isTensor(buffer)) {
-    const told = `a buffer is a tensor, not ${quote(buffer)}; tensor(array) makes one`;
+    const told = `a buffer must be a tensor, got ${quote(buffer)}; tensor(array) creates one`;
     throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, details);
   }
   try {
@@ -188,7 +191,10 @@ function elementsOf(
     if (Number.isInteger(count)) return { dtype, count };
     const operation = nameOf(collective);
     const rank = localRanks[root] as number;
-    throw bufferError(`input of ${data.length} elements does not divide among ${size} ranks`, { operation, rank });
+    throw bufferError(
+      `the length of the input must be divisible by ${size}, the number of ranks, got ${data.length} elements`,
+      { operation, rank },
+    );
   }
   const { dtype, data } = outputs[0] as Tensor;
   return { dtype, count: data.length / outputBlocks(collective, size) };

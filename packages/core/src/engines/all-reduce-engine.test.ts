@@ -48,7 +48,7 @@ describe('the engine of an all-reduce', () => {
     const asked = () => sink.mock.calls.filter(([, line]) => line.includes('engine'));
     expect(asked()).toEqual([]);
     await ops.reduce(ReduceOp.SUM, spread([1], [2], [3]), spread([1], [2], [3]));
-    expect(asked()).toMatchObject([['info', expect.stringMatching(/^taking the .* engine: native was refused/)]]);
+    expect(asked()).toMatchObject([['info', expect.stringMatching(/^using the .* engine: native was refused/)]]);
   });
 
   it('of the world is used for groups of other sizes too', async () => {

@@ -89,7 +89,7 @@ describe('resolveEngine', () => {
     expect(sink).not.toHaveBeenCalled();
     const without = [engineOf('native', 'too old'), engineOf('wasm', 'too new')];
     for (let time = 0; time < 3; time++) resolveEngine('auto', without);
-    expect(sink.mock.calls).toEqual([['info', 'taking the js engine: native was refused (too old)']]);
+    expect(sink.mock.calls).toEqual([['info', 'using the js engine: native was refused (too old)']]);
   });
 
   it.each(['cuda', '', null, {}])('refuses the engine name %o', (request) => {

@@ -79,7 +79,7 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   if (!taken) throw noEngine(request, candidates);
   const [fastest] = candidates;
   if (fastest?.refused !== undefined) {
-    const told = `taking the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
+    const told = `using the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
     logFirst(1, told, 'info', told);
   }
   return { engine: taken, candidates };

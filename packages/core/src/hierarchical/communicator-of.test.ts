@@ -59,7 +59,7 @@ describe('cross-device ops as a communicator', () => {
   });
 
   it.each<[string, PossiblyMirrored, RegExp]>([
-    ['one result for all', ints(1, 2), /careless gave 1 results for 3 devices/],
+    ['one result for all', ints(1, 2), /careless returned 1 results for 3 devices/],
     ['shorter results', mirror(devices.map(() => ints(1))), /1 elements of int32 for rank 0, which needs 2 of int32/],
     ['another dtype', mirror(devices.map(() => tensor([1, 2]))), /2 elements of float64 for rank 0/],
     ['nothing', undefined as never, /and nothing for rank 0/],

@@ -116,11 +116,11 @@ describe('a hierarchical communicator', () => {
     const even = twoByTwo();
     expect(even.refuses(gather, 'int8')).toBeUndefined();
     expect(even.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toBe(
-      'two levels have all-reduce, broadcast and all-gather, but no reduce',
+      'a hierarchical communicator supports all-reduce, broadcast and all-gather, but not reduce',
     );
     for (const move of [{ kind: 'gather', root: 0 }, { kind: 'scatter', root: 0 }, { kind: 'all-to-all' }] as const)
       expect(even.refuses(move, 'int8')).toBe(
-        `two levels have all-reduce, broadcast and all-gather, but no ${move.kind}`,
+        `a hierarchical communicator supports all-reduce, broadcast and all-gather, but not ${move.kind}`,
       );
     expect(even.refuses(mean, 'bool')).toMatch(/the mean of bool is not defined/);
     const uneven = hierarchical([portable(1), portable(2)], portable(2), { ranksPerWorker: [1, 2] });

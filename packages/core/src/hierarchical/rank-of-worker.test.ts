@@ -152,8 +152,8 @@ describe('a rank of a worker', () => {
   });
 
   it.each([
-    ['the first of a worker, before the other one comes', 2, [0, 1, 2]],
-    ['another of a worker, before the first one comes', 3, [0, 1, 3]],
+    ['the first of a worker, before the other one arrives', 2, [0, 1, 2]],
+    ['another of a worker, before the first one arrives', 3, [0, 1, 3]],
     ['another of a worker that waits for other workers', 1, [0, 1]],
     ['the first of a worker that waits for other workers', 0, [0, 1, 3]],
   ])('that is aborted ends the wait of all ranks at once: %s', async (_, aborter, present) => {
@@ -198,7 +198,9 @@ describe('a rank of a worker', () => {
 
   it('refuses collectives that it does not support, and all collectives once it is closed', async () => {
     const [first] = ranksOf(2, 2) as [Communicator];
-    expect(first.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toMatch(/two levels have .* but no reduce/);
+    expect(first.refuses({ kind: 'reduce', op: 'sum', root: 0 }, 'int8')).toMatch(
+      /a hierarchical communicator supports .* but not reduce/,
+    );
     expect(first.refuses({ kind: 'all-reduce', op: 'mean' }, 'bool')).toMatch(/the mean of bool is not defined/);
     await first.close();
     await first[Symbol.asyncDispose]();

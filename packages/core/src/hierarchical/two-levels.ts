@@ -78,7 +78,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     const refused = refusedCollective(collective, dtype, this.size);
     if (refused !== undefined) return refused;
     if (!(kind === 'all-reduce' || kind === 'broadcast' || kind === 'all-gather')) {
-      return `two levels have all-reduce, broadcast and all-gather, but no ${kind}`;
+      return `a hierarchical communicator supports all-reduce, broadcast and all-gather, but not ${kind}`;
     }
     const arithmetic = kind === 'all-reduce' ? refusedArithmetic(collective.op, dtype) : undefined;
     return arithmetic ?? this.levelsRefuse(collective, dtype);

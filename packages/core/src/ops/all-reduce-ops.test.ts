@@ -49,7 +49,7 @@ describe('reduce of all-reduce ops', () => {
     expect((result as Tensor).data).toEqual(Int32Array.of(31, 42));
     expect(lengths).toEqual([]);
     expect(ops.explain().notes).toEqual([
-      'the destinations are not the devices of the values, so that this reduce is not an all-reduce; reduction-to-one serves it',
+      'the destinations are not the devices of the values, so that this reduce is not an all-reduce; reduction-to-one is used instead',
     ]);
   });
 
@@ -66,7 +66,7 @@ describe('reduce of all-reduce ops', () => {
     expect(again).toEqual(one);
     expect(other?.values[1]).toEqual(on('cpu:1', 5, 7, 9));
     expect(lengths).toEqual([3]);
-    expect(ops.explain().notes).toEqual(['it is too short; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual(['it is too short; reduction-to-one is used instead']);
   });
 
   it.each<readonly [ReduceOp, Tensor]>([
@@ -143,7 +143,9 @@ describe('batchReduce', () => {
     const joined = new IndexedSlices(on('cpu:0', 3, 5), tensor(Int32Array.of(3, 5), { device: 'cpu:0' }), [9]);
     expect([first?.primary, last?.primary]).toEqual([joined, joined]);
     expect(dense?.primary).toEqual(on('cpu:0', 31, 42));
-    expect(ops.explain().notes).toEqual(['an all-reduce of indexed slices gathers them; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual([
+      'an all-reduce of indexed slices gathers them; reduction-to-one is used instead',
+    ]);
   });
 
   it('uses the fallback for values with both dense and sparse components', async () => {
@@ -151,7 +153,9 @@ describe('batchReduce', () => {
     const mixed = new PerReplica([slices('cpu:0', 3), on('cpu:1', ...ramp(9))]);
     const result = (await ops.reduce(ReduceOp.SUM, mixed, mixed)) as Mirrored<Tensor>;
     expect(result.primary).toEqual(on('cpu:0', ...ramp(9).with(3, 6)));
-    expect(ops.explain().notes).toEqual(['some components are dense and others sparse; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual([
+      'some components are dense and others sparse; reduction-to-one is used instead',
+    ]);
   });
 });
 
@@ -161,7 +165,7 @@ describe('a call that the communicator refuses', () => {
     const ops = new TestedAllReduce({ algorithm: { ...directAlgorithm(), refuses } });
     const result = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(result.primary.data).toEqual(Int32Array.of(31, 42));
-    expect(ops.explain().notes).toEqual(['it wants three; reduction-to-one serves it']);
+    expect(ops.explain().notes).toEqual(['it wants three; reduction-to-one is used instead']);
     await ops.reduce(ReduceOp.SUM, value, value);
     expect(ops.explain().notes).toHaveLength(1);
     expect(lengths).toEqual([]);
@@ -232,6 +236,6 @@ describe('log', () => {
     const ops = new TestedAllReduce();
     for (let time = 0; time < 3; time++) await ops.reduce(ReduceOp.SUM, value, 'cpu:0');
     const told = sink.mock.calls.filter(([, message]) => message.startsWith('tested: '));
-    expect(told).toEqual([['info', expect.stringContaining('reduction-to-one serves it')]]);
+    expect(told).toEqual([['info', expect.stringContaining('reduction-to-one is used instead')]]);
   });
 });

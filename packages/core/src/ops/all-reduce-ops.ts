@@ -317,7 +317,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
 
   #fallBack(why: string, level: 'info' | 'warn' = 'info'): void {
     const { fallback } = this.#setup;
-    const remark = `${why}; ${fallback.name} serves it`;
+    const remark = `${why}; ${fallback.name} is used instead`;
     if (this.note(remark)) logFirst(10, remark, level, `${this.name}: ${remark}`);
   }
 }

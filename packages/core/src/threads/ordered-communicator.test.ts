@@ -133,8 +133,8 @@ describe('calls of a communicator', () => {
   });
 
   it.each([
-    ['end their group where ranks elsewhere wait for them', [1], 'ERR_COLL_ABORTED'],
-    ['harm no others where all ranks are here', [0, 1], undefined],
+    ['end their group if ranks elsewhere wait for them', [1], 'ERR_COLL_ABORTED'],
+    ['affect no other call if all ranks are local', [0, 1], undefined],
   ])('aborted while they wait for their turn %s', async (_, localRanks, code) => {
     const communicator = new Noting(localRanks);
     const buffers = localRanks.map(() => zeros('float32', [3]));
@@ -201,12 +201,16 @@ describe('calls of a communicator', () => {
   });
 
   it.each([
-    ['no collective', [undefined, buffer, buffer], 'a communicator is handed a collective'],
-    ['the name of one', ['all-reduce', buffer, buffer], 'a list of outputs, not "all-reduce"'],
+    ['no collective', [undefined, buffer, buffer], 'a communicator must be called with a collective'],
+    ['the name of a collective', ['all-reduce', buffer, buffer], 'a list of outputs, got "all-reduce"'],
     ['no lists', [sum, buffer[0], buffer[0]], 'a list of inputs'],
     ['empty lists', [sum, [], []], '0 inputs and 0 outputs for 1 local ranks'],
-    ['typed arrays', [sum, [new Float32Array(3)], [new Float32Array(3)]], 'a buffer is a tensor, not Float32Array'],
-    ['what is no signal', [sum, buffer, buffer, { signal: 7 }], 'signal must be an AbortSignal, got 7'],
+    [
+      'typed arrays',
+      [sum, [new Float32Array(3)], [new Float32Array(3)]],
+      'a buffer must be a tensor, got Float32Array',
+    ],
+    ['a signal that is a number', [sum, buffer, buffer, { signal: 7 }], 'signal must be an AbortSignal, got 7'],
   ])('are refused for %s', async (_, call, message) => {
     const communicator = new Noting();
     const refused = expect.objectContaining({ name: 'ValueError', message: expect.stringContaining(message) });

@@ -97,16 +97,16 @@ describe.each([jsEngine, wasmEngine])('segments in the memory of a $name group',
 });
 
 describe.each([
-  ['in one hand', () => wasmEngine.communicator(2, directAlgorithm()), 2],
-  ['in a thread of its own', () => open(wasmEngine, 2, 2 ** 22)[0] as Communicator, 1],
+  ['of one controller', () => wasmEngine.communicator(2, directAlgorithm()), 2],
+  ['in separate threads', () => open(wasmEngine, 2, 2 ** 22)[0] as Communicator, 1],
 ] as const)('segments of ranks %s', (_, make, count) => {
   const apart = (like: readonly Tensor[]) => like.map(({ data }) => tensor(new Float32Array(data.length)));
   const given = (own: readonly Tensor[]) => [own, apart(own)].slice(0, count);
 
   it.each([
-    ['one piece twice', (one: Tensor) => [one, one]],
+    ['one segment twice', (one: Tensor) => [one, one]],
     [
-      'pieces that overlap',
+      'segments that overlap',
       ({ data }: Tensor) => [data.subarray(0, 4), data.subarray(3, 7)].map((part) => tensor(part)),
     ],
   ])('cannot write %s', (_, piecesOf) => {
@@ -121,7 +121,7 @@ describe.each([
     const wrong = [odd, odd].slice(0, count) as unknown as Tensor[];
     expect(thrown(() => make().runSync(sum, wrong, wrong))).toMatchObject({
       code: 'ERR_COLL_BUFFER',
-      message: expect.stringMatching(/a buffer is a tensor, not/),
+      message: expect.stringMatching(/a buffer must be a tensor, got/),
     });
   });
 });

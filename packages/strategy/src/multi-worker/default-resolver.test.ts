@@ -18,7 +18,7 @@ it('defaultResolver uses TF_CONFIG and logs this', () => {
   const resolver = defaultResolver({ TF_CONFIG, RANK: '0', WORLD_SIZE: '2', MASTER_ADDR: 'h' });
   expect(resolver).toBeInstanceOf(TFConfigClusterResolver);
   expect([resolver.taskType, resolver.taskId]).toEqual(['worker', 1]);
-  expect(lines).toEqual(['info MultiWorkerMirroredStrategy: TF_CONFIG says which workers there are']);
+  expect(lines).toEqual(['info MultiWorkerMirroredStrategy: the workers are read from TF_CONFIG']);
 });
 
 it('defaultResolver uses the variables of a launcher, and prefers those of coll run over TF_CONFIG', () => {

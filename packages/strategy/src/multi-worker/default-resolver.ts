@@ -14,7 +14,7 @@ export function defaultResolver(variables: Environment = processEnvironment()): 
   if (TF_CONFIG && !COLL_RANK) {
     // The resolver reads the variable later, and its errors do not all name it.
     membershipFrom({ TF_CONFIG });
-    log('info', 'MultiWorkerMirroredStrategy: TF_CONFIG says which workers there are');
+    log('info', 'MultiWorkerMirroredStrategy: the workers are read from TF_CONFIG');
     return new TFConfigClusterResolver({ variables });
   }
   if (membershipFrom(variables)) return new EnvironmentClusterResolver({ variables });

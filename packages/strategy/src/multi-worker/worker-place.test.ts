@@ -84,7 +84,7 @@ it('an error says that TF_CONFIG takes precedence over the variables of a launch
   setLogSink(sink);
   defaultResolver({ TF_CONFIG: '{}', SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '4' });
   setLogSink();
-  expect(sink.mock.calls).toEqual([['info', expect.stringContaining('TF_CONFIG says which workers there are')]]);
+  expect(sink.mock.calls).toEqual([['info', expect.stringContaining('the workers are read from TF_CONFIG')]]);
 });
 
 describe('the devices of a worker', () => {
