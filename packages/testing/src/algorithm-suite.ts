@@ -73,7 +73,7 @@ const checks = {
   'supports all-reduce': carriesOutAllReduce,
   'plans every collective that it does not refuse': plansWhatItDoesNotRefuse,
   'plans schedules that symbolic execution proves correct': hasProvenSchedules,
-  'plans the same for the same request': plansTheSame,
+  'plans the same schedule for the same request': plansTheSame,
   'streams the same transfers that it plans, if it can stream': streamsWhatItPlans,
   'has a finite estimated cost': costsFiniteTime,
   'returns the results of plain arithmetic': agreesWithArithmetic,

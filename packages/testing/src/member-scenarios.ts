@@ -97,7 +97,7 @@ export const memberScenarios = {
     return [member.rank === 0 ? 'sent' : await first, await codeOf(first.then(() => member.barrier()))];
   },
 
-  async 'a message that does not come'(member) {
+  async 'a message that never arrives'(member) {
     if (member.rank > 0) return codeOf(member.barrier());
     return codeOf(member.receive(1, new Float32Array(1), { timeoutSeconds: 0.3 }));
   },

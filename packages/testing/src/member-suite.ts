@@ -66,10 +66,10 @@ export function memberSuite(options: MemberSuiteOptions): void {
       equal(receiver, ['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH']);
       equal(others, Array(size - 2).fill('ERR_COLL_SHAPE_MISMATCH'));
     });
-    test(`${name}: a message that does not come fails the group of ${size} at its deadline`, async () => {
-      equal(await run('a message that does not come', size), Array(size).fill('ERR_COLL_DEADLINE'));
+    test(`${name}: a message that never arrives fails the group of ${size} at its deadline`, async () => {
+      equal(await run('a message that never arrives', size), Array(size).fill('ERR_COLL_DEADLINE'));
     });
-    test(`${name}: a receiver in a group of ${size} hears of a sender that leaves`, async () => {
+    test(`${name}: a receiver in a group of ${size} is notified of a sender that leaves`, async () => {
       const [receiver] = await run('a member that leaves', size);
       equal(receiver, 'ERR_COLL_CLOSED');
     });

@@ -2,7 +2,7 @@ import type { Communicator, RunOptions, Segments, Tensor, TypedArray } from '@co
 import type { Call, Outcome } from './group.js';
 
 /** The reason with which the option `abort` aborts its signal. */
-export const abortReason = 'the caller has had enough';
+export const abortReason = 'the caller aborted the call';
 
 /** Makes calls on a communicator, as specified by `GroupMember.play`. */
 export async function playCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {

@@ -212,5 +212,5 @@ function tsx(module: string): string {
       // tsx is not installed there; the next location may have it.
     }
   }
-  throw new Error(`${module} is TypeScript, which takes tsx in a process of its own: npm install tsx`);
+  throw new Error(`${module} is TypeScript, which a separate process can load only with tsx: npm install tsx`);
 }

@@ -36,6 +36,6 @@ describe('the cross-device ops suite', () => {
 
   it('detects a plug-in with another API version', async () => {
     const [failure] = await ofPlugin({ apiVersion: 0 }, /the shape of a plug-in/);
-    expect(failure).toContain('the version of the contract');
+    expect(failure).toContain('the plug-in must have the current API version');
   });
 });

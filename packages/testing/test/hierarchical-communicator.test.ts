@@ -16,7 +16,7 @@ executorSuite(
   drawnSuite({
     test: it,
     describe,
-    name: 'two levels in one hand',
+    name: 'two levels, one controller',
     membersOf: () => 1,
     open: controllerGroup((_, size) => {
       const ranksPerWorker = workersOf(size);
@@ -40,7 +40,7 @@ executorSuite(
   drawnSuite({
     test: it,
     describe,
-    name: 'two levels, one worker in each hand',
+    name: 'two levels, one controller per worker',
     membersOf: (size) => (size === 5 ? 3 : 2),
     lacks: ['crash', 'reserve'],
     open: controllerGroup((_, size) => {
@@ -58,7 +58,7 @@ executorSuite(
   drawnSuite({
     test: it,
     describe,
-    name: 'two levels, one rank in each hand',
+    name: 'two levels, one controller per rank',
     membersOf: (size) => size,
     lacks: ['crash', 'reserve'],
     open: controllerGroup((_, size) => {

@@ -73,7 +73,7 @@ async function waitsForLate(group: Group, mode: Mode): Promise<void> {
     await moment();
     const late = group.members.slice(1).map((member) => call(group, member, options));
     const failed = (await Promise.all([early, ...late])).find((outcome) => outcome !== undefined);
-    assert.ok(failed === undefined, `with timeoutSeconds ${timeoutSeconds} nobody may give up: ${failed}`);
+    assert.ok(failed === undefined, `with timeoutSeconds ${timeoutSeconds} no rank may time out: ${failed}`);
   }
 }
 
@@ -91,7 +91,8 @@ async function namesMissing(group: Group, mode: Mode): Promise<void> {
     }
   }
   const late = await Promise.all(missing.map((member) => call(group, member, { mode, timeoutSeconds: 5 })));
-  for (const outcome of late) assertError('coming after the deadline of others', outcome, { class: CollError });
+  for (const outcome of late)
+    assertError('arriving after the deadline of other members', outcome, { class: CollError });
 }
 
 async function wakesWhenLeft(group: Group, mode: Mode): Promise<void> {
@@ -115,7 +116,7 @@ async function wakesWhenCrashed(group: Group, mode: Mode): Promise<void> {
 
 function assertLost(outcomes: readonly Outcome[], { localRanks }: GroupMember, codes: readonly ErrorCode[]): void {
   for (const outcome of outcomes) {
-    const { code, rank } = assertError('waiting for a member that is gone', outcome, { class: CollError });
+    const { code, rank } = assertError('waiting for a member that has left', outcome, { class: CollError });
     assert.ok(codes.includes(code), `the code must be ${codes.join(' or ')}, not ${code}`);
     assert.ok(rank !== undefined && localRanks.includes(rank), `error.rank must be ${localRanks}, not ${rank}`);
   }
@@ -141,7 +142,7 @@ function endsWhenAborted(abort: 'at once' | 'later') {
     assert.equal((cause as Error | undefined)?.message, abortReason, "the cause is the signal's reason");
     for (const outcome of await Promise.all(waiting)) assertError('waiting while another aborts', outcome, aborted);
     const late = await call(group, group.members.at(-1) as GroupMember, { mode, timeoutSeconds: longest });
-    assertError('coming after another has aborted', late, aborted);
+    assertError('arriving after another member has aborted', late, aborted);
   };
 }
 

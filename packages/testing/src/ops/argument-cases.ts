@@ -165,13 +165,17 @@ async function refusesNoComponents(subject: OpsSubject): Promise<void> {
   await using cross = await subject.create();
   const device = subject.device(0);
   const { message } = await assertRejects(
-    'reduce of nothing',
+    'reduce of a value without components',
     cross.reduce(SUM, new PerReplica([]), device),
     ValueError,
   );
   assert.match(message, /non-empty/, 'the message says that the value must be non-empty');
-  await assertRejects('batchReduce of nothing', cross.batchReduce(SUM, [[new PerReplica([]), device]]), ValueError);
-  await assertRejects('gather of nothing', cross.gather(new PerReplica([]), device, 0), ValueError);
+  await assertRejects(
+    'batchReduce of a value without components',
+    cross.batchReduce(SUM, [[new PerReplica([]), device]]),
+    ValueError,
+  );
+  await assertRejects('gather of a value without components', cross.gather(new PerReplica([]), device, 0), ValueError);
 }
 
 async function refusesDetached(subject: OpsSubject): Promise<void> {
@@ -181,8 +185,12 @@ async function refusesDetached(subject: OpsSubject): Promise<void> {
   structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
   for (const destinations of [subject.devices(2), subject.device(0)]) {
     await assertRejects('reduce of detached memory', cross.reduce(SUM, value, destinations), ValueError);
-    await assertRejects('batchReduce of it', cross.batchReduce(SUM, [[value, destinations]]), ValueError);
-    await assertRejects('gather of it', cross.gather(value, destinations, 0), ValueError);
+    await assertRejects('batchReduce of detached memory', cross.batchReduce(SUM, [[value, destinations]]), ValueError);
+    await assertRejects('gather of detached memory', cross.gather(value, destinations, 0), ValueError);
   }
-  await assertRejects('broadcast of it', cross.broadcast(value.values[1] as Tensor, subject.device(0)), ValueError);
+  await assertRejects(
+    'broadcast of detached memory',
+    cross.broadcast(value.values[1] as Tensor, subject.device(0)),
+    ValueError,
+  );
 }

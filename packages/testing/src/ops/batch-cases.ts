@@ -67,7 +67,7 @@ async function keepsOrder(subject: OpsSubject): Promise<void> {
       SUM,
       values.map((value) => [value, value] as const),
     );
-    assert.equal(results.length, values.length, 'one result a pair');
+    assert.equal(results.length, values.length, 'one result per pair');
     values.forEach((value, index) => {
       assertSum(`result ${index}, ${value.primary.dtype}`, results[index], value);
     });
@@ -129,7 +129,7 @@ async function refusesNoPairs(subject: OpsSubject): Promise<void> {
     [[value, value], undefined],
   ];
   for (const pairs of wrong as readonly Iterable<ValueDestinationPair>[]) {
-    await assertRejects('what is no list of pairs', cross.batchReduce(SUM, pairs), ValueError);
+    await assertRejects('a batch that is not a list of pairs', cross.batchReduce(SUM, pairs), ValueError);
   }
 }
 
@@ -141,7 +141,7 @@ async function handsBackSingles(subject: OpsSubject): Promise<void> {
     'nonsense' as ReduceOp,
     values.map((value) => [value, device] as const),
   );
-  assert.equal(results.length, values.length, 'one result a pair');
+  assert.equal(results.length, values.length, 'one result per pair');
   values.forEach((value, index) => {
     assert.equal(results[index], value, `result ${index} must be the component itself, without a copy`);
   });

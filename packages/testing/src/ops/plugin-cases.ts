@@ -32,12 +32,12 @@ function pluginOf({ plugin }: OpsSubject): Plugin<never> {
 
 async function hasShape(subject: OpsSubject): Promise<void> {
   const plugin = pluginOf(subject);
-  assert.match(plugin.name, /^[a-z][a-z0-9-]*$/, 'the name is lower-case words with hyphens between them');
-  assert.notEqual(plugin.name, 'auto', "'auto' is no plug-in");
-  assert.equal(plugin.apiVersion, pluginApiVersion, 'the version of the contract');
-  assert.equal(typeof plugin.priority, 'number', 'the priority is a number');
-  assert.ok(URL.canParse(plugin.module), 'the module is an address, such as import.meta.url');
-  assert.equal(typeof plugin.create, 'function', 'create makes ops');
+  assert.match(plugin.name, /^[a-z][a-z0-9-]*$/, 'the name must consist of lower-case words joined by hyphens');
+  assert.notEqual(plugin.name, 'auto', "the name must not be 'auto'");
+  assert.equal(plugin.apiVersion, pluginApiVersion, 'the plug-in must have the current API version');
+  assert.equal(typeof plugin.priority, 'number', 'the priority must be a number');
+  assert.ok(URL.canParse(plugin.module), 'the module must be a URL, such as import.meta.url');
+  assert.equal(typeof plugin.create, 'function', 'create must be a function');
 }
 
 async function isLoadedElsewhere(subject: OpsSubject): Promise<void> {
@@ -68,17 +68,17 @@ async function isCreatedByName(subject: OpsSubject): Promise<void> {
   const registry = createRegistry();
   registry.register(plugin);
   await using ops = await registry.create(plugin.name);
-  assert.ok(ops instanceof CrossDeviceOps, 'create makes CrossDeviceOps');
-  assert.equal(ops.name, plugin.name, 'the ops have the name of their plug-in');
+  assert.ok(ops instanceof CrossDeviceOps, 'create must return CrossDeviceOps');
+  assert.equal(ops.name, plugin.name, 'the ops must have the name of their plug-in');
 }
 
 async function saysWhatItIs(subject: OpsSubject): Promise<void> {
   await using ops = await subject.create();
   const { name, engine, notes } = ops.explain();
-  assert.ok(ops instanceof CrossDeviceOps, 'create makes CrossDeviceOps');
-  assert.ok(name !== '' && name === ops.name, 'explain() tells the name');
-  assert.ok(typeof engine === 'string' && engine !== '', 'explain() tells the engine');
-  assert.deepEqual(notes, [], 'there is nothing to remark on before the first call');
+  assert.ok(ops instanceof CrossDeviceOps, 'create must return CrossDeviceOps');
+  assert.ok(name !== '' && name === ops.name, 'explain() must return the name of the ops');
+  assert.ok(typeof engine === 'string' && engine !== '', 'explain() must return the engine');
+  assert.deepEqual(notes, [], 'there must be no notes before the first call');
 }
 
 async function explainsFallbacks(subject: OpsSubject): Promise<void> {
@@ -90,11 +90,11 @@ async function explainsFallbacks(subject: OpsSubject): Promise<void> {
     explained.push(ops.explain());
   }
   const { notes } = explained.at(-1) as Explanation;
-  assert.equal(new Set(notes).size, notes.length, 'each remark is made once');
-  assert.deepEqual(notes, explained[0]?.notes, 'the same call again is nothing new');
+  assert.equal(new Set(notes).size, notes.length, 'each note must occur once');
+  assert.deepEqual(notes, explained[0]?.notes, 'the same call must not add notes');
   assert.ok(
     notes.every((note) => typeof note === 'string' && note !== ''),
-    'remarks are sentences',
+    'notes must be non-empty texts',
   );
 }
 

@@ -167,7 +167,7 @@ async function movesSingle(subject: OpsSubject): Promise<void> {
     elements: numbers,
   });
   await assertRejects(
-    'a single component, moved by nonsense',
+    'a single component, moved with an unknown op',
     cross.reduce('nonsense' as ReduceOp, value, subject.device(1)),
     ValueError,
   );
@@ -180,7 +180,7 @@ async function takesStandIns(subject: OpsSubject): Promise<void> {
   const carrier = { [tensorSymbol]: () => tensor(plain, { device }) };
   for (const value of [plain, carrier, tensor(plain, { device }), new Mirrored([tensor(plain, { device })])]) {
     const result = await cross.reduce(ReduceOp.SUM, value, device);
-    assertTensor('what stands for a tensor', result, like(tensor(plain)), device);
+    assertTensor('an object that carries a tensor', result, like(tensor(plain)), device);
   }
   assertTensor('a number', await cross.reduce(ReduceOp.SUM, 3, device), like(tensor(3)), device);
   const carriers = new Mirrored(

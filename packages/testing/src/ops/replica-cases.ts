@@ -136,7 +136,7 @@ async function refusesInto(subject: OpsSubject): Promise<void> {
   }
   await assertRejects('a mean of integers into integers', ops.allReduce(MEAN, own, 0, { into: own }), ValueError);
   const both = ops.allReduce(SUM, [own, own], 0, { into: [short, short] });
-  await assertRejects('two results in one place', both, ValueError);
+  await assertRejects('two results in the same memory', both, ValueError);
   await ops.close();
 }
 
@@ -167,10 +167,10 @@ async function matchesCalls(subject: OpsSubject): Promise<void> {
 async function servesOne(subject: OpsSubject): Promise<void> {
   const { ops } = await openWorld(subject, 1);
   const own = componentOn(subject.device(0), 0, { dtype: 'int32' });
-  assertTensor('the sum of one', await ops.allReduce(SUM, own, 0), like(own));
-  assertTensor('the sum of one, blocking', ops.allReduceSync(SUM, own, 0), like(own));
+  assertTensor('the sum over one replica', await ops.allReduce(SUM, own, 0), like(own));
+  assertTensor('the synchronous sum over one replica', ops.allReduceSync(SUM, own, 0), like(own));
   const mean = { ...like(own), dtype: 'float64', elements: Array.from(own.data, Number) } as const;
-  assertTensor('the mean of one', await ops.allReduce(MEAN, own, 0), mean);
+  assertTensor('the mean over one replica', await ops.allReduce(MEAN, own, 0), mean);
   await ops.close();
 }
 
@@ -186,8 +186,8 @@ async function knowsReplicas(subject: OpsSubject): Promise<void> {
   for (const replica of [2, -1, 0.5]) {
     await assertRejects(`replica ${replica}`, ops.allReduce(SUM, tensor(1), replica), RangeError);
   }
-  await assertRejects('an op that is none', ops.allReduce('sum' as ReduceOp, tensor(1), 0), ValueError);
-  await assertRejects('a value that is none', ops.allReduce(SUM, 'three' as never, 0), ValueError);
+  await assertRejects('an op that is not a ReduceOp', ops.allReduce('sum' as ReduceOp, tensor(1), 0), ValueError);
+  await assertRejects('a value that is not a tensor', ops.allReduce(SUM, 'three' as never, 0), ValueError);
   await ops.close();
 }
 

@@ -166,22 +166,31 @@ async function deduplicates(subject: OpsSubject): Promise<void> {
     const quotients = unique.values.map((number) => Math.fround(number / 3));
     assertRows('a mean, each index once', mean[0], places, { ...unique, values: quotients });
     const elements = combinedElements(SUM, dense.values);
-    assertEverywhere('a dense value beside it', denseSum[0], places, { dtype: 'float32', shape: [2, 3], elements });
-    assertRows('a sparse one among dense ones', denseSum[1], places, unique);
+    assertEverywhere('a dense value in the same batch', denseSum[0], places, {
+      dtype: 'float32',
+      shape: [2, 3],
+      elements,
+    });
+    assertRows('a sparse value in a batch with dense values', denseSum[1], places, unique);
   }
   const [here, there] = devices as [string, string];
   const single = slicesOn(here, usualSum);
   assertRows('a single component', await cross.reduce(SUM, single, here, options), [here], unique);
-  assertRows('one that moves', await cross.reduce(SUM, single, there, options), [there], unique);
+  assertRows(
+    'a single component, moved to another device',
+    await cross.reduce(SUM, single, there, options),
+    [there],
+    unique,
+  );
   const [alone] = await cross.batchReduce(SUM, [[single, here]], options);
-  assertRows('one in a batch', alone, [here], unique);
+  assertRows('a single component in a batch', alone, [here], unique);
   const mixed = new PerReplica<IndexedSlices | Tensor>([single, densify(slicesOn(there, usualSum))]);
   const sum = await cross.reduce(SUM, mixed, here, options);
   const twice = tensor(Float32Array.of(20, 26, 0, 0, 0, 0, 12, 16), { shape: [4, 2] });
   assertTensor('dense and sparse components', sum, like(twice));
   await assertRejects('a min', cross.reduce(ReduceOp.MIN, value, devices, options), ValueError, 'ERR_COLL_REFUSED');
   const wrong = cross.reduce(SUM, value, devices, { deduplicate: 1 as never });
-  await assertRejects('an option that is no boolean', wrong, ValueError);
+  await assertRejects('an option that is not a boolean', wrong, ValueError);
 }
 
 async function refusesMixed(subject: OpsSubject): Promise<void> {
@@ -194,6 +203,6 @@ async function refusesMixed(subject: OpsSubject): Promise<void> {
     const value = new PerReplica<IndexedSlices | Tensor>([dense, odd]);
     const error = await assertRejects('slices among dense values', cross.reduce(SUM, value, devices), ValueError);
     assert.equal(error.rank, 1, 'the error names the replica');
-    await assertRejects('the same in a batch', cross.batchReduce(SUM, [[value, devices]]), ValueError);
+    await assertRejects('slices among dense values in a batch', cross.batchReduce(SUM, [[value, devices]]), ValueError);
   }
 }

@@ -247,5 +247,5 @@ export const brokenExecutors: readonly (readonly [
   [GathersBackwards, /supports every root/],
   [ScattersOneBlock, /supports every length/],
   [KeepsBlocks, /supports every length/],
-  [FillsEmptyOutputs, /refuses a buffer with elements where a rank has none/],
+  [FillsEmptyOutputs, /refuses a buffer with elements on a rank that has none/],
 ];
