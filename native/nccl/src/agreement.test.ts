@@ -15,7 +15,7 @@ it.each([
   ['dtype', { dtype: 'int8' }, 'InternalError', 'ERR_COLL_DTYPE_MISMATCH'],
   ['length', { length: 5 }, 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
   [
-    'operation before all else',
+    'operation, before any other difference',
     { operation: 'all-gather', dtype: 'int8', length: 5 },
     'InternalError',
     'ERR_COLL_MISMATCH',

@@ -157,7 +157,7 @@ describe('gathering values on GPUs', () => {
 
   it.each([
     [
-      'other dimensions',
+      'different dimensions',
       0,
       [
         [1, 2],
@@ -165,9 +165,9 @@ describe('gathering values on GPUs', () => {
       ],
       'ERR_COLL_SHAPE_MISMATCH',
     ],
-    ['other numbers of dimensions', 1, [[1, 2], [2]], 'ERR_COLL_SHAPE_MISMATCH'],
+    ['different numbers of dimensions', 1, [[1, 2], [2]], 'ERR_COLL_SHAPE_MISMATCH'],
     [
-      'no such axis',
+      'an axis that is out of range',
       2,
       [
         [1, 2],
@@ -176,7 +176,7 @@ describe('gathering values on GPUs', () => {
       'ERR_COLL_RANGE',
     ],
     [
-      'half an axis',
+      'an axis that is not an integer',
       0.5,
       [
         [1, 2],
@@ -197,10 +197,10 @@ describe('gathering values on GPUs', () => {
 
   it.each([
     ['alike', 'SUM', [2, 2, 2], 'float32'],
-    ['of other lengths', 'SUM', [2, 0, 3], 'float32'],
-    ['of other lengths', 'MEAN', [1, 3], 'float64'],
+    ['of different lengths', 'SUM', [2, 0, 3], 'float32'],
+    ['of different lengths', 'MEAN', [1, 3], 'float64'],
     ['of integers', 'MEAN', [2, 2], 'int32'],
-    ['of nothing', 'MEAN', [0, 0], 'float32'],
+    ['without rows', 'MEAN', [0, 0], 'float32'],
   ] as const)('concatenates slices %s for a %s', async (_, op, rows, dtype) => {
     await using ops = new NcclAllReduce();
     const inputs = rows.map((count, replica) => rowsOf(count, replica, dtype));
@@ -263,8 +263,8 @@ describe('gathering values on GPUs', () => {
   });
 
   it.each([
-    ['by NCCL to all that get it', fourGpus.slice(0, 3), true],
-    ['by copies to GPUs that it is on none of', ['gpu:2', 'gpu:3'], false],
+    ['by NCCL to all destinations', fourGpus.slice(0, 3), true],
+    ['by copies to GPUs without the value', ['gpu:2', 'gpu:3'], false],
     ['by a copy to one GPU', ['gpu:1'], false],
   ] as const)('broadcasts %s', async (_, destinations, isByNccl) => {
     await using ops = new NcclAllReduce();

@@ -96,7 +96,7 @@ describe('one of several processes dies', () => {
     await expectNamed(2);
   });
 
-  it('and no process is reported as lost if none dies', async () => {
+  it('no process is reported as lost if none dies', async () => {
     await Promise.all(startWith().map(({ ended }) => ended));
     expect(
       members.map(({ told }) => told?.stage),

@@ -25,14 +25,14 @@ const suite = { test: it, describe, lacks: ['reserve'] } as const;
 const open = blockingNoThread(oneEach.open);
 executorSuite({
   ...suite,
-  name: 'NcclCommunicator, a process a rank',
+  name: 'NcclCommunicator, one process per rank',
   open,
   ranks: [1, 2, 4],
   membersOf: (size) => size,
 });
 executorSuite({
   ...suite,
-  name: 'NcclCommunicator, two ranks a process',
+  name: 'NcclCommunicator, two ranks per process',
   open: blockingNoThread(twoEach.open),
   membersOf: (size) => size / 2,
   ranks: [4],

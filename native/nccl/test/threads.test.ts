@@ -28,8 +28,8 @@ const programWith = (thread: string) => `
 describe('a program continues after its only thread with GPUs', () => {
   it.each([
     ['once its work is done', ''],
-    ['with work under way', 'process.exit();'],
-    ['while an answer comes', 'binding.read(buffer, 0, new Uint8Array(bytes)); setImmediate(() => process.exit());'],
+    ['with work in progress', 'process.exit();'],
+    ['while a result arrives', 'binding.read(buffer, 0, new Uint8Array(bytes)); setImmediate(() => process.exit());'],
   ])('ends %s', (_, end) => {
     const program = programWith(busyThread(end));
     const node = ['--eval', program];

@@ -323,7 +323,7 @@ describe('workers that are processes', () => {
     );
   });
 
-  it('have as many workers in a specification as processes', () => {
+  it('determine the number of workers of a specification', () => {
     const [group] = processGroupDoubles(3);
     expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, { group })).toThrow(
       /1 workers, but the group has 3/,

@@ -46,8 +46,14 @@ describe('construction', () => {
   });
 
   it.each<[string, number, number, unknown, RegExp]>([
-    ['an algorithm that nobody knows', 2, 2, 'foo', /entry 0 .*unknown algorithm "foo"/],
-    ['more sub-chunks than GPUs a worker', 2, 2, ['xring', 3], /entry 0 \(xring\): 3 sub-chunks need at least 3 GPUs/],
+    ['an unknown algorithm', 2, 2, 'foo', /entry 0 .*unknown algorithm "foo"/],
+    [
+      'more sub-chunks than GPUs per worker',
+      2,
+      2,
+      ['xring', 3],
+      /entry 0 \(xring\): 3 sub-chunks need at least 3 GPUs/,
+    ],
     ['a ring without GPUs', 2, 0, 'xring', /1 sub-chunks need at least 1 GPUs in each worker, got 0/],
     [
       'more shards than CPUs',
@@ -73,9 +79,9 @@ describe('construction', () => {
       ['psgpu', 5],
       /only 4 devices, but group_size=5 \(the GPUs of all workers gather, 2 workers with 2 each\)/,
     ],
-    ['GPUs that are not there', 2, 0, 'psgpu', /only 0 devices, but group_size=1 .*raise numGpusPerWorker/],
+    ['GPUs that the workers do not have', 2, 0, 'psgpu', /only 0 devices, but group_size=1 .*raise numGpusPerWorker/],
     ['a ring of sub-chunks over NCCL', 2, 2, ['nccl/xring', 2], /entry 0 \(nccl\/xring\): .*use 1 shard/],
-    ['halving among three', 3, 2, 'nccl/rechd', /entry 0 \(nccl\/rechd\): .*must be a power of two, got 3/],
+    ['halving across three workers', 3, 2, 'nccl/rechd', /entry 0 \(nccl\/rechd\): .*must be a power of two, got 3/],
   ])('refuses %s', (_, workers, gpus, allReduceSpec, message) => {
     const make = () => new MultiWorkerAllReduce(tasks(workers), gpus, { allReduceSpec } as MultiWorkerAllReduceOptions);
     expect(make).toThrow(ValueError);
@@ -94,10 +100,16 @@ describe('construction', () => {
   it.each<[string, unknown, unknown, MultiWorkerAllReduceOptions, RegExp]>([
     ['no workers', [], 2, {}, /workerDevices must be a list of workers/],
     ['a worker twice', ['/job:a/task:0', '/job:a/task:0'], 2, {}, /contains "\/job:a\/task:0" twice/],
-    ['what is no worker', ['somewhere'], 2, {}, /Unknown attribute/],
+    ['a value that is not a worker', ['somewhere'], 2, {}, /Unknown attribute/],
     ['half a GPU', ['/job:a/task:0'], 0.5, {}, /numGpusPerWorker must be a whole number, 0 or more, got 0.5/],
-    ['workers without a number', ['/job:a/task:0'], undefined, {}, /workerDevices and numGpusPerWorker together/],
-    ['a number without workers', undefined, 2, {}, /workerDevices and numGpusPerWorker together/],
+    [
+      'workers without a number of GPUs',
+      ['/job:a/task:0'],
+      undefined,
+      {},
+      /workerDevices and numGpusPerWorker together/,
+    ],
+    ['a number of GPUs without workers', undefined, 2, {}, /workerDevices and numGpusPerWorker together/],
     [
       'an unknown unit',
       ['/job:a/task:0'],
@@ -105,7 +117,13 @@ describe('construction', () => {
       { allReduceSpec: 'xring', limitUnit: 'bits' as never },
       /limitUnit must be 'elements' or 'bytes', got "bits"/,
     ],
-    ['packs below zero', ['/job:a/task:0'], 2, { allReduceSpec: 'xring', numPacks: -1 }, /numPacks must be 0 or more/],
+    [
+      'a negative number of packs',
+      ['/job:a/task:0'],
+      2,
+      { allReduceSpec: 'xring', numPacks: -1 },
+      /numPacks must be 0 or more/,
+    ],
   ])('refuses %s', (_, workerDevices, numGpusPerWorker, options, message) => {
     const make = () => new MultiWorkerAllReduce(workerDevices as string[], numGpusPerWorker as number, options);
     expect(make).toThrow(ValueError);

@@ -31,10 +31,14 @@ describe('requireWorkerByWorker', () => {
 
 describe('devices of several workers', () => {
   it.each<[string, readonly string[], RegExp]>([
-    ['in turns', inTurns, /must be grouped by worker, got \[\/job:worker\/task:0/],
-    ['more of one', [first, second, third], /the same number of devices, but one has 2 and another 1/],
+    ['interleaved', inTurns, /must be grouped by worker, got \[\/job:worker\/task:0/],
     [
-      'of more workers than were named',
+      'more on one worker than on another',
+      [first, second, third],
+      /the same number of devices, but one has 2 and another 1/,
+    ],
+    [
+      'of more workers than were listed',
       [first, third, '/job:worker/task:2/gpu:0', '/job:worker/task:3/gpu:0'],
       /there are 2 workers, but \[.*\] are devices of 4/,
     ],

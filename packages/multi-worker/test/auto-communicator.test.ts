@@ -18,7 +18,7 @@ executorSuite(
   drawnSuite({
     test: it,
     describe,
-    name: 'chosen algorithms among processes',
+    name: 'chosen algorithms across processes',
     membersOf: (size) => size,
     lacks: ['reserve'],
     open: processes.open,

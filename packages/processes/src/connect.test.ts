@@ -230,7 +230,7 @@ async function expectRefused(refusal: Buffer, message: string): Promise<void> {
 it.each<[string, (socket: Socket) => void]>([
   ['nothing', () => {}],
   ['half a challenge', (socket) => socket.write(Buffer.alloc(lengths.challenge - 1))],
-  ['a challenge, and no welcome', (socket) => socket.once('data', () => socket.write(encodeChallenge()))],
+  ['a challenge, but no welcome', (socket) => socket.once('data', () => socket.write(encodeChallenge()))],
 ])(
   'connecting gives up after 10 seconds on a listener that answers %s, and tries the next address',
   async (_, answer) => {

@@ -13,7 +13,7 @@ describe('cores', () => {
 
   it.each([
     [
-      'one and the same for all',
+      'the same for all',
       [
         [2, '0-1'],
         [2, '0-1'],
@@ -39,7 +39,7 @@ describe('cores', () => {
       4,
     ],
     [
-      'fewer than listed where there is a quota',
+      'fewer than listed if there is a quota',
       [
         [2, '0-63'],
         [2, '0-63'],
@@ -47,7 +47,7 @@ describe('cores', () => {
       2,
     ],
     [
-      'the most of any where the system does not tell',
+      'the largest number if the system has no list',
       [
         [4, ''],
         [2, '0-1'],
@@ -111,12 +111,12 @@ describe('cores', () => {
   });
 
   it.each([
-    ['that is missing', undefined],
-    ['without them', 'Name:\tnode\n'],
-    ['with words behind it', 'Cpus_allowed_list:\t0-1 or so\n'],
-    ['by another name', 'Other_Cpus_allowed_list:\t0-1\n'],
-    ['that nobody would believe', 'Cpus_allowed_list:\t0-99999\n'],
-  ])('are counted only if the system provides a list %s', (_, status) => {
+    ['that cannot be read', undefined],
+    ['without a list', 'Name:\tnode\n'],
+    ['with a list followed by words', 'Cpus_allowed_list:\t0-1 or so\n'],
+    ['with a list under another name', 'Other_Cpus_allowed_list:\t0-1\n'],
+    ['with an impossible list', 'Cpus_allowed_list:\t0-99999\n'],
+  ])('have no list for a status file %s', (_, status) => {
     vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
       if (status === undefined) throw new Error('ENOENT');
       return status;

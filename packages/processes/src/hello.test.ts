@@ -123,7 +123,7 @@ describe('a parsed first message', () => {
     ['a lower rank', { from: 1 }, { why: 'rank', detail: 2 }],
     ['a rank beyond the group', { from: 5 }, { why: 'rank', detail: 2 }],
     ['another size', { size: 6 }, { why: 'rank', detail: 2 }],
-    ['a channel too many', { channel: 4 }, { why: 'rank', detail: 2 }],
+    ['one channel too many', { channel: 4 }, { why: 'rank', detail: 2 }],
     ['a channel before the last', { channel: messageChannel - 1 }, { why: 'rank', detail: 2 }],
   ])('is refused because of %s', (_, more, refusal) => {
     expect(refusalOf({ ...said, ...more }, member)).toEqual(refusal);

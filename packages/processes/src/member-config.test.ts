@@ -86,11 +86,11 @@ describe('memberOf', () => {
   });
 
   it.each([
-    ['a rank outside', { rank: 4 }, 'rank must be a whole number from 0 to 3'],
+    ['a rank outside the group', { rank: 4 }, 'rank must be a whole number from 0 to 3'],
     ['no size', { size: 0, rank: 0 }, 'size must be a whole number from 1'],
-    ['half a generation', { generation: 0.5 }, 'generation'],
+    ['a fractional generation', { generation: 0.5 }, 'generation'],
     [
-      'a transport that is none',
+      'an unknown transport',
       { transport: 'carrier pigeon' as 'tcp' },
       'transport must be one of auto, shared-memory, tcp',
     ],
@@ -99,17 +99,17 @@ describe('memberOf', () => {
     ['a short key', { jobKey: 'secret' }, 'at least 16 bytes, 8 of them different, got 6 bytes, 5 different'],
     ['a key of equal letters', { jobKey: 'a'.repeat(32) }, 'got 32 bytes, 1 different'],
     ['no host', { host: '' }, 'host'],
-    ['a strange timeout', { timeoutSeconds: Number.NaN }, 'timeoutSeconds'],
-    ['a heartbeat in words', { heartbeatSeconds: '5' as unknown as number }, 'heartbeatSeconds'],
-    ['a job that is no name', { job: 7 as unknown as string }, 'job must be a string, got 7'],
+    ['an invalid timeout', { timeoutSeconds: Number.NaN }, 'timeoutSeconds'],
+    ['a heartbeat that is text', { heartbeatSeconds: '5' as unknown as number }, 'heartbeatSeconds'],
+    ['a job that is not a string', { job: 7 as unknown as string }, 'job must be a string, got 7'],
     [
-      'a store that is an address',
+      'an address instead of a store',
       { store: 'tcp://127.0.0.1:1' as unknown as Store },
       'store must be a store of @coll/rendezvous',
     ],
-    ['what is no signal', { signal: 7 as unknown as AbortSignal }, 'signal must be an AbortSignal'],
-    ['options that are none', 'tcp' as unknown as OpenProcessGroupOptions, 'options must be an object'],
-    ['a strange consent', { insecure: 1 as unknown as boolean }, 'insecure'],
+    ['a signal that is a number', { signal: 7 as unknown as AbortSignal }, 'signal must be an AbortSignal'],
+    ['options that are not an object', 'tcp' as unknown as OpenProcessGroupOptions, 'options must be an object'],
+    ['an insecure flag that is not a boolean', { insecure: 1 as unknown as boolean }, 'insecure'],
   ])('refuses %s', (_, options, message) => {
     expect(() => memberOf(options, launched)).toThrow(
       expect.objectContaining({ code: 'ERR_COLL_VALUE', message: expect.stringContaining(message) }),

@@ -59,7 +59,7 @@ it('the verdict expects members to be named by their first replica', () => {
 
 it.each<[string, Outcome, RegExp]>([
   ['a rank that hangs', 'hung', /rank 2: has hung/],
-  ['a rank that dies of it', 'ended', /rank 2: has ended/],
+  ['a rank that the fault kills', 'ended', /rank 2: has ended/],
   ['no error', report(undefined), /saw no error/],
   ['an error of another class', report({ ...lost, name: 'InternalError' }), /not UnavailableError/],
   ['an error of another code', report({ ...lost, code: 'ERR_COLL_INTERNAL' }), /not UnavailableError/],

@@ -60,7 +60,7 @@ describe('TcpStore', () => {
   });
 
   it.each([
-    ['a listener that says nothing', () => createServer(() => {})],
+    ['a listener that never answers', () => createServer(() => {})],
     ['a store that is stopped', () => createSecureServer(jobKey, 60, () => {})],
   ])('stops at its timeout, and by a signal, before %s', async (_, make) => {
     const silent = make().listen(0, '127.0.0.1');

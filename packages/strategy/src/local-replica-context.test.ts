@@ -173,13 +173,13 @@ describe('allReduce', () => {
 
   it.each([
     ['an unknown op', 'most', 1, {}, 'ERR_COLL_VALUE'],
-    ['what is no value', 'sum', ['text'], {}, 'ERR_COLL_VALUE'],
+    ['a value that is not a tensor', 'sum', ['text'], {}, 'ERR_COLL_VALUE'],
     ['bad options', 'sum', 1, { bytesPerPack: -1 }, 'ERR_COLL_VALUE'],
-    ['options that are none', 'sum', 1, 5, 'ERR_COLL_VALUE'],
+    ['options that are not an object', 'sum', 1, 5, 'ERR_COLL_VALUE'],
     ['too little memory', 'sum', Float32Array.of(1, 2), { into: new Float32Array(1) }, 'ERR_COLL_BUFFER'],
     ['too much memory', 'sum', Float32Array.of(1), { into: new Float32Array(2) }, 'ERR_COLL_BUFFER'],
-    ['two places', 'sum', 1, { into: new Float64Array(1), sharedResult: true }, 'ERR_COLL_VALUE'],
-    ['too few places', 'sum', [1, 2], { into: [new Float64Array(1)] }, 'ERR_COLL_BUFFER'],
+    ['both into and sharedResult', 'sum', 1, { into: new Float64Array(1), sharedResult: true }, 'ERR_COLL_VALUE'],
+    ['too few into tensors', 'sum', [1, 2], { into: [new Float64Array(1)] }, 'ERR_COLL_BUFFER'],
     [
       "memory of the value's dtype for the mean of integers",
       'mean',

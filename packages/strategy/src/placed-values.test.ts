@@ -22,7 +22,7 @@ describe('placedDestinations', () => {
     ['a bare array, with two replicas', Float32Array.of(1), devices],
     ['components on devices', new PerReplica([at('gpu:7'), at('gpu:8')]), devices],
     ['fewer components than replicas', new PerReplica([tensor(1)]), devices],
-    ['a function with the field of a device', Object.assign(() => 1, { device: '' }), ['cpu:3']],
+    ['a function with a device field', Object.assign(() => 1, { device: '' }), ['cpu:3']],
   ])('does not change %s', (_, destinations, replicas) => {
     expect(placedDestinations(destinations as never, replicas)).toBe(destinations);
   });

@@ -12,9 +12,12 @@ it.each([
     'other plug-ins',
     'export const other = { name: "other", create() {} }; export const f = { name: "mine", create() {} };',
   ],
-  ['things of the same name', 'export const a = { name: "mine" }; export const found = { name: "mine", create() {} };'],
   [
-    'a function of that name',
+    'other objects with the same name',
+    'export const a = { name: "mine" }; export const found = { name: "mine", create() {} };',
+  ],
+  [
+    'a function with that name',
     'export function mine() {} mine.create = 1; export const z = { name: "mine", create() {} };',
   ],
 ])('pluginOf finds the plug-in of a module that also exports %s', async (_, code) => {

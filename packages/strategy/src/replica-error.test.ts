@@ -34,7 +34,7 @@ describe('annotate', () => {
     ['sealed', Object.seal(new Error('wax'))],
     ['a DOMException', new DOMException('stop', 'AbortError')],
     [
-      'one with a getter',
+      'an error with a getter',
       new (class extends Error {
         override get message() {
           return 'computed';

@@ -9,7 +9,7 @@ describe('a value posted between threads', () => {
   it.each([
     ['plain data', { a: [1, 'two', null, undefined, true, 10n], b: { c: Number.NaN } }],
     ['tensors', [tensor(Float32Array.of(1, 2), { shape: [2, 1], device: 'cpu:0' }), BigInt64Array.of(1n)]],
-    ['what can be cloned', { date: new Date(5), map: new Map([['x', new Set([1])]]) }],
+    ['values that can be cloned', { date: new Date(5), map: new Map([['x', new Set([1])]]) }],
     ['an empty list', []],
   ])('arrives unchanged: %s', (_, value) => {
     expect(posted(value)).toEqual(value);

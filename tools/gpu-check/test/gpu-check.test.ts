@@ -67,7 +67,7 @@ describe('the start script', () => {
   }
 
   it.each([
-    ['neither is there', {}],
+    ['neither xz nor Python exists', {}],
     ['Python has no lzma', { python3: 'exit 1' }],
   ])('reports what is needed to unpack Node if %s', (_, commands) => {
     expect(begin(commands)).toEqual({

@@ -75,14 +75,14 @@ class AssignedCores : public testing::Test {
   std::vector<int> cores_;
 };
 
-TEST_F(AssignedCores, AreSharedByEquallyManyRanks) {
+TEST_F(AssignedCores, AreSharedByTheSameNumberOfRanks) {
   for (int number = 0; number < 2 * static_cast<int>(cores_.size()); ++number) {
     const int away = number < 2 ? cores_.back() : cores_.front();
     EXPECT_TRUE(brings(away, cores_[static_cast<std::size_t>(number) / 2], [&] { AssignedCore(local(number)).go_back(); })) << number;
   }
 }
 
-TEST_F(AssignedCores, AreAmongThoseThatTheThreadMayUse) {
+TEST_F(AssignedCores, AreOnlyCoresThatTheThreadMayUse) {
   std::thread([&] {
     start_on(cores_.back(), {cores_.back()});
     AssignedCore(local(0)).go_back();
@@ -91,7 +91,7 @@ TEST_F(AssignedCores, AreAmongThoseThatTheThreadMayUse) {
   }).join();
 }
 
-TEST_F(AssignedCores, LeaveTheThreadAllItsCores) {
+TEST_F(AssignedCores, DoNotRestrictTheCoresOfTheThread) {
   std::thread([&] {
     start_on(cores_.back(), cores_);
     AssignedCore(local(0)).go_back();
@@ -99,12 +99,12 @@ TEST_F(AssignedCores, LeaveTheThreadAllItsCores) {
   }).join();
 }
 
-TEST_F(AssignedCores, AreNotUsedByARankWithACoreOfItsOwn) {
+TEST_F(AssignedCores, AreNotAssignedIfEveryRankHasItsOwnCore) {
   const LocalRank alone{0, 2, 2};
   EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { AssignedCore(alone).go_back(); }));
 }
 
-TEST_F(AssignedCores, AreReturnedToAfterAWhileOnly) {
+TEST_F(AssignedCores, AreReturnedToOnlyAfterSomeTime) {
   const auto leave = [&] { start_on(cores_.back(), cores_); };
   const auto go_back_twice = [&](milliseconds between) {
     AssignedCore assigned(local(0));

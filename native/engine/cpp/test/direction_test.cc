@@ -20,14 +20,14 @@ class Directions : public testing::Test {
   Direction direction_;
 };
 
-TEST_F(Directions, IsFromTheEndOfWhatWasWritten) {
+TEST_F(Directions, StartsAtTheEndOfBuffersThatTheCallerRewrote) {
   for (int i = 0; i < 4; ++i) {
     values_[1] += 1;
     EXPECT_TRUE(call());
   }
 }
 
-TEST_F(Directions, ChangesWhereNothingWasWritten) {
+TEST_F(Directions, AlternatesIfTheCallerWroteNothing) {
   EXPECT_TRUE(call());
   EXPECT_FALSE(call());
   EXPECT_TRUE(call());
@@ -36,7 +36,7 @@ TEST_F(Directions, ChangesWhereNothingWasWritten) {
   EXPECT_TRUE(call());
 }
 
-TEST_F(Directions, ChangesWhereOnlyTheCallHasWritten) {
+TEST_F(Directions, AlternatesIfOnlyTheCallWrote) {
   for (const bool is_from_end : {true, false, true}) {
     direction_.choose(begin());
     EXPECT_EQ(direction_.is_from_end(), is_from_end);
@@ -45,7 +45,7 @@ TEST_F(Directions, ChangesWhereOnlyTheCallHasWritten) {
   }
 }
 
-TEST_F(Directions, ChangesWhereNobodyKnows) {
+TEST_F(Directions, AlternatesIfWritesAreUnknown) {
   for (const bool is_from_end : {true, false, true, false}) {
     direction_.choose(nullptr);
     EXPECT_EQ(direction_.is_from_end(), is_from_end);

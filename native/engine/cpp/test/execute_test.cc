@@ -59,7 +59,7 @@ void execute_all(const Program& program, Memory& memory) {
   execute(program, memory.buffers, 0, memory.buffers.length(), scratch);
 }
 
-TEST(Execute, GivesStepsAndChainsTheSameBits) {
+TEST(Execute, ReturnsTheSameBitsForStepsAndChains) {
   for (const DType dtype : {DType::kFloat16, DType::kBfloat16, DType::kFloat32, DType::kFloat64, DType::kInt8, DType::kUint64}) {
     for (const Op op : {Op::kSum, Op::kMean, Op::kMin, Op::kMax, Op::kProduct}) {
       for (const int ranks : {1, 2, 3, 5, 9}) {
@@ -90,7 +90,7 @@ TEST(Execute, TreatsPiecesAsOneBuffer) {
   EXPECT_EQ(whole.outputs, pieces.outputs);
 }
 
-TEST(Execute, MakesOneResultOfAnyRanges) {
+TEST(Execute, ReturnsTheSameResultForAnyDivisionIntoRanges) {
   const Program program = parse(steps(Op::kSum, DType::kFloat32, 4));
   Memory whole(program, 777, {0, 300}, true);
   Memory parts(program, 777, {0, 300}, true);
@@ -105,7 +105,7 @@ TEST(Execute, MakesOneResultOfAnyRanges) {
   EXPECT_EQ(whole.inputs, parts.inputs);
 }
 
-TEST(Execute, WritesForThoseOnlyWhoHaveOutputs) {
+TEST(Execute, WritesOnlyToRanksWithOutputs) {
   const Program program = parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3));
   Memory memory(program, 100, {0}, false);
   fill(memory, 9);
@@ -133,7 +133,7 @@ TEST(Execute, MovesBlocks) {
   EXPECT_EQ(blocks.outputs[1][3], std::byte{14});
 }
 
-TEST(Execute, MovesBlocksToARootAndFromIt) {
+TEST(Execute, MovesBlocksToAndFromTheRoot) {
   for (const bool in_steps : {false, true}) {
     for (const int root : {0, 2}) {
       const auto words_of = [&](Kind kind) { return in_steps ? steps_of(kind, Op::kSum, DType::kInt16, 3, root) : chains(kind, Op::kSum, DType::kInt16, 3, root); };
@@ -156,7 +156,7 @@ TEST(Execute, MovesBlocksToARootAndFromIt) {
   }
 }
 
-TEST(Execute, MovesABlockFromEachRankToEach) {
+TEST(Execute, MovesABlockFromEveryRankToEveryRank) {
   for (const Words& words : {chains(Kind::kAllToAll, Op::kSum, DType::kInt16, 3), steps_of(Kind::kAllToAll, Op::kSum, DType::kInt16, 3, 0)}) {
     const Program program = parse(words);
     Memory memory(program, 45, {0}, false);
@@ -171,7 +171,7 @@ TEST(Execute, MovesABlockFromEachRankToEach) {
 }
 
 // A random program is refused, or else it touches nothing but the memory of its ranks: the address sanitizer watches.
-TEST(Execute, ExecutesWhateverProgramIsAccepted) {
+TEST(Execute, ExecutesEveryAcceptedProgram) {
   std::mt19937 random(11);
   int executed = 0;
   for (int round = 0; round < 4000; ++round) {

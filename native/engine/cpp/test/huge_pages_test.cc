@@ -51,7 +51,7 @@ std::chrono::nanoseconds processor_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-TEST(HugePages, AreMappedWhereTheyBegin) {
+TEST(HugePages, AreMappedAtAlignedAddresses) {
   const auto own = Segment::create(16 * kHuge);
   const auto other = Segment::open(own->info());
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own->begin()) % kHuge, 0u);
@@ -70,7 +70,7 @@ TEST(HugePages, HoldLargeTensorsOfTheArena) {
 }
 
 // It is the thread of an event loop. A gigabyte takes 70 milliseconds at best, and mostly seconds.
-TEST(HugePages, KeepTheThreadThatAllocatesForAShortTimeOnly) {
+TEST(HugePages, BlockTheAllocatingThreadOnlyBriefly) {
   if (!can_gather()) GTEST_SKIP() << "this system has none for shared memory";
   SharedMemory memory(0, {Segment::create(600 * kHuge)});
   const std::chrono::nanoseconds before = processor_time();
@@ -78,7 +78,7 @@ TEST(HugePages, KeepTheThreadThatAllocatesForAShortTimeOnly) {
   EXPECT_LT(processor_time() - before, std::chrono::milliseconds(50));
 }
 
-TEST(HugePages, KeepWhatIsThere) {
+TEST(HugePages, KeepExistingData) {
   const auto segment = Segment::create(8 * kHuge);
   segment->grow_to(4 * kHuge);
   const std::size_t begin = Segment::first_free();

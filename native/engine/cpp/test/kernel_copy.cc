@@ -16,7 +16,7 @@ std::vector<std::byte> counted(std::size_t size) {
   return bytes;
 }
 
-TEST(Copy, WritesTheGivenBytesAndNoOthers) {
+TEST(Copy, WritesOnlyTheGivenBytes) {
   for (const Write write : {Write::kCached, Write::kStreamed}) {
     for (const std::size_t bytes : {0, 1, 2, 15, 63, 64, 65, 127, 128, 200, 1000, 100001}) {
       for (const std::size_t from_offset : {0, 1, 8, 63}) {
@@ -34,7 +34,7 @@ TEST(Copy, WritesTheGivenBytesAndNoOthers) {
 }
 
 // In one buffer, since only that settles how far apart both lie within their pages.
-TEST(Copy, IsRightAtEachDistanceWithinAPage) {
+TEST(Copy, IsCorrectForEveryDistanceWithinAPage) {
   constexpr std::size_t kApart = 3 * 4096;
   for (const std::size_t bytes : {2047, 2048, 2111, 4096, 10001}) {
     for (const std::size_t ahead : {0, 1, 16, 32, 63, 64, 65, 4032, 4033, 4095}) {
@@ -48,7 +48,7 @@ TEST(Copy, IsRightAtEachDistanceWithinAPage) {
   }
 }
 
-TEST(Copy, LeavesWhatIsAlreadyThere) {
+TEST(Copy, KeepsDataThatIsCopiedOntoItself) {
   std::vector<std::byte> bytes = counted(1000);
   coll::copy(bytes.data(), bytes.data(), bytes.size());
   coll::copy(bytes.data(), bytes.data(), bytes.size(), Write::kStreamed);

@@ -86,7 +86,7 @@ TEST_P(ExtremesTest, WrapsIntegersAround) {
   check_integers<std::uint64_t>(DType::kUint64);
 }
 
-TEST_P(ExtremesTest, TakesAnyNonZeroForTrue) {
+TEST_P(ExtremesTest, TreatsAnyNonZeroByteAsTrue) {
   const auto both = [&](Op op, int a, int b) {
     const auto left = static_cast<std::uint8_t>(a);
     const auto right = static_cast<std::uint8_t>(b);
@@ -117,7 +117,7 @@ TEST_P(ExtremesTest, DividesWrappedSums) {
 }
 
 // Ranks that each combine the same few inputs into outputs of their own.
-TEST_P(ExtremesTest, LeavesTheSameNaNWhereverAFewResultsLie) {
+TEST_P(ExtremesTest, ReturnsTheSameNaNForShortResultsAtAnyAddress) {
   constexpr std::size_t kFew = 110;
   for (const int input_count : {2, 8}) {
     std::vector<std::vector<std::uint32_t>> values;

@@ -154,7 +154,7 @@ class FoldTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
   std::map<std::pair<Op, int>, Bytes> expected_;
 };
 
-TEST_P(FoldTest, CombinesAnyFewElementsOfAnyNumberOfInputs) {
+TEST_P(FoldTest, CombinesShortRangesOfAnyNumberOfInputs) {
   for (const int inputs : numbers_of_inputs()) {
     for (const std::size_t count : kLengths) {
       if (count > kFew) continue;
@@ -182,7 +182,7 @@ TEST_P(FoldTest, CombinesManyElements) {
   }
 }
 
-TEST_P(FoldTest, CombinesTheSameWhereInputsAreAskedForAhead) {
+TEST_P(FoldTest, ReturnsTheSameResultsWithPrefetching) {
   constexpr std::size_t kLong = 40'007;
   const std::size_t begin = 3;
   for (const Op op : {Op::kSum, Op::kMean}) {

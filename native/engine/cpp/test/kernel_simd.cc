@@ -14,20 +14,20 @@ TEST(Simd, HasKernelsForEveryProcessor) {
   EXPECT_EQ(find_kernels("abacus"), nullptr);
 }
 
-TEST(Simd, TakesTheKernelsThatAreNamed) {
+TEST(Simd, ChoosesTheRequestedKernels) {
   for (const char* name : {"scalar", "avx2", "avx512", "neon"}) {
     if (find_kernels(name) == nullptr) continue;
     EXPECT_STREQ(choose_kernels(name).name, name);
   }
 }
 
-TEST(Simd, TakesTheWidestIfNoneAreNamed) {
+TEST(Simd, ChoosesTheWidestKernelsByDefault) {
   EXPECT_EQ(&choose_kernels(nullptr), &choose_kernels(""));
   const char* const widest = find_kernels("avx512") != nullptr ? "avx512" : choose_kernels(nullptr).name;
   EXPECT_STREQ(choose_kernels(nullptr).name, widest);
 }
 
-TEST(Simd, SaysWhichOnesThereAre) {
+TEST(Simd, ListsTheAvailableKernelsInErrors) {
   try {
     choose_kernels("abacus");
     FAIL() << "took unknown kernels";
@@ -38,7 +38,7 @@ TEST(Simd, SaysWhichOnesThereAre) {
   }
 }
 
-TEST(Simd, NamesTheOnesInUse) { EXPECT_STREQ(simd_name(), chosen_kernels().name); }
+TEST(Simd, ReturnsTheNameOfTheKernelsInUse) { EXPECT_STREQ(simd_name(), chosen_kernels().name); }
 
 }  // namespace
 }  // namespace coll

@@ -69,7 +69,7 @@ void on_threads(int ranks, Work work) {
 class Members : public testing::TestWithParam<std::tuple<int, int, bool>> {};
 
 // Sizes change all the time, so that small meetings, which have one half, and others follow each other in any order.
-TEST_P(Members, AddUpWhateverSizesFollowEachOther) {
+TEST_P(Members, SumCorrectlyForAnySequenceOfSizes) {
   const auto [ranks, cores, may_block] = GetParam();
   Table table(ranks);
   const auto program = sum_of(ranks);
@@ -115,7 +115,7 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
 }
 
 // Whoever finds it first fails the group at once, as the callers in JavaScript do, while others still wait or are about to leave.
-TEST(Member, FindsADisagreementThoughOthersHaveFailedTheGroupForItAlready) {
+TEST(Member, DetectsADisagreementAfterOthersFailedTheGroup) {
   const auto program = sum_of(5);
   for (int round = 0; round < (is_short() ? 50 : 300) && !::testing::Test::HasFailure(); ++round) {
     Table table(5);
@@ -131,7 +131,7 @@ TEST(Member, FindsADisagreementThoughOthersHaveFailedTheGroupForItAlready) {
 }
 
 // Who waits for arrivals takes a failure to be of an earlier meeting as long as somebody has not come to this one.
-TEST(Member, HasArrivedOnceItIsAnnounced) {
+TEST(Member, HasArrivedOnceItsArrivalIsVisible) {
   const auto program = sum_of(2);
   int late = 0;
   for (int round = 0; round < (is_short() ? 50 : 300); ++round) {
@@ -153,7 +153,7 @@ TEST(Member, HasArrivedOnceItIsAnnounced) {
   EXPECT_EQ(late, 0);
 }
 
-TEST(Member, LeavesUntilTheOthersCome) {
+TEST(Member, ReturnsToItsCallerUntilTheOthersArrive) {
   Table table(2);
   const auto program = sum_of(2);
   Floats values(1000, 1);
@@ -175,7 +175,7 @@ TEST(Member, LeavesUntilTheOthersCome) {
   EXPECT_EQ(values[0], 3);
 }
 
-TEST(Member, AsksToWakeAnEventLoopThatWaitsForIt) {
+TEST(Member, RequestsToWakeAWaitingEventLoop) {
   Table table(2);
   const auto program = sum_of(2);
   for (const std::size_t length : {1u, 1000u}) {
@@ -192,7 +192,7 @@ TEST(Member, AsksToWakeAnEventLoopThatWaitsForIt) {
   }
 }
 
-TEST(Member, FindsThatRanksDisagree) {
+TEST(Member, DetectsThatRanksDisagree) {
   for (const std::size_t length : {4u, 4000u}) {
     Table table(3);
     const auto program = sum_of(3);
@@ -205,7 +205,7 @@ TEST(Member, FindsThatRanksDisagree) {
   }
 }
 
-TEST(Member, FindsMemoryThatIsGivenTwice) {
+TEST(Member, DetectsMemoryThatIsPassedTwice) {
   for (const std::size_t length : {4u, 4000u}) {
     Table table(2);
     const auto program = sum_of(2);
@@ -235,7 +235,7 @@ TEST(Member, WritesASharedResultOnce) {
 }
 
 // Whoever fails the group while others are in the middle of something leaves nobody behind, and nothing half-used.
-TEST(Member, EndsForAllWhenTheGroupFails) {
+TEST(Member, EndsOnAllRanksWhenTheGroupFails) {
   for (int round = 0; round < 30; ++round) {
     Table table(3);
     const auto program = sum_of(3);

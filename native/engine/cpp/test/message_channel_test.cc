@@ -89,7 +89,7 @@ TEST(TcpChannel, KeepsTheOrderOfPartsOfAnySize) {
   }
 }
 
-TEST(TcpChannel, TellsTheEndOfTheStreamAndAReset) {
+TEST(TcpChannel, ReportsTheEndOfTheStreamAndAReset) {
   const auto [own, peer] = tcp_pair();
   TcpChannel channel({own});
   char byte = 0;
@@ -104,7 +104,7 @@ TEST(TcpChannel, TellsTheEndOfTheStreamAndAReset) {
   EXPECT_TRUE(errno == EPIPE || errno == ECONNRESET);
 }
 
-TEST(TcpChannel, TakesOptionsAndRefusesUnknownOnes) {
+TEST(TcpChannel, AcceptsKnownOptionsAndRefusesUnknownOptions) {
   const auto [one, other] = tcp_pair();
   const auto [third, fourth] = tcp_pair();
   const TcpChannel reno({one}, {"reno", 100000, 50000});
@@ -129,7 +129,7 @@ TEST(RingChannel, KeepsTheOrderOfBytes) {
 }
 
 // What one end does wakes the other one, long before its sleep would be over. The bell of the lower end comes after the counts of both rings.
-TEST(RingChannel, WakesTheOtherEndWhenItSendsAndWhenItReceives) {
+TEST(RingChannel, WakesThePeerWhenItSendsOrReceives) {
   constexpr std::size_t bytes = 16 * 1024;
   SharedLines memory(bytes);
   RingChannel lower(memory.begin(), bytes, true);
@@ -158,13 +158,13 @@ TEST(RingChannel, WakesTheOtherEndWhenItSendsAndWhenItReceives) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
-TEST(RingChannel, RefusesMemoryThatIsTooSmallOrLiesWrong) {
+TEST(RingChannel, RefusesTooSmallOrMisalignedMemory) {
   SharedLines memory(32 * 1024);
   EXPECT_THROW(RingChannel(memory.begin(), 16 * 1024 - 1, true), Error);
   EXPECT_THROW(RingChannel(memory.begin() + 8, 16 * 1024, true), Error);
 }
 
-TEST(RingChannel, BelievesNoImpossibleCounts) {
+TEST(RingChannel, RefusesImpossibleCounts) {
   SharedLines memory(16 * 1024);
   RingChannel channel(memory.begin(), 16 * 1024, true);
   std::fill_n(memory.begin(), 4 * kCacheLine, std::byte{0x7f});
@@ -175,7 +175,7 @@ TEST(RingChannel, BelievesNoImpossibleCounts) {
   EXPECT_EQ(channel.send(&part, 1), -1);
 }
 
-TEST(Inbox, KeepsEveryByteAtItsPlaceInALine) {
+TEST(Inbox, KeepsTheOffsetOfEveryByteWithinItsCacheLine) {
   Inbox inbox(256 * 1024);
   std::mt19937 random(1);
   std::size_t passed = 0;  // of the stream

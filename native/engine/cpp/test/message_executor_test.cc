@@ -51,11 +51,11 @@ void execute_random_schedules(Transport transport, int ranks, int rounds, std::s
   }
 }
 
-TEST(MessageExecutor, GivesTheBitsOfTheThreads) {
+TEST(MessageExecutor, ReturnsTheSameBitsAsThreads) {
   for (const int ranks : {1, 2, 3, 4, 5, 8}) execute_random_schedules(Transport::kSocketPair, ranks, 60, 20000, static_cast<unsigned>(ranks));
 }
 
-TEST(MessageExecutor, GoesOnAfterShortReadsAndWrites) {
+TEST(MessageExecutor, ContinuesAfterPartialReadsAndWrites) {
   for (const int ranks : {2, 3, 5}) execute_random_schedules(Transport::kTinySocketPair, ranks, 30, 20000, static_cast<unsigned>(10 + ranks));
 }
 
@@ -99,7 +99,7 @@ TEST(MessageExecutor, KeepsLargeBuffersMoving) {
 }
 
 // With few messages or few rounds.
-TEST(MessageExecutor, GathersWhatIsSmall) {
+TEST(MessageExecutor, GathersSmallMessages) {
   std::mt19937 random(7);
   for (const int ranks : {2, 3, 4, 7, 8, 16}) {
     for (const bool all_share_cores : {false, true}) {
@@ -117,7 +117,7 @@ TEST(MessageExecutor, GathersWhatIsSmall) {
 TEST(MessageExecutor, ExecutesManyRanks) { execute_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
 // Rank 1 comes late and with interruptions; rank 0 waits for it with a patience that runs out.
-TEST(MessageExecutor, IsResumedAfterItsPatience) {
+TEST(MessageExecutor, ResumesAfterItsPatienceHasEnded) {
   std::mt19937 random(6);
   MessageGroup group(2, Transport::kSocketPair);
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 2);
@@ -136,7 +136,7 @@ TEST(MessageExecutor, IsResumedAfterItsPatience) {
 }
 
 // Rank 0 comes back to its caller again and again, though everything moves.
-TEST(MessageExecutor, ComesBackBetweenSlices) {
+TEST(MessageExecutor, ReturnsToTheCallerBetweenSlices) {
   std::mt19937 random(7);
   for (const Transport transport : {Transport::kTcp, Transport::kRing}) {
     MessageGroup group(2, transport);
@@ -175,7 +175,7 @@ class SilentPeer : public Channel {
 };
 
 // Of eight ranks, whose partners are at distances of 1, 2 and 4.
-TEST(MessageExecutor, SaysNothingToMostOthersWhereAllShareCores) {
+TEST(MessageExecutor, SendsNothingToMostRanksIfAllShareCores) {
   std::mt19937 random(9);
   Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 8), 4, {0}, false, random, true);
   const auto messages = [&](bool all_share_cores) {
@@ -192,7 +192,7 @@ TEST(MessageExecutor, SaysNothingToMostOthersWhereAllShareCores) {
 }
 
 // While a whole packet of the loopback device waits, BBR believes that the stream is slow.
-TEST(MessageExecutor, SendsLessThanAPacketACallWhereRanksShareCores) {
+TEST(MessageExecutor, SendsLessThanAPacketPerCallIfRanksShareCores) {
   std::mt19937 random(8);
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 3);
   Case data(schedule, 1'000'000, {0}, false, random);

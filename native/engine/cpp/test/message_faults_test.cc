@@ -82,9 +82,9 @@ void expect_header_to(const MessageHeader& header, Status status, int lost, int 
   EXPECT_EQ(rank.executor->execute(two.data.offers[0], 1ms), Status::kFailed) << "a group fails for good";
 }
 
-TEST(MessageFaults, FindsRanksThatAreAtSomethingElseBeforeItTouchesTheOutput) { expect_header_to(header_of(7, 1, 43), Status::kDisagreed, -1, -1); }
+TEST(MessageFaults, DetectsRanksInAnotherCallBeforeItWritesTheOutput) { expect_header_to(header_of(7, 1, 43), Status::kDisagreed, -1, -1); }
 
-TEST(MessageFaults, LosesAPeerWhoseStreamIsGarbledBeforeItTouchesTheOutput) {
+TEST(MessageFaults, TreatsAPeerWithACorruptStreamAsLostBeforeItWritesTheOutput) {
   MessageHeader magic = header_of(7, 1, 42);
   magic.magic = 0x20544547;
   MessageHeader reserved = header_of(7, 1, 42);
@@ -93,7 +93,7 @@ TEST(MessageFaults, LosesAPeerWhoseStreamIsGarbledBeforeItTouchesTheOutput) {
 }
 
 // Also who only sends, and has nothing to wait for.
-TEST(MessageFaults, TellsEveryRankOfADisagreement) {
+TEST(MessageFaults, ReportsADisagreementToEveryRank) {
   std::mt19937 random(3);
   for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllGather, Kind::kGather, Kind::kScatter, Kind::kAllToAll, Kind::kAllReduce}) {
     const Schedule schedule = random_schedule(kind, Op::kSum, DType::kFloat32, 3, 0, chunks_of(kind, 3), random);
@@ -108,7 +108,7 @@ TEST(MessageFaults, TellsEveryRankOfADisagreement) {
 }
 
 // The last rank's header and message lie in the inbox before its turn comes.
-TEST(MessageFaults, FindsADisagreementInWhatCameEarly) {
+TEST(MessageFaults, DetectsADisagreementInAnEarlyMessage) {
   std::mt19937 random(7);
   const Schedule schedule = random_schedule(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, 0, 3, random);
   Case first(schedule, 4, {0}, false, random, true);
@@ -129,7 +129,7 @@ TEST(MessageFaults, FindsADisagreementInWhatCameEarly) {
   EXPECT_EQ(second.outputs[0], std::vector<std::byte>(second.outputs[0].size()));
 }
 
-TEST(MessageFaults, EndsForNobodyBeforeAllHaveCome) {
+TEST(MessageFaults, EndsOnNoRankBeforeAllHaveArrived) {
   std::mt19937 random(4);
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {1}}}}};
   Case data(schedule, 10, {0}, false, random);
@@ -145,7 +145,7 @@ TEST(MessageFaults, EndsForNobodyBeforeAllHaveCome) {
   EXPECT_EQ(data.first_wrong(), -1);
 }
 
-TEST(MessageFaults, TellsWhoIsLost) {
+TEST(MessageFaults, NamesTheLostRank) {
   Lonely rank;
   TwoRanks two;
   EXPECT_EQ(rank.executor->execute(two.data.offers[0], 1ms), Status::kWaiting);
@@ -156,7 +156,7 @@ TEST(MessageFaults, TellsWhoIsLost) {
   EXPECT_EQ(rank.executor->execute(two.data.offers[0], 1ms), Status::kFailed);
 }
 
-TEST(MessageFaults, TellsThatAStreamEndedWithinAMessage) {
+TEST(MessageFaults, ReportsAStreamThatEndsWithinAMessage) {
   Lonely rank;
   TwoRanks two;
   const MessageHeader header = header_of(7, 1, 42);
@@ -168,7 +168,7 @@ TEST(MessageFaults, TellsThatAStreamEndedWithinAMessage) {
   EXPECT_EQ(rank.lost_to, 0);
 }
 
-TEST(MessageFaults, FinishesWithAPeerThatLeavesWhenItIsDone) {
+TEST(MessageFaults, FinishesIfAPeerLeavesAfterItsPart) {
   MessageGroup group(2, Transport::kSocketPair);
   TwoRanks two;
   group.run([&](int rank, MessageExecutor& executor) {
@@ -180,7 +180,7 @@ TEST(MessageFaults, FinishesWithAPeerThatLeavesWhenItIsDone) {
 }
 
 // All that came from it lies ready, but a third rank has not been heard yet.
-TEST(MessageFaults, FinishesWithAPeerThatHasLeftBeforeItsMessageIsUsed) {
+TEST(MessageFaults, FinishesIfAPeerLeavesBeforeItsMessageIsUsed) {
   std::mt19937 random(6);
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {0}}}}};
   Case data(schedule, 10, {0}, false, random);
@@ -219,7 +219,7 @@ TEST(MessageFaults, LeavesNoByteOfItsLastMessageUnread) {
   }
 }
 
-TEST(MessageFaults, LosesAPeerThatEndsWithinThePadding) {
+TEST(MessageFaults, TreatsAPeerThatEndsWithinThePaddingAsLost) {
   std::mt19937 random(9);
   Case data({Kind::kBroadcast, Op::kSum, DType::kFloat32, 2, 1, 1, {{{0, 0, {1}}}}}, 10001, {0}, false, random);
   Lonely rank;
@@ -266,7 +266,7 @@ TEST(MessageFaults, SleepsWhileItWaits) {
 }
 
 // Another process is killed in the middle of a large collective.
-TEST(MessageFaults, NoticesThatAProcessIsKilled) {
+TEST(MessageFaults, DetectsThatAProcessWasKilled) {
   const auto [own, other] = tcp_pair();
   std::mt19937 random(5);
   Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 2), std::size_t{2} << 20, {0}, false, random);

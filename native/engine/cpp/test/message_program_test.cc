@@ -10,7 +10,7 @@ namespace {
 
 MessageProgram parse_for(const Words& words, int rank) { return parse_message_program(words.data(), words.size(), rank); }
 
-TEST(MessageProgram, TakesTheSameMessagesAtBothEnds) {
+TEST(MessageProgram, HasTheSameMessagesOnBothSides) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     const Schedule schedule = random_schedule(Kind::kAllReduce, Op::kSum, DType::kFloat16, 5, 0, 4, random);
@@ -30,7 +30,7 @@ TEST(MessageProgram, TakesTheSameMessagesAtBothEnds) {
   }
 }
 
-TEST(MessageProgram, CarriesHalvesInTheFormThatLosesNothing) {
+TEST(MessageProgram, SendsHalfTypesWithoutLossOfPrecision) {
   const MessageProgram part = parse_for(message_words(ring_all_reduce(Op::kSum, DType::kFloat16, 3)), 0);
   const Peer& next = part.peers[0];
   ASSERT_EQ(next.sent.size(), 4u);
@@ -42,7 +42,7 @@ TEST(MessageProgram, CarriesHalvesInTheFormThatLosesNothing) {
   EXPECT_EQ(dtype_of(part, Form::kPartial), DType::kFloat32);
 }
 
-TEST(MessageProgram, LeavesOutWhatNoResultDependsOn) {
+TEST(MessageProgram, OmitsStepsThatNoResultDependsOn) {
   Schedule schedule{Kind::kReduce, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 0, {0, 1, 2}}}, {{0, 1, {0}}}}};
   EXPECT_TRUE(parse_for(message_words(schedule), 0).peers[0].sent.empty());
   EXPECT_TRUE(parse_for(message_words(schedule), 1).peers[0].received.empty());
@@ -53,36 +53,36 @@ struct Wrong {
   Words words;
 };
 
-TEST(MessageProgram, RefusesWhatCannotBeExecuted) {
+TEST(MessageProgram, RefusesProgramsThatCannotBeExecuted) {
   // An all-reduce of float32 among two ranks in one chunk is {0, 0, 2, 2, 0, 1, 2, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0}.
   const std::vector<Wrong> wrong = {
       {"nothing", {}},
-      {"a kind that is none", {8, 0, 2, 1, 0, 1, 0}},
+      {"an unknown kind", {8, 0, 2, 1, 0, 1, 0}},
       {"no rank", {0, 0, 2, 0, 0, 1, 0}},
-      {"a root outside", {2, 0, 2, 2, 2, 1, 0}},
+      {"a root outside the group", {2, 0, 2, 2, 2, 1, 0}},
       {"a mean of bools", {0, 1, 12, 1, 0, 1, 0}},
-      {"more chunks than anybody has", {0, 0, 2, 4, 0, 1 << 21, 0}},
-      {"blocks that do not divide", {3, 0, 2, 2, 0, 3, 0}},
+      {"too many chunks", {0, 0, 2, 4, 0, 1 << 21, 0}},
+      {"chunks that cannot be divided into blocks", {3, 0, 2, 2, 0, 3, 0}},
       {"no rounds", {0, 0, 2, 1, 0, 1}},
       {"a negative number of rounds", {0, 0, 2, 1, 0, 1, -1}},
       {"more rounds than words", {0, 0, 2, 1, 0, 1, 1000000}},
       {"words after the end", {0, 0, 2, 1, 0, 1, 0, 0}},
-      {"a chunk outside", {0, 0, 2, 2, 0, 1, 1, 1, 1, 0, 2, 0, 1}},
-      {"a rank outside", {0, 0, 2, 2, 0, 1, 1, 1, 0, 2, 2, 0, 1}},
-      {"an operand outside", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 2, 0, 2}},
+      {"a chunk that is out of range", {0, 0, 2, 2, 0, 1, 1, 1, 1, 0, 2, 0, 1}},
+      {"a rank outside the group", {0, 0, 2, 2, 0, 1, 1, 1, 0, 2, 2, 0, 1}},
+      {"an operand outside the group", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 2, 0, 2}},
       {"an operand twice", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 2, 0, 0}},
       {"a step without operands", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 0}},
       {"a step that ends early", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 2, 0}},
-      {"a copy of itself", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 1, 0}},
-      {"a combination without its own", {0, 0, 2, 3, 0, 1, 1, 1, 0, 0, 2, 1, 2}},
+      {"a copy of a chunk to itself", {0, 0, 2, 2, 0, 1, 1, 1, 0, 0, 1, 0}},
+      {"a combination without the chunk of its own rank", {0, 0, 2, 3, 0, 1, 1, 1, 0, 0, 2, 1, 2}},
       {"a broadcast that adds", {2, 0, 2, 2, 0, 1, 1, 1, 0, 1, 2, 0, 1}},
       {"a step that reads nothing", {2, 0, 2, 3, 0, 1, 1, 1, 0, 1, 1, 2}},
       {"a rank without its result", {2, 0, 2, 2, 0, 1, 0}},
       {"a round that reads what it writes", {0, 0, 2, 2, 0, 1, 1, 2, 0, 0, 2, 0, 1, 0, 1, 1, 0}},
       {"a round that writes what it read", {0, 0, 2, 2, 0, 1, 1, 2, 0, 1, 1, 0, 0, 0, 2, 0, 1}},
       {"a round that writes twice", {0, 0, 2, 3, 0, 1, 1, 2, 0, 0, 2, 0, 1, 0, 0, 2, 0, 2}},
-      {"a contribution for a result", {0, 0, 2, 2, 0, 1, 1, 1, 0, 1, 1, 0}},
-      {"a result that is combined", {0, 0, 2, 2, 0, 1, 3, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 2, 0, 1}},
+      {"a copied contribution as a result", {0, 0, 2, 2, 0, 1, 1, 1, 0, 1, 1, 0}},
+      {"a finished result that is combined again", {0, 0, 2, 2, 0, 1, 3, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 2, 0, 1}},
   };
   for (const Wrong& program : wrong) EXPECT_THROW(parse_for(program.words, 0), Error) << program.what;
   const Words right = {0, 0, 2, 2, 0, 1, 2, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0};
@@ -105,7 +105,7 @@ TEST(MessageProgram, RefusesOrAcceptsRandomWordsButNeverCrashes) {
 }
 
 // A changed program is refused, or else all ranks execute it to its end, within their memory: the address sanitizer watches.
-TEST(MessageProgram, CanBeExecutedWhenItIsAccepted) {
+TEST(MessageProgram, CanBeExecutedIfItIsAccepted) {
   std::mt19937 random(3);
   int executed = 0;
   for (int round = 0; round < 3000; ++round) {

@@ -18,7 +18,7 @@ struct Span {
 
 bool overlap(Span a, Span b) { return a.at < b.at + b.bytes && b.at < a.at + a.bytes && a.bytes > 0 && b.bytes > 0; }
 
-TEST(Clash, IsFoundWhereverTwoRanksShareMemoryThatIsWritten) {
+TEST(Clash, IsDetectedForAnyWrittenMemoryThatTwoRanksShare) {
   std::mt19937 random(4);
   const auto program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kUint8, kRanks)));
   std::vector<std::byte> memory(100);
@@ -52,7 +52,7 @@ TEST(Clash, IsFoundWhereverTwoRanksShareMemoryThatIsWritten) {
   EXPECT_LT(clashes, 19000);
 }
 
-TEST(Clash, IsFoundBetweenPiecesOfOneRank) {
+TEST(Clash, IsDetectedBetweenSegmentsOfOneRank) {
   const auto program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kUint8, 1)));
   std::vector<std::byte> memory(40);
   Offer offer{};
@@ -67,7 +67,7 @@ TEST(Clash, IsFoundBetweenPiecesOfOneRank) {
   EXPECT_TRUE(find_clash(&pointer, 1));
 }
 
-TEST(Clash, TellsOfPiecesThatDiffer) {
+TEST(Clash, ReportsSegmentsThatDiffer) {
   const auto program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kUint8, 2)));
   Offer one{};
   one.program = program;

@@ -14,7 +14,7 @@ State state_of(std::uint64_t number) {
   return state;
 }
 
-TEST(Calls, CountsThoseBegun) {
+TEST(Calls, CountsTheCallsThatHaveBegun) {
   Calls calls;
   EXPECT_EQ(calls.current(), 0u);
   EXPECT_TRUE(calls.begin(state_of(0)));
@@ -23,7 +23,7 @@ TEST(Calls, CountsThoseBegun) {
   EXPECT_EQ(calls.current(), 1u);
 }
 
-TEST(Calls, RemembersWhatLateOnesAskedFor) {
+TEST(Calls, RemembersTheLatestCalls) {
   Calls calls;
   for (std::uint64_t number = 0; number < 40; ++number) {
     calls.begin(state_of(number));
@@ -38,7 +38,7 @@ TEST(Calls, RemembersWhatLateOnesAskedFor) {
   EXPECT_FALSE(calls.answer(40).has_come());
 }
 
-TEST(Calls, BeginsNoneInWhichALeaverTakesNoPart) {
+TEST(Calls, BeginsNoCallAfterTheLastCallOfALeaver) {
   Calls calls;
   EXPECT_FALSE(calls.leave_after(1));
   EXPECT_TRUE(calls.begin(state_of(0)));
@@ -48,7 +48,7 @@ TEST(Calls, BeginsNoneInWhichALeaverTakesNoPart) {
   EXPECT_EQ(calls.current(), 1u);
 }
 
-TEST(Calls, KnowsThatALeaverIsWaitedForInVain) {
+TEST(Calls, DetectsACallThatWaitsForAMemberThatLeft) {
   Calls calls;
   calls.begin(state_of(0));
   EXPECT_FALSE(calls.is_forsaken());
@@ -58,7 +58,7 @@ TEST(Calls, KnowsThatALeaverIsWaitedForInVain) {
   EXPECT_FALSE(calls.is_forsaken());
 }
 
-TEST(Calls, NeverAnswersWithPartsOfTwo) {
+TEST(Calls, NeverMixesTwoCallsInAnAnswer) {
   Calls calls;
   std::atomic<bool> is_over{false};
   std::thread executor([&] {

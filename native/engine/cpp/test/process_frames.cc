@@ -21,7 +21,7 @@ std::vector<Frame> read_in_parts(FrameReader& reader, const std::string& bytes, 
   return frames;
 }
 
-TEST(Frames, SayWhatWasSaid) {
+TEST(Frames, AreParsedAsTheyWereWritten) {
   Answer answer{7, 9, true, {}};
   answer.state[4] = 1000;
   const Failure failure{FailureKind::kLost, 3, "was lost", 5, {1, 4}};
@@ -47,7 +47,7 @@ TEST(Frames, SayWhatWasSaid) {
   }
 }
 
-TEST(Frames, CutTextThatIsTooLongBetweenCharacters) {
+TEST(Frames, TruncateLongTextBetweenCharacters) {
   FrameReader reader;
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "\u00e9";
@@ -60,7 +60,7 @@ TEST(Frames, CutTextThatIsTooLongBetweenCharacters) {
   EXPECT_EQ(failure->text.size() % 2, 0u);
 }
 
-TEST(Frames, RefuseFailuresOfMoreRanksThanTheyHold) {
+TEST(Frames, RefuseFailuresWithMoreRanksThanTheyContain) {
   std::string body = failure_frame({FailureKind::kFailed, 0, "", 0, {1, 2}}).substr(5);
   ASSERT_TRUE(failure_of({FrameKind::kFailure, body}));
   EXPECT_FALSE(failure_of({FrameKind::kFailure, body.substr(0, body.size() - 1)}));
@@ -70,14 +70,14 @@ TEST(Frames, RefuseFailuresOfMoreRanksThanTheyHold) {
   EXPECT_FALSE(failure_of({FrameKind::kFailure, body + std::string(1000, 'x')}));
 }
 
-TEST(Frames, DropControlCharactersOfMessages) {
+TEST(Frames, DropControlCharactersInMessages) {
   FrameReader reader;
   const auto frames = read_in_parts(reader, failure_frame({FailureKind::kFailed, 0, "a\x1b[2Jb\r\n\u00e9\x7f"}), 512);
   ASSERT_EQ(frames.size(), 1u);
   EXPECT_EQ(failure_of(frames[0])->text, "a [2Jb \n\u00e9 ");
 }
 
-TEST(Frames, RefuseLengthsAndKindsThatNoneHas) {
+TEST(Frames, RefuseUnknownKindsAndWrongLengths) {
   for (const std::uint32_t length : {0u, 4097u, 0xffffffffu}) {
     std::string bytes(5, '\1');
     std::memcpy(bytes.data(), &length, sizeof length);
@@ -92,7 +92,7 @@ TEST(Frames, RefuseLengthsAndKindsThatNoneHas) {
   EXPECT_TRUE(reader.is_broken());
 }
 
-TEST(Frames, SurviveAnything) {
+TEST(Frames, AcceptOrRefuseAnyBytesWithoutCrashing) {
   std::mt19937 random(20);
   for (int round = 0; round < 2000; ++round) {
     std::string bytes = beat_frame() + answer_frame({}) + failure_frame({FailureKind::kLost, 1, "lost", 0, {2, 3}}) + left_frame(1);

@@ -47,7 +47,7 @@ TEST(Program, CutsBlocksOfPairsIntoChunks) {
   EXPECT_EQ(program.output_shift(20, 5), 5u);
 }
 
-TEST(Program, TakesChunksThatAreDoneAlikeForOne) {
+TEST(Program, MergesChunksWithTheSameSteps) {
   Words words = head(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, 0, 3);
   for (int chunk = 0; chunk < 3; ++chunk) words.insert(words.end(), {1, 3, 0, 1, 2});
   const Program alike = parse(words);
@@ -58,7 +58,7 @@ TEST(Program, TakesChunksThatAreDoneAlikeForOne) {
   EXPECT_EQ(parse(words).chunks.size(), 3u);
 }
 
-TEST(Program, KnowsWhoReadsAndWrites) {
+TEST(Program, ReturnsWhichRanksReadAndWrite) {
   const Program broadcast = parse(chains(Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 1));
   EXPECT_FALSE(broadcast.reads(0));
   EXPECT_TRUE(broadcast.reads(1));
@@ -82,22 +82,22 @@ struct Wrong {
   Words words;
 };
 
-TEST(Program, RefusesWhatCannotBeExecuted) {
+TEST(Program, RefusesProgramsThatCannotBeExecuted) {
   const std::vector<Wrong> wrong = {
       {"nothing", {}},
-      {"a kind that is none", {8, 0, 2, 1, 0, 1, 1, 1, 0}},
-      {"a dtype that is none", {0, 0, 13, 1, 0, 1, 1, 1, 0}},
+      {"an unknown kind", {8, 0, 2, 1, 0, 1, 1, 1, 0}},
+      {"an unknown dtype", {0, 0, 13, 1, 0, 1, 1, 1, 0}},
       {"no rank", {0, 0, 2, 0, 0, 1, 1, 1, 0}},
       {"too many ranks", {0, 0, 2, 1 << 20, 0, 1, 1, 1, 0}},
-      {"a root outside", {2, 0, 2, 2, 2, 1, 1, 1, 0}},
+      {"a root outside the group", {2, 0, 2, 2, 2, 1, 1, 1, 0}},
       {"more chunks than words", {0, 0, 2, 1, 0, 1 << 20, 1, 1, 0}},
       {"a chain without ranks", {0, 0, 2, 1, 0, 1, 1, 0}},
-      {"a rank outside", {0, 0, 2, 2, 0, 1, 1, 2, 0, 2}},
+      {"a rank outside the group", {0, 0, 2, 2, 0, 1, 1, 2, 0, 2}},
       {"a chain that ends early", {0, 0, 2, 2, 0, 1, 1, 2, 0}},
       {"a chain that reads nothing", {2, 0, 2, 2, 0, 1, 1, 1, 1}},
       {"a broadcast that adds", {2, 0, 2, 2, 0, 1, 1, 2, 0, 0}},
-      {"blocks that do not divide", {3, 0, 2, 2, 0, 3, 1, 1, 0, 1, 1, 0, 1, 1, 1}},
-      {"blocks that do not divide among pairs", {7, 0, 2, 2, 0, 2, 1, 1, 0, 1, 1, 0}},
+      {"chunks that cannot be divided into blocks", {3, 0, 2, 2, 0, 3, 1, 1, 0, 1, 1, 0, 1, 1, 1}},
+      {"chunks that cannot be divided into blocks of pairs", {7, 0, 2, 2, 0, 2, 1, 1, 0, 1, 1, 0}},
       {"a gather of what another rank has", {5, 0, 2, 2, 0, 2, 1, 1, 0, 1, 1, 0}},
       {"a scatter of what only the root has", {6, 0, 2, 2, 1, 2, 1, 1, 0, 1, 1, 1}},
       {"a step that reads nothing", {2, 0, 2, 2, 0, 1, 0, 1, 0, 1, 1}},

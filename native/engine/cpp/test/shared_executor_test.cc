@@ -98,7 +98,7 @@ bool execute_cases(SharedRank& self, unsigned seed, int count, std::size_t most_
 
 class SharedExecutors : public testing::TestWithParam<std::tuple<int, int>> {};
 
-TEST_P(SharedExecutors, GiveWhatOneThreadGives) {
+TEST_P(SharedExecutors, ReturnTheResultsOfOneThread) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
   const int count = (is_short() ? 20 : 60) / (ranks > 8 ? 5 : 1);
@@ -106,7 +106,7 @@ TEST_P(SharedExecutors, GiveWhatOneThreadGives) {
   for (const pid_t child : fork_ranks(*notices, ranks, cores, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-TEST_P(SharedExecutors, GiveTheSameOnThreads) {
+TEST_P(SharedExecutors, ReturnTheSameResultsOnThreads) {
   const auto [ranks, cores] = GetParam();
   SharedNotices notices;
   const int count = (is_short() ? 20 : 40) / (ranks > 8 ? 5 : 1);
@@ -126,7 +126,7 @@ SharedCase sum_of(int ranks, std::size_t length, bool is_shared) {
   return it;
 }
 
-TEST(SharedExecutor, TakesManyRanks) {
+TEST(SharedExecutor, SupportsManyRanks) {
   SharedNotices notices;
   const int ranks = is_short() ? 20 : 64;
   const auto work = [ranks](SharedRank& self) {
@@ -137,7 +137,7 @@ TEST(SharedExecutor, TakesManyRanks) {
 }
 
 // Arenas are cut into slices, of which ranks take units from each other.
-TEST(SharedExecutor, TakesLargeTensors) {
+TEST(SharedExecutor, SupportsLargeTensors) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     return execute_case(self, sum_of(2, 5'000'001, true)) && execute_case(self, sum_of(2, 5'000'001, false));
@@ -147,7 +147,7 @@ TEST(SharedExecutor, TakesLargeTensors) {
 
 // Nobody's output is touched, and the next collective goes well.
 // Ordinary memory that no cache holds is copied otherwise, also where blocks and pieces end askew.
-TEST(SharedExecutor, TakesMoreThanCachesHold) {
+TEST(SharedExecutor, SupportsBuffersLargerThanTheCaches) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     SharedCase it = sum_of(self.ranks, (std::size_t{64} << 20) / sizeof(float) / 5 + 1'003, false);
@@ -159,7 +159,7 @@ TEST(SharedExecutor, TakesMoreThanCachesHold) {
   for (const pid_t child : fork_ranks(*notices, 5, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-TEST(SharedExecutor, FindsThatRanksDisagree) {
+TEST(SharedExecutor, DetectsThatRanksDisagree) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     for (const std::size_t length : {4u, 4000u, 400'000u}) {
@@ -185,7 +185,7 @@ TEST(SharedExecutor, FindsThatRanksDisagree) {
 }
 
 // Between slices its owner may do what it likes with memory that nobody else sees, as long as the same is there again.
-TEST(SharedExecutor, ComesBackBetweenSlices) {
+TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     for (const bool is_shared : {false, true}) {

@@ -43,7 +43,7 @@ void await_calls(Notices& notices, int rank, int calls) {
 class SharedFailure : public testing::TestWithParam<int> {};
 
 // Whatever it was doing, the others go on until somebody says that the group has failed, and then end.
-TEST_P(SharedFailure, OfAKilledRankEndsTheOthers) {
+TEST_P(SharedFailure, OfAKilledRankEndsTheOtherRanks) {
   const int signal = GetParam();
   for (int round = 0; round < (is_short() ? 4 : 12); ++round) {
     SharedNotices notices;
@@ -68,7 +68,7 @@ TEST_P(SharedFailure, OfAKilledRankEndsTheOthers) {
 INSTANTIATE_TEST_SUITE_P(All, SharedFailure, testing::Values(SIGKILL, SIGSTOP));
 
 // Which has not heard yet that the others have given up.
-TEST(SharedFailure, IsAwaitedByWhoComesLater) {
+TEST(SharedFailure, IsAwaitedByALateRank) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     for (const std::size_t length : {std::size_t{1}, std::size_t{100'000}}) {
@@ -91,7 +91,7 @@ TEST(SharedFailure, IsAwaitedByWhoComesLater) {
   for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-TEST(SharedFailure, IsNoticedByWhoSleeps) {
+TEST(SharedFailure, WakesASleepingRank) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     if (self.rank == 0) return execute_until_failure(self);

@@ -59,7 +59,7 @@ void on_one_core(int ranks, void (*work)(std::vector<SharedRank>&)) {
   }).join();
 }
 
-TEST(SharedHelp, IsThereForWhoWaitsForTheCore) {
+TEST(SharedHelp, ExecutesTheStepsOfRanksThatWaitForTheCore) {
   on_one_core(3, [](std::vector<SharedRank>& ranks) {
     Part first[] = {{ranks[0], 9'000}, {ranks[1], 9'000}, {ranks[2], 9'000}};
     Part second[] = {{ranks[0], 8'000}, {ranks[1], 8'000}, {ranks[2], 8'000}};
@@ -81,7 +81,7 @@ TEST(SharedHelp, IsThereForWhoWaitsForTheCore) {
 // More than ranks do without taking units from each other.
 constexpr std::size_t kLargeLength = 1'500'000;
 
-TEST(SharedHelp, AnswersForUnitsOfWhoWaitsForTheCore) {
+TEST(SharedHelp, FinishesTheUnitsOfRanksThatWaitForTheCore) {
   on_one_core(3, [](std::vector<SharedRank>& ranks) {
     Part parts[] = {{ranks[0], kLargeLength}, {ranks[1], kLargeLength}, {ranks[2], kLargeLength}};
     EXPECT_EQ(parts[0].execute(), Status::kWaiting);
@@ -96,7 +96,7 @@ TEST(SharedHelp, AnswersForUnitsOfWhoWaitsForTheCore) {
   });
 }
 
-TEST(SharedHelp, LeavesNothingToTheNextCollective) {
+TEST(SharedHelp, DoesNotAffectTheNextCollective) {
   on_one_core(2, [](std::vector<SharedRank>& ranks) {
     for (const std::size_t length : {2 * kLargeLength, std::size_t{9'000}, 3 * kLargeLength, 2 * kLargeLength + 1}) {
       Part parts[] = {{ranks[0], length}, {ranks[1], length}};
@@ -108,7 +108,7 @@ TEST(SharedHelp, LeavesNothingToTheNextCollective) {
   });
 }
 
-TEST(SharedHelp, IsNotThereForWhoAsksForSomethingElse) {
+TEST(SharedHelp, IsNotGivenToRanksThatMakeAnotherCall) {
   on_one_core(2, [](std::vector<SharedRank>& ranks) {
     Part one(ranks[0], 9'000);
     Part other(ranks[1], 8'000);

@@ -32,7 +32,7 @@ std::string reason_of(const SegmentInfo& info) {
   return "";
 }
 
-TEST(Segment, IsOneMemoryForAllWhoOpenIt) {
+TEST(Segment, IsTheSameMemoryForAllRanksThatOpenIt) {
   const auto own = Segment::create(kBytes);
   const auto other = Segment::open(own->info());
   EXPECT_NE(own->begin(), other->begin());
@@ -46,7 +46,7 @@ TEST(Segment, IsOneMemoryForAllWhoOpenIt) {
   EXPECT_FALSE(other->reaches(at, SIZE_MAX));
 }
 
-TEST(Segment, ShowsItsOwnerWhoHasOpenedIt) {
+TEST(Segment, ShowsItsOwnerWhichRanksHaveOpenedIt) {
   const auto own = Segment::create(kBytes);
   EXPECT_FALSE(own->has_mark_of(3));
   Segment::open(own->info())->leave_mark(3);
@@ -62,7 +62,7 @@ TEST(Segment, OutlivesItsOwner) {
   EXPECT_TRUE(other->has_mark_of(1));
 }
 
-TEST(Segment, SaysWhyItCannotBeOpened) {
+TEST(Segment, ReportsWhyItCannotBeOpened) {
   const auto own = Segment::create(kBytes);
   SegmentInfo info = own->info();
   info.descriptor = 9999;
@@ -76,7 +76,7 @@ TEST(Segment, SaysWhyItCannotBeOpened) {
 }
 
 // What could shrink under its readers, or is no segment at all, is not mapped.
-TEST(Segment, OpensSegmentsOnly) {
+TEST(Segment, IsOpenedOnlyFromValidFiles) {
   const int file = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
   struct stat status {};
@@ -88,7 +88,7 @@ TEST(Segment, OpensSegmentsOnly) {
   close(file);
 }
 
-TEST(Segment, HasRoomForTheMarksOfItsRanksOnly) {
+TEST(Segment, HasRoomOnlyForTheMarksOfItsRanks) {
   const auto own = Segment::create(kBytes);
   own->leave_mark(Segment::kMostMarks - 1);
   EXPECT_TRUE(own->has_mark_of(Segment::kMostMarks - 1));
@@ -104,7 +104,7 @@ TEST(Segment, DoesNotShrink) {
   EXPECT_NE(ftruncate(own->info().descriptor, 0), 0);
 }
 
-TEST(SharedMemory, HasRoomUpToItsBoundAndNoMore) {
+TEST(SharedMemory, AllocatesUpToItsLimit) {
   SharedMemory memory(0, {Segment::create(kBytes)});
   std::byte* const large = memory.allocate(kBytes / 2);
   EXPECT_TRUE(memory.has(large, kBytes / 2));
@@ -115,7 +115,7 @@ TEST(SharedMemory, HasRoomUpToItsBoundAndNoMore) {
   EXPECT_THROW(memory.free(large + 1), Error);
 }
 
-TEST(SharedMemory, KnowsWhatIsInItsArena) {
+TEST(SharedMemory, RecognisesMemoryOfItsArena) {
   const auto own = Segment::create(kBytes);
   SharedMemory memory(0, {own});
   std::byte* const tensor = memory.allocate(100);
@@ -128,7 +128,7 @@ TEST(SharedMemory, KnowsWhatIsInItsArena) {
   EXPECT_FALSE(memory.has(nullptr, 0));
 }
 
-TEST(SharedMemory, FindsTheArenasOfOthers) {
+TEST(SharedMemory, RecognisesArenasOfOtherRanks) {
   const auto first = Segment::create(kBytes);
   const auto second = Segment::create(kBytes);
   SharedMemory one(0, {first, Segment::open(second->info())});
@@ -152,7 +152,7 @@ std::size_t resident_bytes(const Segment& segment) {
   return static_cast<std::size_t>(status.st_blocks) * 512;
 }
 
-TEST(Arena, GivesMemoryBackThatIsNotTakenAgain) {
+TEST(Arena, ReturnsUnusedMemoryToTheSystem) {
   const auto segment = Segment::create(kBytes);
   Arena arena(segment, Segment::first_free(), std::chrono::milliseconds(1));
   std::byte* const kept = arena.allocate(1000);
@@ -169,7 +169,7 @@ TEST(Arena, GivesMemoryBackThatIsNotTakenAgain) {
   EXPECT_EQ(std::count(tensor, tensor + kBytes / 2, std::byte{0}), static_cast<std::ptrdiff_t>(kBytes / 2));
 }
 
-TEST(Arena, KeepsMemoryThatIsTakenAgain) {
+TEST(Arena, KeepsMemoryThatIsReused) {
   const auto segment = Segment::create(kBytes);
   Arena arena(segment, Segment::first_free(), std::chrono::hours(1));
   std::byte* const tensor = arena.allocate(kBytes / 2);
@@ -182,7 +182,7 @@ TEST(Arena, KeepsMemoryThatIsTakenAgain) {
 }
 
 // The other sizes are those of tensors that have huge pages of their own.
-TEST(Arena, GivesZerosWhileItGivesMemoryBack) {
+TEST(Arena, AllocatesZerosWhileItReturnsMemory) {
   Arena arena(Segment::create(kBytes), Segment::first_free(), std::chrono::milliseconds(0));
   std::mt19937 random(5);
   std::vector<std::pair<std::byte*, std::size_t>> taken;
@@ -203,7 +203,7 @@ TEST(Arena, GivesZerosWhileItGivesMemoryBack) {
   }
 }
 
-TEST(Arena, GivesZerosThatOverlapNothing) {
+TEST(Arena, AllocatesZerosThatOverlapNoOtherMemory) {
   SharedMemory memory(0, {Segment::create(kBytes)});
   std::mt19937 random(3);
   std::vector<std::pair<std::byte*, std::size_t>> taken;

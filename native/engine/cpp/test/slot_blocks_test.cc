@@ -20,7 +20,7 @@ Offer offer_of(Kind kind, Op op, DType dtype, int ranks, std::size_t length) {
   return offer;
 }
 
-TEST(SlotBlocks, CoverEverythingOnceAndFitIntoSlots) {
+TEST(SlotBlocks, CoverEveryElementOnceAndFitIntoSlots) {
   for (int kind = 0; kind < kKindCount; ++kind) {
     for (const auto& [op, dtype] : {std::pair{Op::kSum, DType::kFloat32}, {Op::kSum, DType::kInt8}, {Op::kMean, DType::kInt8}, {Op::kMean, DType::kInt64}}) {
       for (const int ranks : {1, 2, 3, 64}) {
@@ -43,7 +43,7 @@ TEST(SlotBlocks, CoverEverythingOnceAndFitIntoSlots) {
   }
 }
 
-TEST(SlotBlocks, AreSharedAmongAllRanks) {
+TEST(SlotBlocks, AreDistributedAcrossAllRanks) {
   for (const std::size_t length : {0u, 1u, 1000u, 300'000u, 700'001u}) {
     const SlotBlocks blocks(offer_of(Kind::kAllReduce, Op::kSum, DType::kFloat32, 3, length));
     for (std::size_t block = 0; block < blocks.count(); ++block) {

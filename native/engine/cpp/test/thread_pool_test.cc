@@ -12,7 +12,7 @@
 namespace coll::test {
 namespace {
 
-TEST(ThreadPool, DoesEverythingOnce) {
+TEST(ThreadPool, ExecutesEveryTaskOnce) {
   ThreadPool pool(3);
   for (int round = 0; round < 2000; ++round) {
     const std::size_t count = static_cast<std::size_t>(round % 97);
@@ -51,7 +51,7 @@ TEST(ThreadPool, WakesItsHelpers) {
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
 }
 
-TEST(ThreadPool, EndsWhetherItHasWorkedOrNot) {
+TEST(ThreadPool, EndsWithOrWithoutEarlierWork) {
   { ThreadPool idle(2); }
   ThreadPool pool(2);
   int sum = 0;

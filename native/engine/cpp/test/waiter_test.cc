@@ -20,7 +20,7 @@ namespace {
 
 constexpr LocalRank kSharing{0, 2, 1};
 
-TEST(Presence, IsToldWhereRanksShareCores) {
+TEST(Presence, IsPublishedIfRanksShareCores) {
   std::atomic<int> core{0};
   std::atomic<std::uint32_t> parked{0};
   const std::atomic<std::int32_t> failure{0};
@@ -40,7 +40,7 @@ TEST(Presence, IsToldWhereRanksShareCores) {
 #if defined(__linux__)
 
 // Another one on the core that it leaves would follow it, and both meet again.
-TEST(Presence, IsNowhereWhileARankGoesToAnotherCoreThanTheOneItWaitsFor) {
+TEST(Presence, IsClearedWhileARankMovesToAnotherCore) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "no second core";
   std::atomic<int> core{0};
@@ -85,7 +85,7 @@ std::uint64_t time_slice_nanos() {
   return syscall(SYS_sched_getattr, 0, &own, sizeof own, 0) == 0 ? own.runtime : 0;
 }
 
-TEST(TimeSlices, AreShortOnceThatIsAskedForInThatThreadAlone) {
+TEST(TimeSlices, AreShortenedOnlyInTheRequestingThread) {
   if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
   const std::uint64_t usual = time_slice_nanos();
   std::uint64_t own = 0;
@@ -108,7 +108,7 @@ TEST(TimeSlices, AreShortOnceThatIsAskedForInThatThreadAlone) {
   EXPECT_EQ(time_slice_nanos(), usual);
 }
 
-TEST(TimeSlices, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
+TEST(TimeSlices, AreRestoredWhenAWaiterEnds) {
   if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
   std::atomic<std::uint32_t> none{0};
   std::atomic<int> core{0};
@@ -135,7 +135,7 @@ TEST(TimeSlices, AreAsBeforeInTheThreadOfAWaiterThatEnds) {
   for (std::thread& thread : busy) thread.join();
 }
 
-TEST(Waiting, EndsForWhoSleepsOnAWordThatAnotherPublishes) {
+TEST(Waiting, EndsForASleepingThreadWhenTheWordIsPublished) {
   std::atomic<std::uint32_t> word{0};
   std::atomic<std::uint32_t> parked{0};
   std::atomic<std::uint32_t> none{0};
@@ -160,7 +160,7 @@ void stay_on(int core) {
 }
 
 // Who goes on yielding is away for a turn of the other program each of hundreds of times.
-TEST(Waiting, SleepsSoonBesideAProgramThatComputes) {
+TEST(Waiting, SleepsSoonWhileAnotherProgramComputes) {
   using std::chrono::milliseconds;
   std::atomic<bool> is_busy{false};
   std::atomic<bool> has_ended{false};

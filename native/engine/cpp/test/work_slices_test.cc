@@ -17,7 +17,7 @@ Offer offer_of(DType dtype, int ranks, std::size_t length) {
   return offer;
 }
 
-TEST(WorkSlices, CoverEverythingOnce) {
+TEST(WorkSlices, CoverEveryElementOnce) {
   for (const int ranks : {1, 2, 3, 7}) {
     for (const std::size_t length : {0u, 1u, 15u, 16u, 17u, 1000u, 262144u, 9'000'001u}) {
       for (const std::size_t batch_bytes : {tuning::kBatchBytes, kOneBatch}) {
@@ -43,7 +43,7 @@ TEST(WorkSlices, CoverEverythingOnce) {
   }
 }
 
-TEST(WorkSlices, AreGoneThroughFromEitherEnd) {
+TEST(WorkSlices, AreTraversedFromEitherEnd) {
   for (const std::size_t length : {0u, 17u, 65536u, 1'000'003u, 9'000'001u}) {
     const WorkSlices slices(offer_of(DType::kFloat32, 3, length));
     for (const bool from_end : {false, true}) {
@@ -68,7 +68,7 @@ TEST(WorkSlices, AreGoneThroughFromEitherEnd) {
   }
 }
 
-TEST(WorkSlices, CanBeLeftBetweenUnits) {
+TEST(WorkSlices, CanBeInterruptedBetweenUnits) {
   const WorkSlices slices(offer_of(DType::kFloat32, 3, 9'000'001), kOneBatch);
   std::vector<std::atomic<std::size_t>> taken(3);
   const auto taken_of = [&](int owner) -> std::atomic<std::size_t>& { return taken[static_cast<std::size_t>(owner)]; };
@@ -85,12 +85,12 @@ TEST(WorkSlices, CanBeLeftBetweenUnits) {
   EXPECT_EQ(calls, visits + 1);
 }
 
-TEST(WorkSlices, BeginWithCacheLines) {
+TEST(WorkSlices, BeginAtCacheLines) {
   const WorkSlices slices(offer_of(DType::kFloat32, 3, 1000));
   for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(slices.slice(0, rank).begin % 16, 0u);
 }
 
-TEST(WorkSlices, AreTakenFromOthersOnlyWhereTheyAreLarge) {
+TEST(WorkSlices, AreSharedWithOtherRanksOnlyIfTheyAreLarge) {
   EXPECT_FALSE(WorkSlices(offer_of(DType::kFloat32, 2, 1048576)).has_units());
   EXPECT_TRUE(WorkSlices(offer_of(DType::kFloat32, 2, 2097152)).has_units());
 }

@@ -13,7 +13,7 @@ std::vector<int> counting(std::size_t count, int first = 0) {
   return values;
 }
 
-TEST(Buffers, whatIsWrittenIsRead) {
+TEST(Buffers, readReturnsWhatWasWritten) {
   // None, less than a chunk, one, and several.
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, tuning::kSmallChunkBytes / 4 + 1, 3 * tuning::kChunkBytes / 4 + 7}) {
     const std::vector<int> values = counting(count);
@@ -21,7 +21,7 @@ TEST(Buffers, whatIsWrittenIsRead) {
   }
 }
 
-TEST(Buffers, operationsOnOneBufferKeepTheirOrderWithoutBeingAwaited) {
+TEST(Buffers, operationsOnOneBufferRunInOrderWithoutAwaiting) {
   std::vector<int> values = counting(1000);
   std::vector<int> read_back(values.size());
   const SharedAllocation first = allocate(0, 4000);
@@ -39,7 +39,7 @@ TEST(Buffers, operationsOnOneBufferKeepTheirOrderWithoutBeingAwaited) {
   EXPECT_EQ(read_back, expected);
 }
 
-TEST(Buffers, rangesThatOverlapAreCopiedAsIfTheyDidNot) {
+TEST(Buffers, overlappingRangesAreCopiedCorrectly) {
   const std::vector<int> values = counting(1000);
   for (const std::size_t shift : {0, 1, 300}) {
     const std::size_t left = values.size() - shift;
@@ -68,7 +68,7 @@ TEST(Buffers, aFillRepeatsPatternsOfAllWidths) {
   }
 }
 
-TEST(Buffers, whereThereIsNoMemoryAllThatUsesItFails) {
+TEST(Buffers, afterAFailedAllocationAllUsesOfTheBufferFail) {
   const SharedAllocation huge = allocate(0, std::size_t{1} << 40);
   const SharedAllocation copy = allocate(0, 16);
   EXPECT_EQ(run(copy_buffer(gpus(), {copy, 0}, {huge, 0}, 16))->kind, FailureKind::kOutOfMemory);
@@ -76,7 +76,7 @@ TEST(Buffers, whereThereIsNoMemoryAllThatUsesItFails) {
   EXPECT_EQ(read(copy, &number, 4)->kind, FailureKind::kOutOfMemory);
 }
 
-TEST(Buffers, memoryOfSomebodyElseIsCheckedAndNeverFreed) {
+TEST(Buffers, foreignMemoryIsCheckedAndNeverFreed) {
   const SharedAllocation owner = allocate_with<int>(1, {7, 8});
   EXPECT_FALSE(run(copy_buffer(gpus(), {owner, 0}, {owner, 0}, 0)));
   for (const int device : {1, 0}) {
@@ -90,7 +90,7 @@ TEST(Buffers, memoryOfSomebodyElseIsCheckedAndNeverFreed) {
   EXPECT_EQ(values_of<int>(owner), (std::vector<int>{7, 8}));
 }
 
-TEST(Buffers, memoryOfSomebodyElseHasToHoldAllThatIsTaken) {
+TEST(Buffers, foreignMemoryMustContainTheWholeBuffer) {
   const SharedAllocation owner = allocate_with<int>(1, {7, 8});
   EXPECT_FALSE(run(fill_buffer(gpus(), {owner, 0}, 8, {0})));
   const auto adopted = [&](cuda::Pointer offset, std::size_t bytes) {
@@ -106,13 +106,13 @@ TEST(Buffers, memoryOfSomebodyElseHasToHoldAllThatIsTaken) {
   expect_kind(adopted(0, 8), FailureKind::kInvalidArgument);
 }
 
-TEST(Buffers, allMemoryGoesBack) {
+TEST(Buffers, allMemoryIsReturned) {
   for (int i = 0; i < 50; ++i) values_of<int>(allocate_with(i % kGpus, counting(100)));
   for (int looks = 0; looks < 60'000 && gpus().counts.buffers > 0; ++looks) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(gpus().counts.buffers, 0);
 }
 
-TEST(Buffers, aDriverThatRefusesIsAnErrorWithItsCode) {
+TEST(Buffers, aRefusalOfTheDriverIsReportedWithItsCode) {
   const SharedAllocation filled = allocate(0, 64);
   EXPECT_FALSE(run(fill_buffer(gpus(), {filled, 0}, 64, {0})));
   const Wish wish("fail cuMemsetD8Async 719");
@@ -135,7 +135,7 @@ void free_on_a_failed_gpu() {
 }
 
 // In a process of its own, whose memory stays where it is.
-TEST(BuffersDeathTest, whereTheGpuHasFailedMemoryIsLetGoWithoutAWord) {
+TEST(BuffersDeathTest, afterAGpuFailureMemoryIsReleasedWithoutMessages) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto scenario = [] {
     free_on_a_failed_gpu();

@@ -46,7 +46,7 @@ class Collectives : public testing::TestWithParam<std::tuple<int, std::size_t, b
   }
 };
 
-TEST_P(Collectives, allReduceInPlaceAndNot) {
+TEST_P(Collectives, allReduceInPlaceAndInSeparateMemory) {
   const std::vector<SharedAllocation> inputs = rows(size, count);
   const std::vector<SharedAllocation> outputs = empty(size, count * 4);
   execute(call_of(Kind::kAllReduce, kFloat32, kSum, count, inputs, outputs));
@@ -126,7 +126,7 @@ TEST_P(Collectives, allToAll) {
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives,
                          testing::Combine(testing::Values(1, 2, 4), testing::Values(std::size_t{0}, std::size_t{1}, std::size_t{1000}), testing::Bool()));
 
-TEST(GroupCalls, manyCallsAreOneGroupAndKeepTheirOrder) {
+TEST(GroupCalls, manyCallsRunInOneGroupInOrder) {
   const std::shared_ptr<Clique> clique = open_all(3);
   const std::vector<SharedAllocation> buffers = rows(3, 10);
   std::vector<Call> calls;
@@ -139,7 +139,7 @@ TEST(GroupCalls, manyCallsAreOneGroupAndKeepTheirOrder) {
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
-TEST(GroupCalls, messagesGoWithCollectives) {
+TEST(GroupCalls, messagesCanBeGroupedWithCollectives) {
   const std::shared_ptr<Clique> clique = open_all(3);
   const std::vector<SharedAllocation> sums = rows(3, 10);
   const std::vector<SharedAllocation> exchanged = empty(3, 3 * 4);
@@ -154,7 +154,7 @@ TEST(GroupCalls, messagesGoWithCollectives) {
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
-TEST(GroupCalls, collectivesWaitForWhatMakesTheirInputs) {
+TEST(GroupCalls, collectivesWaitForOperationsThatWriteTheirInputs) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const std::vector<SharedAllocation> buffers = rows(2, 100000);
   std::vector<Outcome> outcomes;
@@ -167,7 +167,7 @@ TEST(GroupCalls, collectivesWaitForWhatMakesTheirInputs) {
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
-TEST(Splits, makePartsThatWorkOnTheirOwn) {
+TEST(Splits, createIndependentGroups) {
   const std::shared_ptr<Clique> parent = open_all(4);
   const auto parts = std::make_shared<std::vector<Part>>();
   EXPECT_FALSE(run(split_clique(gpus(), parent, {{0, 1, 0, -1}, {1, 0, 0, 0}, "part"}, parts)));
@@ -183,7 +183,7 @@ TEST(Splits, makePartsThatWorkOnTheirOwn) {
   EXPECT_FALSE(run(destroy_clique(gpus(), parent)));
 }
 
-TEST(Requests, whatCannotBeIsRefusedBeforeAnythingMoves) {
+TEST(Requests, impossibleRequestsAreRefusedBeforeAnyDataMoves) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const std::vector<SharedAllocation> buffers = rows(2, 4);
   const std::vector<SharedAllocation> crossed = {buffers[1], buffers[0]};

@@ -74,7 +74,7 @@ void expect_sums_at_all_places(int dtype) {
   }
 }
 
-TEST(CombineKernel, addsWhereverMemoryBeginsAndEnds) {
+TEST(CombineKernel, addsAtAnyAlignmentAndLength) {
   expect_sums_at_all_places<std::int8_t>(kInt8);
   expect_sums_at_all_places<int>(kInt32);
   expect_sums_at_all_places<float>(kFloat32);
@@ -93,20 +93,20 @@ TEST(CombineKernel, halfTypesAreRoundedOnce) {
   EXPECT_EQ(combined<std::uint16_t>({{big}, {one}, {one}}, kFloat16, kSum)[0], narrowed_to(Float16(), 2050.0f).bits);
 }
 
-TEST(CombineKernel, notANumberStays) {
+TEST(CombineKernel, keepsNaN) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(std::isnan(combined<float>({{nan}, {1}}, kFloat32, kMaximum)[0]));
   EXPECT_TRUE(std::isnan(combined<float>({{1}, {nan}}, kFloat32, kMinimum)[0]));
 }
 
-TEST(CombineKernel, zeroIsMoreThanMinusZero) {
+TEST(CombineKernel, ordersMinusZeroBelowZero) {
   for (const std::vector<std::vector<double>>& rows : {std::vector<std::vector<double>>{{0.0}, {-0.0}}, {{-0.0}, {0.0}}}) {
     EXPECT_FALSE(std::signbit(combined(rows, kFloat64, kMaximum)[0]));
     EXPECT_TRUE(std::signbit(combined(rows, kFloat64, kMinimum)[0]));
   }
 }
 
-TEST(CombineKernel, takesSixtyFourInputsAndNotMore) {
+TEST(CombineKernel, acceptsAtMostSixtyFourInputs) {
   const std::vector<std::vector<int>> rows(64, {1, 2});
   EXPECT_EQ(combined(rows, kInt32, kSum), (std::vector<int>{64, 128}));
   const SharedAllocation into = allocate(0, 8);
@@ -159,7 +159,7 @@ void expect_quotients_at_all_places(int into_dtype, int from_dtype) {
   }
 }
 
-TEST(DivideKernel, dividesWhereverMemoryBeginsAndEnds) {
+TEST(DivideKernel, dividesAtAnyAlignmentAndLength) {
   expect_quotients_at_all_places<float, float>(kFloat32, kFloat32);
   expect_quotients_at_all_places<double, double>(kFloat64, kFloat64);
   expect_quotients_at_all_places<float, std::int8_t>(kFloat32, kInt8);
@@ -209,7 +209,7 @@ void run_slow_compiler() {
 }
 
 // In a process of its own, in which no GPU has been used yet.
-TEST(CompilerDeathTest, compilingKernelsTakesNoTimeOfAnyDeadline) {
+TEST(CompilerDeathTest, compilationOfKernelsDoesNotCountTowardsADeadline) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto scenario = [] {
     run_slow_compiler();

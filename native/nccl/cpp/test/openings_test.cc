@@ -6,7 +6,7 @@
 namespace coll::test {
 namespace {
 
-TEST(Openings, aRankThatNeverComesRunsOutOfTime) {
+TEST(Openings, openingTimesOutIfARankNeverArrives) {
   for (const bool is_blocking : {true, false}) {
     const auto id = std::make_shared<nccl::UniqueId>();
     EXPECT_FALSE(run(make_unique_id(gpus(), id)));
@@ -16,7 +16,7 @@ TEST(Openings, aRankThatNeverComesRunsOutOfTime) {
   expect_usable();
 }
 
-TEST(Openings, othersGoOnWhileAGroupWaitsForARank) {
+TEST(Openings, otherGroupsContinueWhileAGroupWaitsForARank) {
   const auto id = std::make_shared<nccl::UniqueId>();
   EXPECT_FALSE(run(make_unique_id(gpus(), id)));
   const std::shared_ptr<Clique> lonely = new_clique(gpus(), {2, {0}, {0}, "lonely", false});
@@ -35,7 +35,7 @@ TEST(Openings, othersGoOnWhileAGroupWaitsForARank) {
   EXPECT_FALSE(first.get());
 }
 
-TEST(Openings, anOpeningEndsAtOnceWhenItIsAborted) {
+TEST(Openings, anAbortedOpeningEndsAtOnce) {
   const auto id = std::make_shared<nccl::UniqueId>();
   EXPECT_FALSE(run(make_unique_id(gpus(), id)));
   for (const char* wish : {"# none", "stuck init"}) {
@@ -52,7 +52,7 @@ TEST(Openings, anOpeningEndsAtOnceWhenItIsAborted) {
   expect_usable();
 }
 
-TEST(Openings, aRefusedOpeningLeavesNothing) {
+TEST(Openings, aRefusedOpeningLeavesNothingOpen) {
   const auto id = std::make_shared<nccl::UniqueId>();
   EXPECT_FALSE(run(make_unique_id(gpus(), id)));
   const std::shared_ptr<Clique> clique = new_clique(gpus(), {1, {0}, {0}, "refused", false});
@@ -61,7 +61,7 @@ TEST(Openings, aRefusedOpeningLeavesNothing) {
   expect_kind(run(open_clique(gpus(), clique, *id)), FailureKind::kBroken);
 }
 
-TEST(Openings, aGroupThatIsAbortedWhileItIsSplitLeavesNoPart) {
+TEST(Openings, aGroupAbortedDuringASplitLeavesNoSplitGroup) {
   for (const bool is_blocking : {true, false}) {
     const std::shared_ptr<Clique> clique = open_all(2, is_blocking);
     const auto parts = std::make_shared<std::vector<Part>>();
@@ -73,7 +73,7 @@ TEST(Openings, aGroupThatIsAbortedWhileItIsSplitLeavesNoPart) {
   expect_usable();
 }
 
-TEST(Openings, whereTheEnvironmentMakesAllCallsGoOnInTheBackgroundTheyAreWaitedFor) {
+TEST(Openings, nonBlockingCallsForcedByTheEnvironmentAreAwaited) {
   const Wish wish("non-blocking\nslow collective 5");
   const std::shared_ptr<Clique> clique = open_all(2, true);
   const std::vector<SharedAllocation> buffers = two_buffers();
@@ -82,7 +82,7 @@ TEST(Openings, whereTheEnvironmentMakesAllCallsGoOnInTheBackgroundTheyAreWaitedF
   EXPECT_FALSE(run(destroy_clique(gpus(), clique)));
 }
 
-TEST(Openings, aFinalizeThatDoesNotComeBackIsEnded) {
+TEST(Openings, aFinalizeThatDoesNotReturnIsAborted) {
   for (const bool is_blocking : {true, false}) {
     const std::shared_ptr<Clique> clique = open_all(2, is_blocking);
     const Wish wish("stuck finalize rank=1");
@@ -92,7 +92,7 @@ TEST(Openings, aFinalizeThatDoesNotComeBackIsEnded) {
   expect_usable();
 }
 
-TEST(Openings, whatAContainerLacksIsOneSentenceThatSaysWhatToDo) {
+TEST(Openings, theErrorInAContainerSaysWhatIsMissing) {
   const std::pair<const char*, const char*> lacks[] = {{"no nvml", "NCCL needs NVML, and libnvidia-ml.so.1 cannot be opened (Failed to open libnvidia-ml.so.1): give the container"},
                                                        {"full shm", "/dev/shm is too small for NCCL: /dev/shm has "}};
   for (const auto& [lack, words] : lacks) {
@@ -111,7 +111,7 @@ TEST(Openings, whatAContainerLacksIsOneSentenceThatSaysWhatToDo) {
   EXPECT_EQ(other, "");
 }
 
-TEST(Openings, aFirstCollectiveThatFindsNoRoomInSharedMemorySaysSo) {
+TEST(Openings, aFirstCollectiveReportsTooLittleSharedMemory) {
   const std::shared_ptr<Clique> clique = open_all(2);
   const Wish wish("full shm");
   const std::optional<Failure> failure = run(all_reduce(clique, two_buffers()));
@@ -120,7 +120,7 @@ TEST(Openings, aFirstCollectiveThatFindsNoRoomInSharedMemorySaysSo) {
   EXPECT_NE(failure->message.find("NCCL_SHM_DISABLE=1"), std::string::npos);
 }
 
-TEST(Openings, oneGpuTwiceIsWhatNcclSays) {
+TEST(Openings, theErrorForADuplicateGpuIsTheMessageOfNccl) {
   const auto id = std::make_shared<nccl::UniqueId>();
   EXPECT_FALSE(run(make_unique_id(gpus(), id)));
   const std::shared_ptr<Clique> clique = new_clique(gpus(), {2, {0, 1}, {0, 0}, "twice", true});

@@ -164,8 +164,8 @@ describe('merge', () => {
   });
 
   it.each<readonly [string, CommunicationOptionsInit, CommunicationOptionsInit]>([
-    ['bytes other than 0', { bytesPerPack: 9 }, { bytesPerPack: 9 }],
-    ['no bytes of 0', { bytesPerPack: 0 }, {}],
+    ['bytes per pack other than 0', { bytesPerPack: 9 }, { bytesPerPack: 9 }],
+    ['no bytes per pack of 0', { bytesPerPack: 0 }, {}],
     ['a timeout', { timeoutSeconds: 4 }, { timeoutSeconds: 4 }],
     ['a timeout of 0, which switches the default off', { timeoutSeconds: 0 }, { timeoutSeconds: 0 }],
     ['no timeout of null', { timeoutSeconds: null }, {}],

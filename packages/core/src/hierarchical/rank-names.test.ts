@@ -54,7 +54,7 @@ describe('RankNames', () => {
     }
   });
 
-  it('stand in errors that keep their words, at every border', () => {
+  it('replaces the ranks in an error at each level, and keeps its other words', () => {
     const words = (name: RankName) => `replica ${name(0)} and replica ${name(2)}; replica 1`;
     const error = rankError(InternalError, 'ERR_COLL_MISMATCH', words, { rank: 2 });
     expect(error.message).toBe('replica 0 and replica 2; replica 1');

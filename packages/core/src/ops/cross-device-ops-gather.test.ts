@@ -65,7 +65,7 @@ describe('gather', () => {
   it.each([
     ['indexed slices', slices('cpu:0')],
     ['a value of indexed slices', new PerReplica([slices('cpu:0'), slices('cpu:1')])],
-    ['a value that has some', new PerReplica([a, slices('cpu:1')])],
+    ['a value with a sparse component', new PerReplica([a, slices('cpu:1')])],
   ])('is not supported for %s', async (_, value) => {
     expect(await rejection(ops.gather(value, 'nonsense', 0, { bytesPerPack: -1 }))).toMatchObject({
       name: 'NotImplementedError',

@@ -75,7 +75,7 @@ describe('reduce of cross-device ops', () => {
     ['a list as value', [ReduceOp.SUM, [a, b], 'cpu:0'], { name: 'ValueError', message: /value must be a tensor/ }],
     ['destinations', ['sum', both, 5], { name: 'ValueError', code: 'ERR_COLL_DESTINATION' }],
     ['the op', ['sum', both, 'cpu:0'], { name: 'ValueError', message: /"sum" is not a reduce op/ }],
-    ['that there are components', [ReduceOp.SUM, new PerReplica([]), 'cpu:0'], { message: /must be non-empty/ }],
+    ['that the value has components', [ReduceOp.SUM, new PerReplica([]), 'cpu:0'], { message: /must be non-empty/ }],
     ['shapes', [ReduceOp.SUM, new PerReplica([a, on('cpu:1', 1)]), 'cpu:0'], { name: 'InvalidArgumentError', rank: 1 }],
     ['dtypes', [ReduceOp.SUM, new PerReplica([a, zeros('int8', [2])]), 'cpu:0'], { name: 'InternalError', rank: 1 }],
   ])('checks %s', async (_, args, { message, ...fields }: { message?: RegExp }) => {
@@ -138,11 +138,11 @@ describe('batchReduce', () => {
   });
 
   it.each<readonly [string, unknown[], object]>([
-    ['that pairs come as a list', ['SUM', both], { name: 'ValueError', operation: 'batch-reduce' }],
+    ['that pairs are a list', ['SUM', both], { name: 'ValueError', operation: 'batch-reduce' }],
     ['that pairs are not text', ['SUM', 'ab'], { name: 'ValueError', operation: 'batch-reduce' }],
     ['that a pair is an array', ['SUM', [{ 0: both, 1: 'cpu:0', length: 2 }]], { name: 'ValueError' }],
     ['that a pair has two items', ['SUM', [[both]]], { name: 'ValueError', operation: 'batch-reduce' }],
-    ['that a pair has no more', ['SUM', [[both, 'cpu:0', 1]]], { name: 'ValueError' }],
+    ['that a pair has no third item', ['SUM', [[both, 'cpu:0', 1]]], { name: 'ValueError' }],
     [
       'every destination',
       [

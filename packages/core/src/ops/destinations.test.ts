@@ -38,7 +38,7 @@ describe('validateDestinations', () => {
     ['indexed slices', slicesOn('cpu:0')],
     ['a per-replica value', perReplica('cpu:0', 'cpu:1')],
     ['a mirrored value', new Mirrored([on('cpu:0'), on('cpu:1')])],
-    ['what carries a tensor, as variables do', { [tensorSymbol]: () => on('cpu:1') }],
+    ['an object that carries a tensor, like a variable', { [tensorSymbol]: () => on('cpu:1') }],
     ['a value with two components on one device', perReplica('cpu:0', 'cpu:0')],
   ])('accepts %s', (_, destinations) => {
     expect(() => validateDestinations(destinations)).not.toThrow();
@@ -67,7 +67,7 @@ describe('validateDestinations', () => {
     ['a plain tensor object without a device', { data: new Float32Array(1), dtype: 'float32', shape: [1] }],
     ['a bare typed array', new Float32Array(2)],
     ['slices without a device', slicesOn('')],
-    ['a value of no component', new PerReplica([])],
+    ['a value without components', new PerReplica([])],
     ['a value with a component that has no device', perReplica('cpu:0', '')],
   ])('refuses the empty destinations %s', (_, destinations) => {
     expect(thrown(() => validateDestinations(destinations))).toMatchObject({

@@ -15,7 +15,7 @@ const memory = (dtype: 'int32' | 'float64' = 'int32') =>
 
 const makers = [
   ['an all-reduce', () => new TestedAllReduce()],
-  ['an all-reduce in packs that cut tensors apart', () => new TestedAllReduce({ numPacks: 2 })],
+  ['an all-reduce in packs that split tensors', () => new TestedAllReduce({ numPacks: 2 })],
   ['reduction to one device', () => new ReductionToOneDevice()],
 ] as const;
 

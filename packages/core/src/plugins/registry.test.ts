@@ -64,10 +64,10 @@ describe('register', () => {
     ['a class', class Ring {}],
     ['no name', { ...plugin('one'), name: undefined }],
     ['an empty name', plugin('')],
-    ["the name 'auto', which means the choice", plugin('auto')],
+    ["the reserved name 'auto'", plugin('auto')],
     ['no create', { ...plugin('one'), create: undefined }],
     ['no module', { ...plugin('one'), module: undefined }],
-    ['a priority that is no number', { ...plugin('one'), priority: 'high' }],
+    ['a priority that is not a number', { ...plugin('one'), priority: 'high' }],
   ])('refuses %s', (_, odd) => {
     expect(thrown(() => createRegistry().register(odd as Plugin))).toMatchObject({
       name: 'CollError',

@@ -91,8 +91,8 @@ describe('allReduce of replicas in one thread', () => {
   });
 
   it.each<readonly [string, Parameters<TestedAllReduce['allReduce']>, object]>([
-    ['a replica that is not here', [ReduceOp.SUM, 1, 2], { code: 'ERR_COLL_RANGE' }],
-    ['an op by a name that is not converted', ['sum' as never, 1, 0], { code: 'ERR_COLL_VALUE' }],
+    ['a replica of another process', [ReduceOp.SUM, 1, 2], { code: 'ERR_COLL_RANGE' }],
+    ['the name of an op', ['sum' as never, 1, 0], { code: 'ERR_COLL_VALUE' }],
     [
       'results of another shape',
       [ReduceOp.SUM, ints(1), 0, { into: Int32Array.of(1, 2) }],

@@ -31,11 +31,11 @@ describe('reduceCall', () => {
     ['the op', ['sum', 'x', undefined, ''], '"sum" is not a reduce op'],
     ['values', ['SUM', [1, 'x'], undefined, ''], 'value must be a tensor'],
     [
-      'that results do not go to two places',
+      'that into and sharedResult exclude each other',
       ['SUM', 1, { into: Float64Array.of(0), sharedResult: true }, ''],
       'not both',
     ],
-    ['the memory for results', ['SUM', 1, { into: 'x' }, ''], 'into must be a tensor'],
+    ['the into memory', ['SUM', 1, { into: 'x' }, ''], 'into must be a tensor'],
   ])('validates %s', (_, args, message) => {
     expect(thrown(() => reduceCall(...(args as Parameters<typeof reduceCall>)))).toMatchObject({
       name: 'ValueError',

@@ -19,7 +19,7 @@ const broadcastFrom = (root: number): Collective => ({ kind: 'broadcast', root }
 
 describe('problemOf finds nothing wrong with', () => {
   it.each<[string, Schedule, Collective]>([
-    ['one rank that does nothing', schedule(1, 3), allReduce],
+    ['one rank without rounds', schedule(1, 3), allReduce],
     ['an all-reduce through one rank', schedule(3, 1, [add(1, 0), add(2, 0)], [copy(0, 1), copy(0, 2)]), allReduce],
     [
       'an all-reduce by halves',

@@ -35,14 +35,20 @@ describe('IndexedSlices', () => {
   });
 
   it.each<readonly [string, TensorLike, TensorLike, number[] | undefined, string]>([
-    ['floating indices', values, new Float32Array(2), undefined, 'indices must be a list of integers, got float32'],
+    [
+      'floating-point indices',
+      values,
+      new Float32Array(2),
+      undefined,
+      'indices must be a list of integers, got float32',
+    ],
     ['indices of two dimensions', values, tensor(indices, { shape: [2, 1] }), undefined, 'of shape [2,1]'],
-    ['a row too few', values, new Int32Array(3), undefined, 'got shape [2,3] for 3 indices'],
+    ['one row too few', values, new Int32Array(3), undefined, 'got shape [2,3] for 3 indices'],
     ['values without rows', 5, new Int32Array(1), undefined, 'values must have one row per index, got shape []'],
     ['rows of another shape', values, indices, [5, 4], 'rows of shape [3] do not fit into denseShape [5,4]'],
     ['a dense shape of another rank', values, indices, [5], 'do not fit into denseShape [5]'],
     [
-      'a dense shape that is none',
+      'a dense shape that is not a list',
       values,
       indices,
       5 as never,

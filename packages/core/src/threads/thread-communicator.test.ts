@@ -72,7 +72,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     ['own', [own, own, own]],
     ['shared', [shared, shared, shared]],
     ['mixed', [own, shared, own]],
-    ['hardly mixed', [shared, shared, own]],
+    ['mostly shared', [shared, shared, own]],
   ] as const)('accept %s memory of any length', async (_, makers) => {
     const communicators = open(engine, 3, ringAlgorithm());
     const make = (dtype: DType, count: number) =>

@@ -43,7 +43,7 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
   });
 
   describe.each([
-    ['in one hand', () => engine.communicator(1, algorithm)],
+    ['of one controller', () => engine.communicator(1, algorithm)],
     ['in a thread', () => engine.join(group(engine), { rank: 0, algorithm })],
   ] as const)('ranks %s', (_, open) => {
     const one = [tensor(new Float32Array(4))];

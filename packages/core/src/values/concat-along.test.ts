@@ -82,7 +82,7 @@ describe('concatAlong', () => {
   it.each([
     ['another dimension than the axis', [2, 3], [2, 4], 0],
     ['ranks', [2, 3], [2, 3, 1], 0],
-    ['ranks where the axis is there in both', [2], [2, 1], 0],
+    ['rank, but all have the axis', [2], [2, 1], 0],
   ])('refuses parts that differ in %s', (_, first, second, axis) => {
     expect(thrown(() => concatAlong([zeros('int8', first), zeros('int8', second)], axis))).toMatchObject({
       name: 'InvalidArgumentError',

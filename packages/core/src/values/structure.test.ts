@@ -169,14 +169,14 @@ describe('zipStructures', () => {
   });
 
   it.each<readonly [string, Structure<number>, Structure<number>]>([
-    ['lists of other lengths', [1, 2], [1]],
+    ['lists of different lengths', [1, 2], [1]],
     ['a list and a leaf', [1], 1],
     ['a list and an object', [1], { 0: 1 }],
-    ['an object with a key less', { a: 1, b: 2 }, { a: 1 }],
-    ['an object with a key more', { a: 1 }, { a: 1, b: 2 }],
+    ['an object with one key less', { a: 1, b: 2 }, { a: 1 }],
+    ['an object with one key more', { a: 1 }, { a: 1, b: 2 }],
     ['an object with another key', { a: 1, b: 2 }, { a: 1, c: 2 }],
     ['an object and a leaf', { a: 1 }, 1],
-    ['differences further down', { a: [{ b: [1] }] }, { a: [{ b: [1, 2] }] }],
+    ['differences at a deeper level', { a: [{ b: [1] }] }, { a: [{ b: [1, 2] }] }],
   ])('refuses %s', (_, first, second) => {
     expect(thrown(() => zipStructures([first, first, second], join))).toMatchObject({
       name: 'AssertionError',

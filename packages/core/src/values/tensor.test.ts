@@ -78,9 +78,15 @@ describe('tensor', () => {
       'ERR_COLL_BUFFER',
       'the data of a int32 tensor must be a Int32Array, got',
     ],
-    ['half types outside of a Uint16Array', new Float32Array(2), { dtype: 'float16' }, 'ERR_COLL_BUFFER', 'float16'],
     [
-      'a DataView in place of halves',
+      'half types in an array other than a Uint16Array',
+      new Float32Array(2),
+      { dtype: 'float16' },
+      'ERR_COLL_BUFFER',
+      'float16',
+    ],
+    [
+      'a DataView for half types',
       new DataView(new ArrayBuffer(4)),
       { dtype: 'float16' },
       'ERR_COLL_BUFFER',
@@ -89,11 +95,11 @@ describe('tensor', () => {
     ['a DataView', new DataView(new ArrayBuffer(4)), {}, 'ERR_COLL_BUFFER', 'a DataView cannot be used as a tensor'],
     ['a shape of another size', new Float32Array(5), { shape: [2, 3] }, 'ERR_COLL_VALUE', 'needs 6 elements'],
     ['a negative dimension', new Float32Array(1), { shape: [-1] }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
-    ['a broken dimension', new Float32Array(1), { shape: [0.5, 2] }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
-    ['a shape that is no list', new Float32Array(1), { shape: 1 }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
+    ['a fractional dimension', new Float32Array(1), { shape: [0.5, 2] }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
+    ['a shape that is not a list', new Float32Array(1), { shape: 1 }, 'ERR_COLL_VALUE', 'a shape must be a list of'],
     ['an unknown dtype', new Float32Array(1), { dtype: 'float' }, 'ERR_COLL_VALUE', 'unknown dtype "float"'],
     ['an unknown dtype for numbers', [1], { dtype: 'float' }, 'ERR_COLL_VALUE', 'unknown dtype "float"'],
-    ['a device that is no string', [1], { device: 0 }, 'ERR_COLL_DEVICE', 'a device must be a string'],
+    ['a device that is not a string', [1], { device: 0 }, 'ERR_COLL_DEVICE', 'a device must be a string'],
     ['text', 'abc', {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers, got "abc"'],
     ['a list of lists', [[1], [2]], {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
     ['null', null, {}, 'ERR_COLL_VALUE', 'from a typed array or from numbers'],
@@ -221,9 +227,9 @@ describe('asTensor', () => {
 
   it.each<readonly [string, object, string]>([
     ['data of another type', { ...made, data: new Int8Array(2) }, 'ERR_COLL_BUFFER'],
-    ['data that is no array', { ...made, data: [1, 2] }, 'ERR_COLL_BUFFER'],
+    ['data that is not an array', { ...made, data: [1, 2] }, 'ERR_COLL_BUFFER'],
     ['a shape of another size', { ...made, shape: [3] }, 'ERR_COLL_VALUE'],
-    ['a device that is no string', { ...made, device: 3 }, 'ERR_COLL_DEVICE'],
+    ['a device that is not a string', { ...made, device: 3 }, 'ERR_COLL_DEVICE'],
   ])('refuses a tensor with %s', (_, value, code) => {
     expect(thrown(() => asTensor(value))).toMatchObject({ name: 'ValueError', code });
   });

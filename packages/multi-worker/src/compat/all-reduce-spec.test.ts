@@ -62,11 +62,11 @@ describe('parseSpec', () => {
     ['half a shard', ['xring', 1.5], /shards must be a whole number, 1 or more, got 1.5/],
     ['shards in words', ['xring', 'two'], /shards must be a whole number, 1 or more, got "two"/],
     [
-      'bare texts alone in a list',
+      'only strings in a list',
       ['xring', 'pscpu'],
       /a list must contain entries, not strings: write \[\["xring", 1, limit\], \["pscpu"\]\]/,
     ],
-    ['a limit that is none', ['xring', 1, Number.NaN], /the limit must be a whole number, or -1 for no limit, got NaN/],
+    ['a limit of NaN', ['xring', 1, Number.NaN], /the limit must be a whole number, or -1 for no limit, got NaN/],
     ['half an element', ['xring', 1, 0.5], /the limit must be a whole number/],
     [
       'a list must contain entries, not strings',
@@ -74,8 +74,8 @@ describe('parseSpec', () => {
       /entry 1 \("pscpu"\): a list must contain entries, not strings: write \["pscpu"\]/,
     ],
     ['a number in a list', [['xring', 1, 7], 7], /entry 1 \(7\): an entry must be/],
-    ['a number for a name', [7, 1], /unknown algorithm 7/],
-    ['fields of another kind', [{ alg: 'xring', size: 3 }], /entry 0 \(\{ alg: "xring", size: 3 \}\): .*not "size"/],
+    ['a number instead of a name', [7, 1], /unknown algorithm 7/],
+    ['unknown fields', [{ alg: 'xring', size: 3 }], /entry 0 \(\{ alg: "xring", size: 3 \}\): .*not "size"/],
     [
       'a last limit',
       [['xring', 1, 7]],
@@ -92,7 +92,7 @@ describe('parseSpec', () => {
     ['a text that ends with a colon', 'xring:', /the limit "" must be a whole number/],
     ['a limit in words', 'xring:few:pscpu', /the limit "few" must be a whole number/],
     ['a negative limit in a text', 'xring:-1:pscpu', /the limit "-1" must be a whole number/],
-    ['a limit beyond all numbers', 'xring:9000000T:pscpu', /the limit "9000000T"/],
+    ['a limit that is too large for a number', 'xring:9000000T:pscpu', /the limit "9000000T"/],
     ['shards in words in a text', 'xring#two', /entry 0 \(xring#two\): # must be followed by a whole number/],
     ['shards of 0 in a text', 'xring#0', /shards must be a whole number, 1 or more, got 0/],
     ['shards twice', 'xring#1#2', /a whole number of shards/],

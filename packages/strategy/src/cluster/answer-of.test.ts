@@ -27,10 +27,10 @@ describe('answerOf', () => {
   });
 
   it.each<readonly [string, RequestListener, RegExp]>([
-    ['of another status', (_, answer) => answer.writeHead(403).end('no'), /^status 403; is the service account/],
-    ['without JSON', (_, answer) => answer.end('<html>'), /JSON/],
-    ['that ends in its midst', breaksOff, /aborted|terminated|premature/i],
-    ['that never begins', (asking) => asking.socket.destroy(), /socket hang up/],
+    ['another status', (_, answer) => answer.writeHead(403).end('no'), /^status 403; is the service account/],
+    ['a response that is not JSON', (_, answer) => answer.end('<html>'), /JSON/],
+    ['an interrupted response', breaksOff, /aborted|terminated|premature/i],
+    ['a connection that closes without a response', (asking) => asking.socket.destroy(), /socket hang up/],
   ])('rejects for %s', async (_, listener, words) => {
     await expect(asked(listener)).rejects.toThrow(words);
   });
@@ -49,7 +49,7 @@ describe('answerOf', () => {
 
   it.each<readonly [string, RequestListener]>([
     ['begins', () => {}],
-    ['goes on', (_, answer) => answer.write('{"items"')],
+    ['continues', (_, answer) => answer.write('{"items"')],
   ])('times out if the server never %s', async (_, listener) => {
     await expect(asked(listener, 100)).rejects.toThrow(/timeout|aborted/);
   });

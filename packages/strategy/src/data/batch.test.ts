@@ -39,7 +39,7 @@ describe('the batched leaves of an element', () => {
     ['a distributed value', new PerReplica([Float32Array.of(1), Float32Array.of(2)])],
     ['slices', new IndexedSlices(tensor(Float32Array.of(1)), Int32Array.of(0), [4])],
     ['a date', new Date(0)],
-    ['bytes without a kind', new DataView(new ArrayBuffer(8))],
+    ['a DataView', new DataView(new ArrayBuffer(8))],
     ['different first axes', { x: [1, 2], y: Float32Array.of(1) }],
     ['an empty structure', { x: {} }],
     ['a list of functions', [() => 1]],

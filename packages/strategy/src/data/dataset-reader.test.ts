@@ -33,7 +33,7 @@ describe('a dataset reader', () => {
     ['a generator function', () => [1, 2].values()],
     ['an async generator function', () => later(1, 2)],
     ['a lazy dataset', lazy(1, 2)],
-    ['a function that makes a lazy dataset', () => lazy(1, 2)],
+    ['a function that returns a lazy dataset', () => lazy(1, 2)],
     ['a dataset of files', { files: ['1', '2'], read: (files: string[]) => files.map(Number) }],
     ['a dataset of files that are read later', { files: [1, 2], read: async (files: number[]) => later(...files) }],
     ['a promise', Promise.resolve([1, 2])],
@@ -70,9 +70,9 @@ describe('a dataset reader', () => {
     ['nothing', undefined],
     ['null', null],
     ['an object that is not iterable', {}],
-    ['files that nobody reads', { files: ['a'] }],
-    ['a list of files that is none', { files: 'a', read: () => [] }],
-    ['a function that makes nothing', () => undefined],
+    ['files without a read function', { files: ['a'] }],
+    ['files that are not a list', { files: 'a', read: () => [] }],
+    ['a function that returns nothing', () => undefined],
   ])('refuses %s', async (_, dataset) => {
     await expect(new DatasetReader(dataset).next()).rejects.toMatchObject({
       name: 'ValueError',

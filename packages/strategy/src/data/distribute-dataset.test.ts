@@ -51,7 +51,7 @@ describe('a distributed dataset', () => {
 
   it.each([
     [
-      'full batches as evenly as can be',
+      'evenly if it is full',
       4,
       [10, 10],
       [
@@ -60,7 +60,7 @@ describe('a distributed dataset', () => {
       ],
     ],
     [
-      'a last partial batch until it is exhausted',
+      'until it is exhausted if it is a partial last batch',
       4,
       [10, 5],
       [
@@ -68,9 +68,9 @@ describe('a distributed dataset', () => {
         [2, 2, 1, 0],
       ],
     ],
-    ['fewer items than replicas', 5, [4], [[1, 1, 1, 1, 0]]],
+    ['with fewer items than replicas', 5, [4], [[1, 1, 1, 1, 0]]],
     [
-      'a batch without items',
+      'without items',
       2,
       [4, 0],
       [
@@ -79,7 +79,7 @@ describe('a distributed dataset', () => {
       ],
     ],
     [
-      'batches of changing sizes, of which the first is the global one',
+      'by the size of the first batch if sizes change',
       3,
       [4, 7, 4],
       [

@@ -109,7 +109,7 @@ describe('steps of batches that are read', () => {
   it.each([
     ['one worker', 1, undefined, 0],
     ['two workers', 2, undefined, 1],
-    ['two workers with all of it for each', 2, 'OFF', 0],
+    ['two workers that each get all items', 2, 'OFF', 0],
   ] as const)(
     'are compared between %s that read the same dataset',
     async (_, numInputPipelines, autoShardPolicy, times) => {

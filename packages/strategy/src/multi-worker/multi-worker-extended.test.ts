@@ -82,7 +82,7 @@ describe('a batch', () => {
     ['single values', [one, other], [['host', 'SUM', 2]]],
     ['values of all devices', [both(), both()], [['devices', 'SUM', 2]]],
     [
-      'both, values of all devices first',
+      'both kinds, values of all devices first',
       [one, both(), other],
       [
         ['devices', 'SUM', 1],

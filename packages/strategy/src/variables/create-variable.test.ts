@@ -49,7 +49,7 @@ describe('a variable created in a scope', () => {
       { aggregation: 'MAX' },
       /aggregation must be one of NONE, SUM, MEAN, ONLY_FIRST_REPLICA, got "MAX"/,
     ],
-    ['an aggregation that is no text', { aggregation: 1 }, /aggregation must be one of/],
+    ['an aggregation that is not a string', { aggregation: 1 }, /aggregation must be one of/],
     ['an inherited name', { aggregation: 'toString' }, /aggregation must be one of/],
     ['the mean of integers', { aggregation: 'MEAN', dtype: 'int32' }, /aggregation MEAN is not defined for int32/],
     [
@@ -57,8 +57,8 @@ describe('a variable created in a scope', () => {
       { aggregation: 'MEAN', dtype: 'int64', synchronization: 'ON_READ' },
       /not defined for int64/,
     ],
-    ['a name that is no text', { name: 5 }, /the name of a variable must be a string/],
-    ['a dtype that there is not', { dtype: 'float' }, /unknown dtype/],
+    ['a name that is not a string', { name: 5 }, /the name of a variable must be a string/],
+    ['an unknown dtype', { dtype: 'float' }, /unknown dtype/],
   ])('refuses %s', (_, options, message) => {
     const create = () => two.scope(() => variable([1], options as never));
     expect(create).toThrow(message);
@@ -77,9 +77,9 @@ describe('a variable created in a scope', () => {
     ['numbers', [1, 2], 'float64', [2], [1, 2]],
     ['an array', Int32Array.of(3), 'int32', [1], [3]],
     ['a tensor', tensor([1, 2], { dtype: 'bfloat16', shape: [2, 1] }), 'bfloat16', [2, 1], [1, 2]],
-    ['what carries a tensor', { [tensorSymbol]: () => Float32Array.of(4) }, 'float32', [1], [4]],
+    ['an object that carries a tensor', { [tensorSymbol]: () => Float32Array.of(4) }, 'float32', [1], [4]],
     ['another variable', mirrored(two, [5]), 'float32', [1], [5]],
-    ['nothing at all', new Float32Array(0), 'float32', [0], []],
+    ['no elements', new Float32Array(0), 'float32', [0], []],
   ])('has the initial value %s', (_, initial, dtype, shape, numbers) => {
     const made = two.scope(() => variable(initial)) as MirroredVariable;
     expect(made).toMatchObject({ dtype, shape });

@@ -29,7 +29,7 @@ describe('a mirrored variable', () => {
   });
 
   it.each([
-    ['a row that is not there', rows([1], [2]), 'the variable has 2 rows and no row 2'],
+    ['a missing row', rows([1], [2]), 'the variable has 2 rows and no row 2'],
     ['a negative row', rows([1], [-1]), 'no row -1'],
     [
       'rows of another shape',

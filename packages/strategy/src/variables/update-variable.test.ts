@@ -124,9 +124,9 @@ describe('extended', () => {
   });
 
   it.each<readonly [string, unknown, object]>([
-    ['no function', 5, {}],
-    ['arguments that are no list', () => 0, { args: 5 }],
-    ['named arguments that are no object', () => 0, { kwargs: [] }],
+    ['a value that is not a function', 5, {}],
+    ['arguments that are not a list', () => 0, { args: 5 }],
+    ['named arguments that are not an object', () => 0, { kwargs: [] }],
   ])('refuses %s', async (_, fn, options) => {
     const refused = expect.objectContaining({ name: 'ValueError', message: expect.stringContaining('update takes') });
     await expect(two.extended.update(made, fn as never, options)).rejects.toEqual(refused);
