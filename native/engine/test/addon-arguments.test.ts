@@ -85,10 +85,13 @@ const programWords: Argument = [
   Int32Array.of(99, 0, 0, 1, 0, 1),
 ];
 
+const ofAll = [handle('program', two), lists[0] as Argument, dealt('inputs'), dealt('outputs'), flag('sharesResult')];
+
 const calls: Record<string, Argument[]> = {
   boardBytes: [number('ranks', 2, 0, -1, 5000, 2 ** 32 + 1)],
   program: [programWords],
   offer: [...offered, ...offerEnd],
+  refillOffer: [handle('offer', addon['offer']?.(...offering())), ...offered, ...offerEnd],
   'offer ': [...offered.slice(0, 2), lists[1] as Argument, ...offerEnd],
   join: [
     [
@@ -111,7 +114,11 @@ const calls: Record<string, Argument[]> = {
   meeting: [handle('member', member)],
   isMissing: [handle('member', member), number('rank', 0, -1, 2)],
   clash: [handle('member', member)],
-  offersOfAll: [handle('program', two), lists[0] as Argument, dealt('inputs'), dealt('outputs'), flag('sharesResult')],
+  offersOfAll: ofAll,
+  refillOffersOfAll: [
+    handle('offers', addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false)),
+    ...ofAll,
+  ],
   controller: [number('ranks', 2, 0, 5000), number('cores', 1, 0)],
   control: [handle('controller', controller), handle('offers', all), number('begin', 0, -1, 0.5, 5)],
   close: [handle('controller', controller)],
@@ -131,6 +138,27 @@ function refusesAllOf(exports: Exports, name: string, args: readonly Argument[])
 
 const typeError = (message: string) =>
   expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
+
+describe('handles that are filled again', () => {
+  it('hold the new offer only', () => {
+    const alone = join();
+    const again = addon['offer']?.(...offering());
+    expect(addon['execute']?.(alone, again, 1)).toBe(status.waiting);
+    addon['refillOffer']?.(again, ...offering());
+    expect(() => addon['execute']?.(alone, again, 1)).toThrow(typeError('offer must be of this member'));
+  });
+
+  it('combine the new arrays, and keep the old ones if the new ones clash', () => {
+    const [first, second] = [floats(0, 0, 0, 0), floats(0, 0, 0, 0)];
+    const again = addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
+    expect(addon['refillOffersOfAll']?.(again, two, begins, pieces, [[first], [second]], false)).toBeUndefined();
+    expect(addon['refillOffersOfAll']?.(again, two, begins, pieces, [[first], [first]], false)).toEqual([0, 1]);
+    const hand = addon['controller']?.(2, 1);
+    expect(addon['control']?.(hand, again, 0)).toBe(4);
+    expect([...first, ...second]).toEqual([6, 8, 10, 12, 6, 8, 10, 12]);
+    addon['close']?.(hand);
+  });
+});
 
 describe('handles of another group', () => {
   it('a rank refuses an offer of another rank, size or member', () => {
