@@ -4,6 +4,7 @@ import { thrown } from '../../test/thrown.js';
 import {
   accumulatorOf,
   allocate,
+  allocateUnset,
   arrayName,
   byteSize,
   type DType,
@@ -118,4 +119,18 @@ it('stores is false for an array of another type', () => {
   expect(stores('float16', new Float32Array(1))).toBe(false);
   expect(stores('int64', new BigUint64Array(1))).toBe(false);
   expect(stores('uint8', new Uint8ClampedArray(1) as unknown as Uint8Array)).toBe(false);
+});
+
+describe('memory that is not zeroed', () => {
+  it.each([3, 2 ** 17])('of %i elements has a buffer of its own, which can be transferred', (length) => {
+    const made = allocateUnset('float32', length);
+    expect(made).toBeInstanceOf(Float32Array);
+    expect([made.length, made.byteOffset, made.buffer.byteLength]).toEqual([length, 0, 4 * length]);
+    structuredClone(made, { transfer: [made.buffer] });
+    expect(made.length).toBe(0);
+  });
+
+  it('is refused in impossible sizes', () => {
+    expect(thrown(() => allocateUnset('float64', 2 ** 52))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+  });
 });

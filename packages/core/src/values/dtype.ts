@@ -124,20 +124,21 @@ export function allocate<D extends DType>(dtype: D, length: number): TypedArrayO
   }
 }
 
-// Node.js zeroes smaller arrays faster than it makes a buffer.
+// Node.js zeroes smaller arrays faster than it makes a buffer, and buffers have a limit.
 const leastUnsetBytes = 2 ** 18;
+const mostUnsetBytes = 2 ** 31;
 
 /**
- * Memory with undefined contents, in the array type that stores the dtype, where the platform has a
- * way to skip zeroing; else zeros. Only for arrays that are written as a whole before a user sees
- * them.
+ * Memory with undefined contents, in the array type that stores the dtype; zeros for small or huge
+ * arrays, and where the platform always zeroes. Only for arrays that are written as a whole before
+ * a user sees them.
  * @throws as `allocate`
  */
 export function allocateUnset<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
   const Storage = storageOf(dtype);
   const bytes = length * Storage.BYTES_PER_ELEMENT;
   const { Buffer: NodeBuffer } = globalThis as { readonly Buffer?: { allocUnsafeSlow(bytes: number): Uint8Array } };
-  if (NodeBuffer === undefined || bytes < leastUnsetBytes) return allocate(dtype, length);
+  if (!NodeBuffer || bytes < leastUnsetBytes || bytes > mostUnsetBytes) return allocate(dtype, length);
   try {
     return new Storage(NodeBuffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer) as TypedArrayOf<D>;
   } catch (cause) {

@@ -4,7 +4,7 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { allocateUnset, type DType, type TypedArray } from './dtype.js';
-import { copyElements, overlaps, sameShape, type Tensor } from './tensor.js';
+import { copyElements, elementCount, overlaps, sameShape, type Tensor } from './tensor.js';
 
 /**
  * The tensors that receive the results of reducing `values`: the given ones, or new ones. `op` is
@@ -19,7 +19,7 @@ export function resultsFor(
 ): Tensor[] {
   const collective = op && ({ kind: 'all-reduce', op } as const);
   const dtypeOf = ({ dtype }: Tensor) => (collective ? outputDType(collective, dtype) : dtype);
-  if (!into) return values.map((value) => newResult(dtypeOf(value), value.data.length, value));
+  if (!into) return values.map((value) => newResult(dtypeOf(value), elementCount(value.shape), value));
   if (into.length !== values.length) {
     throw new ValueError(
       'ERR_COLL_BUFFER',
