@@ -96,7 +96,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     this.#reduceToDevice = reduceToDevice === undefined ? undefined : canonicalize(reduceToDevice);
     this.#accumulationFn = accumulationFn;
     const isAllHere = world && world.devices.length > 1 && world.localRanks.length === world.devices.length;
-    if (isAllHere && world.engine !== 'js') this.#large = new EngineReduce(world);
+    if (isAllHere && world.engine !== 'js' && !accumulationFn) this.#large = new EngineReduce(world);
   }
 
   override explain(): Explanation {

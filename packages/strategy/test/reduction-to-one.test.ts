@@ -33,6 +33,15 @@ describe.each([native, jsEngine])('replicas of one thread reduce to one device w
     },
   );
 
+  it('by JavaScript alone if the program brings the sum', async () => {
+    const accumulationFn = (tensors: readonly Tensor[]) => combine('sum', tensors.slice(0, 1));
+    await using ops = new ReductionToOneDevice({ accumulationFn }, portableWorld(devices, engine));
+    const values = devices.map((_, replica) => filled(50_000, replica));
+    const results = await Promise.all(values.map((own, replica) => ops.allReduce(ReduceOp.SUM, own, replica)));
+    for (const result of results) expect((result as Tensor).data).toEqual(values[0]);
+    expect(ops.explain().engine).toBe('js');
+  });
+
   it('and refuse calls after close', async () => {
     const ops = new ReductionToOneDevice({}, portableWorld(devices, engine));
     expect(ops.explain().engine).toBe(engine.name);

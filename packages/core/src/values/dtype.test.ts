@@ -126,7 +126,7 @@ describe('memory that is not zeroed', () => {
     const made = allocateUnset('float32', length);
     expect(made).toBeInstanceOf(Float32Array);
     expect([made.length, made.byteOffset, made.buffer.byteLength]).toEqual([length, 0, 4 * length]);
-    structuredClone(made, { transfer: [made.buffer] });
+    structuredClone(made, { transfer: [made.buffer as ArrayBuffer] });
     expect(made.length).toBe(0);
   });
 
