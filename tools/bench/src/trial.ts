@@ -43,7 +43,7 @@ export type Work =
   /** A communicator's all-reduce of a list of tensors in one call, as pieces of one buffer. */
   | { readonly type: 'pieces' }
   /** A replica context's all-reduce of one array. */
-  | { readonly type: 'context' }
+  | { readonly type: 'context'; readonly memory: ContextMemory }
   /** Cross-device ops' all-reduce of a list of tensors. */
   | { readonly type: 'batch'; readonly bytesPerPack: number; readonly packing?: PackingOptions }
   /** A replica context's all-reduce of a list of tensors that are computed one after the other, the last one first. */
@@ -52,6 +52,13 @@ export type Work =
   | { readonly type: 'ticking' }
   /** A plain copy of memory, which everything is compared with. */
   | { readonly type: 'copy' };
+
+/**
+ * The arrays of a call through a context. `known`: the same one in each call, in place. `new`: one that is new in each call, in place. `result`: the same
+ * one in each call, and a new result. `alone`: the arrays of `new`, which nobody reduces.
+ */
+export const contextMemory = ['known', 'new', 'result', 'alone'] as const;
+export type ContextMemory = (typeof contextMemory)[number];
 
 export interface Overlap {
   readonly type: 'overlap';

@@ -83,10 +83,15 @@ it('bench measures every requested form and algorithm, and counts timers', async
   const cases = rows.filter(({ engine }) => engine !== 'bound').map((row) => `${row.suite} ${row.case} ${row.form}`);
   const of = (suite: string, name: (algorithm: string) => string, forms: readonly string[]) =>
     forms.flatMap((form) => ['ring', 'direct'].map((algorithm) => `${suite} ${name(algorithm)} ${form}`));
+  const memory = ['', ' of new memory', ' into a new result', ': new memory alone'];
+  const ofContexts = (call: string, forms: readonly string[]) =>
+    forms.flatMap((form) =>
+      ['ring', 'direct'].flatMap((algorithm) => memory.map((words) => `strategy ${call} ${algorithm}${words} ${form}`)),
+    );
   expect(cases).toEqual([
     ...of('in-process', (algorithm) => `${algorithm} still`, ['sync', 'async', 'controller']),
-    ...of('strategy', (algorithm) => `allReduceSync ${algorithm}`, ['sync']),
-    ...of('strategy', (algorithm) => `allReduce ${algorithm}`, ['async', 'controller']),
+    ...ofContexts('allReduceSync', ['sync']),
+    ...ofContexts('allReduce', ['async', 'controller']),
     ...of('event-loop', (algorithm) => `timers ${algorithm}`, ['async', 'controller']),
   ]);
   for (const row of rows.filter(({ suite }) => suite === 'event-loop'))

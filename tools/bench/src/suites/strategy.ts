@@ -1,5 +1,5 @@
 import { bytesPerElement, geometricSizes } from '../sizes.js';
-import type { Form, Piece, Session, Turn } from '../trial.js';
+import { type ContextMemory, contextMemory, type Form, type Piece, type Session, type Turn } from '../trial.js';
 import { playersOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
@@ -10,21 +10,30 @@ export function strategy(selection: Selection, ranks: number): Session[] {
 }
 
 function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
-  const turns = playersOf(selection).map((player): Turn => {
-    const trial = {
-      ...player,
-      suite: 'strategy',
-      name: `${callOf[player.form]} ${player.algorithm}`,
-      work: { type: 'context' },
-      input: 'still',
-      place: 'in',
-      ranks,
-      counts: [bytes / bytesPerElement],
-    } as const;
-    return { venue: player.form === 'controller' ? 'main-thread' : 'replica-threads', trials: [trial] };
-  });
+  const turns = playersOf(selection).flatMap((player) =>
+    contextMemory.map((memory): Turn => {
+      const trial = {
+        ...player,
+        suite: 'strategy',
+        name: `${callOf[player.form]} ${player.algorithm}${wordsFor[memory]}`,
+        work: { type: 'context', memory },
+        input: 'still',
+        place: 'in',
+        ranks,
+        counts: [bytes / bytesPerElement],
+      } as const;
+      return { venue: player.form === 'controller' ? 'main-thread' : 'replica-threads', trials: [trial] };
+    }),
+  );
   return [...yardsticks('strategy', ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
 }
+
+const wordsFor: Readonly<Record<ContextMemory, string>> = {
+  known: '',
+  new: ' of new memory',
+  result: ' into a new result',
+  alone: ': new memory alone',
+};
 
 const callOf: Readonly<Record<Form, string>> = {
   sync: 'allReduceSync',

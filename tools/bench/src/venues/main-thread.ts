@@ -10,7 +10,7 @@ import { collectiveSubject } from '../subjects/collective-subject.js';
 import { contextSubject } from '../subjects/context-subject.js';
 import { copySubject } from '../subjects/copy-subject.js';
 import type { Subject } from '../subjects/subject.js';
-import type { Trial } from '../trial.js';
+import type { ContextMemory, Trial } from '../trial.js';
 import { devicesOf, packingOf, playedBy, type Venue } from './venue.js';
 
 /** All ranks in the hands of this thread, and the copy of memory that everything is compared with. */
@@ -27,10 +27,10 @@ export class MainThread implements Venue {
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
     const measurements: Measurement[] = [];
     for (const trial of trials) {
-      const isContext = trial.work.type === 'context';
+      const { work } = trial;
       measurements.push(
-        isContext
-          ? await this.#measureReplicas(trial, effort)
+        work.type === 'context'
+          ? await this.#measureReplicas(trial, work.memory, effort)
           : await measure(await this.#subject(trial), trial, effort),
       );
     }
@@ -54,13 +54,13 @@ export class MainThread implements Venue {
       : collectiveSubject(communicator, buffers, trial);
   }
 
-  async #measureReplicas(trial: Trial, effort: Effort): Promise<Measurement> {
+  async #measureReplicas(trial: Trial, memory: ContextMemory, effort: Effort): Promise<Measurement> {
     const [engine, algorithm] = playedBy(trial);
     const devices = devicesOf(this.#ranks);
     await using strategy = new MirroredStrategy({ devices, crossDeviceOps: plugins[algorithm], engine });
     const measured = new Map<number, Measurement>();
     await strategy.run(async (context) => {
-      measured.set(context.replicaIdInSyncGroup, await measure(contextSubject(context, trial), trial, effort));
+      measured.set(context.replicaIdInSyncGroup, await measure(contextSubject(context, trial, memory), trial, effort));
     });
     return measured.get(0) as Measurement;
   }

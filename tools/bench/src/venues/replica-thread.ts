@@ -16,7 +16,10 @@ export async function replica(context: ReplicaContext, channel: string): Promise
       if (data === 'end') return;
       const { trial, effort } = data;
       const { work } = trial;
-      const subject = work.type === 'overlap' ? overlapSubject(context, trial, work) : contextSubject(context, trial);
+      const subject =
+        work.type === 'overlap'
+          ? overlapSubject(context, trial, work)
+          : contextSubject(context, trial, work.type === 'context' ? work.memory : 'known');
       const measurement = await measure(subject, trial, effort);
       // All agree on the figures, so that one tells them.
       if (context.replicaIdInSyncGroup === 0) context.report(measurement);
