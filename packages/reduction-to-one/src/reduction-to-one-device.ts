@@ -32,8 +32,8 @@ import {
 import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
-// Preparing a call of an engine takes longer than combining fewer bytes.
-const leastEngineBytes = 2 ** 15;
+// Preparing a call of an engine takes longer than combining fewer bytes of all replicas together.
+const leastEngineBytes = 2 ** 18;
 
 /** The device that combines values, and the function that sums them. */
 export interface ReductionToOneOptions {
@@ -175,7 +175,8 @@ class EngineReduce extends AllReduceOps {
   }
 }
 
-/** Bytes of one replica's values. */
-function bytesOf({ inputs: [values = []] }: DenseBatch): number {
-  return values.reduce((sum, { data }) => sum + data.byteLength, 0);
+/** Bytes of the values of all replicas. */
+function bytesOf({ inputs }: DenseBatch): number {
+  const [values = []] = inputs;
+  return inputs.length * values.reduce((sum, { data }) => sum + data.byteLength, 0);
 }
