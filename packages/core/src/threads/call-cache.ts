@@ -30,8 +30,9 @@ export interface PreparedBuffer {
 }
 
 /**
- * Earlier calls. A training step repeats the same calls on the same memory; these skip validation
- * as long as every array still has its length, which a detached or resized array does not.
+ * Calls that were made more than once. A training step repeats the same calls on the same memory;
+ * these skip validation as long as every array still has its length, which a detached or resized
+ * array does not.
  */
 export class CallCache<Handle> {
   readonly #byOutput = new WeakMap<TypedArray, PreparedCall<Handle>>();

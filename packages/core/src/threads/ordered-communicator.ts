@@ -18,9 +18,9 @@ const noOptions: RunOptions = {};
 const settled = Promise.resolve();
 
 /**
- * A communicator that executes calls one after the other, in the order in which they were made, and
- * prepares a `Handle` for each call once. Subclasses define the execution. A call that completes at
- * once returns a settled promise. Every millisecond or two, one such call waits for a turn of the
+ * A communicator that executes calls one after the other, in the order in which they were made. It
+ * prepares a `Handle` for each call, and keeps the handles of calls that are repeated. Subclasses
+ * define the execution. A call that completes at once returns a settled promise. Every millisecond or two, one such call waits for a turn of the
  * event loop, which would otherwise starve.
  *
  * @example
