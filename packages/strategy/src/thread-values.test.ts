@@ -1,6 +1,6 @@
 import { IndexedSlices, Mirrored, PerReplica, tensor, tensorSymbol } from '@coll/core';
 import { describe, expect, it } from 'vitest';
-import { variable } from './index.js';
+import { getReplicaContext, variable } from './index.js';
 import { decode, encode } from './thread-values.js';
 
 const posted = (value: unknown) => decode(structuredClone(encode(value)));
@@ -37,6 +37,15 @@ describe('a value posted between threads', () => {
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE' },
         message: expect.stringContaining('variable "w" cannot be sent to another thread: send the result of read()'),
+      }),
+    );
+  });
+
+  it('must not be a replica context, which stays in its thread', () => {
+    expect(() => encode([getReplicaContext()])).toThrow(
+      expect.objectContaining({
+        ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE' },
+        message: expect.stringContaining('a replica must return values, not its context'),
       }),
     );
   });

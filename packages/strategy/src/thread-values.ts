@@ -22,6 +22,7 @@ export function encode(value: unknown): unknown {
       return { [classKey]: 'IndexedSlices', values: leaf.values, indices: leaf.indices, denseShape: leaf.denseShape };
     }
     if (leaf instanceof Variable) throw variableStays(leaf);
+    if (isReplicaContext(leaf)) throw contextStays();
     if (leaf instanceof PerReplica || leaf instanceof Mirrored)
       return { [classKey]: leaf.kind, values: leaf.values.map(encode) };
     // Its method would be lost in transfer.
@@ -44,6 +45,15 @@ export function decode(value: unknown): unknown {
     default:
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, decode(item)]));
   }
+}
+
+function isReplicaContext(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'replicaIdInSyncGroup' in value;
+}
+
+function contextStays(): RuntimeError {
+  const told = 'a replica context cannot be sent to another thread: a replica must return values, not its context';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', told);
 }
 
 function variableStays({ name }: Variable): RuntimeError {
