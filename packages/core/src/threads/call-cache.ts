@@ -60,7 +60,7 @@ export class CallCache<Handle> {
     prepare: (isKept: boolean) => Handle,
   ): PreparedCall<Handle> {
     const key = outputs[0]?.[0]?.data;
-    const isKept = key !== undefined && this.#made.has(inputs[0]?.[0]?.data, key);
+    const isKept = key !== undefined && this.#made.takeOrAdd(inputs[0]?.[0]?.data, key);
     const call = {
       handle: prepare(isKept),
       isKept,

@@ -1,19 +1,18 @@
 import type { TypedArray } from '../values/dtype.js';
 
-/** Bytes of results of one length that are kept alive; beyond, only the result of the latest call. */
-const mostBytes = 2 ** 15;
-const leastBytesOfCall = 32;
-const mostLengths = 256;
+/** Bytes of memory that are kept alive, apart from the memory of one call that needs more. */
+const mostBytes = 2 ** 16;
+const leastBytesOfBuffer = 64;
+const mostCallsOnBuffer = 1024;
 
-interface MadeCall {
-  readonly input: TypedArray | undefined;
+/** Calls whose results are in one buffer, and whose inputs are in one buffer. */
+interface CallsOnMemory {
+  readonly to: ArrayBufferLike;
+  readonly from: ArrayBufferLike | undefined;
+  /** Of both buffers. */
   readonly bytes: number;
-}
-
-interface CallsOfLength {
-  /** Calls by their first output, oldest first. */
-  readonly byOutput: Map<TypedArray, MadeCall>;
-  bytes: number;
+  /** The first input of each call by its first output. */
+  readonly inputs: Map<TypedArray, TypedArray | undefined>;
 }
 
 /**
@@ -21,40 +20,51 @@ interface CallsOfLength {
  * preparing it for repetitions pays; most calls on new memory are made only once.
  */
 export class LatestCalls {
-  readonly #byLength = new Map<number, CallsOfLength>();
+  /** By the buffer of the results; the oldest comes first. */
+  readonly #small = new Map<ArrayBufferLike, CallsOnMemory>();
+  #bytesOfSmall = 0;
+  #large: CallsOnMemory | undefined;
 
-  /** Whether a call with these first buffers is among the latest. Adds it otherwise. */
-  has(input: TypedArray | undefined, output: TypedArray): boolean {
-    const calls = this.#callsOf(output.length);
-    const made = calls.byOutput.get(output);
-    if (made) remove(calls, output, made);
-    if (made && made.input === input) return true;
-    const added = { input, bytes: Math.max(output.byteLength, leastBytesOfCall) };
-    calls.byOutput.set(output, added);
-    calls.bytes += added.bytes;
-    for (const [oldest, call] of calls.byOutput) {
-      if (calls.bytes <= mostBytes || oldest === output) break;
-      remove(calls, oldest, call);
-    }
+  /** Removes the call with these first arrays and returns true, if there is one. Adds it otherwise. */
+  takeOrAdd(input: TypedArray | undefined, output: TypedArray): boolean {
+    const { inputs } = this.#callsOn(input?.buffer, output.buffer);
+    if (inputs.has(output) && inputs.get(output) === input) return inputs.delete(output);
+    if (inputs.size === mostCallsOnBuffer) inputs.clear();
+    inputs.set(output, input);
     return false;
   }
 
   clear(): void {
-    this.#byLength.clear();
+    this.#small.clear();
+    this.#bytesOfSmall = 0;
+    this.#large = undefined;
   }
 
-  #callsOf(length: number): CallsOfLength {
-    let calls = this.#byLength.get(length);
-    if (!calls) {
-      if (this.#byLength.size === mostLengths) this.#byLength.clear();
-      calls = { byOutput: new Map(), bytes: 0 };
-      this.#byLength.set(length, calls);
+  #callsOn(from: ArrayBufferLike | undefined, to: ArrayBufferLike): CallsOnMemory {
+    const bytes = bytesOf(to) + (from && from !== to ? bytesOf(from) : 0);
+    if (bytes > mostBytes) {
+      if (this.#large?.to !== to || this.#large.from !== from) this.#large = { to, from, bytes, inputs: new Map() };
+      return this.#large;
+    }
+    const known = this.#small.get(to);
+    if (known && known.from === from && known.bytes === bytes) return known;
+    if (known) this.#remove(known);
+    const calls = { to, from, bytes, inputs: new Map() };
+    this.#small.set(to, calls);
+    this.#bytesOfSmall += bytes;
+    for (const oldest of this.#small.values()) {
+      if (this.#bytesOfSmall <= mostBytes) break;
+      this.#remove(oldest);
     }
     return calls;
   }
+
+  #remove({ to, bytes }: CallsOnMemory): void {
+    this.#small.delete(to);
+    this.#bytesOfSmall -= bytes;
+  }
 }
 
-function remove(calls: CallsOfLength, output: TypedArray, { bytes }: MadeCall): void {
-  calls.byOutput.delete(output);
-  calls.bytes -= bytes;
+function bytesOf({ byteLength }: ArrayBufferLike): number {
+  return Math.max(byteLength, leastBytesOfBuffer);
 }
