@@ -26,7 +26,7 @@ function floats(length: number, dtype: DType = 'float32'): Tensor {
   return zeros(dtype, [length]);
 }
 
-/** Buffers of 4 elements as inputs, and what fits them as outputs. */
+/** Inputs of 4 elements, and outputs of the length that the collective requires. */
 function fitting(collective: Collective): { readonly inputs: Tensor[]; readonly outputs: Tensor[] } {
   const length = outputLength(collective, 4, 2);
   return { inputs: both.map(() => floats(4)), outputs: both.map(() => floats(length)) };
@@ -128,7 +128,7 @@ describe('validateBuffers', () => {
     'refuses inputs that differ between ranks, for $kind',
     (collective) => {
       const { inputs, outputs } = fitting(collective);
-      // What does not fit is the odd one, which is not the root where there is one.
+      // The error names the rank whose input differs from the root's or, without a root, from rank 0's.
       const [odd, rank] = collective === reduce ? [inputs.with(0, floats(6)), 0] : [inputs.with(1, floats(6)), 1];
       expectRefused(() => check(collective, odd, outputs), 'input has 6 elements, others 4', rank);
       const wide = inputs.with(rank, floats(4, 'float64'));

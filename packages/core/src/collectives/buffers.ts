@@ -95,10 +95,11 @@ export function requireCounts(
 }
 
 /**
- * Checks the buffers of a call before any byte moves: their count, memory, and the dtypes and
- * lengths across local ranks. No output may overlap another rank's buffer, except a shared result.
- * An in-place output must match its input element for element.
- * @throws ValueError, naming rank and operation
+ * Checks the buffers of a call before any byte moves: their number, their memory, and the dtypes
+ * and lengths across local ranks. No output may overlap another rank's buffer, except a shared
+ * result. An output may overlap its own rank's input only if each output element shares memory with
+ * the input element that it comes from; an all-to-all of several ranks does not allow any overlap.
+ * @throws ValueError with the operation, and with the rank if the error concerns a single rank
  *
  * @example
  * ```ts

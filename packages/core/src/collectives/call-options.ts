@@ -25,8 +25,8 @@ export interface CallFields extends CommunicationOptionsInit {
    */
   readonly deduplicate?: boolean | undefined;
   /**
-   * The turn that this call is a part of, for ops that serve a part of another call. Default: the
-   * call takes its own turn.
+   * The turn in the group's call order that this call runs in, for ops that serve a part of another
+   * call. Default: the call takes its own turn.
    */
   readonly turn?: Turn | undefined;
   /** The options as a separate object. */
@@ -50,7 +50,7 @@ const fieldNames = knownOptions<CallFields>('options of a collective', {
 
 const withInto: KnownOptions = { ...fieldNames, names: new Set([...fieldNames.names, 'into']) };
 
-/** The last argument of a collective call: options, or their fields plus an `AbortSignal`. */
+/** The last argument of a collective call: options, or an object with the fields of `CallFields`. */
 export type CallOptions = CommunicationOptions | CallFields;
 
 /** The last argument of a call, validated and with defaults filled in. */
@@ -114,7 +114,8 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
 
 /**
  * Resolves the options of a call at its start.
- * @throws AbortedError if the signal is already aborted; the group does not fail
+ * @throws the errors of `resolveOptions`; AbortedError if the signal is already aborted, in which
+ * case only this call fails and not the group
  */
 export function begunOptions(
   operation: string,

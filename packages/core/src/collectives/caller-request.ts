@@ -1,7 +1,7 @@
 import type { DType } from '../values/dtype.js';
 import { type Collective, isSameCollective, nameOf } from './collective.js';
 
-/** Why a collective runs: for itself, or as a part of another request of the caller. */
+/** The purpose of a collective: `itself` if the caller requested it, otherwise the request that it is a part of. */
 export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split'] as const;
 
 /** The caller's request that a collective is a part of. Ranks compare both; error messages name the request. */
@@ -19,7 +19,7 @@ export interface CallerRequest {
   readonly measuredFor?: Collective | undefined;
   /**
    * For each rank of the executing group, the caller's ranks that it represents, such as `2, 3`.
-   * Default: itself.
+   * Default: each rank represents itself.
    */
   readonly ranks?: readonly string[] | undefined;
 }

@@ -39,13 +39,13 @@ export type CommunicationImplementationLike = CommunicationImplementation | Lowe
 /** The fields of `CommunicationOptions`, all optional. */
 export interface CommunicationOptionsInit {
   /**
-   * Packs are closed once they exceed this many bytes, a whole number. 0, the default: the ops pack
-   * by `numPacks`, and values passed as promises form one pack per dtype.
+   * Packs are closed once they exceed this many bytes, a whole number. With 0, the ops pack by
+   * `numPacks`, and values passed as promises form one pack per dtype. Default: 0.
    */
   readonly bytesPerPack?: number | undefined;
-  /** Seconds until a collective times out; null and 0 mean no limit. */
+  /** Seconds until a collective times out; null and ≤ 0 mean no limit. Default: null. */
   readonly timeoutSeconds?: number | null | undefined;
-  /** A member of `CommunicationImplementation`, or its name in any letter case. */
+  /** A member of `CommunicationImplementation`, or its name in any letter case. Default: `AUTO`. */
   readonly implementation?: CommunicationImplementationLike | undefined;
   /**
    * Compare the collective across workers before handing it to NCCL, which does not check. Other
@@ -81,13 +81,13 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
  */
 export class CommunicationOptions {
   /**
-   * Packs are closed once they exceed this many bytes. 0: the ops pack by `numPacks`, and values
-   * passed as promises form one pack per dtype.
+   * Packs are closed once they exceed this many bytes. With 0, the ops pack by `numPacks`, and
+   * values passed as promises form one pack per dtype.
    */
   bytesPerPack: number;
   /**
-   * Null, as in TensorFlow, means not given. 0 means no limit, and overrides another timeout in
-   * `merge`.
+   * Seconds until a collective times out; null and ≤ 0 mean no limit. In `merge`, null means not
+   * given, as in TensorFlow, but 0 overrides another timeout.
    */
   timeoutSeconds: number | null;
   /** Which implementation runs collectives across workers. */
@@ -97,9 +97,9 @@ export class CommunicationOptions {
 
   /**
    * Takes an object of fields, or the fields as positional arguments.
-   * @throws ValueError, checked in this order: for an unknown field, a `bytesPerPack` that is not a
-   * whole number from 0, a `timeoutSeconds` that is not a number, an unknown `implementation`, or a
-   * `checkCalls` that is not a boolean
+   * @throws ValueError, checked in this order: for an object together with positional arguments, an
+   * unknown field, a `bytesPerPack` that is not a whole number ≥ 0, a `timeoutSeconds` that is
+   * neither a number nor null, an unknown `implementation`, or a `checkCalls` that is not a boolean
    */
   constructor(fields?: CommunicationOptionsInit);
   constructor(bytesPerPack?: number, timeoutSeconds?: number | null, implementation?: CommunicationImplementationLike);
@@ -120,6 +120,7 @@ export class CommunicationOptions {
    * New options in which `other` overrides every field it sets: a `bytesPerPack` other than 0, a
    * `timeoutSeconds` other than null (0 counts), an `implementation` other than AUTO, a
    * `checkCalls` of true.
+   * @throws ValueError as the constructor
    */
   merge(other?: CommunicationOptions | CommunicationOptionsInit | null): CommunicationOptions {
     const { bytesPerPack, timeoutSeconds, implementation, checkCalls } = new CommunicationOptions(other ?? {});
@@ -185,7 +186,7 @@ function fieldsFrom(
   throw new ValueError('ERR_COLL_VALUE', 'pass the options as one object or as positional arguments, not both');
 }
 
-/** @throws ValueError unless `bytesPerPack` is a whole number from 0 */
+/** @throws ValueError unless `bytesPerPack` is a whole number ≥ 0 */
 export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack is number {
   if (Number.isSafeInteger(bytesPerPack) && (bytesPerPack as number) >= 0) return;
   throw new ValueError(

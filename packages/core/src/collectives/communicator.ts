@@ -79,7 +79,10 @@ export interface Communicator extends AsyncDisposable {
     options?: RunOptions,
   ): Promise<void>;
 
-  /** Like `run`, but blocks the calling thread. Peers must not need this thread to make progress. */
+  /**
+   * Like `run`, but blocks the calling thread. Peers must not need this thread to make progress.
+   * @throws as `run`, and RuntimeError (ERR_COLL_BUSY) while an asynchronous call is under way
+   */
   runSync(
     collective: Collective,
     inputs: readonly Segments[],

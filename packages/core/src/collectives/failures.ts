@@ -10,8 +10,8 @@ import {
 import { keepWords, type RankName } from '../support/rank-words.js';
 
 /**
- * The reasons why a group fails. Shared memory, C++ and messages between processes use their
- * indices.
+ * The reasons why a group fails. Shared memory, the C++ code and messages between processes store
+ * the index of a reason, so the order must not change.
  */
 export const failureReasons = [
   'shapes',
@@ -25,18 +25,19 @@ export const failureReasons = [
 ] as const;
 
 /**
- * Why a group failed: a disagreement between members (only about shapes or dtypes, or about the
- * call), a signal, an error of a member, a member that closed the group while others waited, a
- * deadline, or the loss of a member.
+ * Why a group failed. Members disagreed: their calls differ only in shape (`shapes`), only in dtype
+ * (`dtypes`), or in anything else (`mismatch`). A signal aborted a call (`aborted`). A member threw
+ * an error (`failed`), closed the group while others waited (`closed`), or was lost (`lost`). A
+ * deadline has passed (`deadline`).
  */
 export type FailureReason = (typeof failureReasons)[number];
 
-/** The most other ranks that a failure names. */
+/** Maximum number of other ranks that a failure names. */
 export const mostOtherRanks = 64;
 
 /**
- * The failure of a group. Rank numbers from the group's size on denote ranks of an enclosing group:
- * rank `size + r` is its rank `r`.
+ * The failure of a group. A rank number `size + r`, where `size` is the size of the group, denotes
+ * rank `r` of the enclosing group.
  */
 export interface Failure {
   readonly reason: FailureReason;
@@ -45,18 +46,19 @@ export interface Failure {
   /** Other ranks that the message names, at most `mostOtherRanks`. */
   readonly ranks: readonly number[];
   /**
-   * The whole message of a disagreement. Otherwise a phrase that completes a sentence about `rank`
-   * (`failed: out of memory`), or about the ranks that it waited for (`did not arrive`).
+   * For a disagreement, the whole message. For a deadline, a phrase that completes a sentence about
+   * `ranks` (`did not arrive`). Otherwise a phrase that completes a sentence about `rank`
+   * (`failed: out of memory`).
    */
   readonly text: string;
-  /** The hosts of `rank` and `ranks`. Default: unknown. */
+  /** The host of `rank`, followed by the hosts of `ranks`; empty if unknown. Default: all unknown. */
   readonly hosts?: readonly string[] | undefined;
 }
 
 /** The call that fails because of a group's failure. */
 export interface FailedCall {
   readonly operation: string;
-  /** Text after the operation in messages that identifies the collective. */
+  /** Text that identifies the collective; follows the operation in messages. Default: none. */
   readonly where?: string;
   /** Number of ranks of the group. Default: all rank numbers denote ranks of the group itself. */
   readonly size?: number;
@@ -107,7 +109,7 @@ export function failureOf(error: CollError, rank: number): Failure {
 }
 
 /**
- * The reason reported to the other members when one member ends the group because of this error.
+ * The reason that the other members receive when one member ends the group because of this error.
  */
 export function reasonOf({ code }: CollError): FailureReason {
   return failureReasons.find((reason) => kinds[reason][1] === code) ?? 'failed';

@@ -4,7 +4,7 @@ import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import type { Communicator } from './communicator.js';
 
-/** How two processes exchange data, and why. */
+/** How this process exchanges data with the process of rank `rank`, and why. */
 export interface Link {
   readonly rank: number;
   readonly transport: 'shared-memory' | 'tcp';
@@ -36,8 +36,8 @@ export interface ProcessGroup extends Member {
   communicator(algorithm: Algorithm): Communicator;
 
   /**
-   * Ends the group for all members. Current and later collectives fail with an error that has the
-   * message of this error. Idempotent.
+   * Ends the group for all members. Current and later collectives fail with an error whose message
+   * contains the message of `error`. Idempotent.
    */
   fail(error: unknown): void;
 
@@ -48,12 +48,12 @@ export interface ProcessGroup extends Member {
   failure?(): CollError | undefined;
 }
 
-/** @throws ValueError unless `group` is a group or undefined; a promise of a group is neither */
+/** @throws ValueError unless `group` is a process group or undefined, for example if it is a promise of a group */
 export function requireProcessGroup(group: unknown): void {
   if (group !== undefined) requireGivenGroup(group);
 }
 
-/** @throws ValueError unless `group` is a group */
+/** @throws ValueError unless `group` is a process group */
 export function requireGivenGroup(group: unknown): asserts group is ProcessGroup {
   const { communicator, fail, rank, size } = Object(group) as Partial<ProcessGroup>;
   const isGroup = typeof communicator === 'function' && typeof fail === 'function';

@@ -24,7 +24,8 @@ export type ReduceOp = (typeof members)[keyof typeof members];
 export const ReduceOp: typeof members & {
   /**
    * The reduce op for a variable's aggregation.
-   * @throws ValueError for `NONE` and `ONLY_FIRST_REPLICA`, which combine nothing
+   * @throws ValueError for anything but `SUM` and `MEAN`; the aggregations `NONE` and
+   * `ONLY_FIRST_REPLICA` combine nothing
    */
   fromVariableAggregation(aggregation: unknown): ReduceOp;
   // Not enumerable, so that `Object.values` returns only the members.

@@ -24,7 +24,7 @@ export function requireRunOptions(options: unknown): void {
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
-/** @throws ValueError unless the timeout is a number of seconds; null and ≤ 0 mean no limit */
+/** @throws ValueError unless the timeout is null or a number of seconds; null and ≤ 0 mean no limit */
 export function requireTimeout(timeoutSeconds: unknown): void {
   if (timeoutSeconds === null || (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds))) return;
   throw new ValueError(
