@@ -10,10 +10,10 @@ import { elementCount, type Tensor } from '../values/tensor.js';
 const mostPacks = 2 ** 16;
 
 /**
- * Joins all tensors of a device, which have one dtype, and cuts the result into exactly `numPacks`
- * packs of floor(T / numPacks) elements; the last takes the remainder. With fewer elements than
- * packs, all but the last are empty. Unpacked tensors are views of the packs if all packs lie in
- * one buffer, as after a collective on all packs.
+ * Joins all tensors of a device, which must have one dtype, and cuts the result into exactly
+ * `numPacks` packs. Of T elements in total, each pack has floor(T / numPacks), and the last also
+ * takes the remainder. With fewer elements than packs, all packs but the last are empty. Unpacked
+ * tensors are views of the pack if there is only one, otherwise of new memory.
  *
  * @example
  * ```ts
@@ -38,7 +38,11 @@ export class ConcatAndSplitPacker implements Packer {
     this.numPacks = numPacks;
   }
 
-  /** The packs of each device, from its tensors: `numPacks` packs, of which the last takes the remainder. */
+  /**
+   * Packs the tensors of each device into `numPacks` packs.
+   * @throws ValueError unless `perDevice` has a list of tensors per device; AssertionError if a
+   * list is empty or has several dtypes
+   */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(perDevice, 'perDevice');
     this.#shapes = (perDevice[0] ?? []).map((tensor) => tensor.shape);
@@ -54,7 +58,11 @@ export class ConcatAndSplitPacker implements Packer {
     });
   }
 
-  /** Unpacks the tensors of each device, in their original order and shapes. */
+  /**
+   * Unpacks the tensors of each device, in their original order and shapes.
+   * @throws ValueError unless `packed` has a list of tensors per device; AssertionError if their
+   * number of elements differs from the packed number
+   */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(packed, 'packed');
     const total = this.#shapes.reduce((sum, shape) => sum + elementCount(shape), 0);

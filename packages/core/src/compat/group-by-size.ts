@@ -5,8 +5,8 @@ import type { Tensor } from '../values/tensor.js';
 
 /**
  * Cuts a list into packs, in order. A pack is closed once it holds **more** than `bytesPerPack`
- * bytes, so one that reaches the limit exactly keeps growing, and only the last can end below it.
- * No tensor is split. 0 means one pack.
+ * bytes, so a pack of exactly `bytesPerPack` bytes still grows, and only the last pack can hold
+ * that many bytes or fewer. No tensor is split. 0 means one pack.
  * @throws ValueError unless the arguments are a list of tensors and a whole number of bytes from 0
  *
  * @example

@@ -3,16 +3,17 @@ import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { byteLength, type Tensor } from '../values/tensor.js';
 
-/** Runs of neighbours in a list, and the remaining elements. */
+/** Runs of consecutive numbers in a list, and the numbers outside of all runs. */
 export interface Ranges {
-  /** First and last index of each run, both included. */
+  /** First and last number of each run, both included. */
   readonly ranges: readonly (readonly [first: number, last: number])[];
   readonly singles: readonly number[];
 }
 
 /**
- * Runs of consecutive numbers in an increasing list. As in TensorFlow, a run grows while its last
- * minus its first number is at most `rangeSizeLimit`, so it can reach `rangeSizeLimit + 2` members.
+ * Runs of consecutive numbers in an increasing list. As in TensorFlow, a run grows while the
+ * difference of its last and first number is at most `rangeSizeLimit` (default: 32), so it can
+ * reach `rangeSizeLimit + 2` numbers.
  * @throws ValueError for anything but a list of numbers
  *
  * @example
@@ -51,7 +52,7 @@ export function extractRanges(indices: readonly number[], rangeSizeLimit = 32): 
 
 /**
  * First and last index of each run of neighbouring float32 tensors of at most `maxBytes` bytes
- * each.
+ * each. `maxGroup` is the `rangeSizeLimit` of `extractRanges`.
  */
 export function smallRanges(tensors: readonly Tensor[], maxBytes: number, maxGroup: number): Ranges['ranges'] {
   const isSmall = (tensor: Tensor) => tensor.dtype === 'float32' && byteLength(tensor) <= maxBytes;

@@ -11,7 +11,7 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-/** Lengths of packs, in order. */
+/** Number of elements of each pack, in order. */
 function packedLengths(packer: AggregateSmallTensorPacker, tensors: readonly Tensor[]): number[] {
   return packer.pack([tensors])[0]?.map(({ data }) => data.length) as number[];
 }

@@ -7,9 +7,9 @@ import type { Tensor } from '../values/tensor.js';
 import { type Ranges, smallRanges } from './small-ranges.js';
 
 /**
- * Joins neighbouring float32 tensors of at most `maxBytes` bytes each into packs of about
- * `maxGroup` tensors. The packs come first; all other tensors follow in order, unchanged. The first
- * device's list determines which tensors are small.
+ * Joins neighbouring float32 tensors of at most `maxBytes` bytes each into packs of at most
+ * `maxGroup + 2` tensors, as in TensorFlow. The packs come first; all other tensors follow in
+ * order, unchanged. The first device's list determines which tensors are small.
  *
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export class AggregateSmallTensorPacker implements Packer {
   #ranges: Ranges['ranges'] = [];
   #shapes: readonly (readonly number[])[] = [];
 
-  /** @throws ValueError for a limit ≤ 0 */
+  /** The defaults are 1 MiB and 16. @throws ValueError unless both limits are numbers > 0 */
   constructor(maxBytes = 1_048_576, maxGroup = 16) {
     requireLimit('maxBytes', maxBytes);
     requireLimit('maxGroup', maxGroup);
@@ -35,7 +35,10 @@ export class AggregateSmallTensorPacker implements Packer {
     this.maxGroup = maxGroup;
   }
 
-  /** The packs of each device: first the joined small tensors, then all others in their order. */
+  /**
+   * Packs the tensors of each device: first the joined small tensors, then all others in order.
+   * @throws ValueError unless `perDevice` has a list of tensors per device
+   */
   pack(perDevice: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(perDevice, 'perDevice');
     const [first = []] = perDevice;
@@ -47,7 +50,10 @@ export class AggregateSmallTensorPacker implements Packer {
     ]);
   }
 
-  /** Unpacks the tensors of each device, in their original order and shapes. */
+  /**
+   * Unpacks the tensors of each device, in their original order and shapes.
+   * @throws ValueError unless `packed` has a list of tensors per device
+   */
   unpack(packed: readonly (readonly Tensor[])[]): Tensor[][] {
     requireTensorLists(packed, 'packed');
     return packed.map((packs) => {
