@@ -2,7 +2,7 @@ import type { Communicator } from '../collectives/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import type { ArenaMemory } from '../threads/arena.js';
 
-/** Executes schedules: C++ threads, WebAssembly, or plain JavaScript. */
+/** The name of an engine, which executes schedules in C++ threads, WebAssembly or plain JavaScript. */
 export type EngineName = 'native' | 'wasm' | 'js';
 
 /** An engine name, or `'auto'`: the fastest one available. */
@@ -37,8 +37,8 @@ export interface ThreadGroupOptions {
    */
   readonly maxBytes?: number;
   /**
-   * How often a thread polls before it sleeps. 0 if threads outnumber cores, because a spinning
-   * thread keeps others from running.
+   * How often a waiting thread polls before it sleeps. Pass 0 if threads outnumber cores, because a
+   * polling thread keeps other threads from running. Default: 20,000.
    */
   readonly spins?: number;
 }
@@ -59,7 +59,7 @@ export interface Engine {
   probe(): ProbeResult;
   /** A communicator for a single controller, which passes the buffers of all ranks. */
   communicator(size: number, algorithm: Algorithm): Communicator;
-  /** Creates the shared state that threads join; it can be posted to them. */
+  /** Creates the shared state of a group of threads. It can be posted to them; each then joins. */
   createGroup(options: ThreadGroupOptions): ThreadGroup;
   /** Joins one rank of a group whose other ranks live in other threads. */
   join(group: ThreadGroup, request: JoinRequest): Communicator;

@@ -9,7 +9,7 @@ import { registerEngine, resolveEngine } from './engines.js';
 const key = Symbol.for('@coll/core.engines.v1');
 const realm = globalThis as { [key]?: unknown };
 
-// Whatever was registered in this realm before stays out of these tests.
+// Hides engines that were registered in this realm before these tests.
 beforeEach(() => {
   realm[key] = undefined;
 });

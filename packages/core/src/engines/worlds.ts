@@ -7,8 +7,8 @@ import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
 import { resolveEngine } from './engines.js';
 
 /**
- * A world with all devices in this thread, under a single controller. Default: the fastest engine
- * that works here.
+ * A world with all devices in this thread, under a single controller. `engine` defaults to the
+ * fastest engine that works here.
  * @throws ValueError unless the devices are a list
  *
  * @example
@@ -37,9 +37,10 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
 }
 
 /**
- * A world for one device of a group whose other devices live in other threads. Uses the engine that
- * made the group.
- * @throws CollError if that engine is not known here; pass it, or register it
+ * A world for one device of a group whose other devices live in other threads. `engine` defaults to
+ * the registered or built-in engine with the name of the engine that made the group.
+ * @throws ValueError unless `group` is a group of threads and `devices` a list; CollError
+ * (ERR_COLL_NO_ENGINE) if no such engine is registered and `engine` is not given
  *
  * @example
  * ```ts
@@ -68,7 +69,7 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
 
 /**
  * A world for one device of a group of processes with one device each; `devices` is in rank order.
- * @throws ValueError unless there is one device per process
+ * @throws ValueError unless `group` is a process group and `devices` has one device per process
  *
  * @example
  * ```ts
