@@ -20,7 +20,7 @@ import { copyElements, reshape, type Tensor } from '../values/tensor.js';
  * only available as ops. Supports all-reduce, reduce, broadcast and all-gather, but no blocking
  * calls. Calls throw a `CollError` if the ops return results that do not fit. Closing the
  * communicator leaves the ops open.
- * @throws ValueError for an empty list of devices, and anything but ops and a list of devices
+ * @throws ValueError unless `ops` are cross-device ops and `devices` is a non-empty list
  *
  * @example
  * ```ts

@@ -22,7 +22,7 @@ const twoByTwo = () => hierarchical([portable(2), portable(2)], portable(2));
 const ints = (...elements: readonly number[]) => tensor(Int32Array.from(elements));
 const numbersOf = (tensors: readonly Tensor[]) => tensors.map(({ data }) => [...data]);
 
-/** One worker in each hand, which meet in one thread. */
+/** One communicator per worker, each with only its own worker's ranks; all are in one thread. */
 function inSeveralHands(ranksPerWorker: readonly number[]): Communicator[] {
   const group = createThreadGroup({ size: ranksPerWorker.length });
   return ranksPerWorker.map((size, rank) => {
@@ -77,7 +77,7 @@ describe('a hierarchical communicator', () => {
   });
 
   it('rounds half types only once', async () => {
-    // Their sums within a worker are no float16: rounded there, the small ones would be lost.
+    // The sum of a worker, 2049, is not a float16. Rounding it to 2048 would lose the small inputs.
     const inputs = [2048, 1, 1, 2048].map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));
     const outputs = inputs.map(() => zeros('float16', [1]));
     await twoByTwo().run(sum, inputs, outputs);

@@ -34,14 +34,14 @@ const hierarchicalOptions = knownOptions<HierarchicalOptions>('hierarchical', { 
 
 /**
  * Two levels as one communicator. An all-reduce reduces within each worker to its first rank (its
- * leader), then across the leaders, and broadcasts the result within each worker. `within` are the
- * workers whose ranks are local, all of them or only one; `across` is a communicator of the leaders
- * of all workers, whose `localRanks` are the indices of the workers in `within`. Ranks are numbered
- * worker by worker.
+ * leader), then across the leaders, and broadcasts the result within each worker. `within` has one
+ * communicator for each local worker, all of whose ranks must be local. `across` is a communicator
+ * of the leaders of all workers; `across.localRanks[i]` is the number of worker `within[i]`. Ranks
+ * are numbered worker by worker.
  *
- * Supports all-reduce, broadcast and, if all workers have equally many ranks, all-gather, as far as
- * the parts support the collectives these consist of. Collectives run one after the other. Closing
- * it closes the parts.
+ * Supports all-reduce, broadcast and, if all workers have the same number of ranks, all-gather,
+ * provided that the parts support the collectives that make up these collectives. Collectives run
+ * one after the other. Closing the communicator closes the parts.
  *
  * @throws ValueError if the parts do not fit together
  *

@@ -57,8 +57,8 @@ export interface Stage {
   /** A level with remote ranks that a later stage uses. If it fails, the call ends early. */
   readonly later?: Level | undefined;
   /**
-   * Whether this rank waits for one that may itself wait for remote ranks, and thus times out
-   * later.
+   * Whether this rank waits for a rank that may itself wait for remote ranks. This rank's timeout
+   * is then longer, so that the other rank times out first and names the missing rank.
    */
   readonly isBehind?: boolean;
 }
@@ -99,7 +99,8 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
   const sums = within.map(
     ({ level, begin }) => (level.communicator.size === 1 ? contributions[begin] : room(begin)) as Tensor,
   );
-  // The combined result belongs to another output, or differs from the sum's dtype.
+  // The leaders' sum cannot be written to the output if it is still to be rounded or divided. All
+  // leaders have the same output if it is shared.
   const isIndirect = wide !== dtype || op === 'mean' || isShared;
   const totals = within.map(({ begin }) => (isIndirect ? room(begin) : outputs[begin]) as Tensor);
   yield { jobs: [{ level: across, collective: { kind: 'all-reduce', op: base }, inputs: sums, outputs: totals }] };
@@ -145,8 +146,8 @@ export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn,
 }
 
 /**
- * A hash of a request. All workers compare it, because the collectives of the levels do not show
- * the whole request.
+ * A hash of a request. All workers compare the hash, because the collectives of the levels contain
+ * only parts of the request.
  */
 export function requestOf(collective: Collective, dtype: DType, layout = 0): number {
   const op = collectiveOps.indexOf(opOf(collective) ?? 'sum');
@@ -168,7 +169,7 @@ function reduction(
   const { level } = part;
   const sum = room(part.begin);
   if (reducesToLeader(level.communicator, op, sum.dtype)) {
-    // Only the root has an output, so any tensor can serve as the others'.
+    // Only the root's output is written, so the other ranks can pass any tensor.
     return [{ level, collective: { kind: 'reduce', op, root: 0 }, inputs, outputs: [sum, ...inputs.slice(1)] }];
   }
   return [
@@ -205,7 +206,7 @@ export function widened(input: Tensor, index: number, scratch: Scratch): Tensor 
   return { ...wide, device: input.device };
 }
 
-/** Copies a sum to its destination, divided and rounded if requested. */
+/** Copies a sum to `into`: divided if `divisor` is given, and rounded if `into` has a half type. */
 export function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
   const { length } = into.data;
   const isNarrow = accumulatorOf(into.dtype) !== into.dtype;

@@ -26,14 +26,14 @@ export class LevelWatch {
   }
 
   /**
-   * Watches only the level that later stages use, while a stage is under way. The failures of other
-   * levels no longer affect the call.
+   * Called when a stage begins. From then on, watches only `later`, the level that later stages
+   * use, because failures of other levels no longer affect the call.
    */
   begin(later: Level | undefined): void {
     this.#needed = later ? [later] : [];
   }
 
-  /** Watches all levels, because no stage is under way. */
+  /** Called when a stage has ended. From then on, watches all levels. */
   rest(): void {
     this.#needed = undefined;
   }

@@ -7,7 +7,7 @@ import { RankNames } from './rank-names.js';
 const failureOf = (fields: Partial<Failure>, operation = 'all-reduce') =>
   failureError({ reason: 'failed', rank: 1, ranks: [], text: 'broke', ...fields }, { operation });
 
-// Three groups of one, three and six ranks.
+// Three workers with one, three and six ranks.
 const names = new RankNames([0, 1, 4, 10]);
 
 describe('RankNames', () => {

@@ -10,7 +10,7 @@ import { allRanks } from '../support/ranks.js';
 export class RankNames {
   /**
    * For each rank, the ranks of the whole group that it represents, as shown in messages; with the
-   * worker if its number differs: `2, 3 (worker 1)`.
+   * number of the worker unless each worker is one rank: `2, 3 (worker 1)`.
    */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
@@ -66,7 +66,7 @@ export class RankNames {
     return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#ranksOf)) : retold);
   }
 
-  /** Calls a function of this group. @throws its error, with ranks of the whole group */
+  /** Calls a function. @throws the error of the function, with ranks of the whole group */
   within<Result>(call: () => Result): Result {
     try {
       return call();
@@ -116,7 +116,7 @@ function copyOf(error: CollError, message: string, rank: number | undefined): Co
   return new Same(code, message, { cause, rank, operation });
 }
 
-/** The same failure in a group in which each rank has the ranks that `ranksOf` returns. */
+/** The failure with each rank replaced by the ranks that `ranksOf` returns, and hosts repeated accordingly. */
 function inRanks({ rank, ranks, hosts, ...rest }: Failure, ranksOf: (rank: number) => readonly number[]): Failure {
   const others = ranks.flatMap((other, index) =>
     ranksOf(other).map((each) => ({ rank: each, host: hosts?.[index + 1] })),

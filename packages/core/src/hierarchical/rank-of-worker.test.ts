@@ -12,7 +12,7 @@ import { rankOfWorker } from './rank-of-worker.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 
-/** All ranks of that many workers, in one thread: only asynchronous calls can meet. */
+/** All ranks of `workers` workers with `ranks` ranks each, in one thread, so blocking calls would deadlock. */
 function ranksOf(workers: number, ranks: number): Communicator[] {
   const join = (size: number) => {
     const group = jsEngine.createGroup({ size, spins: 0 });
@@ -102,7 +102,7 @@ describe('a rank of a worker', () => {
     });
   });
 
-  /** What each rank was told, of 2 workers with 2 ranks each; nothing where it was not asked, or did not fail. */
+  /** The error of each rank of 2 workers with 2 ranks each; undefined if the rank made no call or did not fail. */
   async function told(
     callOf: (rank: number) => { collective: Collective; options: RunOptions; dtype?: DType } | undefined,
   ) {
@@ -132,7 +132,7 @@ describe('a rank of a worker', () => {
     expect(new Set(messages).size, JSON.stringify(messages)).toBe(1);
     expect(errors[0]).toMatchObject({ code: 'ERR_COLL_MISMATCH', message: expect.stringContaining('all-reduce max') });
     expect(errors[0]?.message).toMatch(new RegExp(`on rank ${odd}\\b`));
-    // Of two, nobody can tell which one is odd.
+    // With two ranks per worker, the error can name either rank of the disagreeing worker.
     expect(errors.map((error) => Math.floor((error?.rank ?? -1) / 2))).toEqual(errors.map(() => Math.floor(odd / 2)));
   });
 

@@ -41,7 +41,7 @@ const seatOptions = knownOptions<WorkerSeatOptions>('rankOfWorker', { workers: t
 /**
  * One rank of a worker whose other ranks are in other threads: two levels, as in `hierarchical`,
  * seen from one rank. Supports all-reduce, broadcast and all-gather; ranks are numbered worker by
- * worker. Collectives run one after the other. Closing it closes both levels.
+ * worker. Collectives run one after the other. Closing the communicator closes both levels.
  * @throws ValueError if the parts do not fit together
  */
 export function rankOfWorker(within: Communicator, options: WorkerSeatOptions): Communicator {
@@ -127,7 +127,7 @@ class RankOfWorker extends TwoLevels {
     const sum = this.#scratch.take('sum', wide, input.data.length);
     const isReduce = reducesToLeader(within.communicator, base, wide);
     const up: Collective = isReduce ? { kind: 'reduce', op: base, root: 0 } : { kind: 'all-reduce', op: base };
-    // Only the root has an output, so any tensor can serve as the others'.
+    // Only the root's output is written, so the other ranks can pass any tensor.
     yield stage(within, up, mine, isReduce && !across ? mine : sum, across);
     if (across) {
       const total = wide === output.dtype ? output : sum;
@@ -166,7 +166,7 @@ class RankOfWorker extends TwoLevels {
 
   /**
    * Broadcasts from the worker's first rank, which may still wait for other workers. The first rank
-   * times out before the others, because it knows the missing rank.
+   * must time out before the others, because only the first rank can name the missing rank.
    */
   #back(output: Tensor, later?: Level): Stage {
     const { within, across } = this.#seat;

@@ -19,7 +19,8 @@ import type { Level } from './level.js';
 import { LevelWatch } from './level-watch.js';
 import { isKnown } from './rank-names.js';
 
-// How much later a rank times out if it could only name a rank that itself waits for others.
+// Added to the timeout of a rank that waits for a rank which itself waits for other workers, so that
+// the error names the rank that is missing and not the waiting one.
 const graceSeconds = 1;
 
 /** Parts that make up two levels. */
@@ -43,14 +44,14 @@ interface CallOptions extends RunOptions {
  * Combines levels into one communicator, which executes a collective as stages: collectives of its
  * levels, one after the other. Supports all-reduce, broadcast and all-gather. Calls also run one
  * after the other, so that all workers execute them in the same order. A failed stage ends the call
- * for all ranks of all levels at once. Closing it closes the levels.
+ * for all ranks of all levels at once. Closing the communicator closes the levels.
  */
 export abstract class TwoLevels extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #levels: readonly Level[];
-  /** Undefined unless several levels wait for remote ranks. */
+  /** Undefined unless several levels have remote ranks. */
   readonly #watch: LevelWatch | undefined;
   /** The order of calls within one turn, which also run one after the other. */
   readonly #inTurn = new CallOrder();
