@@ -37,7 +37,7 @@ describe.each(grid.filter(([op, dtype]) => !refusedArithmetic(op, dtype)))('the 
   });
 });
 
-/** Which NaN comes out is not promised, so that all bits of NaN in half types count as one. */
+/** Maps all NaNs of a half type to -1, because the bits of a NaN are not promised. */
 function sameNaN(dtype: DType): (element: number | bigint) => number | bigint {
   return (element) => {
     const isHalf = dtype === 'float16' || dtype === 'bfloat16';
@@ -61,7 +61,7 @@ describe('combine', () => {
   });
 
   it('accumulates half types in float32 and rounds once', () => {
-    // In float16, 2048 + 1 would be rounded to 2048 each time.
+    // Sums in float16 would never exceed 2048, because 2048 + 1 is rounded to 2048.
     const terms = [2048, 1, 1, 1, 1].map((value) => tensor([value], { dtype: 'float16' }));
     expect(toNumbers(combine('sum', terms))).toEqual([2052]);
     const large = [60000, 60000].map((value) => tensor([value], { dtype: 'float16' }));

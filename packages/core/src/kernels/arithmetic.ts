@@ -32,7 +32,7 @@ function noOp(op: unknown): string {
  * Combines all tensors from left to right, in new memory on the first one's device. Half types
  * accumulate in float32 and are rounded once, after the division of a mean.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError
- * for bool's mean, an empty list, and anything but a list of tensors
+ * for an unknown op, the mean of bool, an empty list, and anything but a list of tensors
  *
  * @example
  * ```ts
@@ -96,8 +96,8 @@ export function addN(tensors: readonly Tensor[]): Tensor {
 
 /**
  * Adds rows of `rowLength` elements, in order, to a zero-filled array of `length` elements; row `r`
- * is added at element `places[r]`. With a divisor, divides the sums by true division, which makes
- * integers floats. Half types accumulate in float32 and are rounded once.
+ * is added at element `places[r]`. With a divisor, divides the sums by true division, so that
+ * integers become floats. Half types accumulate in float32 and are rounded once.
  * @throws ValueError for bool with a divisor
  */
 export function scatterAdd(

@@ -9,7 +9,7 @@ const accumulators = dtypes.filter((dtype) => !isHalf(dtype));
 const ops: readonly ElementaryOp[] = ['sum', 'product', 'min', 'max'];
 const grid = accumulators.flatMap((dtype) => ops.map((op) => [op, dtype] as const));
 
-/** Plays the whole of two arrays. */
+/** Combines all elements of two arrays. */
 function played(kernel: CombineKernel, dtype: DType, a: TypedArray, b: TypedArray): TypedArray {
   const into = allocate(dtype, a.length);
   kernel(into, 0, a, 0, b, 0, a.length);

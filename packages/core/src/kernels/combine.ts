@@ -1,7 +1,10 @@
 import type { CollectiveOp } from '../collectives/collective.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 
-/** `into[intoAt + i] = a[aAt + i] op b[bAt + i]` for `count` elements. `into` may be `a` or `b` at the same place. */
+/**
+ * `into[intoAt + i] = a[aAt + i] op b[bAt + i]` for `count` elements. `into` may be `a` or `b` at
+ * the same index.
+ */
 export type CombineKernel = (
   into: TypedArray,
   intoAt: number,
@@ -22,8 +25,8 @@ export function elementaryOp(op: CollectiveOp): ElementaryOp {
 /**
  * The kernel of an accumulator dtype (not a half type) and an op.
  * Integers wrap around; `bool` treats sum and max as or, product and min as and. Float minima and
- * maxima propagate NaN, and order -0 below 0. A stored float32 is rounded once, which equals
- * float32 arithmetic.
+ * maxima propagate NaN, and order -0 below 0. Results for float32 are computed in float64 and
+ * rounded once when they are stored, which gives the same bits as float32 arithmetic.
  */
 export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
   const key = `${dtype} ${op}`;
@@ -34,7 +37,10 @@ export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
   return made;
 }
 
-/** `into[intoAt + i] = from[fromAt + i] / divisor` for `count` elements: true division, rounded once to `into`'s type. */
+/**
+ * `into[intoAt + i] = from[fromAt + i] / divisor` for `count` elements: true division, rounded once
+ * to the type of `into`.
+ */
 export type DivideKernel = (
   into: TypedArray,
   intoAt: number,
@@ -49,8 +55,8 @@ export function divideKernel(dtype: DType): DivideKernel {
   const known = dividers.get(dtype);
   if (known) return known;
   const element = isBig(dtype) ? 'Number(from[fromAt + i])' : 'from[fromAt + i]';
-  // Halves and quarters are exact either way, and multiplication takes a quarter of the time. The
-  // bit test only works for int32.
+  // For a power of two, multiplication by the reciprocal gives the same quotients in a quarter of the
+  // time. The bit test needs an int32.
   const body = `if ((divisor | 0) !== divisor || divisor & (divisor - 1)) { ${loop(`${element} / divisor`)} } else { const factor = 1 / divisor; ${loop(`${element} * factor`)} }`;
   const made = generate(dividerParameters, body) as DivideKernel;
   dividers.set(dtype, made);
@@ -64,16 +70,16 @@ const dividerParameters = ['into', 'intoAt', 'from', 'fromAt', 'count', 'divisor
 
 // Generates one function per dtype and op from source, because closures of one literal would share
 // their type feedback, and a loop that has seen several kinds of arrays runs at two thirds of the
-// speed. The text contains no external input. Indices are converted to int32 first, which fits
-// those of every tensor: with doubles, as divisions produce them, the loop runs at a quarter of the
+// speed. The text contains no external input. Indices are converted to int32 first, which is wide
+// enough for every tensor: with doubles, which divisions produce, the loop runs at a quarter of the
 // speed.
 function generate(parameters: readonly string[], body: string): unknown {
   const indices = parameters.filter((name) => name.endsWith('At') || name === 'count');
   return new Function(...parameters, indices.map((name) => `${name} |= 0; `).join('') + body);
 }
 
-// Views avoid adding offsets, and eight elements per iteration reduce loop checks: twice as fast
-// from some length on.
+// From `shortest` elements on, the loop uses views, which need no offsets, and combines `unrolled`
+// elements per iteration, which needs fewer loop checks. It is then twice as fast.
 const unrolled = 8;
 const shortest = 64;
 

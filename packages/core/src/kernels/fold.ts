@@ -9,7 +9,7 @@ import type { DType, TypedArray } from '../values/dtype.js';
 export interface FoldRange<Place = number> {
   /** Inputs to combine from left to right or, with `steps`, to load into one register each. */
   readonly inputs: readonly Place[];
-  /** Every output gets the result. An output may be an input, element for element. */
+  /** Without `steps`, every output gets the result. An output may begin at the same element as an input. */
   readonly outputs: readonly Place[];
   readonly count: number;
   /**
@@ -27,8 +27,8 @@ export interface ArrayPlace {
 }
 
 /**
- * The operation on elements: combine by `op` (a mean is divided by `divisor` at the end), or only
- * move.
+ * The operation on elements: combine by `op` (a mean is divided by `divisor` at the end) or, if
+ * `op` is undefined, only copy.
  */
 export interface FoldRequest {
   readonly dtype: DType;
@@ -37,8 +37,8 @@ export interface FoldRequest {
 }
 
 /**
- * Combines `count` elements of a span, from `begin` on, in the span's order and one pass over
- * memory.
+ * Combines `count` elements of a span, from `begin` on, in the order that the span states, in one
+ * pass over memory.
  */
 export type Fold = (begin: number, count: number) => void;
 

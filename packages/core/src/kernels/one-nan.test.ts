@@ -27,7 +27,7 @@ it.each([
   'the NaN kernel canonicalises NaNs of $dtype and changes no other values',
   ({ dtype, integers, bits, settled }) => {
     const elements = memory.elements(integers);
-    // One before and one after those that it is about.
+    // The first and last elements are outside the range, and must not change.
     const all = [bits[0], ...bits, bits[1]];
     all.forEach((element, index) => {
       elements[index] = element;

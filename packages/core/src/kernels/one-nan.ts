@@ -6,9 +6,10 @@ const nanBits = { float16: 0x7e00, bfloat16: 0x7fc0, float32: 0x7fc00000, float6
 const halfInfinities = { float16: 0x7c00, bfloat16: 0x7f80 } as const;
 
 /**
- * Gives all NaNs the same bits, for results that several threads compute redundantly. A processor
- * that combines two NaNs keeps the first, and which one that is depends on how far a thread's code
- * has been optimized. `at` is a byte offset in the memory.
+ * Gives all NaNs the same bits, because several threads compute the same result redundantly and
+ * must get equal bits. A processor that combines two NaNs keeps the bits of its first operand, and
+ * the order of operands depends on how far a thread's code has been optimized. `at` is a byte
+ * offset in the memory.
  */
 export function settleNaNs(memory: FoldMemory, dtype: DType, at: number, count: number): void {
   const elements = memory.elements(dtype);
