@@ -7,16 +7,16 @@ type Router = (group: ProcessGroup) => Communicator;
 const routers = new WeakMap<Algorithm, Router>();
 
 /**
- * Lets a router choose between several algorithms: groups of processes execute `algorithm` with the
- * communicator that `router` makes.
+ * Makes groups of processes execute `algorithm` with the communicator that `router` returns. The
+ * router can so choose between several algorithms.
  */
 export function routeAlgorithm(algorithm: Algorithm, router: Router): void {
   routers.set(algorithm, router);
 }
 
 /**
- * The communicator that executes an algorithm in a group; made by the algorithm's router, if it has
- * one.
+ * The communicator that executes an algorithm in a group. If the algorithm has a router, the router
+ * makes the communicator.
  */
 export function communicatorFor(group: ProcessGroup, algorithm: Algorithm): Communicator {
   return routers.get(algorithm)?.(group) ?? group.communicator(algorithm);

@@ -22,8 +22,8 @@ interface OwnOptions extends Joining {
 }
 
 /**
- * The members of a group that live in this thread. Their calls are collected, and each collective
- * goes to the communicator once.
+ * The members of a group that live in this thread. Once all of them have called a collective, it
+ * runs on the communicator once, for all of them.
  */
 export class LocalMembers implements LocalGroup {
   readonly localRanks: readonly number[];
@@ -65,7 +65,7 @@ export class LocalMembers implements LocalGroup {
     });
   }
 
-  /** Makes a group per color; each local member gets the group of its color. */
+  /** Makes one group per color; each local member joins the group of its color. */
   split(
     place: number,
     part: SplitPart,
@@ -101,7 +101,7 @@ export class LocalMembers implements LocalGroup {
     this.#arrivals.close(closedGroup);
     if (this.#options.close) await this.#options.close();
     else await this.communicator.close();
-    // Messages between local members end with their group.
+    // Ends `send` and `receive` calls between local members.
     if (this.localRanks.length > 1) this.communicator.group.fail(closedGroup('close'));
   }
 

@@ -36,8 +36,8 @@ export interface MemberCallOptions {
 
 /**
  * Makes the buffers of a call. A buffer that the rank neither reads nor writes is empty.
- * @throws ValueError for values that are not tensors, whose length is not divisible by the number
- * of ranks, or that do not fit into `into`
+ * @throws ValueError for a value that is not a tensor, a length that must be divisible by the
+ * number of ranks but is not, a list for a collective without lists, or an `into` of another form
  */
 export function memberCall(collective: Collective, options: MemberCallOptions): MemberCall {
   const { value, into } = options;
@@ -73,8 +73,9 @@ function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, va
 }
 
 /**
- * The result's shape: the first dimension grows or shrinks by the number of ranks. If it is not
- * divisible, the result is flat.
+ * The result's shape: the first dimension is multiplied or divided by the number of ranks. If only
+ * the number of elements is divisible, but not the first dimension, the result is flat.
+ * @throws ValueError if the number of elements is not divisible either
  */
 function shapeOf(collective: Collective, { shape, data }: Tensor, size: number, rank: number): readonly number[] {
   const [first = 1, ...others] = shape;

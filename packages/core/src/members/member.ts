@@ -15,19 +15,20 @@ import type { CombinedData, MemoryFor } from '../values/value-types.js';
 import { type MemberCall, memberCall } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 
-/** A member's value: elements with or without a shape. */
+/** A member's value: a typed array, or a tensor. */
 export type MemberData = TypedArray | Tensor;
 
 /** Timeout and abort signal of a call. */
 export interface WaitingOptions {
   /**
-   * Aborts the wait with `AbortedError`. A call that has begun fails the group; one that has not
-   * fails alone. Default: none.
+   * Aborts the wait with `AbortedError`, and fails the group. If the signal is already aborted when
+   * the call is made, only the call fails. Default: none.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Seconds to wait for the other members, counted once this member's earlier calls have ended;
-   * then `DeadlineExceededError`, and the group fails. Default, null and 0: no limit.
+   * Seconds to wait for the other members, counted from the end of this member's earlier calls.
+   * After that, the call throws `DeadlineExceededError`, and the group fails. Null and ≤ 0 mean no
+   * limit. Default: null.
    */
   readonly timeoutSeconds?: number | null | undefined;
 }
@@ -48,8 +49,8 @@ const memberOptions = knownOptions<MemberOptions>('a collective of a member', {
 });
 
 /**
- * The members of a group that live in this thread. A call made by all of them goes to the
- * communicator once.
+ * The members of a group that live in this thread. Once all of them have called a collective, it
+ * runs on the communicator once, for all of them.
  */
 export interface LocalGroup {
   readonly communicator: Communicator;
@@ -58,8 +59,8 @@ export interface LocalGroup {
   /** Runs a collective once all local members have called it. */
   run(place: number, call: MemberCall, options: RunOptions): Promise<void>;
   /**
-   * Makes a group per color; each local member gets the group of its color. The groups are added to
-   * `family`.
+   * Makes one group per color; each local member joins the group of its color. The new groups are
+   * added to `family`.
    */
   split(
     place: number,
@@ -86,14 +87,14 @@ export interface MemberSetup {
 
 /**
  * One rank of a group: a process, a worker thread, or one rank of a single thread. All members of a
- * group make the same collective calls in the same order. Each call takes this member's value. It
+ * group make the same collective calls in the same order. Each call takes this member's value and
  * returns an array for an array and a tensor for a tensor, in new memory unless `into` is given.
  *
  * Errors of all collectives: `ValueError` for invalid values and options, before anything is sent;
  * `InvalidArgumentError` if the members' lengths differ; `InternalError` if anything else differs;
  * `DeadlineExceededError`; `AbortedError`; `UnavailableError` if a member was lost; `RuntimeError`
- * (ERR_COLL_CLOSED) if a member has left. All but `ValueError` fail the group, and the groups it
- * was split from or into.
+ * (ERR_COLL_CLOSED) if a member has left. All but `ValueError` fail the group and, unless a member
+ * has left, also the groups that the group was split from or into.
  *
  * @example
  * ```ts
@@ -320,7 +321,7 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Waits until all members have called it.
+   * Waits until all members have called `barrier`.
    *
    * @example
    * ```ts
@@ -384,10 +385,11 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Makes a group per color and returns this member's; undefined for a negative color. All members
-   * must call it. The new group has the same algorithm and its own call order, and fails together
-   * with this one.
-   * @param key orders the members of a color. Default: the rank
+   * Makes one group per color, and returns this member's `Member` of the new group; undefined for a
+   * negative color. All members must call `split`. The new group has the same algorithm and its own
+   * call order, and fails together with this one.
+   * @param color a 32-bit integer
+   * @param key a 32-bit integer that orders the members of a color. Default: the rank
    * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine makes no
    * sub-groups
    *
@@ -449,8 +451,8 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Awaits a call. If the group fails, so do the groups split from or into it, unless a member only
-   * left.
+   * Awaits a call. If the group has failed, and not only because a member left, also fails the
+   * groups that the group was split from or into.
    */
   async #together<R>(call: Promise<R>): Promise<R> {
     try {

@@ -14,7 +14,7 @@ export interface OpenMembersOptions {
   readonly size: number;
   /** The algorithm of the collectives, such as `ringAlgorithm()`. */
   readonly algorithm: Algorithm;
-  /** Default: `'auto'`, the fastest that works here. */
+  /** The engine that executes the collectives. Default: `'auto'`, the fastest that works here. */
   readonly engine?: EngineRequest | undefined;
 }
 

@@ -27,8 +27,8 @@ export type Post = MessageId &
 /** Carries the posts of one rank to the others. Posts between two ranks keep their order. */
 export interface Postbox {
   /**
-   * Opens the connection with `peer` in both directions. Idempotent. A post made before the peer
-   * has opened it too may be lost.
+   * Opens the connection with `peer` in both directions. Idempotent. A post may be lost if the peer
+   * has not yet opened the connection, too.
    */
   open(peer: number): void;
   /**
@@ -108,8 +108,9 @@ export class PointToPoint {
   /**
    * Receives from another rank.
    * @throws InvalidArgumentError if the lengths differ, InternalError if the dtypes differ,
-   * DeadlineExceededError, AbortedError, each of which fails the group; the group's failure if it
-   * has failed
+   * ValueError if the memory was detached during the call, DeadlineExceededError, AbortedError,
+   * each of which fails the group; the group's failure, if the group has failed; RuntimeError
+   * (ERR_COLL_CLOSED) after `close`
    */
   async receive(from: number, into: Tensor, options: RunOptions = {}): Promise<void> {
     const details = { operation: `receive from rank ${from}`, rank: this.#rank };
@@ -124,7 +125,7 @@ export class PointToPoint {
     const key = keyOf(post);
     if (post.type === 'request') this.#answer(key, post);
     else if (post.type === 'elements') this.#take(key, post);
-    // The earlier request may have been lost.
+    // Repeats the request for an offered message, because an earlier request may have been lost.
     else if (this.#receives.has(key)) void this.#postbox.post(post.from, { ...idOf(post), type: 'request' });
   }
 

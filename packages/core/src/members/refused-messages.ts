@@ -2,8 +2,8 @@ import { refusedError } from '../collectives/call-errors.js';
 import type { Group } from '../collectives/communicator.js';
 
 /**
- * Members of `Group` for engines without sub-groups and messages. Every call throws an error that
- * names `engine`.
+ * The methods of `Group` for sub-groups and messages, for engines that have neither. Each call
+ * throws a ValueError (ERR_COLL_REFUSED) that names `engine`.
  */
 export function refusedMessages(engine: string): Pick<Group, 'split' | 'send' | 'receive'> {
   const refuse = async (operation: string, what: string): Promise<never> => {
