@@ -20,7 +20,7 @@ const slices = (device: string, row: number) =>
 const sparse = new PerReplica([slices('cpu:0', 3), slices('cpu:1', 5)]);
 const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 
-/** How many elements each all-reduce moved, in order. */
+/** Number of elements of each all-reduce, in order. */
 const lengths: number[] = [];
 const run = vi.spyOn(JsCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
 beforeEach(() => {

@@ -29,8 +29,8 @@ import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reduc
 
 export interface AllReduceOptions extends PackingOptions {
   /**
-   * The engine that does the arithmetic, if no world determines it. Default: `'auto'`, the fastest
-   * that works here.
+   * The engine that does the arithmetic. In a world, this must be the world's engine or `'auto'`.
+   * Default: `'auto'`, the world's engine or else the fastest that works here.
    */
   readonly engine?: EngineRequest | undefined;
 }
@@ -53,7 +53,7 @@ export interface AllReduceSetup extends AllReduceOptions {
    * these ops can. If the method is missing, these ops serve every pair.
    */
   refuses?(pair: ReadyPair): string | undefined;
-  /** Wraps the engine's communicator, for example in a black box. The wrapper closes it. */
+  /** Wraps the communicator `engine`. The wrapper must close `engine`. Default: `engine` itself. */
   communicator?(size: number, engine: Communicator): Communicator;
 }
 
@@ -295,8 +295,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#resolution;
   }
 
-  // A single rank combines nothing and needs no engine; the group of several workers combines for
-  // it.
+  // A single rank has nothing to combine, so it does not need a fast engine. With several workers,
+  // the group of workers combines.
   #engineFor(size: number): Engine {
     return size === 1 && !this.#resolution ? jsEngine : this.#engines().engine;
   }

@@ -20,14 +20,14 @@ import { type Tensor, tensor, zeros } from '../values/tensor.js';
 
 const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 
-/** How many elements each all-reduce moved, in order. */
+/** Number of elements of each all-reduce, in order. */
 const lengths: number[] = [];
 vi.spyOn(JsCommunicator.prototype, 'run').mockImplementation(keepLengths(lengths));
 beforeEach(() => {
   lengths.length = 0;
 });
 
-/** A tensor to be compared: which NaN comes out is not promised, and half types would show it. */
+/** A tensor for comparison. Half types are converted to numbers, because the bits of a NaN are not promised. */
 function readable({ data, dtype, shape, device }: Tensor) {
   return { elements: isHalf(dtype) ? toNumbers({ data, dtype }) : [...data], dtype, shape, device };
 }
@@ -103,7 +103,7 @@ it('packing changes no result', async () => {
 describe('replicas in threads', () => {
   const count = 3;
   const devices = ramp(count).map((index) => `cpu:${index}`);
-  // Numbers whose sum depends on the order of adding, in tensors that packs cut apart or join.
+  // Numbers whose sum depends on the order of addition, in tensors that are split or joined by packs.
   const batch = [5, 0, 3, 3, 17, 1, 64].map((length, seed) => {
     const elements = (rank: number) =>
       ramp(length).map((index) => Math.sin(rank + 7 * index + seed) * 10 ** (index % 9));

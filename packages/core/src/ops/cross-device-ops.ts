@@ -100,7 +100,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     requireWorld(world);
     this.#engines = world?.resolution?.candidates ?? [];
     const isRemote = world?.localRanks.length === 1 && play !== undefined;
-    this.#engine = isRemote ? world.engine : 'js'; // Ops with another engine for replicas of one thread say so themselves.
+    this.#engine = isRemote ? world.engine : 'js'; // Subclasses with another engine for replicas of one thread override `explain`.
     if (!world || !play) return;
     const communicator = isRemote ? replicaCommunicator(world, play) : undefined;
     if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, play);
@@ -174,8 +174,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Copies a value to every destination, a sparse value part by part. The value may be on any
-   * device.
+   * Copies a dense or sparse value to every destination. The value may be on any device.
+   * @throws ValueError for destinations or a value of the wrong kind
    */
   async broadcast<V extends TensorLike | IndexedSlices>(value: V, destinations: Destinations) {
     this.#requireOpen('broadcast');
@@ -185,7 +185,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Joins the components along `axis`, in replica order, and puts the result on every destination.
-   * @throws NotImplementedError for sparse values; InvalidArgumentError if other dimensions differ
+   * @throws NotImplementedError for sparse values; ValueError for scalars, and for destinations,
+   * options or values of the wrong kind; OutOfRangeError for an `axis` that the components do not
+   * have; InvalidArgumentError if other dimensions differ; InternalError if dtypes differ
    */
   gather<V extends ReducibleLike>(
     perReplicaValue: V,
@@ -221,7 +223,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return group.run(group.reduceCall(reduceOp, value, replicaId, options));
   }
 
-  /** Like `allReduce`, but blocks the thread; every replica must have a thread of its own. */
+  /**
+   * Like `allReduce`, but blocks the thread; every replica must have a thread of its own.
+   * @throws as `allReduce`; RuntimeError if replicas share the thread (ERR_COLL_CONTEXT), or if an
+   * earlier call is under way (ERR_COLL_BUSY)
+   */
   allReduceSync(
     reduceOp: ReduceOp,
     value: ReplicaValue,
@@ -339,7 +345,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Calls a function whose errors state indices of local components. Ops with several workers
-   * translate them to replica numbers across all workers.
+   * translate these indices to replica numbers across all workers.
    */
   protected inReplicaNumbers<Result>(call: () => Result): Result {
     return call();
@@ -379,7 +385,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Copies each value of replica `root` to the devices of the value in `like` with the same index.
-   * Default: `root` is a local replica.
+   * The default implementation requires that `root` is a local replica.
    */
   protected async broadcastValues(
     inputs: readonly (readonly Tensor[])[],

@@ -6,8 +6,8 @@ import { DistributedValues } from '../values/distributed-values.js';
 import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from '../values/tensor.js';
 
 /**
- * Where results go: a device, a list of devices, or a value or variable. A value stands for the
- * devices it lives on and is not changed.
+ * The devices of a result: a device, a list of devices, or a value or variable. For a value or
+ * variable, the devices are those that it lives on; the value itself is not changed.
  */
 export type Destinations = string | readonly string[] | Tensor | TensorCarrier | IndexedSlices | DistributedValues;
 
@@ -48,8 +48,8 @@ export function validateDestinations(destinations: unknown): asserts destination
 }
 
 /**
- * The devices of the destinations. Distributed values return their devices as they are; all other
- * names are completed.
+ * The names of the destinations' devices. The names of distributed values are returned unchanged;
+ * all others are completed to full names.
  * @throws ValueError for an invalid device name
  *
  * @example
