@@ -6,7 +6,7 @@ import { arrange, cutEvenly, type PackingOptions } from './arrangement.js';
 const tensors = (lengths: readonly number[], dtype: DType = 'float32') =>
   lengths.map((length) => zeros(dtype, [length]));
 
-/** Packs as text: their number, and the pieces as `tensor:begin-end`. */
+/** Each pack as text: its number, and its pieces as `tensor:begin-end`. */
 function told(lengths: readonly number[], options: PackingOptions = {}, bytesPerPack = 0): string[] {
   return arrange(tensors(lengths), options, bytesPerPack).map(textOf);
 }

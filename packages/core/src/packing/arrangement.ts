@@ -7,14 +7,14 @@ import { OpenPacks } from './open-packs.js';
 
 /** How the values of a batch are packed into fewer, larger collectives. */
 export interface PackingOptions {
-  /** Number of packs for the values of a batch. 0 means one collective per value. */
+  /** Number of packs for the values of a batch, per dtype. 0 means one collective per value. Default: 1. */
   readonly numPacks?: number | undefined;
   /**
-   * Joins neighbouring float32 tensors of at most this many bytes each, if `numPacks` is 0. 0 joins
-   * none.
+   * If `numPacks` is 0, neighbouring float32 tensors of at most this many bytes each are joined.
+   * Default: 0, no tensors are joined.
    */
   readonly aggSmallGradsMaxBytes?: number | undefined;
-  /** Maximum number of tensors to join; TensorFlow's rule may add up to two. Default: 10. */
+  /** Maximum number of tensors to join; by TensorFlow's rule, up to two more may be joined. Default: 10. */
   readonly aggSmallGradsMaxGroup?: number | undefined;
 }
 
@@ -61,9 +61,9 @@ export function arrange(tensors: readonly Tensor[], options: PackingOptions = {}
 }
 
 /**
- * Cuts one buffer, made of tensors of these lengths, into `numPacks` packs of floor(T / numPacks)
- * elements; the last one takes the remainder. Empty packs are left out. A buffer without elements
- * becomes one empty pack, the last.
+ * Cuts one buffer, made of tensors of these lengths, into `numPacks` packs. Of T elements in total,
+ * each pack has floor(T / numPacks), and the last also takes the remainder. Empty packs are left
+ * out. A buffer without elements becomes one empty pack with the number of the last pack.
  */
 export function cutEvenly(lengths: readonly number[], numPacks: number): Pack[] {
   const total = lengths.reduce((sum, length) => sum + length, 0);

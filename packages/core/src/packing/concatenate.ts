@@ -2,7 +2,11 @@ import { AssertionError } from '../support/errors.js';
 import { allocateUnset, byteSize, viewOf } from '../values/dtype.js';
 import { copyElements, elementCount, type Tensor } from '../values/tensor.js';
 
-/** Concatenates all elements of tensors of one dtype in new memory on the first tensor's device. */
+/**
+ * Concatenates all elements of tensors of one dtype, in new memory on the first tensor's device.
+ * The result has one dimension.
+ * @throws AssertionError for an empty list, and for different dtypes
+ */
 export function concatenate(tensors: readonly Tensor[]): Tensor {
   const [first] = tensors;
   const odd = tensors.find((tensor) => tensor.dtype !== first?.dtype);

@@ -28,7 +28,7 @@ function* phaseOf(runs: readonly Run[]): Work<void>['phases'] {
   yield runs;
 }
 
-/** The bytes of a tensor, or the numbers of a half type: which NaN comes back is not promised, and half types would show it. */
+/** The bytes of a tensor; for half types the numbers, because the bits of a NaN are not promised. */
 function readable({ data, dtype }: Tensor): Uint8Array | number[] {
   if (isHalf(dtype)) return toNumbers({ data, dtype });
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();

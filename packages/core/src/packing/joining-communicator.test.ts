@@ -9,7 +9,7 @@ const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 const ints = (...elements: readonly number[]): Tensor => tensor(Int32Array.from(elements));
 const numbersOf = (lists: readonly (readonly Tensor[])[]) => lists.map((list) => list.map(({ data }) => [...data]));
 
-/** Two ranks whose engine notes the length of each buffer that it is handed. */
+/** A communicator of two ranks that records the length of the buffers of each collective. */
 class Noting extends ReferenceCommunicator {
   readonly calls: string[] = [];
 

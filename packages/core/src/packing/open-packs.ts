@@ -2,7 +2,7 @@ import { byteLength, type Tensor } from '../values/tensor.js';
 
 /**
  * Packs that are filled tensor by tensor. A pack is closed once it holds **more** than
- * `bytesPerPack` bytes, so one that reaches the limit exactly keeps growing. Tensors of different
+ * `bytesPerPack` bytes, so a pack of exactly `bytesPerPack` bytes still grows. Tensors of different
  * keys, such as dtypes, never share a pack; no tensor is split.
  */
 export class OpenPacks<Item> {
@@ -13,7 +13,7 @@ export class OpenPacks<Item> {
     this.#bytesPerPack = bytesPerPack;
   }
 
-  /** Adds an item. Returns the pack that this closes, or undefined. */
+  /** Adds an item for `tensor`. Returns the items of the pack if this closes the pack, otherwise undefined. */
   add(item: Item, tensor: Tensor, key: string = tensor.dtype): Item[] | undefined {
     const pack = this.#open.get(key) ?? { items: [], bytes: 0 };
     this.#open.set(key, pack);

@@ -16,7 +16,7 @@ import { type FindRoutes, type Routing, routedPacks } from './routes.js';
 
 const values = [3, 8, 1, 5].map((length) => zeros('float32', [length]));
 
-/** Short values in two packs by variants 5 and 6, long ones each by itself. */
+/** Short values form two packs with variants 5 and 6; each long value is a pack of its own. */
 const byLength: FindRoutes = (tensors) => {
   const indices = [...tensors.keys()];
   const isShort = (index: number) => (tensors[index] as Tensor).data.length < 4;

@@ -44,7 +44,7 @@ interface KnownBatch {
   readonly packs: readonly RoutedPack[];
 }
 
-// A training step has one batch of gradients, or a few.
+// Maximum number of cached batches. A training step has one batch of gradients, or a few.
 const mostBatches = 8;
 
 /** Caches the packs of recurring batches. */

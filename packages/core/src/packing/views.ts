@@ -11,8 +11,8 @@ interface View {
 }
 
 /**
- * Maximum number of cached views per array. A caller that cuts an array differently each time does
- * not profit from the cache.
+ * Maximum number of cached views per array, so that the cache does not grow if a caller cuts an
+ * array differently each time.
  */
 const mostViews = 64;
 
