@@ -88,7 +88,8 @@ export interface Plugin<Options = never> {
 }
 
 /**
- * Type-checks a plug-in; `apiVersion` and `priority` may be omitted.
+ * Type-checks a plug-in, and returns a frozen copy. The default of `apiVersion` is the current
+ * version, and that of `priority` is 0.
  *
  * @example
  * ```ts

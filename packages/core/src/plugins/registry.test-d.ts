@@ -58,7 +58,7 @@ void registry.create(ring, { numPacks: 'one' });
 // @ts-expect-error an unknown option
 void registry.create(mine, { depth: 3, width: 4 });
 
-// Names that nobody declared, and requests of any form, are still allowed.
+// Names without declared options, and the other forms of a request, are still allowed.
 expectTypeOf(registry.create('other', { anything: 1 })).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create(name, { anything: 1 })).resolves.toEqualTypeOf<CrossDeviceOps>();
 expectTypeOf(registry.create('auto', undefined, world)).resolves.toEqualTypeOf<CrossDeviceOps>();

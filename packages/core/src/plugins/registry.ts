@@ -68,9 +68,9 @@ export class Registry {
   readonly #plugins = new Map<string, Plugin<never>>();
 
   /**
-   * Adds a plug-in. Adding the same object again has no effect.
-   * @throws CollError for an object that is not a plug-in, for another version of the contract, and
-   * for a second plug-in of that name
+   * Adds a plug-in. Has no effect if a plug-in of the same name and module was already added.
+   * @throws CollError for an object that is not a plug-in, for another version of the plug-in API,
+   * and if a plug-in of that name was added from another module
    */
   register<Options>(plugin: Plugin<Options>): void {
     requirePlugin(plugin);
@@ -90,8 +90,9 @@ export class Registry {
   }
 
   /**
-   * @throws CollError, listing the known names and the command that installs the package, if it is
-   * missing
+   * The plug-in of this name.
+   * @throws CollError if there is none; the message lists the known names and says how to install
+   * and register the plug-in
    */
   get(name: string): Plugin<never> {
     const found = this.#plugins.get(name);
@@ -106,7 +107,7 @@ export class Registry {
     );
   }
 
-  /** All plug-ins, highest priority first. */
+  /** All plug-ins, highest priority first; plug-ins of equal priority are in the order of their names. */
   list(): Plugin<never>[] {
     return [...this.#plugins.values()].sort((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
   }
@@ -115,6 +116,8 @@ export class Registry {
    * Finds the plug-in for a request. `'auto'` chooses the plug-in with the highest priority that
    * accepts the situation. A requested plug-in is probed too; if it refuses, `resolve` throws and
    * does not fall back to another one.
+   * @throws CollError if no plug-in of this name is registered, if the requested plug-in refuses,
+   * or if all plug-ins refuse; ValueError for a request or situation of the wrong form
    */
   async resolve(request: PluginRequest, situation: Situation = { devices: [] }): Promise<Resolution> {
     requireSituation(situation);
@@ -123,7 +126,11 @@ export class Registry {
     throw partsOf(request).name === 'auto' ? noPlugin(situation, candidates) : refusedPlugin(candidates);
   }
 
-  /** Creates cross-device ops for a request, with its options, and for a world if one is given. */
+  /**
+   * Creates cross-device ops for a request and, if given, a world. `options` override the options
+   * of the request.
+   * @throws the errors of `resolve` and of the plug-in; ValueError for an invalid world
+   */
   create<Name extends keyof CrossDeviceOpsOptionsMap>(
     name: Name,
     options?: CrossDeviceOpsOptionsMap[Name],
@@ -187,7 +194,7 @@ const key = Symbol.for('@coll/core.registry.v1');
  *
  * @example
  * ```ts
- * import '@coll/ring'; // registers itself
+ * import '@coll/ring'; // does not register; '@coll/ring/register' does
  * import { registry } from '@coll/core';
  *
  * console.log(registry.has('ring')); // false
