@@ -7,7 +7,7 @@ import { type Arrival, isArriving, reduceArriving } from './arriving-values.js';
 
 const never = new Promise<never>(() => {});
 
-/** An arrival whose groups are reduced by the caller of `settle`, and what is asked of it. */
+/** An arrival that records its calls in `log`. Each group is reduced when the test settles its entry in `groups`. */
 function watched(options: Partial<Arrival> = {}) {
   const log: string[] = [];
   const groups: { resolve(): void; reject(error: unknown): void }[] = [];

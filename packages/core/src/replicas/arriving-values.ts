@@ -20,6 +20,7 @@ export function isArriving(value: unknown): value is ArrivingValue {
 
 /** How values that arrive one by one are reduced in groups. */
 export interface Arrival {
+  /** The replica's id, for errors. */
   readonly rank: number;
   /** Groups are closed once they exceed this many bytes. 0 means one group per dtype. */
   readonly bytesPerPack: number;
@@ -42,8 +43,8 @@ export interface ArrivingResults {
   /** One promise per value. */
   readonly results: readonly Promise<Value>[];
   /**
-   * Resolves when all results are available. @throws the first error; a rejection may stay
-   * unhandled
+   * Resolves when all results are available; rejects with the first error. An unhandled rejection
+   * is not reported.
    */
   readonly ended: Promise<void>;
 }
@@ -60,7 +61,7 @@ const operation = 'all-reduce';
  * Reduces values while others are still being computed. Values are taken from the last to the
  * first, because gradients of the last layers arrive first. A group starts once its values and all
  * later ones have arrived, so that all replicas start the same groups in the same order. Sparse
- * values form one group at the end. A value that fails ends the group of replicas at once.
+ * values form one group at the end. If a value rejects, the group of replicas fails at once.
  */
 export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): ArrivingResults {
   const { rank, signal } = arrival;

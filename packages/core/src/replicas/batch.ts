@@ -24,7 +24,7 @@ export interface Batch {
    * Undefined means new memory.
    */
   readonly into?: readonly (readonly Tensor[] | undefined)[] | undefined;
-  /** A description of the values' structure, which all ranks must share. */
+  /** A description of the values' structure, which must be equal on all ranks. */
   readonly form: string;
   /** Further numbers that must be equal on all ranks. */
   readonly announced?: readonly number[] | undefined;

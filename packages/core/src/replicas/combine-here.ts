@@ -55,7 +55,7 @@ function reduced(
   });
 }
 
-/** Whether every target has a buffer of its own, or that of the value that it replaces. */
+/** Whether each target is alone in its buffer, or shares the buffer only with the value that it replaces. */
 function areApart({ inputs, into = [] }: DenseBatch): boolean {
   if (into.length === 0) return true;
   const uses = new Map<ArrayBufferLike, number>();

@@ -17,7 +17,7 @@ import { ReplicaGroup } from './replica-group.js';
 const world = portableWorld(['cpu:0', 'cpu:1']);
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 
-/** Ops that keep the options of calls, and give their inputs back. */
+/** Records the options of a call in `seen`, and returns the inputs. */
 function keep(seen: ResolvedOptions[], { inputs }: Batch, call: ResolvedOptions): Work<ValueLists> {
   seen.push(call);
   return workDone(inputs);
@@ -192,7 +192,7 @@ describe('waiting for the others', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  // Timers of more than 24 days are over at once.
+  // The longest timer is 24 days; setTimeout fires longer ones at once.
   it.each([null, 0, 1e7, Number.POSITIVE_INFINITY])(
     'does not time out soon for a timeout of %s',
     async (timeoutSeconds) => {

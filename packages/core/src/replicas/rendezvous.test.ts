@@ -11,7 +11,7 @@ const limit = (timeoutSeconds: number | null, signal?: AbortSignal) => ({
   options: { options: { timeoutSeconds }, signal },
 });
 
-/** Gives each replica all inputs, after its own number. */
+/** A rendezvous whose calls return, to each replica, its number followed by the inputs of all replicas. */
 function echo(size: number) {
   const perform = vi.fn(async (calls: readonly Spoken[]) =>
     calls.map((_, place) => `${place}: ${calls.map(({ input }) => input).join('')}`),
@@ -24,7 +24,7 @@ function echo(size: number) {
 
 const closed = (operation: string) => new RuntimeError('ERR_COLL_CLOSED', `${operation}: closed`, { operation });
 
-/** Lets all that can go on go on. */
+/** Waits until all pending promise callbacks have run. */
 const rest = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a rendezvous', () => {

@@ -17,7 +17,7 @@ import { reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 
-/** As many replicas in this thread, and what each of them gets. */
+/** Runs `act` concurrently for `size` replicas in this thread, and returns the result of each. */
 async function together<Result>(
   size: number,
   act: (collectives: DrivenCollectives, rank: number) => Promise<Result>,
@@ -27,7 +27,7 @@ async function together<Result>(
   return Promise.all(communicators.map((communicator, rank) => act(new DrivenCollectives(communicator), rank)));
 }
 
-/** Plays requests with a group of one rank, and keeps what they were. */
+/** Collectives of a group of one rank, and a list that records their requests. */
 function alone(): { readonly collectives: DrivenCollectives; readonly requests: string[] } {
   const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
   const requests: string[] = [];

@@ -17,6 +17,7 @@ import { gatherAlong } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 
 export interface ReplicaReduceOptions {
+  /** Packs are closed once they exceed this many bytes. Default: 0, packs by the routing. */
   readonly bytesPerPack?: number;
   /**
    * Validated memory for the results, one tensor per dense value; may be the values themselves.
@@ -25,7 +26,7 @@ export interface ReplicaReduceOptions {
   readonly into?: readonly Tensor[] | undefined;
   /** A description of the values' structure. Must be the same on all replicas. */
   readonly form?: string;
-  /** Whether sparse results have each index only once, with the sum of its rows. */
+  /** Whether sparse results have each index only once, with the sum of its rows. Default: false. */
   readonly deduplicate?: boolean;
   /** Further numbers that must be equal on all replicas. */
   readonly announced?: readonly number[] | undefined;
@@ -80,9 +81,12 @@ export class ReplicaCollectives {
   }
 
   /**
-   * Combines each value over all replicas. Dense values are reduced in packs that run concurrently:
-   * packs of `bytesPerPack`, last values first, because gradients of the last layers arrive first,
-   * or else the packs of their routes. Sparse values are gathered after them.
+   * Combines each value over all replicas. Dense values are reduced in packs that run concurrently.
+   * With `bytesPerPack`, packs are filled by size from the last value to the first, because
+   * gradients of the last layers arrive first; otherwise the routing determines the packs. Sparse
+   * values are gathered after the dense ones.
+   * @throws ValueError if the engine refuses the collective for a dtype, or for sparse values if
+   * `op` is neither sum nor mean
    */
   allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<Value[]> {
     const split = splitBySparsity(values) as unknown as SplitReplica;

@@ -109,9 +109,9 @@ export function memoryFor(
 }
 
 /**
- * Copies `own` of every rank `r` to `parts[r]` on all ranks, which know the lengths of all parts.
- * Small parts are all-gathered at once, padded to the longest; otherwise each rank broadcasts its
- * part.
+ * Copies `own` of every rank `r` to `parts[r]` on all ranks. All ranks must already have exchanged
+ * the lengths of all parts. Small parts are padded to the longest and all-gathered at once;
+ * otherwise each rank broadcasts its part.
  * @throws ValueError if own memory was detached after its length was announced
  */
 export function* collect(

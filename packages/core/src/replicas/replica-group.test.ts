@@ -11,7 +11,7 @@ import { type Tensor, tensor } from '../values/tensor.js';
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });
 
-/** As many replicas, each of which could as well be in another thread. */
+/** `size` replicas with a group of threads, all of them in this thread. */
 function replicas(size: number): ReplicaVerbs[] {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
   const devices = Array.from({ length: size }, (_, rank) => `cpu:${rank}`);

@@ -74,7 +74,7 @@ export interface GroupCall {
 export class ReplicaGroup {
   readonly #options: ReplicaGroupOptions;
   readonly #arrivals: Rendezvous;
-  /** For each replica, resolves when the values it passed as promises have settled. */
+  /** For each replica, its latest call with promised values; undefined once that call has ended. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
   /** Number of unfinished calls of `run`. */
   #underWay = 0;
@@ -117,12 +117,16 @@ export class ReplicaGroup {
     return { place, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(place)) };
   }
 
-  /** Makes a prepared call, together with all other replicas. */
+  /**
+   * Makes a prepared call, together with all other replicas.
+   * @throws the errors of the collective; InternalError (ERR_COLL_MISMATCH) if the replicas' calls
+   * differ
+   */
   async run({ place, call }: GroupCall): Promise<Structure<Value>> {
     const before = this.#arriving[place];
     this.#underWay += 1;
     try {
-      // Replicas make their calls in order, however long values take to arrive.
+      // A replica's calls run in order, even if promised values of an earlier call arrive late.
       if (before) await before.catch(() => {});
       if (!this.canBlock) return call.finish(await this.#arrivals.join(place, call, this.#perform));
       this.#arrivals.requireOpen(call);
@@ -149,6 +153,8 @@ export class ReplicaGroup {
   /**
    * Combines values that may still be promises. Each pack of `bytesPerPack` starts once its values
    * and all later ones have arrived. Later calls wait until all packs have ended.
+   * @throws OutOfRangeError for a replica that is not local; ValueError for an unknown op, invalid
+   * options or memory
    */
   runArriving(op: ReduceOp, value: ArrivingValue, replicaId: number, options?: ReplicaCallOptions): ArrivingStructure {
     const place = this.#placeOf(replicaId);

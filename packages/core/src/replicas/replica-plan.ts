@@ -11,14 +11,14 @@ import { ReplicaGroup, type ReplicaGroupOptions } from './replica-group.js';
  */
 export interface ReplicaPlan extends ReplicaRouting {
   readonly algorithm: Algorithm;
-  /** Wraps the engine's communicator. The wrapper closes it. */
+  /** Wraps the communicator `engine`. The wrapper must close `engine`. Default: `engine` itself. */
   communicator?(size: number, engine: Communicator): Communicator;
 }
 
 /** The communicator of the only local replica of a world. */
 export function replicaCommunicator(world: World, play: ReplicaPlan): Communicator {
-  // Sparse values and initial values of variables need moves, even if the algorithm only has an
-  // all-reduce.
+  // Sparse values and initial values of variables need collectives without arithmetic, which an
+  // algorithm may not have.
   const engine = world.communicator(withFallbackTransfers(play.algorithm));
   return play.communicator?.(world.devices.length, engine) ?? engine;
 }

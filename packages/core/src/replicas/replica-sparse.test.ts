@@ -25,7 +25,7 @@ interface Call {
   readonly run?: RunOptions;
 }
 
-/** The collectives that each replica asks for, and what becomes of its call. */
+/** Makes one call per replica. Returns the collectives that each replica runs, and the promise of its result. */
 async function together(calls: readonly Call[]) {
   const group = createThreadGroup({ size: calls.length, maxBytes: 2 ** 20, spins: 0 });
   const requests: string[][] = calls.map(() => []);
@@ -160,7 +160,8 @@ describe('a sum of sparse values across replicas', () => {
       { values: values.with(2, slices([9], Int32Array.of(9))) },
     ]);
     await Promise.all(results);
-    // Two floats and an int32 a row; three rows on one replica, four on the other.
+    // A float32 row and its int32 index take 8 bytes. The replicas have three and four rows; parts are
+    // padded to the longest, 32 bytes.
     expect(requests[0]).toEqual(['all-gather 15', 'all-reduce 1', 'all-gather 32']);
   });
 
@@ -253,7 +254,7 @@ describe('sparse values fail on all replicas, before any result is written, beca
   });
 
   it('more elements than a tensor can have', async () => {
-    // Only told of: the rows themselves are of no elements.
+    // The shape claims many elements, but the data is empty.
     const told = { data: new Uint8Array(0), dtype: 'uint8', shape: [0, 2 ** 30], device: '' } as const;
     const rows = new IndexedSlices(told, new Int32Array(0));
     const huge = { ...rows, values: { ...told, shape: [3, 2 ** 30] } } as unknown as IndexedSlices;

@@ -18,7 +18,7 @@ export interface SparseRequest {
   readonly deduplicate: boolean;
   /** Number of the caller's components that each value already combines. */
   readonly valuesEach: number;
-  /** The layout of the call, which all ranks must share. */
+  /** The layout of the call, which must be equal on all ranks. */
   readonly layout: number;
 }
 
@@ -66,7 +66,8 @@ export function* agreeOnSlices(member: Member, request: SparseRequest): Phases<A
 }
 
 /**
- * Sums or averages sparse values over all ranks: concatenates the rows of all ranks, in rank order.
+ * Sums or averages sparse values over all ranks. Concatenates the rows of all ranks in rank order,
+ * adds rows of equal indices if `deduplicate` is set, and divides for a mean.
  */
 export function* gatherSlices(member: Member, agreed: Agreement): Phases<IndexedSlices[]> {
   const { op, sparse, deduplicate, valuesEach, kinds } = agreed;
@@ -86,7 +87,7 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
   });
 }
 
-/** The layout and request, which all ranks must agree on before they announce the rest. */
+/** The layout and request, which all ranks compare before they exchange announcements. */
 function partOf({ sparse, layout }: SparseRequest): PartOfCall {
   const request: CallerRequest = {
     collective: { kind: 'all-reduce', op: 'sum' },
