@@ -114,8 +114,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     if (!isPlain) return super.performHere(batch, call);
     if (this.#large && bytesOf(batch) >= leastEngineBytes) return this.#large.performHere(batch, call);
     const results = combineHere(batch, call.sharedResult);
-    const devices = results.map(([value]) => value?.device ?? '');
-    this.#tell(results.length, devices);
+    this.#tell(results.length, () => results.map(([value]) => value?.device ?? ''));
     return workDone(results);
   }
 
@@ -127,7 +126,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   ): Promise<PossiblyMirrored> {
     const devices = getDevicesFrom(destinations);
     const target = this.#reduceToDevice ?? (devices[0] as string);
-    this.#tell(value.values.length, devices);
+    this.#tell(value.values.length, () => devices);
     const combined = this.#combined(op, value.values);
     // The result of an accumulationFn, or a single value, may belong to the caller, so it must not be
     // shared.
@@ -136,8 +135,9 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     return this.placeResult(isShareable ? combined : copyToDevice(combined, target), destinations, call);
   }
 
-  #tell(components: number, devices: readonly string[]): void {
+  #tell(components: number, devicesOf: () => readonly string[]): void {
     logFirst(10, 'reduction-to-one', 'info', () => {
+      const devices = devicesOf();
       const target = this.#reduceToDevice ?? devices[0];
       return `reduce ${components} components to ${target}, then broadcast to ${devices.join(', ')}`;
     });

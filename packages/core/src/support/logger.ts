@@ -24,6 +24,8 @@ function environment(name: string): string | undefined {
 
 let sink: LogSink = consoleSink;
 const timesLogged = new Map<string, number>();
+// Found when a topic logs a line, since reading the environment costs more than a small collective.
+let printsRepetitions = false;
 
 /**
  * Redirects log lines to `next`; without an argument, restores the default, the console's standard
@@ -78,9 +80,10 @@ export function logFirst(times: number, topic: string, level: LogLevel, message:
   const before = timesLogged.get(topic) ?? 0;
   if (before >= times) {
     // Programs with their own sink did not ask for a line per call.
-    if (sink === consoleSink && environment('COLL_LOG') === 'debug') consoleSink('debug', textOf(message));
+    if (sink === consoleSink && printsRepetitions) consoleSink('debug', textOf(message));
     return;
   }
+  printsRepetitions = environment('COLL_LOG') === 'debug';
   timesLogged.set(topic, before + 1);
   sink(level, textOf(message));
 }
