@@ -3,7 +3,7 @@
  * the turn do not wait for it.
  */
 export interface Turn {
-  /** Resolves once all earlier turns have ended. Undefined if none is held. */
+  /** Resolves once all earlier turns have ended. Undefined if no earlier turn is held. */
   readonly begun: Promise<void> | undefined;
   /** Lets later turns and calls proceed. */
   end(): void;
@@ -11,7 +11,8 @@ export interface Turn {
 
 /**
  * Runs the calls of a group in the order in which they were made. A call is delayed only while a
- * turn is held; otherwise it goes to the engine at once, which keeps the order and overlaps calls.
+ * turn is held; otherwise the engine receives it at once, keeps the order and may overlap it with
+ * other calls.
  *
  * @example
  * ```ts
@@ -34,7 +35,10 @@ export class CallOrder {
     return this.#held !== undefined;
   }
 
-  /** Takes a turn, which begins after all earlier ones. Later calls wait until it ends. */
+  /**
+   * Takes a turn, which begins once all earlier turns have ended. Later turns and calls wait until
+   * the caller calls its `end`.
+   */
   take(): Turn {
     const begun = this.#held;
     let release = () => {};
@@ -51,7 +55,7 @@ export class CallOrder {
 
   /**
    * Starts a call after all earlier turns have ended. The next call may start once this one has
-   * started.
+   * started, before it has completed.
    */
   async start<Result>(call: () => Promise<Result>): Promise<Result> {
     const { begun, end } = this.take();

@@ -9,7 +9,7 @@ import { wasmEngine } from '../wasm/wasm-engine.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
-// Of several milliseconds, in memory of the caller and in that of the communicator.
+// A call on this many elements takes several milliseconds.
 const length = 2 ** 22;
 type Take = (communicator: Communicator) => Tensor;
 const own: Take = () => tensor(new Float32Array(length));

@@ -10,8 +10,8 @@ import { deadlineOf } from '../threads/shared-barrier.js';
 
 /**
  * A communicator of ranks in one thread. An asynchronous call that takes more than a millisecond
- * yields to the event loop about every millisecond. It ends early if its signal aborts, its
- * deadline passes, or memory is detached.
+ * yields to the event loop about every millisecond. It rejects early if its signal aborts, its
+ * deadline passes, or its memory is detached.
  */
 export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator<Handle> {
   constructor(size: number) {
@@ -22,8 +22,8 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   protected abstract endOf(handle: Handle): number;
 
   /**
-   * Works on a prepared call for about a millisecond, from position `begin` on. @returns where it
-   * stopped
+   * Works on a prepared call for about a millisecond, from position `begin` on.
+   * @returns the position at which it stopped
    */
   protected abstract workFrom(handle: Handle, begin: number): number;
 
@@ -58,8 +58,8 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   }
 
   /**
-   * Checks whether a call may continue, because other code may have run. `deadline` is a time of
-   * `Date.now()`.
+   * Checks whether a call may continue after other code has run on the event loop. `deadline` is a
+   * time of `Date.now()`.
    * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or
    * resized
    */

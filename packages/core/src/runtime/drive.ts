@@ -10,25 +10,28 @@ export interface Run {
   readonly collective: Collective;
   readonly inputs: readonly Segments[];
   readonly outputs: readonly Segments[];
-  /** Hash of the buffers' composition. All ranks must have the same one. */
+  /** Hash of the dtypes and shapes packed into the buffers. Must be equal on all ranks. */
   readonly layout?: number | undefined;
   /** The call that this collective is a part of, for errors. Default: the collective itself. */
   readonly request?: CallerRequest | undefined;
 }
 
 /**
- * Work that cannot block, such as a call of other cross-device ops. `options` contain the turn of
- * the enclosing work.
+ * Work that must be awaited, such as a call of other cross-device ops. `options` contain the turn
+ * of the enclosing work.
  */
 export type AsyncStep<Result = unknown> = (options: RunOptions) => Promise<Result>;
 
 /**
- * Yields lists of runs, or asynchronous steps. The runs of a list overlap, and the generator
+ * Yields lists of runs, or asynchronous steps. The runs of a list may overlap, and the generator
  * resumes when all have ended. After a step, it resumes with the step's result.
  */
 export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unknown>;
 
-/** A call, described once and then driven with or without blocking. */
+/**
+ * A call, described once, that `drive` executes asynchronously and `driveSync` while blocking the
+ * thread.
+ */
 export interface Work<Result> {
   /**
    * The communicator that runs the collectives and orders the call within its group. Undefined if
@@ -40,7 +43,7 @@ export interface Work<Result> {
   readonly phases: Phases<Result>;
 }
 
-/** Work that consists of one step, which takes a turn of the group of `on`. */
+/** Work that consists of one step and takes a turn in the group of `on`. */
 export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Result>): Work<Result> {
   return { on, hasOnePhase: false, phases: awaitStep(step) };
 }
@@ -62,8 +65,8 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
 
 /**
  * Runs the phases of a call. A call of several phases waits for its turn in the group, unless
- * `options` hold one. An error of this rank alone after the first phase fails the group, because
- * other ranks go on without it.
+ * `options` contain one. If only this rank fails after the first phase, the whole group fails,
+ * because the other ranks would wait for this rank.
  */
 export async function drive<Result>(
   { on, hasOnePhase, phases }: Work<Result>,
@@ -125,7 +128,11 @@ export function driveSync<Result>(
   }
 }
 
-/** Unless all ranks have the error alike, as when their requests differ, or the engine has failed the group. */
+/**
+ * Fails the group, so that the other ranks do not wait for this one. Does nothing if all ranks are
+ * local, if the group has failed already, or for errors that every rank gets, such as differing
+ * requests.
+ */
 function failGroup(on: Communicator | undefined, cause: unknown): void {
   if (!on || on.localRanks.length === on.size || on.group.failure) return;
   const rank = on.localRanks[0] as number;

@@ -9,8 +9,8 @@ import type { Tensor } from '../values/tensor.js';
 import { ControllerCommunicator } from './controller-communicator.js';
 
 /**
- * Executes a part of a prepared call, a few hundred microseconds of work. May run any number of
- * times.
+ * Executes a part of a prepared call, a few hundred microseconds of work. Prepared calls are
+ * reused, so a slice may run any number of times.
  */
 export type FoldSlice = () => void;
 
@@ -19,7 +19,7 @@ const turnMillis = 1;
 
 /**
  * A communicator of ranks in one thread. Each chunk is folded once, from the inputs of all ranks to
- * all outputs. A subclass folds memory that its kernels can reach.
+ * all outputs. Each subclass defines the kernels, and how they access the memory of a call.
  */
 export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly FoldSlice[]> {
   readonly #plans: Plans<Place>;
@@ -41,7 +41,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
     return spansOf(plan, call).flatMap((span) => this.slicesOf(span, plan));
   }
 
-  // Does not check the clock.
+  // Unlike the parent's version, does not check the clock between slices.
   protected override playSync({ handle: slices }: PreparedCall<readonly FoldSlice[]>): void {
     for (const execute of slices) execute();
   }

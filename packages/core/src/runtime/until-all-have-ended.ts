@@ -1,6 +1,6 @@
 /**
  * Waits for all started work, even if some fails, because the rest still uses the caller's memory.
- * @throws the first error
+ * @throws the error of the first failed promise in the list
  */
 export async function untilAllHaveEnded(started: readonly Promise<void>[]): Promise<void> {
   if (started.length === 1) return started[0];
