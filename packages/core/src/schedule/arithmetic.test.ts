@@ -57,7 +57,8 @@ describe('arithmeticOf', () => {
     const merges = fc.integer({ min: 1, max: 7 }).chain((ranks) =>
       fc.record({
         ranks: fc.constant(ranks),
-        // Who of those left joins whom, until one is left.
+        // Each pair selects a remaining rank, whose sum is added to another remaining rank. The
+        // last rank has the total.
         picks: fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: ranks - 1, maxLength: ranks - 1 }),
       }),
     );

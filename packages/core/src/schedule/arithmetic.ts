@@ -12,8 +12,8 @@ interface Term {
 /**
  * For each chunk, the distinct ways in which its contributions are combined across ranks. In `0 + 1
  * + 2`, ranks 0 and 1 are combined first, then rank 2; `(0 + 1) + (2 + 3)` is a tree. `+` stands
- * for any op. If a chunk has only one way, all ranks end with the same bits. The schedule must be
- * accepted by `verify`.
+ * for any op. If a chunk has only one way, all ranks that receive it get the same bits. The
+ * schedule must be accepted by `verify`.
  */
 export function arithmeticOf(schedule: Schedule, collective: Collective): readonly (readonly string[])[] {
   const { ranks, chunks } = schedule;
@@ -28,8 +28,8 @@ export function arithmeticOf(schedule: Schedule, collective: Collective): readon
   });
 }
 
-// The arithmetic is bitwise commutative, so a single contribution may follow a sum wherever it came
-// from.
+// The arithmetic is bitwise commutative, so a single contribution is written after a sum, even if
+// it is the left operand.
 function combine(left: Term, right: Term): Term {
   const [first, second] = right.isSum && !left.isSum ? [right, left] : [left, right];
   return { text: `${operand(first, second.isSum)} + ${operand(second, true)}`, isSum: true };

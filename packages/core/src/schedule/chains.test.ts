@@ -67,22 +67,27 @@ describe('chainsOf', () => {
   });
 });
 
-/** Any schedule that brings everything together somewhere and copies it to everyone. */
+/**
+ * A random schedule that combines all contributions at one rank and copies the result to all ranks.
+ */
 interface Merging {
   readonly schedule: Schedule;
-  /** A fold of each chunk as a nested list, for example `[[0, 1], 2]`. */
+  /** The order of combination as a nested list, for example `[[0, 1], 2]`. */
   readonly tree: Tree;
 }
 
 type Tree = number | readonly [Tree, Tree];
 
-/** In each round some ranks join another, whose result may then move to a rank that has nothing of its own any more. */
+/**
+ * In each step, one to three ranks add their values to another rank. Its result, or another one,
+ * may then move to a rank without a value in use.
+ */
 const mergings: fc.Arbitrary<Merging> = fc
   .tuple(fc.integer({ min: 1, max: 7 }), fc.infiniteStream(fc.nat(1000)))
   .map(([ranks, choices]) => {
     const choose = (count: number) => (choices.next().value as number) % count;
     const places = new Map<number, Tree>(Array.from({ length: ranks }, (_, rank) => [rank, rank]));
-    // By rank, what it was last given, used up or not.
+    // By rank: the last value written to its place, even if the value has been added elsewhere since.
     const held: Tree[] = [...places.values()];
     const rounds: Round[] = [];
     while (places.size > 1) {

@@ -8,7 +8,7 @@ function placesOf(kind: CollectiveKind, ranks: number, chunks: number, length: n
   return Array.from({ length: chunks }, (_, chunk) => chunkPlace({ ranks, chunks }, kind, length, chunk));
 }
 
-/** By chunk, as text: from where to where. */
+/** The range of each chunk, as text `begin-end`. */
 function rangesIn(side: Side, kind: CollectiveKind, ranks: number, chunks: number, length: number): string {
   const ranges = Array.from({ length: chunks }, (_, chunk) => chunkRange({ ranks, chunks }, kind, length, chunk, side));
   return ranges.map(({ begin, end }) => `${begin}-${end}`).join(' ');
@@ -42,7 +42,7 @@ describe('chunkRange', () => {
   });
 
   it('maps the blocks of an all-to-all from sender to receiver', () => {
-    // From 0 to 0, 0 to 1, 1 to 0 and 1 to 1, two chunks each.
+    // The blocks from rank 0 to 0, 0 to 1, 1 to 0 and 1 to 1, with two chunks each.
     expect(rangesIn('input', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 3-5 5-6 0-2 2-3 3-5 5-6');
     expect(rangesIn('output', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 0-2 2-3 3-5 5-6 3-5 5-6');
   });

@@ -11,7 +11,10 @@ const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 
 const pair: Schedule = { ranks: 2, chunks: 1, rounds: [[add(1, 0)], [copy(0, 1)]] };
 
-/** Block r of everyone is combined at rank r, and from there copied to everyone. */
+/**
+ * Block r of all ranks is combined at rank r (`scatter`), and from there copied to all ranks
+ * (`gather`).
+ */
 function scatterAndGather(ranks: number): { scatter: Schedule; gather: Schedule } {
   const everyone = Array.from({ length: ranks }, (_, rank) => rank);
   const pairs = everyone.flatMap((from) => everyone.filter((to) => to !== from).map((to) => ({ from, to })));

@@ -6,15 +6,19 @@ export function scheduleOf(ranks: number, chunks: number, rounds: Iterable<Itera
   return { ranks, chunks, rounds: Array.from(rounds, (round) => [...round]).filter((round) => round.length > 0) };
 }
 
-/** Concatenates schedules on the same ranks and chunks. */
+/**
+ * Concatenates schedules of the same number of ranks and chunks.
+ * @throws CollError for an empty list, or if the numbers differ
+ */
 export function sequence(...schedules: readonly Schedule[]): Schedule {
   const { ranks, chunks } = shapeOf(schedules);
   return { ranks, chunks, rounds: schedules.flatMap((schedule) => schedule.rounds) };
 }
 
 /**
- * Runs schedules concurrently, round by round, on the same ranks and chunks. No two of them may use
- * the same chunk of the same rank.
+ * Merges schedules of the same number of ranks and chunks, which then run concurrently, round by
+ * round. No two of them may use the same chunk of the same rank.
+ * @throws CollError for an empty list, or if the numbers differ
  */
 export function together(...schedules: readonly Schedule[]): Schedule {
   const { ranks, chunks } = shapeOf(schedules);
@@ -24,16 +28,20 @@ export function together(...schedules: readonly Schedule[]): Schedule {
 }
 
 /**
- * Runs schedules of the same ranks concurrently, each on its own chunks. `place(which, chunk)` maps
- * a chunk of `schedules[which]` to its number in the whole; the numbers must cover 0 to the number
- * of all chunks, each once.
+ * Merges schedules of the same number of ranks, which then run concurrently, each on its own
+ * chunks. `place(which, chunk)` returns the number that a chunk of `schedules[which]` has in the
+ * result. These numbers must be those from 0 to the total number of chunks minus 1, each used once.
+ * @throws CollError for an empty list, or if the numbers of ranks differ
  */
 export function sideBySide(schedules: readonly Schedule[], place: (which: number, chunk: number) => number): Schedule {
   const total = schedules.reduce((sum, schedule) => sum + schedule.chunks, 0);
   return together(...schedules.map((schedule, which) => onChunks(schedule, (chunk) => place(which, chunk), total)));
 }
 
-/** Runs a schedule on a sub-group of `total` ranks: rank `i` of the schedule becomes `ranks[i]`. */
+/**
+ * Applies a schedule to a sub-group of `total` ranks: rank `i` of the schedule becomes `ranks[i]`.
+ * @throws CollError unless `ranks` contains one distinct rank for each rank of the schedule
+ */
 export function onRanks(schedule: Schedule, ranks: readonly number[], total: number): Schedule {
   if (ranks.length !== schedule.ranks || new Set(ranks).size !== ranks.length) {
     const group = ranks.join(', ');
@@ -50,7 +58,10 @@ export function onRanks(schedule: Schedule, ranks: readonly number[], total: num
   return { ...schedule, ranks: total, rounds: schedule.rounds.map((round) => round.map(move)) };
 }
 
-/** Runs a schedule on some of `total` chunks: `place(chunk)` is the chunk's number in the whole. */
+/**
+ * Applies a schedule to some of `total` chunks: `place(chunk)` returns the number of a chunk in the
+ * result.
+ */
 export function onChunks(schedule: Schedule, place: (chunk: number) => number, total: number): Schedule {
   const move = (transfer: Transfer): Transfer => ({ ...transfer, chunk: place(transfer.chunk) });
   return { ...schedule, chunks: total, rounds: schedule.rounds.map((round) => round.map(move)) };

@@ -56,16 +56,16 @@ export interface Cost {
   /** The directed link with the most bytes in all rounds together; undefined if nothing moves. */
   readonly busiestLink: Link | undefined;
   /**
-   * Total time. A round takes `alpha`, plus the time of its busiest port, plus the time of the rank
-   * that combines most.
+   * Total time in seconds. A round takes `alpha`, plus the time of its busiest port, plus the time
+   * of the rank that combines most.
    */
   readonly seconds: number;
 }
 
 /**
  * The cost of a schedule by the usual model of a message: a latency, and a time per byte. All data
- * from one rank to another in a round is one message. A stream is read once, keeping only two
- * numbers per link.
+ * from one rank to another in a round is one message. The schedule is read once, in order, and the
+ * memory used is about two numbers per link.
  *
  * @throws ValueError for an unknown option, or if the number of ranks is not divisible by the ranks
  * per worker

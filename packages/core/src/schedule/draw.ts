@@ -1,7 +1,7 @@
 import type { Schedule, Transfer } from './schedule.js';
 
 /**
- * A schedule drawn as text, one line per round:
+ * A schedule drawn as text, one line per round (`nothing moves` if there are no rounds):
  *
  *     round 0 | 0 -(0)+> 1   1 -(1)+> 2   2 -(2)+> 0
  *     round 1 | 1 -(0)-> 2   2 -(1)-> 0   0 -(2)-> 1

@@ -12,11 +12,13 @@ export interface FusedChunk {
    */
   readonly chain: readonly number[] | undefined;
   /**
-   * If there is no chain: operations on registers. There is one register per rank, which initially
-   * holds the rank's input.
+   * Operations on registers, one register per rank, which initially holds the rank's input. Empty
+   * if there is a chain.
    */
   readonly steps: readonly ChunkStep[];
-  /** Ranks that get a result: the chain's, or that of their own register. */
+  /**
+   * Ranks that get a result: the result of the chain or, if there is no chain, their own register.
+   */
   readonly targets: readonly number[];
 }
 

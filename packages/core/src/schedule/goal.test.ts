@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import type { Collective } from '../collectives/collective.js';
 import { endsOf, goalOf, ownerOf } from './goal.js';
 
-/** `i` where a rank gives, `o` where it gets, `.` for neither; a line a rank, a letter pair a chunk. */
+/**
+ * One line per rank with one pair of letters per chunk: `i` if the rank contributes to the chunk,
+ * `o` if it receives the chunk, `.` otherwise.
+ */
 function pictureOf(collective: Collective, ranks: number, chunks: number): string[] {
   const goal = goalOf(collective, { ranks, chunks });
   const place = (rank: number, chunk: number) =>

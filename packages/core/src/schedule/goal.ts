@@ -26,7 +26,7 @@ export function blockCount(kind: CollectiveKind, ranks: number): number {
   return kind === 'all-to-all' ? ranks * ranks : ranks;
 }
 
-/** The rank whose block contains a chunk. Not valid for all-to-all. */
+/** The rank whose block contains a chunk. Only for collectives with one block per rank. */
 export function ownerOf({ ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>, chunk: number): number {
   return Math.floor(chunk / (chunks / ranks));
 }

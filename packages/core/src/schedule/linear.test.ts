@@ -36,7 +36,7 @@ it('linear all-to-all draws which rank sends which block to whom', () => {
 it('linear schedules send no byte twice', () => {
   const machine = { bytes: 400, alpha: 1, beta: 0.01, gamma: 0 };
   const priceOf = (move: Move) => cost(linear(move, 4), { ...machine, kind: move.kind });
-  // Three of four blocks of 100 bytes through one port, or out of each of them.
+  // Of four blocks of 100 bytes, three pass the busiest port: the root's, or every rank's for all-to-all.
   expect(priceOf({ kind: 'gather', root: 0 })).toMatchObject({ rounds: 1, bytesPerRank: 100, seconds: 4 });
   expect(priceOf({ kind: 'scatter', root: 0 })).toMatchObject({ rounds: 1, bytesPerRank: 300, seconds: 4 });
   expect(priceOf({ kind: 'all-to-all' })).toMatchObject({ rounds: 1, bytesPerRank: 300, seconds: 4 });

@@ -6,7 +6,7 @@ import type { Schedule, StreamedSchedule, Transfer } from './schedule.js';
 /** A collective that combines nothing: broadcast, all-gather, gather, scatter and all-to-all. */
 export type Move = Exclude<Collective, { readonly op: CollectiveOp }>;
 
-/** `streamedLinear` as a schedule. */
+/** The schedule of `streamedLinear`, stored in memory. */
 export function linear(move: Move, ranks: number): Schedule {
   const { chunks, rounds } = streamedLinear(move, ranks);
   return scheduleOf(ranks, chunks, rounds);
@@ -14,8 +14,8 @@ export function linear(move: Move, ranks: number): Schedule {
 
 /**
  * A move in one round: every rank that has a block sends it directly to each rank that needs it, as
- * in the linear algorithms of MPI libraries. No byte travels twice, but all bytes of a rooted move
- * pass the root's port.
+ * in the linear algorithms of MPI libraries. No byte travels twice, but all bytes of a move with a
+ * root pass the root's port.
  *
  *     gather           scatter           all-to-all
  *     1 --+            +--> 1            0 <--> 1

@@ -1,12 +1,12 @@
-/** A directed link and its total data. */
+/** A directed link between two ranks, and the bytes that it carries in total. */
 export interface Link {
   readonly from: number;
   readonly to: number;
   readonly bytes: number;
 }
 
-// Up to this many ranks, a table of all pairs is used. Untouched parts cost nothing, and a Map of
-// as many links takes gigabytes.
+// Groups of up to this many ranks use a table of all pairs of ranks. Pages of the table that are
+// never written take no memory; a Map with as many links would take gigabytes.
 const mostRanksInTable = 4096;
 
 /** The data on each link in the rounds of a schedule. */
@@ -28,7 +28,7 @@ export class Links {
     return this.#busiest;
   }
 
-  /** Records a message. True if it is the first on its link in this round. */
+  /** Records a message. Returns whether it is the first on its link in this round. */
   send(from: number, to: number, bytes: number, round: number): boolean {
     const link = from * this.#ranks + to;
     const total = (this.#bytes[link] ?? 0) + bytes;

@@ -7,8 +7,8 @@ import type { DType } from '../values/dtype.js';
 import type { Algorithm, Schedule } from './schedule.js';
 import { problemOf } from './verify.js';
 
-// An all-to-all has a chunk per pair of ranks, for which every rank has a place. The native engine
-// has room for the places of this many ranks.
+// An all-to-all has a chunk per pair of ranks, and every rank has a place for every chunk. The
+// native engine has room for the places of this many ranks.
 const mostExchangingRanks = 160;
 
 /**
@@ -52,7 +52,8 @@ export class Planner {
   }
 
   /**
-   * The schedule of a collective. @throws CollError if the algorithm's schedule does not perform it
+   * The schedule of a collective.
+   * @throws CollError if the algorithm throws, or if its schedule does not perform the collective
    */
   plan(collective: Collective): Schedule {
     const name = nameOf(collective);

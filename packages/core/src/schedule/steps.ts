@@ -1,8 +1,8 @@
 import type { Round } from './schedule.js';
 
 /**
- * What a round does to one chunk of rank `to`: it combines the chunks of `operands` in this order,
- * or copies a single one.
+ * What a round does to one chunk of rank `to`: it combines the chunks of the ranks `operands` in
+ * this order, or copies the chunk of a single one.
  */
 export interface Step {
   readonly to: number;

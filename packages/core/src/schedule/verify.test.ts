@@ -160,7 +160,7 @@ describe('problemOf names the first problem:', () => {
       reduceTo(0),
     ],
     [
-      // A contribution that is counted twice, and written over.
+      // A contribution is counted twice, but the result is overwritten.
       'round 1: rank 0 adds chunk 0 to the chunk of rank 1, which does not use the chunk: remove this transfer',
       schedule(2, 1, [add(1, 0)], [add(0, 1)], [copy(0, 1)]),
       allReduce,

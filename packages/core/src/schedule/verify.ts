@@ -9,7 +9,7 @@ import type { Round, Schedule, Transfer } from './schedule.js';
  * Proves that a schedule performs a collective, for every input and every timing of the moves
  * within a round, and that no transfer is redundant.
  *
- * @throws CollError that names the first problem
+ * @throws CollError (`ERR_COLL_SCHEDULE`) that describes the first problem
  */
 export function verify(schedule: Schedule, collective: Collective): void {
   const problem = problemOf(schedule, collective);

@@ -3,8 +3,9 @@ import { linear, type Move } from './linear.js';
 import type { Algorithm } from './schedule.js';
 
 /**
- * The same algorithm, but with `linear` schedules for those collectives without an op that it
- * refuses. They involve no arithmetic, so they fit any algorithm.
+ * An algorithm with the schedules of `algorithm`, and with `linear` schedules for the collectives
+ * without an op that `algorithm` refuses. Those involve no arithmetic, so they fit any algorithm.
+ * The result has no `stream` and no `variants`.
  */
 export function withFallbackTransfers(algorithm: Algorithm): Algorithm {
   const isMoved = (collective: Collective, ranks: number): collective is Move =>
