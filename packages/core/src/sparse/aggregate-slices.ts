@@ -12,10 +12,11 @@ import { asValue, type Value } from './sparse.js';
 /**
  * The sum of dense or sparse values. Dense values are summed by `accumulate`, sparse ones by
  * concatenating their slices, including duplicate indices; a mix gives a dense sum, without
- * `accumulate`. Missing values are skipped if others are sparse; a single value is returned
- * unchanged.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; for mixed
- * values also as `densify`
+ * `accumulate`. If any value is sparse, undefined values are skipped, and a single remaining value
+ * is returned unchanged.
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError
+ * unless `values` is a list and `accumulate` a function; for a mix of dense and sparse values also
+ * the errors of `densify`
  *
  * @example
  * ```ts
@@ -42,7 +43,8 @@ export function aggregateTensorsOrIndexedSlices(
 }
 
 /**
- * All rows of several sparse values in order; indices of different types become int64.
+ * All rows of several sparse values in order. Indices become int64 if their dtypes differ. The
+ * result has the dense shape of the first value.
  * @throws InvalidArgumentError for rows of different shapes, InternalError for different dtypes,
  * ValueError for an empty list, or for more elements than a tensor can have
  *
@@ -73,8 +75,8 @@ export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlic
 /**
  * The sum or mean of dense and sparse values, as a dense tensor. Half types accumulate in float32
  * and are rounded once.
- * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; also as
- * `densify`
+ * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; also the
+ * errors of `densify`
  */
 export function combineMixed(op: 'sum' | 'mean', values: readonly Value[]): Tensor {
   requireList(values, 'values');

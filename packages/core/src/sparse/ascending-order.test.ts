@@ -11,7 +11,7 @@ describe.each(integers)('ascendingOrder of %s', (dtype) => {
     const arrays = fc.nat({ max: 40 }).chain((length) => arbitraryArray(dtype, length));
     fc.assert(
       fc.property(arrays, fc.nat({ max: 3 }), (array, doubled) => {
-        // The same numbers once more, so that there are equal ones.
+        // Repeats some numbers, so that some are equal.
         const data = array.slice();
         data.copyWithin(Math.max(0, data.length - doubled), 0, doubled);
         const expected = [...data.keys()].sort((a, b) => compare(data[a], data[b]) || a - b);

@@ -27,7 +27,7 @@ export function deduplicate(slices: IndexedSlices): IndexedSlices {
 
 /**
  * Like `deduplicate`, but divides the sums by the number of replicas (true division).
- * @throws ValueError for bool
+ * @throws ValueError for values of dtype bool
  */
 export function deduplicatedMean(slices: IndexedSlices, replicas: number): IndexedSlices {
   return deduplicated(slices, replicas);
@@ -43,8 +43,8 @@ function deduplicated({ values, indices, denseShape }: IndexedSlices, divisor?: 
 }
 
 /**
- * `unique` holds every index once, in ascending order; row `r` is added from element `places[r]` of
- * the result.
+ * `unique` holds every index once, in ascending order; row `r` of the values is added to the result
+ * from element `places[r]` on.
  */
 function placesOf(indices: Tensor, rowLength: number): { readonly places: Int32Array; readonly unique: Tensor } {
   const order = ascendingOrder(indices);

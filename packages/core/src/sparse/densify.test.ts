@@ -45,7 +45,7 @@ describe('densify', () => {
   });
 
   it.each(['float16', 'bfloat16'] as const)('accumulates %s in float32 and rounds once', (dtype) => {
-    // One more than the largest number up to which every integer is there, five times.
+    // Beyond `large`, the dtype has only even integers: rounding after each addition would lose every 1.
     const large = dtype === 'float16' ? 2048 : 256;
     const values = tensor([large, 1, 1, 1, 1], { dtype, shape: [5] });
     expect(toNumbers(densify(new IndexedSlices(values, new Int32Array(5), [1])))).toEqual([large + 4]);

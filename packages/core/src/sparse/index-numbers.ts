@@ -20,7 +20,7 @@ export interface Words {
   readonly perInteger: 1 | 2;
 }
 
-/** @param integers of any integer dtype */
+/** The words of a tensor of any integer dtype, in the same memory. */
 export function wordsOf({ data, dtype }: Pick<Tensor, 'data' | 'dtype'>): Words {
   if (byteSize(dtype) < 8) return { data, perInteger: 1 };
   return { data: new Uint32Array(data.buffer, data.byteOffset, 2 * data.length), perInteger: 2 };

@@ -7,14 +7,14 @@ import { asNumbers, firstOutside, pick } from './index-numbers.js';
 const brand = Symbol.for('@coll/core.indexed-slices');
 
 /**
- * A sparse tensor: row `indices[j]` of the dense one accumulates `values[j]`, so duplicate indices
- * add up.
+ * A sparse tensor: row `indices[j]` of the dense tensor accumulates `values[j]`, so rows with equal
+ * indices are added.
  *
- * `values` is `[k, …]`, one row per index; rows of `[k]` are scalars. `indices` is `[k]` of any
- * integer dtype. `denseShape` is the shape of the dense tensor; only its first dimension can differ
- * from that of `values`. It may be undefined until `densify`.
+ * `values` is `[k, …]`, one row per index; if the shape is `[k]`, each row is a scalar. `indices`
+ * is `[k]` of any integer dtype. `denseShape` is the shape of the dense tensor; only its first
+ * dimension can differ from that of `values`. It may be undefined until `densify`.
  *
- * Indices are not checked against `denseShape` here, because that takes as long as adding;
+ * Indices are not checked against `denseShape` here, because that takes as long as adding the rows;
  * `densify` checks them.
  *
  * @example

@@ -16,7 +16,7 @@ export interface RowKind {
 /**
  * @throws InvalidArgumentError if shapes (of sparse values: row shapes) differ; InternalError if
  * dtypes differ; ValueError if sparse values without a dense shape are mixed with dense ones. Each
- * error names the position of the odd value.
+ * error reports the position of the first value that differs.
  */
 export function requireLikeValues(values: readonly Value[], operation = 'reduce'): void {
   const sparse = values.filter((value) => !('data' in value)) as readonly IndexedSlices[];

@@ -16,7 +16,7 @@ const slices = (device: string, ...rows: readonly number[]) =>
 const value = new PerReplica([slices('cpu:0', 60000), slices('cpu:1', 60000)]);
 const dense = new PerReplica([tensor([1], { device: 'cpu:0' }), tensor([2], { device: 'cpu:1' })]);
 
-/** Ops that know nothing of the option, and add up as well as they can. */
+/** Ops that ignore the option: they concatenate sparse values, and return the first dense value. */
 function unknowing() {
   const ops = new RecordingOps();
   ops.reduced.mockImplementation(async (_, { values, primary }) => {

@@ -16,9 +16,9 @@ export interface Reducer {
 }
 
 /**
- * Reduces a batch so that sparse results have every index once. For a mean, rows are added before
- * they are divided, so each is rounded once. One device adds the rows for all, so all get the same
- * bits.
+ * Reduces a batch so that sparse results have every index once. For a mean, the sums are divided
+ * only once they are complete, so each is rounded once. One device adds the rows for all devices,
+ * so all get the same bits.
  */
 export async function reduceUnique(
   op: ReduceOp,

@@ -17,7 +17,7 @@ export function asValue(value: unknown): Value {
 }
 
 /**
- * Whether a value is sparse: indexed slices, or distributed values whose components all are.
+ * Whether a value is sparse: indexed slices, or distributed values whose components are all sparse.
  *
  * @example
  * ```ts
@@ -53,7 +53,7 @@ export function divideByN(value: Value, n: number): Value {
 }
 
 /**
- * A copy in new memory, on a device.
+ * A copy in new memory on `device`.
  * @throws ValueError for anything but a tensor or slices
  *
  * @example
@@ -99,7 +99,7 @@ export interface SplitValues<T> {
 }
 
 /**
- * Sorts values into dense and sparse ones, with their original indices.
+ * Splits values into dense and sparse ones, with their original indices.
  * @throws ValueError unless `values` is a list
  *
  * @example
