@@ -37,7 +37,7 @@ function two() {
   return { group, first: join(0), second: join(1) };
 }
 
-/** Something that raises the code, for each that core raises. */
+/** For each error code of core, a function that causes it. */
 const provocations: Readonly<Partial<Record<ErrorCode, () => unknown>>> = {
   ERR_COLL_ABORTED: () => alone().run(sum, one, other, { signal: AbortSignal.abort() }),
   ERR_COLL_API_VERSION: () => createRegistry().register({ ...plugin, apiVersion: 99 }),
@@ -99,14 +99,17 @@ const provocations: Readonly<Partial<Record<ErrorCode, () => unknown>>> = {
 const core = path.resolve(import.meta.dirname, '..');
 const repository = path.resolve(core, '../../..');
 
-/** The text of all sources below a folder; tests are none. */
+/** The text of all sources below a folder, without tests. */
 function sourcesBelow(folder: string): string {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   const sources = files.filter((file) => file.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(file));
   return sources.map((file) => readFileSync(path.join(folder, file), 'utf8')).join('\n');
 }
 
-/** The codes that a text raises, each with its classes: those it is made with, and those that have it by themselves. */
+/**
+ * The error codes in a source text, each with its classes: those constructed with the code, and
+ * those with a fixed code.
+ */
 function raisedIn(text: string): Map<string, Set<string>> {
   const raised = new Map<string, Set<string>>();
   const made = [...text.matchAll(/new (\w+)\(\s*'(ERR_COLL_\w+)'/g)].map(([, name, code]) => [name, code]);

@@ -50,8 +50,8 @@ export interface ErrorDetails {
 const brand = Symbol.for('@coll/core.error');
 
 /**
- * The parent of every error of this project; `instanceof` holds across separately installed copies
- * of the library.
+ * The parent of every error of this project. `instanceof CollError` also holds for errors of
+ * separately installed copies of the library, and for `WrongTypeError` and `OutOfRangeError`.
  *
  * @example
  * ```ts
@@ -135,7 +135,7 @@ export class RuntimeError extends CollError {}
 export class AssertionError extends CollError {}
 
 /**
- * An abstract method, or an operation that sparse values do not support.
+ * A call of an abstract method, or an operation that sparse values do not support.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ export class AssertionError extends CollError {}
 export class NotImplementedError extends CollError {}
 
 /**
- * A look-up of a missing or duplicate key.
+ * A key that is missing, or that occurs more than once.
  *
  * @example
  * ```ts
@@ -222,7 +222,7 @@ export class InvalidArgumentError extends CollError {}
 export class InternalError extends CollError {}
 
 /**
- * A peer was lost.
+ * Another rank failed, exited or cannot be reached.
  *
  * @example
  * ```ts

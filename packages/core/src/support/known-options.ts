@@ -39,8 +39,8 @@ function quoteName(name: string): string {
 }
 
 /**
- * The name that a user probably meant, which may differ in style (`snake_case`), contain the given
- * name or be contained in it, or have typos in up to a third of the letters.
+ * The name that a user probably meant: it may differ from the given name in style (`snake_case`),
+ * contain it or be contained in it, or differ by typos in up to a third of the letters.
  */
 function nearestName(given: string, names: ReadonlySet<string>): string | undefined {
   const plain = plainName(given);

@@ -8,15 +8,15 @@ export type LogSink = (level: LogLevel, message: string) => void;
 
 const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
 
-// Prints warnings; COLL_LOG=info also prints info, COLL_LOG=debug also repetitions, COLL_LOG=silent
-// nothing.
+// Prints warnings; COLL_LOG=info also prints info, COLL_LOG=debug also debug lines and repeated
+// messages, COLL_LOG=silent nothing.
 const consoleSink: LogSink = (level, message) => {
   const wanted = environment('COLL_LOG') ?? 'warn';
   if (wanted === 'silent' || order.indexOf(level) < order.indexOf(wanted as LogLevel)) return;
   console.error(`coll ${level}: ${message}`);
 };
 
-// Core also runs where `process` does not exist.
+// Core also runs on platforms without `process`.
 function environment(name: string): string | undefined {
   const host = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return host.process?.env?.[name];
@@ -29,7 +29,7 @@ let printsRepetitions = false;
 
 /**
  * Redirects log lines to `next`; without an argument, restores the default, the console's standard
- * error.
+ * error. Also resets the counters of `logFirst`.
  * @param next called with the level and the text of each line. Default: the console
  * @throws ValueError unless `next` is a function
  *
@@ -62,7 +62,7 @@ export function log(level: LogLevel, message: string): void {
  * Logs the first `times` messages of a topic. Later ones are dropped, but the console prints them
  * under `COLL_LOG=debug`.
  * @param topic messages of the same topic are counted together
- * @param message a function is called only if its text is logged
+ * @param message the text, or a function that returns it and is called only if the text is logged
  *
  * @example
  * ```ts
@@ -79,7 +79,7 @@ export function log(level: LogLevel, message: string): void {
 export function logFirst(times: number, topic: string, level: LogLevel, message: string | (() => string)): void {
   const before = timesLogged.get(topic) ?? 0;
   if (before >= times) {
-    // Programs with their own sink did not ask for a line per call.
+    // A program's own sink never receives repetitions, because there may be one per call.
     if (sink === consoleSink && printsRepetitions) consoleSink('debug', textOf(message));
     return;
   }
@@ -92,7 +92,10 @@ function textOf(message: string | (() => string)): string {
   return typeof message === 'string' ? message : message();
 }
 
-/** Warns, at its first use, about a name that exists only for compatibility with TensorFlow. */
+/**
+ * Warns about a name that exists only for compatibility with TensorFlow, when the name is first
+ * used.
+ */
 export function logDeprecated(name: string, instead: string): void {
   logFirst(1, `deprecated ${name}`, 'warn', `${name} is deprecated; use ${instead} instead`);
 }

@@ -4,8 +4,8 @@ import { quote } from './quote.js';
 
 /**
  * The options of a public call, unchanged; empty for undefined.
- * @throws ValueError unless `options` is an object without unknown names; a positional value, as
- * other libraries take it, is refused
+ * @throws ValueError unless `options` is an object without unknown names. This also catches
+ * positional arguments, which other libraries accept. The message shows `example`.
  */
 export function optionsOf<Options extends object>(
   options: Options | undefined,

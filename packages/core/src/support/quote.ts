@@ -1,10 +1,10 @@
-/** A value formatted for an error message: short, on one line, for any value. */
+/** Any value, formatted for an error message on one line of at most 80 characters. */
 export function quote(value: unknown): string {
   const text = describe(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-// Depth limit of lists, so that one that contains itself has an end.
+// Limits the depth of nested lists, because a list may contain itself.
 const deepest = 3;
 
 function describe(value: unknown, depth = 0): string {

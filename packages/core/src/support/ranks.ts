@@ -1,17 +1,17 @@
 import { ValueError } from './errors.js';
 import { quote } from './quote.js';
 
-// A larger size is a mixed-up argument, and would take long.
+// A larger size is almost certainly a wrong argument, and setting up such a group would take long.
 const mostRanks = 2 ** 16;
 
-/** @throws ValueError for a size below 1, or beyond 65 536 */
+/** @throws ValueError unless `size` is a whole number from 1 to 65 536 */
 export function requireSize(size: unknown): asserts size is number {
   if (typeof size === 'number' && Number.isInteger(size) && size >= 1 && size <= mostRanks) return;
   const bound = typeof size === 'number' && size > mostRanks ? `${mostRanks} ranks or fewer` : '1 rank or more';
   throw new ValueError('ERR_COLL_VALUE', `a group must have ${bound}, got ${quote(size)}`);
 }
 
-/** Every rank of a group. @throws ValueError for a size below 1, or beyond 65 536 */
+/** Every rank of a group. @throws ValueError unless `size` is a whole number from 1 to 65 536 */
 export function allRanks(size: number): readonly number[] {
   requireSize(size);
   return Array.from({ length: size }, (_, rank) => rank);
