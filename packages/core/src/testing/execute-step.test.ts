@@ -9,7 +9,10 @@ interface Elements extends ChunkPlaces {
   readonly offsets: readonly number[];
 }
 
-/** Each rank's elements begin at another offset of one array, and the chunk with element `begin`. */
+/**
+ * The elements of all ranks lie in one array, each rank's at its own offset. The chunk begins with
+ * element `begin` of the rank.
+ */
 function placesOf(
   ranks: number,
   length: number,
@@ -38,7 +41,7 @@ describe('executeStep', () => {
   });
 
   it('folds operands in order, with the target at any position among them', () => {
-    // Additions that do not commute: each keeps its left operand in the digits above.
+    // An operation that does not commute: it appends the digit of the right operand to the left operand.
     const append = ((into, intoAt, a, aAt, b, bAt, count) => {
       for (let i = 0; i < count; i++) into[intoAt + i] = (a[aAt + i] as number) * 10 + (b[bAt + i] as number);
     }) as typeof add;

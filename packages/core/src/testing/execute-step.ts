@@ -46,7 +46,7 @@ export function executeStep(
       combine(scratch, 0, scratch, 0, array(rank), at(rank) + block, count);
     }
     const rank = operands[last] as number;
-    // The last operand may be the place itself, so that it is written only now.
+    // The target may also be an operand, even the last, so it is written only in this combination.
     combine(array(to), at(to) + block, scratch, 0, array(rank), at(rank) + block, count);
   }
 }

@@ -32,8 +32,8 @@ const referenceOptions = knownOptions<ReferenceCommunicatorOptions>('ReferenceCo
 });
 
 /**
- * All ranks in one thread. Executes a schedule transfer by transfer, exactly as written. Tests
- * compare the bits of all engines with this one.
+ * A communicator with all ranks in one thread, which executes a schedule transfer by transfer,
+ * exactly as written. Tests compare the bits of all engines with this one.
  *
  * @example
  * ```ts
@@ -109,7 +109,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     this.#store(cut, places, outputs);
   }
 
-  /** Calls made from now on are refused. */
+  /** Rejects all calls made from now on, and releases the scratch memory. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#scratch.clear();
@@ -122,7 +122,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
   #placesFor(cut: Cut, outputs: readonly Tensor[]): ChunkPlaces {
     const { collective, dtype, plan, length } = cut;
     const wide = carrierOf(collective, dtype);
-    // Outputs of an all-to-all have no room for what comes from its inputs.
+    // The output of an all-to-all has no room for the chunks that the rank sends.
     const fits = wide === dtype && outputDType(collective, dtype) === dtype && collective.kind !== 'all-to-all';
     const inOutput = this.localRanks.map(
       (rank) => fits && isWritten(rank, collective, outputs) && outputs[rank]?.data.length === length,
@@ -223,7 +223,7 @@ function carrierOf(collective: Collective, dtype: DType): DType {
   return opOf(collective) === undefined ? dtype : accumulatorOf(dtype);
 }
 
-/** Whether a rank stores its result; if ranks share an output, only the first of them does. */
+/** Whether a rank stores its result. If ranks share an output, only the first of them stores it. */
 function isWritten(rank: number, collective: Collective, outputs: readonly Tensor[]): boolean {
   if (!hasOneResult(collective)) return writes(collective, rank);
   const own = (outputs[rank] as Tensor).data;
