@@ -23,12 +23,12 @@ const arbitraryFields: fc.Arbitrary<DeviceFields> = fc.record(
   { requiredKeys: [] },
 );
 
-// An index without a type has no place in a name.
+// Generated specs have no index without a type, because names cannot express it.
 const arbitrarySpec = fc
   .tuple(arbitraryFields, fc.option(fc.nat(), { nil: undefined }))
   .map(([fields, index]) => (fields.type === undefined || index === undefined ? fields : { ...fields, index }));
 
-/** Text that is nearly a device name. */
+/** Text that resembles a device name. */
 const arbitraryName = fc
   .array(
     fc.constantFrom(

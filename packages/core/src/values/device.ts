@@ -13,13 +13,13 @@ export interface DeviceFields {
   readonly replica?: number;
   /** The task, from 0 within its job. */
   readonly task?: number;
-  /** The type, in upper case unless the long form `device:type:index` spelled it otherwise. */
+  /** The type. In upper case, except that the form `device:type:index` keeps the given spelling. */
   readonly type?: string;
   /** The index, from 0 among the devices of its type; undefined means any (`*`). */
   readonly index?: number;
 }
 
-// Every call compares the devices of its values, which are few and always the same.
+// A cache, because every call compares the devices of its values, and programs use few devices.
 const fullNames = new Map<string, string>();
 const mostFullNames = 4096;
 
@@ -51,7 +51,10 @@ export class DeviceSpec {
     this.fields = optionsOf(fields, "{ job: 'worker', task: 0 }", deviceFields);
   }
 
-  /** Reads `cpu:0`, `/gpu:1`, `/job:worker/task:2/device:GPU:0` and the like. @throws ValueError */
+  /**
+   * Parses names such as `cpu:0`, `/gpu:1` and `/job:worker/task:2/device:GPU:0`.
+   * @throws ValueError for any other name
+   */
   static fromString(name: string): DeviceSpec {
     if (typeof name !== 'string')
       throw new ValueError('ERR_COLL_DEVICE', `a device must be a string such as "cpu:0", got ${quote(name)}`);
@@ -66,7 +69,10 @@ export class DeviceSpec {
     return new DeviceSpec(fields);
   }
 
-  /** A copy in which the fields of `other` override those of this one. */
+  /**
+   * A copy in which the fields of `other` override those of this spec.
+   * @throws ValueError unless `other` is a `DeviceSpec`
+   */
   overlaid(other: DeviceSpec): DeviceSpec {
     if (!(other instanceof DeviceSpec))
       throw new ValueError('ERR_COLL_DEVICE', `overlaid: the argument must be a DeviceSpec, got ${quote(other)}`);
@@ -89,7 +95,8 @@ export class DeviceSpec {
 /**
  * The full name of a device. Missing parts come from `fallback`, then from
  * `/job:localhost/replica:0/task:0/device:CPU:0`.
- * @throws ValueError
+ * @throws ValueError for an invalid name, AssertionError for a device type in lower case, as in
+ * `/device:gpu:0`
  *
  * @example
  * ```ts
@@ -111,7 +118,8 @@ export function canonicalize(device: string, fallback = ''): string {
 }
 
 /**
- * The full name without job and task, for comparing devices of different tasks.
+ * The replica, type and index of a device as a name, for comparing devices of different tasks. The
+ * replica is always 0.
  * @throws as `canonicalize`
  *
  * @example
@@ -131,7 +139,7 @@ export function canonicalizeWithoutJobAndTask(device: string, fallback = ''): st
 }
 
 /**
- * The CPU of the task that a device belongs to.
+ * The CPU of the task that a device belongs to. `deviceIndex` is the index of the CPU. Default: 0.
  * @throws ValueError for an invalid name or index
  *
  * @example
@@ -154,8 +162,8 @@ export function hostForDevice(device: string, deviceIndex = 0): string {
 }
 
 /**
- * `numGpus` names from `/device:GPU:0` on, or the CPU if the count is 0.
- * @throws ValueError unless the count is a whole number from 0 to 65,536
+ * The names of `numGpus` GPUs, from `/device:GPU:0` on, or only `/device:CPU:0` if `numGpus` is 0.
+ * @throws ValueError unless `numGpus` is a whole number from 0 to 65 536
  *
  * @example
  * ```ts
@@ -187,7 +195,7 @@ export function deviceType(device: string): string {
 }
 
 /**
- * Whether two names mean the same device. An empty name means no device.
+ * Whether two names mean the same device. An empty name means no device and equals only itself.
  * @throws as `canonicalize`
  *
  * @example

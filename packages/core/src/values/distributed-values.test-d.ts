@@ -23,11 +23,11 @@ expectTypeOf<PerReplica<Tensor>>().not.toExtend<Mirrored<Tensor>>();
 expectTypeOf<Mirrored<Tensor>>().not.toExtend<PerReplica<Tensor>>();
 expectTypeOf<PerReplica<Tensor>>().not.toExtend<PerReplica<string>>();
 
-// What a collective returns is a value or a Mirrored of it, and instanceof tells which.
+// A collective returns a value or a Mirrored of values, and instanceof distinguishes the two.
 declare const result: PossiblyMirrored;
 if (result instanceof Mirrored) expectTypeOf(result.values).toEqualTypeOf<readonly (Tensor | IndexedSlices)[]>();
 
-// A Mirrored stands for a tensor.
+// A Mirrored of tensors can be used as a tensor.
 expectTypeOf<Mirrored<Tensor>>().toExtend<TensorLike>();
 
 // @ts-expect-error components come as a list

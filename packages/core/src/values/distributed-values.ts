@@ -11,7 +11,7 @@ export const distributedValuesSymbol: unique symbol = Symbol.for('@coll/core.dis
 export const containerSymbol: unique symbol = Symbol.for('@coll/core.container') as never;
 
 /**
- * One component per local replica, in replica order.
+ * A value with one component per local replica, in replica order.
  *
  * @example
  * ```ts
@@ -55,8 +55,8 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * Whether this is a variable. A replica receives variables whole, but only its component of other
-   * values.
+   * Whether this is a variable. `run` passes variables to a replica as they are; of other
+   * distributed values, a replica receives only its component.
    */
   get isVariable(): boolean {
     return false;
@@ -67,18 +67,19 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * The component of the current replica or update. Outside both, the component that represents
-   * all.
-   * @throws NotImplementedError if no component represents all; OutOfRangeError for a replica
-   * without a component
+   * The component of the current replica or update. Outside both, the component that represents all
+   * components.
+   * @throws NotImplementedError outside both if no component represents all, as for `PerReplica`;
+   * OutOfRangeError for a replica without a component
    */
   get(): T {
     return currentReplica() === undefined ? this.getCrossReplica() : this.getOnDeviceOrPrimary();
   }
 
   /**
-   * The component of the current replica or update. Outside both, the first component on `device`,
-   * or else the first of all.
+   * The component of the current replica or update. Outside both, the first component on `device`
+   * or, if there is none, the first component.
+   * @throws OutOfRangeError for a replica without a component
    */
   getOnDeviceOrPrimary(device = ''): T {
     const replica = currentReplica();
@@ -90,7 +91,10 @@ export abstract class DistributedValues<T = unknown> {
     return textOf(this);
   }
 
-  /** The component that represents all. @throws NotImplementedError if there is none */
+  /**
+   * The component that represents all components.
+   * @throws NotImplementedError if there is none
+   */
   getCrossReplica(): T {
     const told = `a ${this.kind} has one component per replica and cannot be used as one value; pass it to strategy.run, or reduce it first`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told);
@@ -125,7 +129,7 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
   }
 
   /**
-   * The component of the current replica, so that it can be used as a tensor there.
+   * The component of the current replica, so that a replica can use the value as a tensor.
    * @throws ValueError outside a replica, because no single tensor represents differing values
    */
   [tensorSymbol](): Tensor {
@@ -176,7 +180,10 @@ export function containerOf(value: unknown): DistributedValues | undefined {
   return (value as { readonly [containerSymbol]?: DistributedValues })[containerSymbol];
 }
 
-/** The component of a replica. @throws OutOfRangeError if it has none */
+/**
+ * The component of a replica.
+ * @throws OutOfRangeError if that replica has no component
+ */
 export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: number): T {
   const isWhole = Number.isInteger(replica);
   if (isWhole && replica in values) return values[replica] as T;
@@ -184,7 +191,9 @@ export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: 
   throw new OutOfRangeError(told, isWhole ? { rank: replica } : {});
 }
 
-/** The first component on a device, compared by full name, or else the first of all. */
+/**
+ * The first component on a device, compared by full name. If there is none, the first component.
+ */
 export function onDeviceOrPrimary<T>(values: readonly T[], device: string): T {
   const wanted = canonicalize(device);
   return (values.find((value) => canonicalize(deviceOf(value)) === wanted) ?? values[0]) as T;

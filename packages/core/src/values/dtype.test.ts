@@ -19,7 +19,7 @@ import {
   viewOf,
 } from './dtype.js';
 
-// dtype, array, bytes of an element, dtype of a quotient
+// Columns: dtype, array type, bytes per element, dtype of a quotient.
 const table: readonly (readonly [DType, new (length: number) => TypedArray, number, DType])[] = [
   ['float16', Uint16Array, 2, 'float16'],
   ['bfloat16', Uint16Array, 2, 'bfloat16'],

@@ -2,8 +2,8 @@ import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
 /**
- * Element types. `float16` and `bfloat16` live in a `Uint16Array`, `bool` in a `Uint8Array` of
- * zeros and ones.
+ * All element types. `float16` and `bfloat16` are stored in a `Uint16Array`, `bool` in a
+ * `Uint8Array` of zeros and ones.
  *
  * @example
  * ```ts
@@ -124,14 +124,15 @@ export function allocate<D extends DType>(dtype: D, length: number): TypedArrayO
   }
 }
 
-// Node.js zeroes smaller arrays faster than it makes a buffer, and buffers have a limit.
+// In bytes. For smaller arrays, zeroing takes less time than allocating a Node.js Buffer; larger
+// ones exceed the limit of Buffers.
 const leastUnsetBytes = 2 ** 18;
 const mostUnsetBytes = 2 ** 31;
 
 /**
- * Memory with undefined contents, in the array type that stores the dtype; zeros for small or huge
- * arrays, and where the platform always zeroes. Only for arrays that are written as a whole before
- * a user sees them.
+ * Memory with undefined contents, in the array type that stores the dtype. It is zeroed for small
+ * or huge arrays, and on platforms other than Node.js. Only for arrays that are written as a whole
+ * before a user sees them.
  * @throws as `allocate`
  */
 export function allocateUnset<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
@@ -185,7 +186,7 @@ function storageOf(dtype: DType): TypedArrayConstructor {
 
 /** Whether this array can hold elements of this dtype. */
 export function stores(dtype: DType, data: TypedArray): boolean {
-  // The tag is slower to read, but identifies arrays of other realms.
+  // Reading the tag is slower, but identifies arrays of other realms.
   const Storage = storageOf(dtype);
   return data instanceof Storage || arrayName(data) === Storage.name;
 }
@@ -234,7 +235,10 @@ export type NaturalDType<A> = A extends { readonly [Symbol.toStringTag]: infer N
   ? (typeof naturalDTypes)[Name]
   : DType;
 
-/** The default dtype of an array. */
+/**
+ * The default dtype of an array: `float32` for a `Float32Array`.
+ * @throws ValueError for a view that cannot be used as a tensor, such as a `DataView`
+ */
 export function naturalDType(data: ArrayBufferView): DType {
   const dtype = plainDType(data) ?? (naturalDTypes as Readonly<Record<string, DType>>)[arrayName(data)];
   if (dtype === undefined)

@@ -38,7 +38,7 @@ describe('an element', () => {
     expect(encodeNumber(2 ** 60, 'uint64')).toBe(2n ** 60n);
   });
 
-  // One rule for all integers: what a typed array does with a number.
+  // All integers follow the conversion of typed arrays.
   it.each(['int64', 'uint64'] as const)('of %s is truncated and wrapped like a 32-bit integer', (dtype) => {
     const narrow = dtype === 'int64' ? 'int32' : 'uint32';
     for (const value of [1.9, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
@@ -60,7 +60,7 @@ it('toNumbers returns all elements as numbers', () => {
 it('64-bit elements preserve every safe integer', () => {
   fc.assert(
     fc.property(fc.maxSafeInteger(), (value) => {
-      // An integer has no negative zero.
+      // `+ 0` turns -0 into 0, because integers have no negative zero.
       expect(stored(value, 'int64')).toBe(value + 0);
     }),
   );

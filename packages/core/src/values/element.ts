@@ -13,7 +13,7 @@ export function encodeNumber(value: number, dtype: DType): number | bigint {
   return dtype === 'bool' ? Number(value !== 0) : value;
 }
 
-/** The number of a stored element; 64-bit integers beyond 2^53 lose their last digits. */
+/** The number that a stored element represents; 64-bit integers beyond 2^53 are rounded. */
 export function decodeNumber(data: TypedArray, index: number, dtype: DType): number {
   const element = data[index] as number | bigint;
   if (dtype === 'float16') return fromFloat16(Number(element));
@@ -22,8 +22,9 @@ export function decodeNumber(data: TypedArray, index: number, dtype: DType): num
 }
 
 /**
- * All elements as numbers, for display, checks and small results, not for hot paths.
- * @throws ValueError unless it is a tensor
+ * All elements as numbers. 64-bit integers beyond 2^53 are rounded. Meant for display, checks and
+ * small results; too slow for large tensors.
+ * @throws ValueError unless `tensor` is a tensor
  *
  * @example
  * ```ts

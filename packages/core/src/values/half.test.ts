@@ -16,7 +16,7 @@ const formats: readonly (readonly [name: string, format: Format])[] = [
 
 const everyPattern = Array.from({ length: 0x10000 }, (_, bits) => bits);
 
-/** The definition of IEEE 754, with nothing but numbers. */
+/** Decodes bits by the definition of IEEE 754, with arithmetic on numbers only. */
 function meaningOf(bits: number, { fractionBits, bias }: Format): number {
   const sign = bits >= 0x8000 ? -1 : 1;
   const magnitude = bits % 0x8000;
@@ -30,14 +30,17 @@ function infinityOf({ fractionBits, bias }: Format): number {
   return (2 * bias + 1) * 2 ** fractionBits;
 }
 
-/** Where a value between two neighbours is rounded up; exact, because it has one bit more than they have. */
+/**
+ * The middle between two neighbouring values, above which values are rounded up. It is exact,
+ * because it needs only one bit more than its neighbours.
+ */
 function middleAfter(bits: number, format: Format): number {
-  // Beyond the largest finite value, the neighbour is what would follow it if there were one more exponent.
+  // The neighbour of the largest finite value is the next value of a format with one more exponent.
   const next = bits + 1 === infinityOf(format) ? 2 ** (format.bias + 1) : meaningOf(bits + 1, format);
   return meaningOf(bits, format) / 2 + next / 2;
 }
 
-/** Rounds by looking the two neighbours up, in place of arithmetic on bits. */
+/** Rounds by comparing with the two neighbouring values, instead of by arithmetic on bits. */
 function nearest(value: number, format: Format): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
   const magnitude = Math.abs(value);

@@ -64,8 +64,8 @@ export function fromBfloat16(bits: number): number {
   return scratch[0] as number;
 }
 
-// A double has more bits than a float32, and rounding twice could err at ties. Rounding to odd
-// first prevents that: the last bit records that something was cut off.
+// Rounding a double first to float32 and then to 16 bits could go wrong at ties. Rounding to odd
+// first prevents that: the last bit of the float32 is set if any bits were cut off.
 function float32BitsToOdd(value: number): number {
   scratch[0] = value;
   const nearest = scratch[0] as number;
@@ -103,8 +103,8 @@ export function bfloat16Of(bits: number): number {
 let decoded: Float32Array | undefined;
 
 /**
- * Every float16 value, indexed by its bits. The table (256 KiB) is built at first use; it is eight
- * times faster than the arithmetic.
+ * Every float16 value, indexed by its bits. The table (256 KiB) is built at first use; a look-up is
+ * eight times as fast as decoding.
  */
 export function float16Values(): Float32Array {
   decoded ??= Float32Array.from({ length: 0x10000 }, (_, bits) => decodeFloat16(bits));

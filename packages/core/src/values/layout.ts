@@ -2,8 +2,8 @@ import type { Value } from '../sparse/sparse.js';
 import { dtypes } from './dtype.js';
 
 /**
- * A hash of all dtypes and shapes, in order, and of `form`, the structure's form. Of sparse values
- * only the number of dimensions is hashed; ranks exchange the rest.
+ * A 32-bit hash of all dtypes and shapes, in order, and of `form`, the structure's form. For sparse
+ * values only the number of dimensions is hashed, because ranks exchange their dtypes and shapes.
  */
 export function layoutOf(values: readonly Value[], form = ''): number {
   let hash = joinHash(start, values.length);
@@ -27,7 +27,7 @@ export function hashOf(numbers: readonly number[]): number {
 
 const start = 0x811c9dc5 | 0;
 
-// Stands in for a dtype.
+// Hashed instead of a dtype, for sparse values.
 const sparse = -1;
 
 function joinHash(hash: number, number: number): number {

@@ -25,10 +25,10 @@ const regroupOptions = knownOptions<RegroupOptions>('regroup', {
 
 /**
  * Merges one structure per replica into one. Leaves that are the identical object (or equal
- * primitives) on all replicas stay bare, so with one replica nothing is wrapped. Components of one
- * variable become the variable again.
+ * primitives) on all replicas are not wrapped, so by default nothing is wrapped for one replica.
+ * Components of one variable become the variable again.
  * @throws AssertionError if the structures differ in form, or if components belong to different
- * variables.
+ * variables; ValueError for an unknown option or a structure that contains itself
  *
  * @example
  * ```ts
@@ -114,8 +114,8 @@ function requireSameVariable(container: DistributedValues, leaves: readonly unkn
 }
 
 /**
- * A single component unchanged, or several as `Mirrored`: the form in which collectives return
- * results.
+ * The form in which collectives return results: a single component unchanged, or several components
+ * as `Mirrored`.
  *
  * @example
  * ```ts

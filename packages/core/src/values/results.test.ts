@@ -93,7 +93,7 @@ describe('writtenTo', () => {
     const slices = new IndexedSlices(Float32Array.of(1), Int32Array.of(0));
     const memory = [zeros('float32', [1]), zeros('float32', [1])];
     const dense = tensor(Float32Array.of(1));
-    // What was sparse here may be dense when replicas with dense values have joined in.
+    // A value that is sparse on this replica has a dense result if other replicas contribute dense values.
     const joined = tensor(Float32Array.of(7));
     const results = [tensor(Float32Array.of(5)), slices, joined, tensor(Float32Array.of(6))];
     const written = writtenTo(memory, results, [dense, slices, slices, dense]);

@@ -7,10 +7,10 @@ import { allocateUnset, type DType, type TypedArray } from './dtype.js';
 import { copyElements, elementCount, overlaps, sameShape, type Tensor } from './tensor.js';
 
 /**
- * The tensors that receive the results of reducing `values`: the given ones, or new ones. `op` is
- * undefined if values are only moved.
- * @throws ValueError for results of the wrong number, dtype or shape, or on memory of another
- * result or value
+ * The tensors that receive the results of reducing `values`: the tensors `into`, or new ones if
+ * `into` is undefined. `op` is undefined if values are only moved.
+ * @throws ValueError if `into` has the wrong number of tensors, or one of the wrong dtype or shape,
+ * or one that overlaps another result or the value of another result
  */
 export function resultsFor(
   op: CollectiveOp | undefined,
@@ -50,7 +50,10 @@ export function requireOneEach(into: readonly Tensor[], count: number): void {
   for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
 }
 
-/** Memory that a collective writes as a whole; nobody sees it if the collective fails. */
+/**
+ * Memory with undefined contents. The collective overwrites all of it, and the caller does not get
+ * it if the collective fails.
+ */
 function newResult(dtype: DType, length: number, { shape, device }: Pick<Tensor, 'shape' | 'device'>): Tensor {
   return { data: allocateUnset(dtype, length), dtype, shape, device };
 }
@@ -71,8 +74,9 @@ export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) =>
 }
 
 /**
- * The results, with dense ones copied into the tensors of `memory`, in order. A sparse value has no
- * tensor in `memory`, even if its result is dense because other replicas are.
+ * The results, with dense results copied into the tensors of `memory`, in order. `memory` has no
+ * tensor for a sparse value, even if the result is dense because the values of other replicas are
+ * dense.
  */
 export function writtenTo(
   memory: readonly Tensor[] | undefined,
@@ -88,7 +92,9 @@ export function writtenTo(
   });
 }
 
-/** Copies the elements of `from` into `target`, also in device memory, and returns `target`. */
+/**
+ * Copies the elements of `from` into `target` and returns `target`. Both may be in device memory.
+ */
 export function filled(target: Tensor, from: Tensor): Tensor {
   if (target.memory) {
     if (target.memory !== from.memory) target.memory.set(from);
@@ -106,7 +112,7 @@ function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonl
 function placesOf(results: readonly Tensor[]): Places {
   const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
   for (const result of results) {
-    // The owner of a device's memory checks it.
+    // Device memory is checked by the package that allocated it.
     if (result.memory || result.data.length === 0) continue;
     const { data } = result;
     const sharing = places.get(data.buffer);
@@ -129,7 +135,7 @@ function refuseOverlaps(sorted: readonly TypedArray[]): void {
   );
 }
 
-// Results of one pack are written while values of the next are still to be read.
+// Results of one pack are written before the values of the next pack are read.
 function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places): void {
   values.forEach((value, index) => {
     const result = results[index] as Tensor;

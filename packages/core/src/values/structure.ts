@@ -4,19 +4,20 @@ import { requireFunction, requireList } from '../support/requirements.js';
 import { tensorSymbol } from './tensor.js';
 
 /**
- * Nested lists and plain objects with leaves of one kind. Every other value is a leaf, including
+ * Nested lists and plain objects with leaves of type `Leaf`. Every other value is a leaf, including
  * tensors.
  */
 export type Structure<Leaf> = Leaf | readonly Structure<Leaf>[] | { readonly [key: string]: Structure<Leaf> };
 
-// Real models nest less deeply; a list or object that contains itself has no end.
+// Limits the depth, because a list or an object may contain itself. Real models are not nested as deeply.
 const deepest = 100;
 
 const tensorFields: readonly string[] = ['data', 'dtype', 'shape', 'device'];
 
 /**
- * The leaves from left to right. Those of an object are in the order of its sorted keys, so that
+ * The leaves from left to right. Leaves of an object are in the order of its sorted keys, so that
  * insertion order does not matter.
+ * @throws ValueError for a structure that contains itself
  */
 export function flatten<Leaf>(structure: Structure<Leaf>): Leaf[] {
   const leaves: Leaf[] = [];
@@ -51,7 +52,11 @@ function mapped<Leaf, Result>(
   return Object.fromEntries(keys.map((key) => [key, parts.get(key) as Structure<Result>]));
 }
 
-/** The structure with its leaves replaced, from left to right, by `leaves`. */
+/**
+ * The structure with its leaves replaced by `leaves`, in the order of `flatten`. Missing leaves
+ * become undefined.
+ * @throws ValueError unless `leaves` is a list, or for a structure that contains itself
+ */
 export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: readonly Result[]): Structure<Result> {
   requireList(leaves, 'leaves');
   let next = 0;
@@ -59,7 +64,8 @@ export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: reado
 }
 
 /**
- * Walks structures of the same form together and zips the leaves at each position.
+ * Walks structures of the same form together and replaces the leaves at each position by
+ * `join(leaves)`.
  * @throws AssertionError if lengths of lists or keys of objects differ; ValueError for a structure
  * that contains itself
  */
@@ -118,8 +124,8 @@ function formAt(structure: unknown, depth: number): string {
 }
 
 /**
- * Whether to walk into a value: a plain object that is not a tensor, does not carry one and is not
- * meant as one (`{ data, device }`).
+ * Whether a value is an inner node of a structure: a plain object that is not a tensor, cannot be
+ * converted to a tensor, and is not an incomplete tensor (`{ data, device }`).
  */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
@@ -129,8 +135,8 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-// Settings may have a key named dtype, but a tensor has all three fields. An object that has only
-// fields of a tensor is one with fields missing.
+// Settings may have a key named `dtype`, but only a tensor has all three fields. An object with
+// only fields of a tensor is an incomplete tensor.
 function isMeantAsTensor(value: { readonly data: unknown }): boolean {
   if ('dtype' in value && 'shape' in value) return true;
   const keys = Object.keys(value);

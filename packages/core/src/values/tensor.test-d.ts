@@ -10,7 +10,7 @@ import {
 } from '@coll/core';
 import { expectTypeOf } from 'vitest';
 
-// An array says of which dtype it is, as the value does at run time.
+// The type of an array determines the dtype, as its value does at run time.
 expectTypeOf(tensor(new Float32Array(2))).toEqualTypeOf<Tensor<'float32'>>();
 expectTypeOf(tensor(new Float32Array(2)).data).toEqualTypeOf<Float32Array>();
 expectTypeOf(tensor(new BigInt64Array(2)).data).toEqualTypeOf<BigInt64Array>();
@@ -19,12 +19,12 @@ expectTypeOf(tensor(new Uint8ClampedArray(2)).dtype).toEqualTypeOf<'uint8'>();
 expectTypeOf(tensor(1)).toEqualTypeOf<Tensor<'float64'>>();
 expectTypeOf(tensor([1, 2], { shape: [2, 1] })).toEqualTypeOf<Tensor<'float64'>>();
 
-// A dtype that is named comes first.
+// An explicit dtype takes precedence over the array's type.
 expectTypeOf(tensor([1, 2], { dtype: 'bfloat16' }).data).toEqualTypeOf<Uint16Array>();
 expectTypeOf(tensor(new Uint8Array(2), { dtype: 'bool' })).toEqualTypeOf<Tensor<'bool'>>();
 expectTypeOf(zeros('int32', [2]).data).toEqualTypeOf<Int32Array>();
 
-// Where it is not known, it is any.
+// If the dtype is not known, the type is any tensor.
 declare const dtype: DType;
 declare const view: ArrayBufferView;
 declare const like: TensorLike;

@@ -304,7 +304,7 @@ it('validateTensor checks an object that was not created by tensor()', () => {
 
 describe('a tensor in the memory of a device', () => {
   const calls: unknown[] = [];
-  /** A double of device memory, which keeps what it is asked for. */
+  /** A fake device memory that records calls. */
   const memory: DeviceMemory = {
     length: 6,
     view: (shape, device) => kept('view', shape, device),

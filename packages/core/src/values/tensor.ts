@@ -19,8 +19,8 @@ import { encodeNumber } from './element.js';
 
 /**
  * Elements in row-major order. `shape` is in elements; `[]` is a scalar with one element. `device`
- * names the memory's device (`cpu:0`); empty means none. `D` is the dtype if known: the data of a
- * `Tensor<'float32'>` is a `Float32Array`.
+ * names the memory's device (`cpu:0`); an empty string means no device. `D` is the dtype if known:
+ * the data of a `Tensor<'float32'>` is a `Float32Array`.
  */
 export interface Tensor<D extends DType = DType> {
   readonly data: TypedArrayOf<D>;
@@ -28,18 +28,18 @@ export interface Tensor<D extends DType = DType> {
   readonly shape: readonly number[];
   readonly device: string;
   /**
-   * Device memory that JavaScript cannot access; `data` throws if it is set. Undefined means that
-   * the elements are in `data`.
+   * Device memory that JavaScript cannot access; if it is set, reading `data` throws. Undefined
+   * means that the elements are in `data`.
    */
   readonly memory?: DeviceMemory | undefined;
 }
 
 /**
  * Memory of a device that JavaScript cannot access, such as a GPU's. Only the package that
- * allocated it can compute on it; others can pass it on and copy it.
+ * allocated the memory can compute on it; other packages can pass it on and copy it.
  */
 export interface DeviceMemory {
-  /** Elements, of the tensor's dtype. */
+  /** Number of elements of the tensor's dtype. */
   readonly length: number;
   /** The same memory under another shape of the same size, or another device name. */
   view(shape: readonly number[], device: string): Tensor;
@@ -71,7 +71,7 @@ export interface TensorOptions<D extends DType = DType> {
 const tensorOptions = knownOptions<TensorOptions>('tensor', { dtype: true, shape: true, device: true });
 
 /**
- * Objects with a method of this name are converted by calling it; it returns a tensor or a typed
+ * The name of a method that converts an object to a tensor. The method returns a tensor or a typed
  * array.
  *
  * @example
@@ -110,14 +110,14 @@ export type DTypeOf<V> = V extends { readonly dtype: infer D extends DType }
       ? DTypeOf<Carried>
       : NaturalDType<V>;
 
-// Kernels index with int32.
+// Kernels use int32 indices.
 const mostElements = 2 ** 31 - 1;
 
 /**
  * A tensor over the given memory, without a copy. Numbers and arrays of numbers become float64
  * unless a dtype is given.
  * @throws ValueError if `dtype` does not store its elements in this array type, the shape has
- * another size, or the buffer is detached.
+ * another size, the buffer is detached, or there are more than 2^31 - 1 elements
  *
  * @example
  * ```ts
@@ -147,7 +147,7 @@ export function tensor(data: ArrayBufferView | number | readonly number[], optio
 
 /**
  * Zeros in new memory.
- * @throws ValueError for an invalid dtype or shape
+ * @throws ValueError for an invalid dtype or shape, or if there is not enough memory
  *
  * @example
  * ```ts
@@ -194,7 +194,8 @@ export function isTensorLike(value: unknown): value is TensorLike {
 
 /**
  * The tensor that a value is or carries.
- * @throws ValueError for anything else, naming `what`.
+ * @throws ValueError for any other value; `what` is the name of the value in the message. Default:
+ * `value`.
  *
  * @example
  * ```ts
@@ -211,7 +212,7 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   }
   if (ArrayBuffer.isView(value)) return tensorOver(value);
   if (isTensor(value)) {
-    // Tensors of plain JavaScript may leave the device out.
+    // Plain JavaScript code may omit the device of a tensor.
     const placed = value.device === undefined ? { ...(value as Tensor), device: '' } : value;
     requirePlace(placed);
     validateTensor(placed);
@@ -223,8 +224,8 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   throw new ValueError('ERR_COLL_VALUE', told);
 }
 
-// A carrier may return another carrier, and its method may call asTensor. The limit ends carriers
-// that return each other.
+// A carrier may return another carrier, and its method may call asTensor. The limit stops the
+// recursion if carriers return each other.
 const mostCarriers = 16;
 let carriers = 0;
 
@@ -255,7 +256,7 @@ function oddField(value: unknown, what: string): string | undefined {
   return `${what} has an unknown dtype: ${quote((value as Partial<Tensor>).dtype)}`;
 }
 
-// The fast path: most values are of this kind.
+// A fast path for plain typed arrays, because most values are such arrays.
 function tensorOver(data: ArrayBufferView): Tensor {
   const dtype = plainDType(data);
   const { length } = data as TypedArray;
@@ -381,7 +382,7 @@ function refuseDetached(data: ArrayBufferView): void {
   }
 }
 
-// Other array types over the same bytes, which kernels read as the plain ones.
+// Converts other array types to the plain type that kernels expect, over the same bytes.
 function elementsOf(data: ArrayBufferView): TypedArray {
   if (plainDType(data)) return data as TypedArray;
   const name = arrayName(data);

@@ -21,7 +21,7 @@ declare const anything: ReducibleLike;
 const floats = new PerReplica([tensor([1], { dtype: 'float32' }), tensor([2], { dtype: 'float32' })]);
 const counts = new PerReplica([Int32Array.of(1), Int32Array.of(2)]);
 
-// A dtype stays as it is, but the mean of integers is a float.
+// A reduction keeps the dtype, except that the mean of integers is a float.
 expectTypeOf<DTypeAfter<'SUM', 'int32'>>().toEqualTypeOf<'int32'>();
 expectTypeOf<DTypeAfter<'MEAN', 'int32' | 'uint64'>>().toEqualTypeOf<'float64'>();
 expectTypeOf<DTypeAfter<'mean', 'int16' | 'uint8'>>().toEqualTypeOf<'float32'>();
@@ -33,7 +33,7 @@ expectTypeOf<ReducedValue<unknown>>().toEqualTypeOf<Value>();
 expectTypeOf<ReducedValue<PerReplica>>().toEqualTypeOf<Value>();
 expectTypeOf<ReducedValue<Value>>().toEqualTypeOf<Value>();
 
-// Members get an array for an array, a tensor for a tensor, and a list for a list.
+// Methods of a member return an array for an array, a tensor for a tensor, and a list for a list.
 declare const member: Member;
 let array = new Float32Array(2);
 array = await member.allReduce('sum', array);
@@ -46,7 +46,7 @@ expectTypeOf(await member.allReduce('mean', [new Int16Array(1)])).toEqualTypeOf<
 // @ts-expect-error the mean of integers does not fit into integers
 void member.allReduce('mean', new Int32Array(2), { into: new Int32Array(2) });
 
-// Cross-device ops put such values on one device, or on several.
+// Cross-device ops return a value on one device, or a Mirrored on several.
 const sum = await ops.reduce('SUM', floats, floats);
 expectTypeOf(sum).toEqualTypeOf<PossiblyMirrored<Tensor<'float32'>>>();
 if (sum instanceof Mirrored) expectTypeOf(sum.values).toEqualTypeOf<readonly Tensor<'float32'>[]>();
@@ -56,7 +56,7 @@ expectTypeOf(await ops.broadcast(new Uint8Array(1), 'cpu:0')).toEqualTypeOf<Poss
 expectTypeOf(await ops.gather(counts, 'cpu:0', 0)).toEqualTypeOf<PossiblyMirrored<Tensor<'int32'>>>();
 expectTypeOf(await ops.reduce('SUM', anything, 'cpu:0')).toExtend<PossiblyMirrored>();
 
-// A single component is copied, and not divided.
+// Cross-device ops copy a single component without dividing it, so the dtype may stay.
 expectTypeOf(await ops.reduce('MEAN', counts, 'cpu:0')).toExtend<
   PossiblyMirrored<Tensor<'int32'> | Tensor<'float64'>>
 >();
