@@ -5,10 +5,11 @@ import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 
-// Bytes per rank, so that all blocks stay in the L2 cache on their way in, through and out.
+// Bytes of one rank's block, so small that the blocks of all ranks stay in the L2 cache until the
+// results are copied out.
 const blockBytes = 1 << 15;
 
-// A few hundred microseconds.
+// Blocks per slice, which takes a few hundred microseconds.
 const blocksOfSlice = 8;
 
 /**

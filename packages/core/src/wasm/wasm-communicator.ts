@@ -10,13 +10,13 @@ import { BlockFolds } from './block-folds.js';
 import { wasmKernels } from './wasm-kernels.js';
 import type { WasmMemory } from './web-assembly.js';
 
-// Elements of a slice in place: a few hundred microseconds.
+// Elements per slice of memory that is used in place. A slice takes a few hundred microseconds.
 const sliceLength = 1 << 16;
 
 /**
- * All ranks in one thread, folded by WebAssembly. Memory from `allocate` is used in place. Other
- * memory is copied through blocks that stay in the cache, which takes up to three times as long but
- * is still faster than JavaScript.
+ * A communicator with all ranks in one thread, which combines their data with WebAssembly. Memory
+ * from `allocate` is used in place. Other memory is copied through blocks that stay in the cache,
+ * which takes up to three times as long but is still faster than JavaScript.
  */
 export class WasmCommunicator extends FoldingCommunicator<number> {
   readonly group: Group;
@@ -35,7 +35,7 @@ export class WasmCommunicator extends FoldingCommunicator<number> {
     this.group = group ?? new ControllerGroup({ communicator, allocate, ofSize });
   }
 
-  // A grown arena is visible through several buffers; overlap checks need a single one.
+  // After growth, several buffers may cover the arena. Overlap checks compare buffers, so all tensors get the same one.
   protected override present(lists: readonly SegmentList[]): readonly SegmentList[] {
     return lists.map((pieces) => pieces.map((piece) => this.#arena.present(piece)));
   }

@@ -13,7 +13,7 @@ beforeEach(() => {
   vi.resetModules();
 });
 
-// A platform does not change, so that the answer is kept; modules that are loaded anew have none yet.
+// The engine caches the result of its probe, so a test with another platform loads the module again.
 const anew = async (): Promise<Engine> => (await import('./wasm-engine.js')).wasmEngine;
 
 it('the wasm engine is available in Node', () => {

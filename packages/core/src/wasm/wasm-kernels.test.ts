@@ -16,10 +16,10 @@ const grid = dtypes.flatMap((dtype) =>
   [undefined, ...collectiveOps].filter((op) => !(dtype === 'bool' && op === 'mean')).map((op) => [dtype, op] as const),
 );
 
-// Beside and across the ends of vectors, of cache lines, of four pages, and of the blocks of either engine.
+// Lengths around the boundaries of vectors, cache lines, four pages, and the blocks of either engine.
 const counts = [1, 3, 4, 7, 8, 9, 16, 17, 65, 130, 1030, 4803];
 
-/** Bits of all kinds: any pattern is some number. NaNs are one bit pattern, as arithmetic may choose among others. */
+/** Fills memory with pseudo-random bits and special values, but without NaNs. */
 function fill(at: number, dtype: DType, length: number, seed: number): void {
   const bytes = new Uint8Array(arena.bytes, at, length * byteSize(dtype));
   let state = seed;
@@ -57,15 +57,18 @@ interface Trial extends FoldRequest {
   readonly outputs: number;
 }
 
-// A buffer of any trial, and then some.
+// Bytes per buffer, more than the longest one of any trial needs.
 const room = 40 * 1024;
 const rooms = arena.reserve(10 * room);
 
-/** The bytes of all outputs, and of what is around them, of a fold that leaves out the first element. */
+/**
+ * Executes a fold that skips the first element. Returns the bytes of all outputs, including some
+ * around them.
+ */
 function played(engine: keyof typeof kernels, trial: Trial): Uint8Array[] {
   const { dtype, op, count, inputs, outputs } = trial;
   const resultDType = op === 'mean' ? quotientOf(dtype) : dtype;
-  // At the address of no vector.
+  // Not aligned to a vector.
   const place = (kind: DType) => (_: unknown, index: number) => rooms + 64 + index * room + byteSize(kind);
   const inputsAt = Array.from({ length: inputs }, place(dtype));
   const outputsAt = Array.from({ length: inputs + outputs }, place(resultDType)).slice(inputs);
@@ -80,7 +83,7 @@ function played(engine: keyof typeof kernels, trial: Trial): Uint8Array[] {
   });
 }
 
-/** With one NaN for all. */
+/** Replaces every NaN by the same bit pattern. */
 function canonical(bytes: Uint8Array, dtype: DType): Uint8Array {
   const data = viewOf(dtype, bytes.buffer, bytes.byteOffset, bytes.length / byteSize(dtype));
   for (let index = 0; index < data.length; index++) {
@@ -102,7 +105,7 @@ it.each(grid)('a WebAssembly kernel returns the bits of the JavaScript kernel fo
       for (const divisor of op === 'mean' ? [1, 2, 3, 7, 8] : [4]) {
         const trial = { dtype, op, divisor, count, inputs, outputs };
         const [wasm, javascript] = [played('wasm', trial), played('javascript', trial)];
-        // Not compared by the test runner, which takes long for so many.
+        // Compared here, because the test runner takes long for so many bytes.
         const odd = wasm.findIndex((bytes, index) => bytes.some((byte, at) => byte !== javascript[index]?.[at]));
         expect([trial, odd]).toEqual([trial, -1]);
       }

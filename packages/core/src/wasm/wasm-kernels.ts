@@ -12,14 +12,18 @@ interface KernelExports {
   copy(desk: number, m: number, bytes: number): void;
 }
 
-// Elements of a register: all registers together fit into the L2 cache, and the calls between
-// passes are cheap.
+// Elements per register: few enough for all registers to fit into the L2 cache, and enough to make
+// the cost of calls between passes small.
 const blockLength = 1024;
 const registerBytes = blockLength * 8;
 
 let compiled: object | undefined;
 
-/** Arithmetic in WebAssembly SIMD on shared memory. @throws if the platform cannot compile it */
+/**
+ * Arithmetic in WebAssembly SIMD on shared memory.
+ * @throws CollError, or the platform's error, if the platform cannot compile it; only when the
+ * returned function is called
+ */
 export function wasmKernels(memory: WasmMemory): MakeKernels {
   return (places) => {
     const platform = requireWebAssembly();
@@ -46,7 +50,7 @@ class Desk {
     this.#places = places;
   }
 
-  /** Makes room for `addresses` addresses. */
+  /** Reserves memory for at least `addresses` addresses. */
   require(addresses: number): void {
     if (addresses <= this.#words.length) return;
     this.at = this.#places.reserve(addresses * 4);
@@ -114,7 +118,7 @@ class RequestFolds {
     };
   }
 
-  /** A fold for means of integers, whose outputs have another dtype than the sums. */
+  /** A fold for means of integers, whose results have a different dtype than the sums. */
   #quotientFold({ inputs, outputs }: FoldRange): Fold {
     const [sum] = this.#desk.registers(1) as readonly [number];
     const n = inputs.length;

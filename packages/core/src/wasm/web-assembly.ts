@@ -7,7 +7,7 @@ import { CollError } from '../support/errors.js';
 export interface WasmMemory {
   /**
    * Covers the whole memory. Growth replaces it by a longer buffer; older buffers stay valid for
-   * their part.
+   * the part that they cover.
    */
   readonly buffer: SharedArrayBuffer;
   /** Adds pages of 64 KiB. @returns the previous number of pages */
@@ -36,8 +36,10 @@ export function requireWebAssembly(): WebAssemblyGlobal {
 }
 
 /**
- * Shared memory of whole pages; only used pages are committed.
- * @throws CollError, or the platform's error if there is no such memory
+ * Shared memory of `bytes` bytes that can grow to `maxBytes`, both rounded up to whole pages. The
+ * system commits only the pages in use.
+ * @throws CollError if the platform has no WebAssembly, or the platform's error if it cannot
+ * reserve the memory
  */
 export function createWasmMemory(bytes: number, maxBytes: number): WasmMemory {
   return new (requireWebAssembly().Memory)({
