@@ -26,9 +26,9 @@ export interface ExecutorSuiteOptions {
   /** Opens a group of ranks that execute an algorithm; the suite closes it. */
   readonly open: OpenGroup;
   /**
-   * The algorithms to test; the suite adds one of its own, whose sums are trees. Undefined means
-   * that the executor has its own algorithm, and bits are compared only if they do not depend on
-   * the order of arithmetic.
+   * The algorithms to test; the suite adds its own, which adds values in the order of a tree.
+   * Undefined means that the executor has its own algorithm, and bits are compared only if they do
+   * not depend on the order of arithmetic.
    */
   readonly algorithms?: readonly SuiteAlgorithm[];
   /** The numbers of ranks to test. Default: 1 to 8. */
@@ -146,7 +146,7 @@ function declare(
         await run(subject);
         isWhole = true;
       } finally {
-        // A failed case may have broken the group, and after the last case it is not needed.
+        // Closes the group: a failed case may have broken it, and no case uses it after the last one.
         if (!isWhole || left === 0) await subject.renew();
       }
     });

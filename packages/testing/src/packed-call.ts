@@ -69,7 +69,10 @@ export function unpackCall({ buffers, inputs, outputs, ...options }: PackedCall)
   return { ...options, inputs: inputs.map(unpack), outputs: outputs.map(unpack) };
 }
 
-/** @param before the buffers of each call, collected before the call */
+/**
+ * Packs the outcomes of calls, and the contents of their buffers, for another process.
+ * @param before the buffers of each call, collected before the call, which may detach them
+ */
 export function packOutcomes(
   outcomes: readonly Outcome[],
   before: readonly (readonly ArrayBufferLike[])[],

@@ -8,7 +8,7 @@ export const abortReason = 'the caller aborted the call';
 export async function playCalls(communicator: Communicator, calls: readonly Call[]): Promise<Outcome[]> {
   const outcomes: Promise<Outcome>[] = [];
   for (const call of calls) {
-    // A blocking call while others of this rank are in flight would be a mistake of the caller.
+    // Waits, because a blocking call is an error while other calls of this rank are in flight.
     if (call.mode === 'runSync') await Promise.all(outcomes);
     outcomes.push(outcomeOf(communicator, call));
   }

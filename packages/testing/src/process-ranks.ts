@@ -147,8 +147,8 @@ class RankProcess {
   }
 
   /**
-   * The connection to the main thread, or to a thread. Each numbers its own requests, so replies
-   * name the thread.
+   * The connection to a thread of the process; undefined means its main thread. Each connection
+   * numbers its own requests, so replies contain the thread.
    */
   #host(thread: number | undefined): RankHost {
     const child = this.#child;
@@ -185,7 +185,7 @@ const children = new Set<ChildProcess>();
 
 /**
  * Kills the child when this process exits, because a child whose thread is blocked does not notice
- * that.
+ * the exit.
  */
 function endWithUs(child: ChildProcess): void {
   if (children.size === 0) process.once('exit', endChildren);
@@ -201,7 +201,8 @@ function endChildren(): void {
 }
 
 /**
- * The tsx loader of the module's project, or else of this package's.
+ * The URL of the tsx loader that the module's project has installed, or else the one installed for
+ * this package.
  * @throws Error if there is none
  */
 function tsx(module: string): string {

@@ -12,7 +12,7 @@ export interface RankHost {
   terminate(): Promise<unknown>;
 }
 
-// Longer than the deadline of any call of a suite, so a host that is still busy hangs.
+// Longer than the deadline of any call of a suite, so a host that has not answered by then hangs.
 const patienceMillis = 240_000;
 
 interface Waiting {

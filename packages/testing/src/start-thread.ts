@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
-// CommonJS, as required of threads that start from text. Loads the TypeScript loader before the
-// first module.
+// CommonJS, because threads that start from source text require it. Loads the TypeScript loader
+// before the first module.
 const bootstrap = `
 const { createRequire } = require('node:module');
 const { pathToFileURL } = require('node:url');

@@ -12,7 +12,7 @@ import {
 /**
  * An algorithm for suites: ranks combine with neighbours, then with neighbours of neighbours, and
  * the result returns along the same tree; each chunk has its own tree. From four ranks on, its sums
- * are (a + b) + (c + d), so an executor that folds inputs one by one fails.
+ * are (a + b) + (c + d), so an executor that folds inputs one by one fails the suite.
  *
  *     0 <-+ 1    0 <--+ 2    0 --> 2    0 --> 1
  *     2 <-+ 3                           2 --> 3

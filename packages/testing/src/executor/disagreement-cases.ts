@@ -20,8 +20,9 @@ const otherLength: ExpectedError = { class: InvalidArgumentError, code: 'ERR_COL
 const sharedMemory: ExpectedError = { class: ValueError, code: 'ERR_COLL_BUFFER' };
 
 /**
- * If the calls of members do not match, all members get the same error. It names the rank of a
- * single odd member. A group of one member cannot disagree.
+ * If the calls of members do not match, all members get the same error. If only one member's call
+ * differs from those of the others, the error names a rank of that member. A group of one member
+ * cannot disagree.
  */
 export const disagreementCases: ExecutorCases = {
   'detects another kind': disagree(sum, gather, otherRequest),

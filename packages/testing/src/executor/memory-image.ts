@@ -15,8 +15,8 @@ interface Page {
 }
 
 /**
- * The expected contents of all memory that belongs to some tensors: as when the image was taken,
- * except for announced outputs. Finds changed inputs, and writes next to an output.
+ * The expected contents of the buffers of some tensors: those when the image was taken, except for
+ * the outputs passed to `expect`. Detects changed inputs, and writes beside an output.
  */
 export class MemoryImage {
   readonly #tensors: readonly NamedTensor[];

@@ -28,8 +28,8 @@ export const waitingCases: ExecutorCases = {
 };
 
 /**
- * A member ends without notifying the others. Separate, because a new member may be costly to
- * start.
+ * A member ends without notifying the others. Separate from `waitingCases`, because starting a new
+ * member may take long.
  */
 export const crashCases: ExecutorCases = {
   'wakes the others when a member crashes': caseFor(
@@ -60,10 +60,10 @@ async function call(group: Group, member: GroupMember, options: CallOptions): Pr
   return (await member.play([goodCall(group.size, member, { ...sum, options })]))[0];
 }
 
-// A member that does not learn of the event waits this long, and then gets another error.
+// Timeout in seconds. A member that is not notified of an event waits this long, and then gets another error.
 const longest = 60;
 
-// The order of arrival changes no outcome here. A moment makes it likely that others already wait.
+// A short delay, so that the other members are probably waiting already. If not, the outcome is the same.
 const moment = () => new Promise<void>((resolve) => setTimeout(resolve, 20));
 
 async function waitsForLate(group: Group, mode: Mode): Promise<void> {
@@ -135,7 +135,8 @@ async function endsWhenClosed(group: Group, mode: Mode): Promise<void> {
 function endsWhenAborted(abort: 'at once' | 'later') {
   return async (group: Group, mode: Mode): Promise<void> => {
     const [aborter, ...others] = group.members.slice(0, -1) as [GroupMember, ...GroupMember[]];
-    // The aborter does not block, because a signal cannot reach a blocked thread; the others may.
+    // The aborting member does not block its thread, because a signal cannot reach a blocked
+    // thread. The other members may block.
     const waiting = others.map((member) => call(group, member, { mode, timeoutSeconds: longest }));
     const own = await call(group, aborter, { mode: 'run', timeoutSeconds: longest, abort });
     const { cause } = assertError(`aborting ${abort}`, own, aborted);

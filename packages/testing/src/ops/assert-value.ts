@@ -29,8 +29,8 @@ export function assertTensor(title: string, result: unknown, expected: ExpectedT
 }
 
 /**
- * Fails unless a result is bare for one device or `Mirrored` for several, with a component on each
- * device in this order; returns the components.
+ * Fails unless a result is a single value for one device, or a `Mirrored` for several devices with
+ * a component on each device in this order. Returns the components.
  */
 export function assertPlaced(title: string, result: unknown, devices: readonly string[]): readonly Value[] {
   if (devices.length === 1) {

@@ -76,7 +76,7 @@ function specialOf(flavour: Flavour, dtype: DType, rank: number, at: number): Pl
   return values[digitOf(rank, at, count) % count] as Plain;
 }
 
-// The first two ranks count as the two digits of the index, so every pair of values occurs.
+// Rank 0 uses the low digit of the index and rank 1 the high digit, so every pair of values occurs.
 function digitOf(rank: number, at: number, count: number): number {
   if (rank > 1) return scrambled(rank, at);
   return rank === 0 ? at : Math.floor(at / count);

@@ -3,13 +3,13 @@ import { quotientOf } from '@coll/core/plugin';
 import { halfFormatOf, halfOfNumber, numberOfHalf } from './half-format.js';
 
 /**
- * The arithmetic that executors must match to the bit, element by element and as simple as
- * possible. It uses none of the library's kernels.
+ * The arithmetic whose bits executors must match. It is as simple as possible and computes one
+ * element at a time. It uses none of the library's kernels.
  */
 
 /**
  * The value of an element: a number, or a bigint for 64-bit integers. Half types are decoded,
- * unless the element is said to be stored.
+ * except in functions that document stored elements.
  */
 export type Plain = number | bigint;
 
