@@ -50,7 +50,7 @@ export abstract class CheckedStore implements Store {
   /** Writes a validated value, overwriting any previous one. */
   protected abstract write(key: string, value: Uint8Array): Promise<void>;
 
-  /** Waits until the key has a value, or `over` aborts. Returns the value in memory of its own. */
+  /** Waits until the key has a value, or `over` aborts. Returns a copy of the value. */
   protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
 
   /** Adds to a counter, which begins at 0, and returns the new value. */
@@ -87,7 +87,7 @@ export abstract class CheckedStore implements Store {
     try {
       return await answer;
     } catch (cause) {
-      // Pending requests fail in many ways when the store is closed.
+      // Closing the store makes pending requests fail with various errors; callers get the one of a closed store.
       this.#waits.requireOpen(operation);
       if (cause instanceof CollError) throw cause;
       const refusal = this.refusal(cause);

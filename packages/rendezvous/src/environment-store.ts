@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Connects to the store of this process's job. `coll run` sets its address, job name and key in
  * `COLL_STORE`, `COLL_JOB` and `COLL_JOB_KEY`. Retries for up to `timeoutSeconds` (default: 60).
- * @throws ValueError if a variable is missing or invalid; what `TcpStore.connect` throws
+ * @throws ValueError if a variable is missing or invalid; also the errors of `TcpStore.connect`
  *
  * @example
  * ```ts

@@ -29,7 +29,9 @@ interface Present {
   readonly revision: string;
 }
 
-/** A key and its value, in etcd's field names or JSON's, depending on the gateway. */
+/**
+ * An entry in an answer. Field names are those of etcd or in camel case, depending on the gateway.
+ */
 interface KeyValue {
   readonly value?: string;
   readonly mod_revision?: string;
@@ -37,7 +39,7 @@ interface KeyValue {
 }
 
 const longestAnswerMillis = 10_000;
-// From an etcd that stops or has no leader yet, and from proxies in front of it.
+// The HTTP status codes of an etcd server that is stopping or has no leader, and of proxies in front of it.
 const unavailable: readonly number[] = [408, 502, 503, 504];
 
 /**
@@ -103,7 +105,7 @@ export class EtcdStore extends ServerStore {
 
   /**
    * Writes a value if no other write has happened in between. Compares revisions instead of values,
-   * because two values may exceed etcd's request size.
+   * because a request with two values may exceed etcd's size limit.
    */
   async #replace(key: string, present: Present | undefined, desired: Uint8Array): Promise<boolean> {
     const name = this.#named(key);

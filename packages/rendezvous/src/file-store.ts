@@ -19,10 +19,10 @@ export interface FileStoreOptions {
 
 const fileStoreOptions = knownOptions<FileStoreOptions>('FileStore', { folder: true });
 
-// The first byte of a version tells a value from a deletion.
+// The first byte of a version distinguishes a value from a deletion.
 const there = 1;
 const gone = 0;
-// For this user only.
+// Permissions of folders: only this user can access them.
 const mode = 0o700;
 
 interface Version {

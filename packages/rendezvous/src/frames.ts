@@ -133,7 +133,7 @@ export class FrameSplitter {
   }
 }
 
-// Values are kept for long, and must not retain whole parts of a stream.
+// Values are kept for long, so they are copied: a view would keep a whole part of the stream in memory.
 function copyOf(frame: Buffer, begin: number, end: number): Uint8Array {
   return Uint8Array.from(frame.subarray(begin, end));
 }

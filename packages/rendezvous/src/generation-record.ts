@@ -5,8 +5,8 @@ import { quote } from '@coll/core/internal';
 export type Settings = Readonly<Record<string, string | number>>;
 
 /**
- * Describes the newest of the groups that meet in a store one after the other, as its first member
- * sees it.
+ * The newest of the groups that meet in a store one after the other, as recorded by its first
+ * member.
  */
 export interface GenerationRecord {
   readonly generation: number;
@@ -16,8 +16,8 @@ export interface GenerationRecord {
 }
 
 /**
- * Encodes a record. Settings are stored as `terms`, which members of all releases read, so that
- * members of another release are refused by their version.
+ * Encodes a record. Settings are stored under the name `terms`, which members of all releases read,
+ * so that members of another release are refused because their version differs.
  */
 export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));

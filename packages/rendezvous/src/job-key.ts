@@ -6,18 +6,21 @@ import { mostKeyBytes } from './store.js';
 const fewestBytes = 16;
 const fewestDifferent = 8;
 
-/** Makes a secret for a new job. Every process that has it counts as a member. */
+/** Makes a secret for a new job. Every process that has the secret can join the job. */
 export function newJobKey(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** @throws ValueError unless it is a valid job name */
+/** @throws ValueError unless `job` is a string of at most 512 bytes */
 export function requireJob(job: unknown): asserts job is string {
   if (typeof job === 'string' && Buffer.byteLength(job) <= mostKeyBytes) return;
   throw new ValueError('ERR_COLL_VALUE', `job must be a string of at most ${mostKeyBytes} bytes, got ${quote(job)}`);
 }
 
-/** Checks that a job key is not trivial to guess. @throws ValueError that does not quote it */
+/**
+ * Checks that a job key is not trivial to guess. @throws ValueError whose message does not contain
+ * the key
+ */
 export function requireJobKey(jobKey: unknown, operation?: string): asserts jobKey is string {
   const bytes = typeof jobKey === 'string' ? Buffer.from(jobKey) : Buffer.of();
   const different = new Set(bytes).size;

@@ -4,7 +4,7 @@ import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous
 
 /** The member that joins, its group, and its card. */
 export interface JoinGroupOptions extends StoreRendezvousOptions {
-  /** What this member publishes to the others, such as its address; up to 1 MiB. */
+  /** Data that this member publishes to the others, such as its address. At most 1 MiB. */
   readonly card: Uint8Array;
 }
 
@@ -26,8 +26,8 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
  * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ or
  * a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation have
  * arrived, or the store has lost a member's data; DeadlineExceededError if the store does not
- * answer, or ranks (named in it) did not arrive; AbortedError; ValueError for a rank outside the
- * group, or an invalid store, card or wait
+ * answer, or if ranks, which the message lists, did not arrive; AbortedError if `signal` aborts;
+ * ValueError for a rank outside the group, or an invalid store, card or wait
  *
  * @example
  * ```ts

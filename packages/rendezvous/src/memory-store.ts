@@ -20,6 +20,10 @@ const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: 
 export class MemoryStore extends CheckedStore {
   readonly #table: Table;
 
+  /**
+   * @param shared a store whose table this one uses as well, or the limits of a new table
+   * @throws ValueError for an unknown limit
+   */
   constructor(shared: MemoryStore | TableLimits = {}) {
     super();
     this.#table =

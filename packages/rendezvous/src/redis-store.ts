@@ -42,7 +42,7 @@ const redisStoreOptions = knownOptions<RedisStoreOptions>('RedisStore', {
   outageSeconds: true,
 });
 
-/** A client that the store has created, and closes with itself. */
+/** A client that the store has created, and closes when it is closed. */
 interface OwnClient extends RedisClient {
   readonly status: string;
   readonly stream: { readonly writable: boolean };
@@ -204,7 +204,7 @@ function requireClient(redis: unknown): asserts redis is RedisClient | string {
   throw new ValueError('ERR_COLL_VALUE', `redis must be a URL redis://host:port or an ioredis client, got ${given}`);
 }
 
-/** Closes a client, with a proper goodbye if the server is reachable. */
+/** Closes a client, after a `QUIT` command if the server is reachable. */
 async function closeClient(client: OwnClient): Promise<void> {
   if (client.status === 'ready') await client.quit().catch(() => {});
   client.disconnect();

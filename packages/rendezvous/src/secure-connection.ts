@@ -40,7 +40,7 @@ export function connectSecurely(target: { readonly host: string; readonly port: 
     checkServerIdentity: () => undefined,
   });
   socket.once('error', (error) => secured.destroy(error));
-  // Node.js repeats a connection's error when callers may no longer listen.
+  // Node.js may emit an error again when callers no longer listen, which would end the process.
   secured.on('error', () => {});
   return secured;
 }
@@ -54,7 +54,7 @@ export function createSecureServer(jobKey: string, seconds: number, accept: (soc
   const preambleKey = keyOf(jobKey, 'preamble');
   const pskCallback = (_: unknown, identity: string) => (identity === pskIdentity ? psk : null);
   const secure = createTlsServer({ ...preSharedKeys, handshakeTimeout: seconds * 1000, pskCallback }, accept);
-  // Strangers come and go; members notice on their own side that the handshake fails.
+  // Handshakes of other programs fail and are ignored. Members notice on their own side that a handshake fails.
   secure.on('tlsClientError', (_, socket) => socket.destroy());
   return createServer((socket) =>
     expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket)),

@@ -6,7 +6,10 @@ import { sameBytes } from './store.js';
 const mine = Buffer.from('mine');
 const theirs = Buffer.from('theirs');
 
-/** A double of a server whose first answers are lost, with what each of these calls finds done when its turn comes. */
+/**
+ * A store whose server loses its first answers. For each lost answer, one of `losses` first changes
+ * the server's state.
+ */
 class LossyStore extends ServerStore {
   value: Uint8Array | undefined;
   puts = 0;

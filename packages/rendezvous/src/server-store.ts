@@ -43,7 +43,7 @@ export abstract class ServerStore extends CheckedStore {
   protected constructor(options: OutageOptions) {
     super();
     this.#outageSeconds = requireOutage(options);
-    // One listener per retried call; Node.js warns of more than ten.
+    // There is one listener per retried call, and Node.js warns of more than ten.
     setMaxListeners(0, this.#closed.signal);
   }
 

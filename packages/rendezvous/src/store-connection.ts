@@ -12,8 +12,8 @@ import {
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
 import type { Table } from './table.js';
 
-// Limit of answers that a client has not read yet. Beyond it, further answers wait, and no further
-// requests are read.
+// Limit of the answers that a client has not read yet. Above it, further answers are queued, and no
+// further requests are read.
 const mostUnreadBytes = 16 * mostValueBytes;
 const mostWaits = 4096;
 
@@ -150,7 +150,7 @@ function tableAnswer(
   }
 }
 
-/** Why to refuse the sender of a hello; undefined to accept it. */
+/** The reason for refusing the client that sent a hello; undefined to accept the client. */
 function refusalOf({ op, key, value }: Request, job: string): string | undefined {
   if (op !== 'hello') return 'the first message of a connection must be the handshake';
   if (value[0] !== frameVersion)

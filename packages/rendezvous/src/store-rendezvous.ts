@@ -53,7 +53,7 @@ const meetingOptions = knownOptions<StoreRendezvousOptions>('StoreRendezvous', {
 const mostMembers = 4096;
 const noCard = new Uint8Array();
 const longestTellingMillis = 1000;
-// 0 would mean no limit.
+// A timeout of 0 would mean no limit.
 const leastSeconds = 0.001;
 const checkMillis = 1000;
 const longestLookSeconds = 0.5;
@@ -65,8 +65,8 @@ const unref = { ref: false };
  *
  * The store holds the newest generation with the settings of its first member (`newest`), and for
  * each failed generation the error that ended its rendezvous (`generation/0/over`). A member that
- * joins a newer generation ends the previous one. Each generation has its own keys, so leftovers of
- * older ones do no harm.
+ * joins a newer generation ends the previous one. Each generation has its own keys, so data of
+ * older generations does not interfere.
  *
  * @example
  * ```ts
@@ -118,7 +118,7 @@ export class StoreRendezvous {
     this.#until = this.#timeoutSeconds === null ? Infinity : performance.now() + this.#timeoutSeconds * 1000;
     this.#onWait = onWait;
     this.signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
-    // Several listeners per member; Node.js warns of more than ten.
+    // Each member adds several listeners, and Node.js warns of more than ten.
     setMaxListeners(0, this.signal);
     this.#heed();
   }
@@ -134,8 +134,8 @@ export class StoreRendezvous {
    * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ
    * or a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation
    * have arrived, or the store has lost a member's data; DeadlineExceededError if the store does
-   * not answer, or ranks (named in it) did not arrive; AbortedError; the error that another member
-   * has published
+   * not answer, or if ranks, which the message lists, did not arrive; AbortedError if the signal
+   * aborts; the error that another member has published
    */
   async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
     requireValue(card);
@@ -211,7 +211,8 @@ export class StoreRendezvous {
         if (difference === undefined) return;
         return this.#refuse(`the members of generation ${own.generation} disagree: ${difference}`);
       }
-      // First, so that older members are released even if this member ends in between.
+      // The older generation ends first, so that its members stop waiting even if this member exits
+      // before the next line.
       await this.#leave(newest.generation, this.#overtaken(newest.generation, own));
       if (await this.#store.compareSet(newestKey, bytes, told)) return;
     }
@@ -242,7 +243,7 @@ export class StoreRendezvous {
     const done = new AbortController();
     const lost = this.#untilLost(keyOf(rank), card, done.signal);
     const cards = await Promise.race([Promise.all(members.map(shown)), lost]).finally(() => done.abort());
-    // Otherwise this member would go on with members that wait for its card in vain.
+    // If the store has lost this member's card, other members wait for it in vain, so this member must not continue.
     const isKept = await Promise.race([this.#keeps(keyOf(rank), card), pause(longestTellingMillis, undefined, unref)]);
     if (isKept === false) throw this.#lost();
     if (!late) return cards;
@@ -268,7 +269,7 @@ export class StoreRendezvous {
       (found) => sameBytes(found, card),
       () => false,
     );
-    // Only in doubt, because it may write once more; writes nothing if the card is gone.
+    // Only if the card was not found, because this call may write it again. It writes nothing if the card is gone.
     const isKept = isFound || (await this.#store.compareSet(key, card, card).catch(() => undefined));
     if (isKept !== undefined) this.#heard = performance.now();
     return isKept;
@@ -338,7 +339,7 @@ export class StoreRendezvous {
     });
     // The store may never answer.
     const isFirst = await Promise.race([telling, pause(longestTellingMillis, true, unref)]);
-    // Otherwise the first error is on its way.
+    // If another error was first, `#heed` receives it.
     if (isFirst) this.#over.abort(reason);
   }
 
@@ -351,7 +352,8 @@ export class StoreRendezvous {
     const waiting = { signal: this.signal, timeoutSeconds: null };
     this.#store.get(overKey(this.#own.generation), waiting).then(
       (bytes) => this.#over.abort(decodeFailureRecord(bytes, this.#operation)),
-      // Either no member fails, or the store does, which the steps detect.
+      // The wait ends without an error of a member when the rendezvous ends, or when the store
+      // fails, which the steps detect.
       () => {},
     );
   }

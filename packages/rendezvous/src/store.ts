@@ -21,7 +21,7 @@ export interface Store extends AsyncDisposable {
   set(key: string, value: Uint8Array): Promise<void>;
   /**
    * Waits until the key has a value, and returns it.
-   * @throws DeadlineExceededError, AbortedError
+   * @throws DeadlineExceededError after `timeoutSeconds`, AbortedError if `signal` aborts
    */
   get(key: string, options?: WaitOptions): Promise<Uint8Array>;
   /**
@@ -36,7 +36,7 @@ export interface Store extends AsyncDisposable {
   compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
   /** Deletes a key. Returns whether it existed. */
   delete(key: string): Promise<boolean>;
-  /** Ends this process's use of the table. Pending waits fail with a RuntimeError. */
+  /** Closes this process's access to the table. Pending waits fail with a RuntimeError. */
   close(): Promise<void>;
 }
 
@@ -67,14 +67,14 @@ export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
-/** @throws ValueError unless the key is valid */
+/** @throws ValueError unless the key is a string of 1 to 512 bytes */
 export function requireKey(key: string, operation?: string): void {
   if (typeof key === 'string' && key !== '' && Buffer.byteLength(key) <= mostKeyBytes) return;
   const told = `a key must be a string of 1 to ${mostKeyBytes} bytes, got ${quote(key)}`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }
 
-/** @throws ValueError unless the value is valid */
+/** @throws ValueError unless the value is a `Uint8Array` of at most 1 MiB */
 export function requireValue(value: Uint8Array, operation?: string): void {
   if (value instanceof Uint8Array && value.length <= mostValueBytes) return;
   const told = value instanceof Uint8Array ? `${value.length} bytes` : quote(value);

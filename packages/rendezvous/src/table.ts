@@ -3,7 +3,9 @@ import { raised, sameBytes } from './store.js';
 
 /** Size limits of a table. */
 export interface TableLimits {
+  /** Maximum number of keys. Default: 100 000. */
   readonly mostKeys?: number;
+  /** Maximum number of bytes of all values together. Default: 64 MiB. */
   readonly mostBytes?: number;
 }
 

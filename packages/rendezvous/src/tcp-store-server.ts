@@ -115,7 +115,7 @@ export class TcpStoreServer implements AsyncDisposable {
   /**
    * Writes a value from this process. Clients cannot read it before the next turn of the event
    * loop.
-   * @throws ValueError, CollError
+   * @throws ValueError for an invalid key or value, CollError if the table is full
    */
   set(key: string, value: Uint8Array): void {
     requireKey(key, 'set');

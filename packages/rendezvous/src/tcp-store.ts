@@ -39,7 +39,7 @@ interface Pending {
 
 const retryMillis = 100;
 const longestGoodbyeSeconds = 1;
-// For requests that the server answers at once.
+// Timeout of requests that the server answers at once.
 const longestAnswerSeconds = 10;
 /** Names of operations in error messages, if they differ from those in the protocol. */
 const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
@@ -64,7 +64,7 @@ export class TcpStore extends CheckedStore {
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  /** Makes the error of every request once the server is gone. */
+  /** Creates the error of a request after the connection is lost; undefined while it is open. */
   #lost: ((operation: string) => CollError) | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
@@ -88,7 +88,8 @@ export class TcpStore extends CheckedStore {
    * Connects to the server, retrying for up to `timeoutSeconds` (default: 60) while it does not
    * listen.
    * @throws ValueError for an invalid address, job, key or wait; CollError if the server has a
-   * different key, or refuses this job or version; DeadlineExceededError; AbortedError
+   * different key, or refuses this job or version; DeadlineExceededError after `timeoutSeconds`;
+   * AbortedError if `signal` aborts
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(

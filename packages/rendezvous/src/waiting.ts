@@ -3,8 +3,7 @@ import { afterSeconds } from '@coll/core/internal';
 import type { WaitOptions } from './store.js';
 
 /**
- * What to wait for, and the problem to report if it does not arrive, as in `get: "card" had no
- * value`.
+ * The key to wait for, and the problem to report after a timeout, as in `get: "card" had no value`.
  */
 export interface Awaited {
   readonly operation: string;
@@ -12,7 +11,7 @@ export interface Awaited {
   readonly problem: string;
 }
 
-/** Waits for a store's answers, and ends them on a timeout, an abort signal or `close`. */
+/** Waits for a store's answers until a timeout, an abort signal or `close` ends the wait. */
 export class Waits {
   readonly #ends = new Set<(error: Error) => void>();
   #isClosed = false;
