@@ -7,7 +7,7 @@ import type { LinkModel } from './link-model.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 
 const algorithms = [directAlgorithm(), recursiveHalvingDoublingAlgorithm(), ringAlgorithm(), binaryTreeAlgorithm()];
-// A network on which messages cost much.
+// A network with a high cost per message.
 const network: LinkModel = { start: 0, gamma: 1e-11, across: { alpha: 1e-6, beta: 1e-9, overhead: 2e-5 } };
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 

@@ -16,8 +16,9 @@ import { type LinkTuning, tuningOf } from './link-tuning.js';
 type Buffers = readonly Segments[];
 
 /**
- * A placeholder that makes `connectGroup`, and groups opened with it, choose the fastest algorithm
- * for each kind and size of collective. Communicators that do not choose execute `direct`.
+ * A placeholder for an algorithm. With this placeholder, `connectGroup` and functions that open a
+ * group choose the fastest algorithm for each kind and size of collective. Other communicators,
+ * which cannot choose, execute `direct`.
  *
  * @example
  * ```ts
@@ -43,7 +44,7 @@ routeAlgorithm(auto, (group) => new AutoCommunicator(group));
  * A communicator of a group of processes. With `autoAlgorithm()` it chooses an algorithm per kind
  * and size of collective, by the speed of the group's links. At the first collective, all members
  * measure the links for a few milliseconds; later collectives wait for the measurement.
- * @throws ValueError unless it is an open group of processes
+ * @throws ValueError unless `group` is an open group of processes
  *
  * @example
  * ```ts
@@ -68,7 +69,7 @@ export function connectGroup(group: ProcessGroup, algorithm: Algorithm): Communi
 
 /**
  * The algorithms chosen for a group's collectives so far, and their times.
- * @throws ValueError unless it is an open group of processes
+ * @throws ValueError unless `group` is an open group of processes
  *
  * @example
  * ```ts
@@ -143,7 +144,7 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
-  /** Unsupported calls are refused before anything is measured. */
+  /** Refuses unsupported calls before the links are measured. */
   #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
     const details = { operation: nameOf(collective) };

@@ -125,7 +125,7 @@ describe('options', () => {
       );
       return [...played];
     };
-    // From the last value on; a pack is closed once it holds more bytes than that.
+    // Packs are filled from the last value on. A pack is closed once it holds more than `bytesPerPack` bytes.
     expect(await reduce({})).toEqual([14, 15]);
     expect(await reduce({ bytesPerPack: 1 })).toEqual([2, 2, 10, 15]);
     expect(await reduce({ bytesPerPack: 1000 })).toEqual([29]);

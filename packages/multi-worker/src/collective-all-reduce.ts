@@ -56,9 +56,9 @@ export interface CollectiveExplanation extends Explanation {
  * the same order.
  *
  * `implementation` selects the algorithm. NCCL: on GPUs, the plug-in registered as `nccl`, across
- * all workers; on CPUs, a ring. RING: a ring. AUTO: on GPUs, NCCL if every worker has it; otherwise
- * `direct` within a worker and, across workers, the algorithm that suits the size by measured
- * links.
+ * all workers; on CPUs, a ring. RING: a ring. AUTO: on GPUs, NCCL if every worker has the plug-in;
+ * otherwise `direct` within a worker and, across workers, the algorithm that is fastest for the
+ * size, as predicted from the measured speed of the links.
  *
  * @example
  * ```ts
@@ -78,7 +78,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   readonly #setting: CollectiveSetting;
   readonly #given: CollectiveAllReduceOptions;
   readonly #world: World | undefined;
-  /** The implementation that these ops execute themselves. */
+  /** The implementation of these ops for values that NCCL does not combine. */
   readonly #plays: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
   /** Ops for calls that request a ring, if these ops execute something else. */
@@ -127,8 +127,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Determines now whether NCCL can be used and how fast the links are, instead of at the first
-   * collective that depends on it. All workers must call it at the same point of their call order.
+   * Determines whether NCCL can be used and how fast the links are. Without this call, the first
+   * collective that depends on the result does so. All workers must call it at the same point of
+   * their call order.
    * @throws CollError if NCCL was requested by name for GPUs, but is not available on a worker
    */
   async join(): Promise<void> {
@@ -143,7 +144,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     await (order ? order.hold(join) : join());
   }
 
-  /** Also reports the chosen algorithms, with predicted and measured times. */
+  /** Also reports the chosen algorithms, with predicted and measured times in seconds. */
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
     const explanation = super.explain();
@@ -237,8 +238,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Whether each worker has a single device, so that its replica is a rank of the group. If there
-   * are several, their values are first combined locally.
+   * Whether each worker has a single device, so that its replica is a rank of the group. If a
+   * worker has several devices, their values are first combined locally.
    */
   get #isRank(): boolean {
     const { devices, group } = this.#setting;
@@ -257,8 +258,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Warns if a replica in its own thread requests another implementation: these ops join such a
-   * replica to its group once, with their own.
+   * Warns if a replica in its own thread requests another implementation, because such a replica
+   * joins its group only once, with the implementation of these ops.
    */
   #tellThread({ implementation }: CommunicationOptions): void {
     if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;

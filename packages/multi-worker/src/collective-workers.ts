@@ -26,7 +26,7 @@ export function othersOf(
     devices,
     launch,
     gathering: algorithm,
-    // One two-level collective keeps its own order, but several of them do not.
+    // One two-level communicator keeps the order of concurrent collectives. Several of them together do not.
     keepsOrder: true,
     connect(engine) {
       const across = connectGroup(group, algorithm);

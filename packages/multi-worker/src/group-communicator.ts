@@ -14,7 +14,7 @@ import { CallOrder, listOf } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
-/** Codes of errors of calls that have not begun, so no other member waits for them. */
+/** Codes of errors of calls that have not begun. No other member waits for such a call. */
 const refusals: ReadonlySet<string> = new Set(['ERR_COLL_BUSY', 'ERR_COLL_CLOSED']);
 
 export interface GroupCommunicatorOptions {

@@ -63,8 +63,8 @@ export function modelFrom(numbers: readonly number[]): LinkModel {
 
 type Nine = readonly [number, number, number, number, number, number, number, number, number];
 
-// The start of fitting: an in-memory link. No parameter is zero, so that fewer rounds and bytes are
-// always better.
+// The model with which fitting begins: a link through memory. No parameter is zero, so that fewer
+// rounds and fewer bytes always cost less.
 const usual: LinkModel = { start: 1e-6, gamma: 1e-10, across: { alpha: 1e-6, beta: 1e-10, overhead: 1e-6 } };
 const least = 1e-3;
 

@@ -7,7 +7,7 @@ import { type LinkModel, predict } from './link-model.js';
 import { type ProbeCall, probe } from './link-probe.js';
 
 const ranks = 4;
-// Between hosts that are five milliseconds apart.
+// Links between hosts with a latency of five milliseconds.
 const truth: LinkModel = { start: 1e-6, gamma: 1e-10, across: { alpha: 5e-3, beta: 8e-9, overhead: 1e-5 } };
 const algorithms = [directAlgorithm(), ringAlgorithm()];
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
@@ -33,7 +33,10 @@ interface CommunicatorDouble extends Communicator {
   readonly algorithm: Algorithm;
 }
 
-/** The models of all ranks. In each call another rank comes last; what ranks tell each other is carried out. */
+/**
+ * Runs the probes of all ranks and returns their models. In each call a different rank is late.
+ * Broadcasts and maxima, with which ranks exchange times and models, are really executed.
+ */
 function probeAll(seconds: (call: ProbeCall, isLate: boolean) => number): LinkModel[] {
   const probes = Array.from({ length: ranks }, (_, rank) => {
     const group = { rank, size: ranks, hosts: ['a', 'b', 'c', 'd'], links: [] } as unknown as ProcessGroup;

@@ -24,9 +24,9 @@ interface Trial {
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const allGather: Collective = { kind: 'all-gather' };
 
-// All trials take a few milliseconds in total on short links. Gathers separate the time of bytes
-// from the time of sums and of rounds, because a small all-reduce may take one round with any
-// algorithm.
+// All trials take a few milliseconds in total on short links. The all-gathers make it possible to
+// separate the time per byte from the times of sums and rounds, because a small all-reduce may take
+// one round with any algorithm.
 const trials: readonly Trial[] = [
   // The first call also plans and connects.
   { collective: allGather, bytes: 4, times: 4 },

@@ -5,7 +5,7 @@ import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-
 
 const tasks = (count: number) => Array.from({ length: count }, (_, task) => `/job:worker/task:${task}`);
 
-/** A component a device: worker by worker, `gpus` in each, or the CPU of each. */
+/** Device names, worker by worker, with `gpus` devices of `type` in each worker. */
 function devicesOf(workers: number, gpus: number, type = 'GPU'): string[] {
   return tasks(workers).flatMap((task) => Array.from({ length: gpus }, (_, gpu) => `${task}/device:${type}:${gpu}`));
 }
@@ -198,7 +198,7 @@ describe('a batch', () => {
 });
 
 describe('limits', () => {
-  // A ring among 2 devices of 4 would be refused, so that an error tells which entry took a value.
+  // A ring of 4 devices refuses a value with 2 components, so an error shows that the value used the entry `xring`.
   const takenBy = async (length: number, limitUnit?: 'elements' | 'bytes') => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec: [['pscpu', 1, 8], ['xring']], limitUnit });
     const value = spread(devicesOf(2, 1), new Array(length).fill(1));

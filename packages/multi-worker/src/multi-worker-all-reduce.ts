@@ -64,12 +64,14 @@ const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('M
 });
 
 /**
- * All-reduce over the devices of several workers. Each tensor uses the entry of the specification
- * that takes its size. Components of a value are listed worker by worker; with a process group, a
- * value has only this worker's components. Results are in the order of the values.
+ * All-reduce over the devices of several workers. Each tensor uses the first entry of the
+ * specification whose limit it does not exceed. Components of a value are listed worker by worker;
+ * with a process group, a value has only this worker's components. Results are in the order of the
+ * values.
  *
- * If a gathering CPU or GPU holds no component, another device of the same worker replaces it.
- * `nccl` in a specification is the plug-in registered under that name when it is first needed.
+ * If a CPU or GPU that gathers holds no component, another device of the same worker replaces it.
+ * `nccl` in a specification means the plug-in that is registered under that name when the
+ * specification first needs it.
  *
  * @example
  * ```ts
@@ -129,7 +131,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
       ...packing,
       engine,
       world: own,
-      // With other workers, it serves the part within this worker; NCCL has its own level for that.
+      // With other workers, this algorithm works within this worker, unless NCCL does.
       algorithm: group ? reductionToOneAlgorithm() : plan.algorithm,
       routes: (values, ranks) => plan.routes(values, group && workers ? ranksOf(workers) : ranks),
       others,

@@ -15,8 +15,8 @@ import type { NcclGroups } from './nccl-groups.js';
 type Buffers = readonly Segments[];
 
 /**
- * Wraps an engine's communicator, which executes the schedules of a plan; passes the plan's NCCL
- * parts to NCCL.
+ * Executes the schedules of a plan with an engine's communicator, and the plan's NCCL parts with
+ * NCCL.
  */
 export class MultiWorkerCommunicator implements Communicator {
   readonly size: number;

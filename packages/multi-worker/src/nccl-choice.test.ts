@@ -13,7 +13,7 @@ beforeEach(() => {
   asked = 0;
 });
 
-/** Stands for NCCL: what it says to devices can be told. */
+/** A fake NCCL plug-in. It is available unless `refused` contains a reason. */
 const double = definePlugin({
   name: 'nccl',
   module: import.meta.url,
@@ -21,7 +21,7 @@ const double = definePlugin({
   create: () => new ReductionToOneDevice(),
 });
 
-/** The choice of worker 0, to whom others tell these lines. */
+/** The choice of worker 0, which receives these lines from the other workers. */
 function choice(...others: readonly string[]): NcclChoice {
   return new NcclChoice({
     workers: 1 + others.length,
@@ -36,7 +36,7 @@ function choice(...others: readonly string[]): NcclChoice {
 
 const missing = 'no plug-in is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
-// In this order: what is registered stays so.
+// These tests come first, because a registered plug-in stays registered.
 describe('if no plug-in is registered as nccl', () => {
   it('throws for implementation NCCL and stays silent for AUTO', async () => {
     const nccl = choice();

@@ -16,7 +16,7 @@ export interface NcclChoiceOptions {
 /** The reason why NCCL is not used. */
 interface Refusal {
   readonly why: string;
-  /** Whether there is nothing to probe: there is no GPU or no plug-in. */
+  /** Whether there is nothing to probe, because there is no GPU or no plug-in. */
   readonly isNothing: boolean;
   readonly worker?: number;
 }
@@ -62,8 +62,8 @@ export class NcclChoice {
   }
 
   /**
-   * Whether NCCL is not used because a device is not a GPU. Workers need not exchange anything to
-   * know that.
+   * Whether NCCL is not used because a device is not a GPU. Decided without messages to other
+   * workers. Warns if the call requested NCCL.
    */
   hasNoGpu(asked: 'AUTO' | 'NCCL', devices: readonly string[]): boolean {
     const noGpu = noGpuAmong(devices);
@@ -108,7 +108,8 @@ export class NcclChoice {
   async #refusal(devices: readonly string[], turn: Turn | undefined): Promise<Refusal | undefined> {
     this.#agreed ??= this.#agree(devices, turn);
     const refusal = await this.#agreed;
-    // A missing plug-in may appear later; but several workers agree only once.
+    // Without other workers, checks again at the next call, because a missing plug-in may be
+    // registered later. Several workers agree only once.
     if (refusal && this.#options.workers === 1) this.#agreed = undefined;
     return refusal;
   }

@@ -27,7 +27,7 @@ const multiWorkerOptions = knownOptions<MultiWorkerOptions>('multi-worker', {
   numGpusPerWorker: true,
 });
 
-/** The arguments of `CollectiveAllReduce` as one object. Devices default to the world's. */
+/** The arguments of `CollectiveAllReduce` as one object. Default devices: those of the world. */
 export interface CollectiveOptions extends CollectiveAllReduceOptions {
   /** The devices of this worker. */
   readonly devices?: readonly string[] | undefined;
@@ -90,7 +90,7 @@ export const multiWorker: Plugin<MultiWorkerOptions> = definePlugin({
 
 /**
  * All-reduce across workers that are processes, by the fastest algorithm for the size. Without a
- * group, it stays within this process.
+ * group, the only worker is this process.
  *
  * @example
  * ```ts

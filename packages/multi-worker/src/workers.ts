@@ -2,7 +2,7 @@ import { canonicalize, DeviceSpec, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
 /**
- * The workers of a group, with equally many GPUs (or logical devices instead of them) in each.
+ * The workers of a group, each with the same number of GPUs, or of logical devices instead of GPUs.
  * Ranks are numbered worker by worker.
  */
 export interface Workers {
@@ -11,7 +11,7 @@ export interface Workers {
 }
 
 /**
- * The workers of a multi-worker group.
+ * The number of workers in a list of worker devices, and the GPUs per worker.
  * @throws ValueError for an empty list, an invalid device name, a worker listed twice, and a wrong
  * number of GPUs
  */

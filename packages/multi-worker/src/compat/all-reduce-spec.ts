@@ -23,9 +23,15 @@ export type AllReduceAlg = (typeof allReduceAlgs)[number];
 /** One entry of a specification: the algorithm for tensors up to a size. */
 export interface AllReduceSpec {
   readonly alg: AllReduceAlg;
-  /** Number of pieces of a tensor that are reduced on different devices or rings; at least 1. */
+  /**
+   * Number of pieces into which a tensor is cut, each reduced on a different device or ring. At
+   * least 1.
+   */
   readonly shards: number;
-  /** Largest tensor size that the entry takes; -1 means all remaining tensors. */
+  /**
+   * Size of the largest tensor for this entry, in elements or bytes (`limitUnit`); -1 means no
+   * limit.
+   */
   readonly limit: number;
 }
 

@@ -26,7 +26,8 @@ export type UnaryOp = (tensor: Tensor) => Tensor;
 
 /**
  * Combines all tensors around a ring. Returns one result per tensor, on its device, in the same
- * order. `gpuPerm` is the order in which the ring visits the devices of a worker.
+ * order. `gpuPerm` is the order in which the ring visits the devices of a worker. `redOp` defaults
+ * to a sum; `unOp`, if given, is applied to every result.
  * @throws ValueError for fewer than 2 tensors, if dtypes or shapes differ, or if the number of
  * tensors does not fit the workers or sub-chunks
  *
@@ -56,7 +57,8 @@ export async function buildRingAllReduce(
 
 /**
  * Combines all tensors by recursive halving and doubling. Returns one result per tensor, on its
- * device, in the same order.
+ * device, in the same order. `redOp` defaults to a sum; `unOp`, if given, is applied to every
+ * result.
  * @throws ValueError if the number of tensors is not a power of two, or dtypes or shapes differ
  *
  * @example
@@ -81,7 +83,7 @@ export async function buildRecursiveHdAllReduce(
 /**
  * Combines all tensors piece by piece, one piece on each of `gatherDevices`. Returns one result per
  * tensor, on its device, in the same order. If a gather device holds no tensor, a device that holds
- * one replaces it.
+ * one replaces it. `redOp` defaults to a sum; `unOp`, if given, is applied to every result.
  * @throws ValueError if there is no gather device, or dtypes or shapes differ
  *
  * @example
@@ -111,7 +113,7 @@ export async function buildShuffleAllReduce(
 
 /**
  * Combines all tensors with the plug-in registered as `nccl`. Returns one result per tensor, on its
- * device, in the same order.
+ * device, in the same order. `redOp` must be a sum; `unOp`, if given, is applied to every result.
  * @throws ValueError for an op other than a sum, or if dtypes or shapes differ; CollError if no
  * `nccl` is registered
  *
@@ -220,7 +222,8 @@ export async function buildNcclThenShuffle(
 
 /**
  * Combines each task's tensors on its gather device, then the results of all tasks around a ring.
- * Returns one result per tensor, on its device, in the same order.
+ * Returns one result per tensor, on its device, in the same order. `redOp` defaults to a sum;
+ * `unOp`, if given, is applied to every result.
  * @throws ValueError unless there is one gather device per task and all tasks have equally many
  * tensors, with equal dtypes and shapes
  *
@@ -247,8 +250,8 @@ export async function buildShuffleThenRing(
 }
 
 /**
- * Like `buildShuffleThenRing`, but a shuffle with one piece per second gather device combines
- * across tasks.
+ * Like `buildShuffleThenRing`, but a shuffle with one piece per device of `secondGatherDevices`
+ * combines the results of all tasks.
  * @throws as `buildShuffleThenRing`
  *
  * @example

@@ -5,9 +5,9 @@ import { quote } from '@coll/core/internal';
 const firstInstanceKey = 100;
 
 /**
- * Numbers that identify collectives. A list of devices has a group key. Each collective of a device
- * in a group has an instance key. The key is equal on all members, because each counts its own
- * collectives. Ops that share an object share its numbering.
+ * Numbers that identify collectives. Each list of devices has a group key, and each collective of a
+ * device in a group has an instance key. All members get equal keys if they make the same calls,
+ * because each member counts its own collectives. Ops that share an object share its numbering.
  *
  * @example
  * ```ts
@@ -24,7 +24,10 @@ export class CollectiveKeys {
   readonly #nextInstances: Map<number, Map<string, number>>;
   #nextGroupKey: number;
 
-  /** @throws ValueError for a start that is not a whole number */
+  /**
+   * @param groupKeyStart the first group key. Default: 1
+   * @throws ValueError unless `groupKeyStart` is a whole number
+   */
   constructor(groupKeyStart = 1) {
     if (!Number.isSafeInteger(groupKeyStart)) {
       throw new ValueError('ERR_COLL_VALUE', `groupKeyStart must be a whole number, got ${quote(groupKeyStart)}`);

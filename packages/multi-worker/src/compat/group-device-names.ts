@@ -2,10 +2,11 @@ import { ValueError } from '@coll/core';
 import { quote, requireList } from '@coll/core/internal';
 
 /**
- * Splits devices into as few groups of `groupSize` as contain all: `[0, 1, 2, 3, 4]` with size 3
- * gives `[0, 2, 4]` and `[1, 3, 0]`. The distance between members of a group is the number of
- * groups. If the number of devices is not divisible by the size, some are in two groups.
- * @throws ValueError for groups larger than the number of devices
+ * Splits devices into the smallest number of groups of `groupSize` devices that together contain
+ * every device: `[0, 1, 2, 3, 4]` with size 3 gives `[0, 2, 4]` and `[1, 3, 0]`. The distance
+ * between members of a group is the number of groups. If the number of devices is not divisible by
+ * the size, some are in two groups.
+ * @throws ValueError unless `groupSize` is a whole number from 1 to the number of devices
  *
  * @example
  * ```ts

@@ -18,7 +18,7 @@ import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoi
  * across workers.
  *
  * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on a different group of
- * devices.
+ * devices; `group` selects one. Default: 0.
  *
  * Entries that begin with `nccl` have no schedule and are refused.
  *
@@ -64,7 +64,7 @@ function noSchedule(alg: string): string {
 
 /**
  * Number of schedules of an entry. Pack `k` of a call uses schedule `k mod groupCount`.
- * @throws ValueError
+ * @throws ValueError for an invalid entry or invalid workers
  */
 export function groupCount(choice: SpecChoice, among: Workers): number {
   requireChoice(choice);

@@ -38,7 +38,9 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** @throws ValueError, with a remedy, for an entry that these workers cannot execute */
+/**
+ * @throws ValueError for an entry that these workers cannot execute; the message suggests a remedy
+ */
 export function requireFit(choice: SpecChoice, workers: Workers, title: string = choice.alg): void {
   const problem = misfit(choice, workers);
   if (problem !== undefined) throw new ValueError('ERR_COLL_VALUE', `${title}: ${problem}`);

@@ -19,7 +19,7 @@ export interface SpecPlanOptions {
   readonly packing: Required<PackingOptions>;
 }
 
-/** An entry, and the number of the group of devices that gathers. */
+/** An entry, and the number of the group of devices on which it gathers. */
 export interface SpecVariant {
   readonly entry: AllReduceSpec;
   readonly group: number;
@@ -54,7 +54,9 @@ export class SpecPlan {
     return this.#options.entries.some(usesNccl);
   }
 
-  /** Whether NCCL does all the work, so that nothing else runs within or across workers. */
+  /**
+   * Whether NCCL alone executes every entry, without another algorithm within or across workers.
+   */
   get isNcclAlone(): boolean {
     const { entries, workers } = this.#options;
     return entries.every((entry) => entry.alg === 'nccl' || (usesNccl(entry) && (workers?.workers ?? 1) === 1));
@@ -77,7 +79,10 @@ export class SpecPlan {
     throw new ValueError('ERR_COLL_REFUSED', `${titleOf(entries[index] as AllReduceSpec, index)}: ${told}`);
   }
 
-  /** Whether no entry depends on which worker a component belongs to. */
+  /**
+   * Whether the components of a value may be in any order, because no entry depends on the worker
+   * of a component.
+   */
   get takesAnyOrder(): boolean {
     return this.#options.entries.every(({ alg }) => alg === 'nccl');
   }
@@ -99,14 +104,14 @@ export class SpecPlan {
     return made;
   }
 
-  /** Ranks that stand in for devices without a component, for `explain()`. */
+  /** Notes for `explain()` on ranks that replace gathering devices without a component. */
   get notes(): readonly string[] {
     return [...this.#notes];
   }
 
   /**
-   * Every value uses the first entry that takes its size; the packs of an entry use its groups in
-   * turn.
+   * Every value uses the first entry whose limit it does not exceed. The packs of an entry use its
+   * groups in turn.
    */
   readonly routes: FindRoutes = (values, ranks) => {
     const { entries, limitUnit, packing } = this.#options;
