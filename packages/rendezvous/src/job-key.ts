@@ -18,8 +18,8 @@ export function requireJob(job: unknown): asserts job is string {
 }
 
 /**
- * Checks that a job key is not trivial to guess. @throws ValueError whose message does not contain
- * the key
+ * Checks that a job key is not trivial to guess.
+ * @throws ValueError if the key is too simple; the message does not contain the key
  */
 export function requireJobKey(jobKey: unknown, operation?: string): asserts jobKey is string {
   const bytes = typeof jobKey === 'string' ? Buffer.from(jobKey) : Buffer.of();

@@ -54,7 +54,8 @@ export function createSecureServer(jobKey: string, seconds: number, accept: (soc
   const preambleKey = keyOf(jobKey, 'preamble');
   const pskCallback = (_: unknown, identity: string) => (identity === pskIdentity ? psk : null);
   const secure = createTlsServer({ ...preSharedKeys, handshakeTimeout: seconds * 1000, pskCallback }, accept);
-  // Handshakes of other programs fail and are ignored. Members notice on their own side that a handshake fails.
+  // Connections of other programs fail the handshake and are closed. Members notice a failed
+  // handshake on their own side.
   secure.on('tlsClientError', (_, socket) => socket.destroy());
   return createServer((socket) =>
     expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket)),

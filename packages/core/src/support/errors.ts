@@ -222,7 +222,7 @@ export class InvalidArgumentError extends CollError {}
 export class InternalError extends CollError {}
 
 /**
- * Another rank failed, exited or cannot be reached.
+ * Another rank failed, exited or cannot be reached, or a store cannot be reached.
  *
  * @example
  * ```ts

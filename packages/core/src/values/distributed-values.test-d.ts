@@ -30,13 +30,13 @@ if (result instanceof Mirrored) expectTypeOf(result.values).toEqualTypeOf<readon
 // A Mirrored of tensors can be used as a tensor.
 expectTypeOf<Mirrored<Tensor>>().toExtend<TensorLike>();
 
-// @ts-expect-error components come as a list
+// @ts-expect-error the components must be a list
 new PerReplica(tensor([1]));
 
-// @ts-expect-error the list of components is not to be changed
+// @ts-expect-error the list of components is read-only
 value.values.push(tensor([3]));
 
-// @ts-expect-error a dtype is one of those that there are
+// @ts-expect-error the dtype must be one of `dtypes`
 tensor([1], { dtype: 'float' });
 
 // @ts-expect-error text is not a tensor

@@ -55,8 +55,8 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * Whether this is a variable. `run` passes variables to a replica as they are; of other
-   * distributed values, a replica receives only its component.
+   * Whether this is a variable. A replica receives a variable as it is, but only its own component
+   * of any other distributed value.
    */
   get isVariable(): boolean {
     return false;

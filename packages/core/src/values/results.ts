@@ -10,7 +10,8 @@ import { copyElements, elementCount, overlaps, sameShape, type Tensor } from './
  * The tensors that receive the results of reducing `values`: the tensors `into`, or new ones if
  * `into` is undefined. `op` is undefined if values are only moved.
  * @throws ValueError if `into` has the wrong number of tensors, or one of the wrong dtype or shape,
- * or one that overlaps another result or the value of another result
+ * or one that overlaps another result or a value, except that a result may have exactly the memory
+ * of its own value
  */
 export function resultsFor(
   op: CollectiveOp | undefined,

@@ -44,7 +44,7 @@ expectTypeOf(new IndexedSlices(tensor([1]), tensor([0], { dtype: 'int32' })).val
 expectTypeOf<Tensor<'float32'>>().toExtend<Tensor>();
 expectTypeOf<Tensor>().not.toExtend<Tensor<'float32'>>();
 
-// @ts-expect-error floats of 64 bits are no floats of 32 bits
+// @ts-expect-error a float64 tensor is not a float32 tensor
 expectTypeOf(tensor([1])).toEqualTypeOf<Tensor<'float32'>>();
 
 // @ts-expect-error no dtype has this name

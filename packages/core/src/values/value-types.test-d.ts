@@ -67,7 +67,7 @@ const batch = await ops.batchReduce('SUM', [
 ]);
 expectTypeOf(batch).toExtend<PossiblyMirrored<Tensor<'float32'> | IndexedSlices>[]>();
 
-// @ts-expect-error cross-device ops take ops by their names in upper case
+// @ts-expect-error cross-device ops accept op names in upper case only
 void ops.reduce('sum', floats, floats);
-// @ts-expect-error text is no value
+// @ts-expect-error text is not a value
 void ops.reduce('SUM', 'text', 'cpu:0');

@@ -20,9 +20,8 @@ const registerBytes = blockLength * 8;
 let compiled: object | undefined;
 
 /**
- * Arithmetic in WebAssembly SIMD on shared memory.
- * @throws CollError, or the platform's error, if the platform cannot compile it; only when the
- * returned function is called
+ * Arithmetic in WebAssembly SIMD on shared memory. The returned function throws a CollError, or the
+ * platform's error, if the platform cannot compile the kernels.
  */
 export function wasmKernels(memory: WasmMemory): MakeKernels {
   return (places) => {
