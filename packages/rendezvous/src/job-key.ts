@@ -19,7 +19,8 @@ export function requireJob(job: unknown): asserts job is string {
 
 /**
  * Checks that a job key is not trivial to guess.
- * @throws ValueError if the key is too simple; the message does not contain the key
+ * @throws ValueError unless the key is a string of at least 16 bytes, at least 8 of them different;
+ * the message does not contain the key
  */
 export function requireJobKey(jobKey: unknown, operation?: string): asserts jobKey is string {
   const bytes = typeof jobKey === 'string' ? Buffer.from(jobKey) : Buffer.of();

@@ -158,7 +158,10 @@ export class StoreRendezvous {
     }
   }
 
-  /** Runs this member's part of a step. If it throws, the rendezvous ends for all members. */
+  /**
+   * Runs this member's part of a step. If it throws, the rendezvous ends for all members.
+   * @throws the error with which the rendezvous ended, which another member may have published
+   */
   async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();

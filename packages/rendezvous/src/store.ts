@@ -27,6 +27,8 @@ export interface Store extends AsyncDisposable {
   /**
    * Adds a whole number to a counter and returns the new value. Counters begin at 0 and are stored
    * as decimal digits.
+   * @throws ValueError unless `amount` is a whole number and the value is a counter, or if the sum
+   * is not a safe integer
    */
   add(key: string, amount: number): Promise<number>;
   /**

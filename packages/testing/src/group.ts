@@ -108,6 +108,7 @@ export class Group implements AsyncDisposable {
   readonly members: readonly GroupMember[];
   readonly canBlock: boolean;
 
+  /** @throws ValueError for an unknown option */
   constructor(options: GroupMembers) {
     requireKnownOptions(options, groupMembers);
     const { members, canBlock = true } = options;

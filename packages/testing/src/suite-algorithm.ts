@@ -20,7 +20,10 @@ export interface ModuleExport {
   readonly options?: unknown;
 }
 
-/** Loads the algorithm of a module's export into this thread. */
+/**
+ * Loads the algorithm of a module's export into this thread.
+ * @throws Error if the export is neither an algorithm, a function nor a plug-in
+ */
 export async function loadAlgorithm({ module, export: name, options }: ModuleExport, size: number): Promise<Algorithm> {
   const exported: unknown = ((await import(module)) as Record<string, unknown>)[name];
   if (typeof exported === 'function') return exported(options) as Algorithm;

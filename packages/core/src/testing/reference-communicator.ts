@@ -56,6 +56,10 @@ export class ReferenceCommunicator extends JoiningCommunicator {
   readonly #scratch = new Map<string, TypedArray>();
   #isClosed = false;
 
+  /**
+   * @param group the group of an existing communicator of the same ranks. Default: a new one
+   * @throws ValueError for an unknown option, an invalid size, or an invalid algorithm
+   */
   constructor(options: ReferenceCommunicatorOptions, group?: Group) {
     super();
     const { size, algorithm } = optionsOf(

@@ -27,6 +27,7 @@ export const containerSymbol: unique symbol = Symbol.for('@coll/core.container')
 export abstract class DistributedValues<T = unknown> {
   readonly values: readonly T[];
 
+  /** @throws ValueError unless `values` is a list */
   constructor(values: readonly T[]) {
     if (!Array.isArray(values))
       throw new ValueError('ERR_COLL_VALUE', `${new.target.name} takes a list of components, got ${quote(values)}`);
