@@ -6,7 +6,10 @@ import type { NativeProcessGroup } from './process-group.js';
 
 const jobKey = 'a secret of many letters';
 
-/** A double of a group in which these have not opened it, look by look; then the last ones for ever. */
+/**
+ * A test double of a group. `unopened` lists, per poll, the ranks that have not opened it; the last
+ * list repeats.
+ */
 function groupOf(unopened: number[][], failure?: CollError) {
   const calls: string[] = [];
   return {

@@ -25,7 +25,7 @@ it.each([
 });
 
 it('a call counts as delayed once other members took longer than leaving the call would', () => {
-  // 3.1 ms.
+  // Moving this call would take 3.1 ms.
   const pace = new CallTiming(24e6);
   const rounds = [];
   for (let round = 0; round < 4; round++) {

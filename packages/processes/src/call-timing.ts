@@ -10,8 +10,8 @@ export const leastMillis = 0.001;
  */
 export const patienceMillis = 0.05;
 
-// Cost of moving a call to the group's thread: two wake-ups, plus copying to memory it can use, and
-// back.
+// Cost of moving a call to the group's thread: two wake-ups, plus copying inputs to memory that the
+// thread can use and results back.
 const wakingMillis = 0.1;
 const copiedBytesPerMilli = 8e6;
 // A program whose event loop turns take longer is busy with other work.
@@ -24,8 +24,8 @@ const busyMillis = 4;
 export class CallTiming {
   readonly #begun = performance.now();
   /**
-   * How long other members may keep the call waiting: as long as moving it to the group's thread
-   * takes.
+   * Milliseconds that other members may keep the call waiting: the time that moving it to the
+   * group's thread takes.
    */
   readonly #mostWaiting: number;
   #left = this.#begun;
@@ -38,7 +38,10 @@ export class CallTiming {
     this.#mostWaiting = leavingMillis(copiedBytes);
   }
 
-  /** Records that the call now waits in the event loop. `answer`: what the native call returned. */
+  /**
+   * Records that the call now waits in the event loop. `answer`: the status that the native call
+   * returned.
+   */
   leave(answer: number): void {
     this.#left = performance.now();
     this.#isWaiting = answer === status.waiting;
@@ -62,8 +65,7 @@ export class CallTiming {
   }
 
   /**
-   * Whether this program was busy with other work, and so kept the call and the other members
-   * waiting.
+   * Whether this program was busy with other work, which delayed the call and the other members.
    */
   get wasLate(): boolean {
     return isBusy(this.#away - (this.elapsedMillis - this.#away));
@@ -76,7 +78,8 @@ export function leavingMillis(copiedBytes: number): number {
 }
 
 /**
- * Whether a program is busy with other work, given how long its event loop took to resume a call.
+ * Whether a program is busy with other work, given the milliseconds that its event loop took to
+ * resume a call.
  */
 export function isBusy(awayMillis: number): boolean {
   return awayMillis > busyMillis;

@@ -30,20 +30,20 @@ const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, j
 const { key } = connecting;
 const otherKey = randomBytes(32);
 const secret = randomBytes(secretBytes);
-/** What rank 0 would tell rank 1. */
+/** The secret that rank 0 would send to rank 1. */
 const listenersSecret = randomBytes(secretBytes);
 
-/** A double: connections keep the numbers that Node gave them, and are Node's to close. */
+/** A test double that keeps the descriptors of Node.js, which closes them. */
 const untaken = { takeSocket: (descriptor: number) => descriptor, closeSocket: () => {} } as unknown as ProcessBinding;
 
-/** What an impostor has read from rank 1 so far, and has answered. */
+/** The messages that an impostor has exchanged with rank 1 so far. */
 interface Heard {
   readonly hello: Buffer;
   readonly challenge: Buffer;
   readonly proof: Buffer;
 }
 
-/** Who listens where rank 1 expects rank 0. */
+/** A program that listens at the address where rank 1 expects rank 0. */
 interface Impostor {
   challenge(): Buffer;
   welcome(heard: Heard): Buffer;
@@ -75,7 +75,7 @@ function connectTo(addresses: readonly Address[], more: Partial<ConnectOptions> 
   return connect({ ...common, addresses, signal, ...more });
 }
 
-/** Connects rank 1 to an impostor: why it fails, and all bytes that the impostor got. */
+/** Connects rank 1 to an impostor. Returns the error and all bytes that the impostor received. */
 async function meet({ challenge, welcome }: Impostor): Promise<{ address: Address; error: unknown; read: Buffer }> {
   let read = Buffer.of();
   let ended: Promise<unknown> | undefined;
@@ -99,7 +99,7 @@ async function meet({ challenge, welcome }: Impostor): Promise<{ address: Addres
   return { address, error, read };
 }
 
-/** A message with one bit of it turned. */
+/** A copy of a message with one bit flipped. */
 function turned(message: Buffer, at: number): Buffer {
   const copy = Buffer.from(message);
   copy[at] = (copy[at] as number) ^ 1;
@@ -133,7 +133,7 @@ describe("connecting to an impostor that listens at a member's address", () => {
         Buffer.concat([Buffer.alloc(5), encodeProof(key, [hello, challenge, proof], secret)]),
     ],
   ])('rejects a welcome that is %s', async (_, welcome) => {
-    // The challenge may be that of a real member, passed on.
+    // An impostor could forward the challenge of a real member.
     const { address, error, read } = await meet({ challenge: encodeChallenge, welcome });
     expect(error).toMatchObject(unproven(address));
     expect(read.length).toBe(lengths.hello + lengths.proof);
@@ -163,7 +163,7 @@ it('connecting rejects with the reason of its signal while a listener is silent'
   const aborted = once(over.signal, 'abort');
   connectTo([silent], { signal: over.signal, onMissed: missed }).catch(ended);
   await aborted;
-  // Half of the time that a listener has to answer.
+  // 5 seconds: half of the time that a listener has for its answer.
   for (let step = 0; step < 100; step++) await vi.advanceTimersByTimeAsync(50);
   expect(ended.mock.calls).toEqual([[reason]]);
   expect(missed).not.toHaveBeenCalled();
@@ -191,7 +191,7 @@ it.each(['before', 'while it waits to try again'])(
     const over = new AbortController();
     const reason = new Error('enough');
     if (when === 'before') over.abort(reason);
-    // Nobody listens there, and there is no next attempt.
+    // Nothing listens at port 1, and fake timers prevent a second attempt.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const missed = vi.fn(() => setImmediate(() => over.abort(reason)));
     const connected = connectTo([{ host, port: 1 }], { signal: over.signal, onMissed: missed });

@@ -22,7 +22,7 @@ const answerMillis = 10_000;
 /**
  * Connects to a member of lower rank, retrying until it answers.
  * @throws CollError (ERR_COLL_STORE) if the member refuses with a reason, or does not prove that it
- * has the job key; the signal's reason
+ * has the job key; the signal's reason if the signal aborts
  */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const { addresses, signal } = options;

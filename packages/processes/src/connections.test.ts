@@ -9,7 +9,7 @@ import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
 it('the timeout error of connections includes why a member could not be reached', async () => {
-  // It takes connections, and ends them.
+  // A server that closes every connection at once.
   const deaf = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
   const { port } = deaf.address() as AddressInfo;

@@ -23,7 +23,7 @@ export interface Channel {
 /**
  * Makes one connection on each of `wanted`; the lower rank of a pair accepts.
  * @throws CollError if a member refuses; DeadlineExceededError that names the members that could
- * not be reached
+ * not be reached; the reason of the rendezvous's signal if it aborts
  */
 export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
   const { member, rendezvous } = mesh;
@@ -45,7 +45,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
         waiting.delete(one);
         return connection;
       } catch (error) {
-        // One failed connection ends the others.
+        // One failed connection aborts the others.
         over.abort(error);
         throw error;
       }
@@ -57,7 +57,10 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   throw signal.reason;
 }
 
-/** Makes one connection. @throws CollError if the peer refuses it; the signal's reason */
+/**
+ * Makes one connection.
+ * @throws CollError if the peer refuses it; the signal's reason if the signal aborts
+ */
 export function connectOne(
   mesh: Omit<Mesh, 'meeting'>,
   { rank, channel }: Channel,

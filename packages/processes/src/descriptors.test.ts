@@ -13,7 +13,7 @@ let descriptors: Descriptors;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
-  // Time begins at 0, when nothing has been missed.
+  // Moves away from time 0, so that no earlier failure counts.
   vi.advanceTimersByTime(5000);
   refused = undefined;
   failures = [];
@@ -64,7 +64,9 @@ it.each(['ENOENT', 'EACCES'])('the file descriptor check does not treat %s as a 
   expect(failures).toEqual([]);
 });
 
-/** A connection that could not be taken over, while files can be opened again right after. */
+/**
+ * Records a connection that could not be taken over; files can be opened again right afterwards.
+ */
 function miss(): void {
   refused = 'EMFILE';
   descriptors.missed();

@@ -3,16 +3,16 @@ import { RuntimeError } from '@coll/core';
 import type { MemberConfig } from './member-config.js';
 
 const probeMillis = 100;
-// Members notice after 0.9 seconds that a connection is not replaced, and then report that this
-// process has ended.
+// Other members notice after 0.9 seconds that a connection is not replaced, and then report that
+// this process has exited.
 const mostMillis = 300;
-// Attempts to connect are closer together than this.
+// Other members retry at shorter intervals than this.
 const forgottenMillis = 1000;
 
 /**
  * Detects, while a group opens, that this process cannot open files for some tenths of a second,
- * and then calls `fail` once. Other members only see connections that close at once, because the
- * system closes them before this process sees them.
+ * and then calls `fail` once. Without this report the other members would only see connections that
+ * close at once, because the system closes them before this process receives them.
  */
 export class Descriptors {
   readonly #member: MemberConfig;
@@ -33,8 +33,8 @@ export class Descriptors {
   }
 
   /**
-   * Records that a connection could not be taken over from Node.js. Only such attempts count,
-   * because files can be opened in between.
+   * Records that a connection could not be taken over from Node.js. The failure counts only if no
+   * file can be opened now either.
    */
   missed(): void {
     const why = whyNoneOpens();

@@ -5,9 +5,11 @@ export interface GroupExplanation {
   readonly engine: 'native';
   /** The SIMD instructions in use. */
   readonly simd: string;
-  /** How collectives are executed: all members on shared memory, or messages over the links. */
+  /**
+   * How collectives are executed: in memory that all members share, or by messages over the links.
+   */
   readonly player: 'shared-memory' | 'messages';
   readonly links: readonly Link[];
-  /** The same as text. */
+  /** The same information as text, one line per link. */
   readonly text: string;
 }

@@ -18,7 +18,7 @@ const host = '127.0.0.1';
 const secret = Buffer.alloc(secretBytes);
 const binding = processBinding().processes;
 
-/** A member that listens, on a host of its own. */
+/** A listening member on its own host. */
 class Seat {
   readonly member: MemberConfig;
   readonly lost: UnavailableError[] = [];
@@ -147,7 +147,7 @@ it('the failure detector reports nothing if a new connection replaces one that e
   }
   await vi.advanceTimersByTimeAsync(60_000);
   expect([named(0), named(1)]).toEqual([[], []]);
-  // As it does where none comes.
+  // The same as when no stranger connects.
   seats[1]?.leave();
   await expect.poll(() => named(0)).toEqual([1]);
   network.close();
@@ -164,7 +164,8 @@ it('the failure detector reports nothing if this process gets no CPU for longer 
   const { forget } = Listener.prototype;
   vi.spyOn(Listener.prototype, 'forget').mockImplementation(function (this: Listener, connection) {
     forget.call(this, connection);
-    // Rank 0 has seen the end of its connection, and the next one has not come yet.
+    // At this point rank 0 has noticed that its connection closed, and the next one has not arrived
+    // yet.
     setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
   });
   network.cut(1);

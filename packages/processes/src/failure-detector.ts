@@ -8,15 +8,16 @@ import { hostOf, type PeerInfo } from './peer-info.js';
 
 const turnMillis = 50;
 
-// A member that gives up closes its connections slightly before the others receive the reason.
+// A member that fails closes its connections slightly before the other members receive the reason.
 const goneSeconds = 0.9;
-// A firewall may block rank 0 from the last member, which needs some time to connect from its side.
+// A firewall may keep rank 0 from reaching the last member, which then needs some time to connect
+// to rank 0.
 const fewestSilentSeconds = 5;
 const keepAliveMillis = 1000;
 
 /**
- * Calls `act` after `seconds`, measured in turns of the event loop. This takes longer on a busy
- * machine, where other processes are slower, too.
+ * Calls `act` after `seconds`, counted in turns of the event loop of 50 ms each. On a busy machine
+ * turns take longer, which gives the other, equally slow processes more time.
  * @returns a function that cancels the call
  */
 function afterTurns(seconds: number, act: () => void): () => void {
@@ -34,11 +35,11 @@ function afterTurns(seconds: number, act: () => void): () => void {
 }
 
 /**
- * Detects, while a group opens, that a member has ended. Members form a ring by rank, and
- * neighbours hold an idle connection, which closes when either process ends, or about eleven
- * seconds after the other host has gone silent. The higher rank connects to the lower one; after
- * the lower one has ended, its host refuses. No member connects to the last rank, which may end
- * before it has connected to rank 0, so rank 0 polls whether the last rank still listens.
+ * Detects, while a group opens, that a member has exited. Members form a ring by rank, and
+ * neighbours hold an idle connection, which closes when either process exits, or about eleven
+ * seconds after the other host has gone silent. The higher rank connects to the lower one; once the
+ * lower one has exited, its host refuses connections. No member connects to the last rank, which
+ * may exit before it has connected to rank 0, so rank 0 polls whether the last rank still listens.
  */
 export class FailureDetector {
   readonly #mesh: Mesh;
@@ -50,7 +51,7 @@ export class FailureDetector {
   readonly #forgive = new Map<number, () => void>();
   #tell: (error: UnavailableError) => void;
 
-  /** @param tell called with the lost member, at most once */
+  /** @param tell called at most once, with an error that names the lost member */
   constructor(mesh: Mesh, tell: (error: UnavailableError) => void) {
     this.#mesh = mesh;
     this.#tell = tell;
@@ -89,7 +90,8 @@ export class FailureDetector {
         );
       }
     } catch {
-      // Either the watch has ended, or another process that listens there refuses this member.
+      // The watch has ended, or a different process now listens at the member's address and refuses
+      // this one.
     }
   }
 
@@ -151,7 +153,7 @@ export class FailureDetector {
     const { member, peers } = this.#mesh;
     const [own, lost] = [member.rank, rank].map((one) => `rank ${one} on ${peers[one]?.hostName}`);
     const code = (why as NodeJS.ErrnoException | undefined)?.code;
-    // A process that ends may reset its connections.
+    // A process that exits may reset its connections.
     const told =
       code === undefined || code === 'ECONNRESET'
         ? `${lost} exited before the group was open: see the error that it printed`

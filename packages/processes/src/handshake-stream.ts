@@ -7,8 +7,8 @@ interface Wired {
 }
 
 /**
- * Exchanges handshake messages of known lengths with a peer. A message of another length ends the
- * connection.
+ * Exchanges handshake messages of known lengths with a peer. The connection is closed if the peer
+ * sends more bytes than that, or takes longer than `longestMillis`.
  */
 export class HandshakeStream {
   readonly #socket: Socket;
@@ -56,7 +56,7 @@ export class HandshakeStream {
   /** Sends a message. The promise settles once the message has left this process. */
   send(message: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      // The cause of the connection's end is known slightly later.
+      // The reason why the connection has closed is known slightly later.
       this.#socket.write(message, (error) => (error ? setImmediate(() => reject(this.#end ?? error)) : resolve()));
     });
   }

@@ -33,7 +33,7 @@ const challenge = encodeChallenge();
 const proof = encodeProof(key, [hello, challenge], otherSecret);
 const welcome = encodeWelcome(key, [hello, challenge, proof], ownSecret);
 
-/** All copies of a message with one bit turned. */
+/** All copies of a message with one bit flipped. */
 function* turned(message: Buffer, from = 0): Generator<Buffer> {
   for (let bit = 8 * from; bit < 8 * message.length; bit++) {
     const copy = Buffer.from(message);
@@ -63,7 +63,7 @@ describe('the handshake of two members', () => {
     for (const other of turned(hello)) expect(secretOfWelcome(key, [other, challenge, proof], welcome)).toBeUndefined();
     for (const other of turned(challenge)) expect(secretOfWelcome(key, [hello, other, proof], welcome)).toBeUndefined();
     for (const other of turned(proof)) expect(secretOfWelcome(key, [hello, challenge, other], welcome)).toBeUndefined();
-    // The first five bytes say that it is no refusal.
+    // The first five bytes only mark the message as a welcome, not a refusal.
     for (const other of turned(welcome, 5))
       expect(secretOfWelcome(key, [hello, challenge, proof], other)).toBeUndefined();
   });

@@ -19,13 +19,16 @@ import { mostStreams } from './streams.js';
  */
 export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
 
-/** The channel on which neighbouring ranks detect each other's end while the group opens. */
+/** The channel on which neighbouring ranks detect each other's exit while the group opens. */
 export const watchChannel = 0xffff;
 
 /** The channel of messages between two members of an open group. */
 export const messageChannel = 0xfffe;
 
-/** Bytes of the shared-memory secret, which only members may know; zeros if there is none. */
+/**
+ * Length in bytes of the shared-memory secret, which only members may know. A member without shared
+ * memory sends zeros.
+ */
 export const secretBytes = 48;
 
 /** Reasons for a refusal. The indices are sent. */
@@ -41,8 +44,8 @@ export interface Refusal {
 export interface Hello {
   readonly version: number;
   /**
-   * 0: members watch each other once the group is open; from 1 on: data; `watchChannel` or
-   * `messageChannel`.
+   * 0 for the connection over which members watch each other once the group is open; 1 and up for
+   * data; or `watchChannel` or `messageChannel`.
    */
   readonly channel: number;
   readonly from: number;
@@ -110,14 +113,17 @@ export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer
   return sealed(keyOf(key, 'proof', said), secret);
 }
 
-/** Encodes a proof that the listener has the key, sent once the caller has proven the same. */
+/**
+ * Encodes a proof that the listener has the key, sent once the caller has proven that it has the
+ * key.
+ */
 export function encodeWelcome(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), sealed(keyOf(key, 'welcome', said), secret)]);
 }
 
 /**
- * Encodes a refusal, sent in place of a challenge or a welcome. It has the length of the longer of
- * the two in protocol version 5, the challenge.
+ * Encodes a refusal, sent in place of a challenge or a welcome. It has the length of a challenge in
+ * protocol version 5, so that members of that version can read it.
  */
 export function encodeRefusal({ why, detail }: Refusal): Buffer {
   const bytes = Buffer.alloc(lengths.welcome);

@@ -33,7 +33,7 @@ export async function addressOf(host: string): Promise<string> {
   if (isIP(host) !== 0) return requireOne(host);
   const info = networkInterfaces()[host];
   if (info) {
-    // Link-local addresses need a zone, which the other members do not know.
+    // Link-local addresses need a zone, which differs from host to host.
     const usable = info.filter(({ address }) => !address.startsWith('fe80:'));
     const found = usable.find(({ family }) => family === 'IPv4') ?? usable[0];
     if (found) return found.address;

@@ -10,17 +10,17 @@ const jobKey = 'a secret of many letters';
 
 interface Found {
   readonly transport?: Transport;
-  /** By rank. Default: one host. */
+  /** Host name of each rank. Default: the same for all. */
   readonly hosts?: readonly string[];
-  /** Why rank 0 cannot open the memory of a rank. */
+  /** By rank: the reason why rank 0 cannot open its memory. */
   readonly refused?: Readonly<Record<number, string>>;
   /** Ranks that have left no mark in the memory of rank 0. */
   readonly unmarked?: readonly number[];
-  /** What the ranks from 1 on have found. Default: all opened each other's memory. */
+  /** The results of ranks 1 and 2 as JSON. Default: they opened the memory of all others. */
   readonly others?: readonly string[];
 }
 
-/** What rank 0 of three finds, and what it tells the others. */
+/** The links that rank 0 of three finds, and its messages to the other ranks. */
 async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {}, unmarked = [], others }: Found) {
   const member = memberOf({ rank: 0, size: 3, jobKey, transport });
   const address = { host: '127.0.0.1', port: 1 };

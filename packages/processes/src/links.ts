@@ -36,7 +36,7 @@ export async function findLinks(
     if (near.includes(rank)) opened[rank] = segments.open(rank, secret) ?? null;
   }
   await rendezvous.gather('opened', Buffer.from(JSON.stringify(opened)));
-  // A missing mark was left in different memory.
+  // Without the mark, the other member has opened different memory.
   for (const rank of near) {
     if (opened[rank] === null && !segments.hasMark(rank))
       opened[rank] = `the shared-memory check failed: rank ${rank} did not write to the segment of rank ${member.rank}`;

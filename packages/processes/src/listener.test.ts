@@ -12,7 +12,7 @@ import { Sockets } from './sockets.js';
 const jobKey = randomBytes(16).toString('hex');
 const size = 300;
 
-/** A double: connections keep the numbers that Node gave them, and are Node's to close. */
+/** A test double that keeps the descriptors of Node.js, which closes them. */
 const untaken = { takeSocket: (descriptor: number) => descriptor, closeSocket: () => {} } as unknown as ProcessBinding;
 
 afterEach(() => {
@@ -51,7 +51,7 @@ it('the listener stops waiting with the reason of the signal', async () => {
 it('the listener reports the address at which it cannot listen', async () => {
   const member = memberOf({ rank: 3, size: 4, jobKey });
   const sockets = new Sockets(untaken);
-  // No machine has this address: it is for documents.
+  // No machine has this address; it is reserved for documentation.
   await expect(
     Listener.listen({ member, host: '192.0.2.1', secret: Buffer.alloc(secretBytes), sockets }),
   ).rejects.toMatchObject({
@@ -94,7 +94,8 @@ it('the listener closes a connection without a proof of membership after 10 seco
   });
   const closed = Promise.all(strangers.map((socket) => once(socket, 'close')));
   const [, , unproven, halfProven] = strangers;
-  // The listener has come to all of them by then: they connected in this order.
+  // Once these two have an answer, the listener has handled all four, because it handles
+  // connections in order.
   const [[challenge]] = await Promise.all([once(halfProven as Socket, 'data'), once(unproven as Socket, 'data')]);
   const proof = encodeProof(other.key, [hello, challenge], secret);
   halfProven?.write(proof.subarray(0, lengths.proof - 1));
@@ -109,7 +110,7 @@ it('the listener closes a connection without a proof of membership after 10 seco
 describe('a listener with unauthenticated connections', () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
-  // Of a group of two, as many at a time.
+  // The largest number of unauthenticated connections in a group of two: 64 + 3 * 2.
   const most = 70;
   let listener: Listener;
   let sockets: Sockets;
@@ -133,7 +134,7 @@ describe('a listener with unauthenticated connections', () => {
     return socket;
   }
 
-  /** Says hello, and proves something: what the listener answers in the end. */
+  /** Sends a hello and a proof. Returns the listener's last answer. */
   async function prove(proofOf: (challenge: Buffer) => Buffer): Promise<Buffer> {
     const socket = await dialOne();
     socket.write(encodeHello(other, 0, 0));

@@ -63,7 +63,10 @@ export class Listener {
     server.on('error', () => {});
   }
 
-  /** Starts to listen. @throws CollError if this process cannot listen at the address */
+  /**
+   * Starts to listen at a free port.
+   * @throws RuntimeError (ERR_COLL_CLUSTER) if this process cannot listen at the address
+   */
   static async listen(options: ListenerOptions): Promise<Listener> {
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
@@ -78,8 +81,9 @@ export class Listener {
   }
 
   /**
-   * Waits for a connection from a rank on a channel; only one caller may wait for each.
-   * @throws the signal's reason
+   * Waits for a connection from a rank on a channel; each pair of rank and channel may have one
+   * waiting caller.
+   * @throws the signal's reason if the signal aborts
    */
   async accept(rank: number, channel: number, signal: AbortSignal): Promise<Connection> {
     const key = keyOf(rank, channel);
@@ -99,7 +103,10 @@ export class Listener {
     }
   }
 
-  /** Allows accepting another connection of the same rank and channel. */
+  /**
+   * Forgets an accepted connection, so that `accept` waits for a new one of the same rank and
+   * channel.
+   */
   forget({ rank, channel }: Connection): void {
     this.#accepted.delete(keyOf(rank, channel));
   }
@@ -109,7 +116,7 @@ export class Listener {
     this.#server.ref();
   }
 
-  /** Lets the process end while it listens. */
+  /** Lets the process exit while it listens. */
   unref(): void {
     this.#server.unref();
   }

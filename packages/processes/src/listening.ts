@@ -7,8 +7,8 @@ export class Refusals {
   #since: number | undefined;
 
   /**
-   * Records the result of an attempt: why it failed, if it did. Returns whether all attempts have
-   * been refused for `seconds`.
+   * Records the result of an attempt: `why` is the error, or undefined if it succeeded. Returns
+   * whether all attempts have been refused for at least `seconds`.
    */
   haveLasted(seconds: number, why: unknown): boolean {
     const now = performance.now();
@@ -25,7 +25,7 @@ export interface Listening {
   readonly addresses: readonly Address[];
   /** Seconds of refused attempts, if the listener is known to be reachable. */
   readonly goneSeconds: number;
-  /** Seconds of refused attempts, if a firewall may be what refuses them. */
+  /** Seconds of refused attempts, if a firewall may refuse them. */
   readonly silentSeconds: number;
   readonly isReachable: boolean;
   readonly signal: AbortSignal;
@@ -33,7 +33,7 @@ export interface Listening {
 
 const lookMillis = 300;
 
-/** Waits until nothing listens at the addresses any more. @throws Error if the signal aborts */
+/** Waits until no process listens at the addresses any more. @throws Error if the signal aborts */
 export async function untilDeaf({ addresses, goneSeconds, silentSeconds, signal, ...rest }: Listening): Promise<void> {
   const refusals = new Refusals();
   let { isReachable } = rest;

@@ -20,8 +20,8 @@ export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank
 }
 
 /**
- * Whether all members run on one host with fewer cores than members. False between containers,
- * where messages may take arbitrarily long.
+ * Whether all members run on one host with fewer cores than members. False if members run in
+ * different containers, between which messages may take arbitrarily long.
  */
 export function doAllShareCores(peers: readonly PeerInfo[]): boolean {
   const first = hostOf(peers[0] as PeerInfo);

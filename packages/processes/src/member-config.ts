@@ -35,7 +35,8 @@ const mostMembers = 1024;
 
 /**
  * Validates a member's options, and reads omitted ones from the environment.
- * @throws ValueError for invalid options, or if an omitted one is missing in the environment
+ * @throws ValueError for invalid options, and for an omitted option whose environment variable is
+ * not set
  */
 export function memberOf(
   given: OpenProcessGroupOptions,
@@ -74,7 +75,7 @@ export function memberOf(
 
 /**
  * The store of the options, else a new connection to the environment's store (`isOwn`).
- * @throws what `storeFromEnvironment` throws
+ * @throws the same errors as `storeFromEnvironment`
  */
 export async function storeOf(
   options: OpenProcessGroupOptions,

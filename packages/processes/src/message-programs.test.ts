@@ -44,7 +44,7 @@ describe('messageWords', () => {
   });
 });
 
-/** Every chunk is added up around the ring, then copied around it. */
+/** A ring all-reduce: chunks are summed around the ring, then copied around it. */
 function aroundTheRing(ranks: number): Schedule {
   const rounds = Array.from({ length: 2 * (ranks - 1) }, (_, round) =>
     Array.from({ length: ranks }, (_, from) => ({
@@ -57,7 +57,7 @@ function aroundTheRing(ranks: number): Schedule {
   return { ranks, chunks: ranks, rounds };
 }
 
-/** The steps that words tell, round by round. */
+/** Decodes words into steps, round by round. */
 function roundsOf(words: Int32Array) {
   const rest = [...words.slice(6)];
   const take = () => rest.shift() as number;

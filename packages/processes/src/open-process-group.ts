@@ -25,7 +25,7 @@ import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
 
 /**
- * Opens a group of processes, which may be threads as well. Every member calls this with its own
+ * Opens a group of processes; members may also be threads. Every member calls this with its own
  * rank, and gets the group once all members are connected. From then on the store is not needed,
  * and the process that hosts it may block. Under `coll run` no options are needed. A process may be
  * a member of several groups.
@@ -35,7 +35,7 @@ import { streamsTo } from './streams.js';
  * memory was requested, but members cannot share memory; UnavailableError (ERR_COLL_STORE) if a
  * newer generation has begun; CollError (ERR_COLL_NO_ENGINE) if the platform has no native engine;
  * DeadlineExceededError that names the members that did not arrive; AbortedError; UnavailableError
- * if another member has ended or cannot open the group
+ * if another member has exited or cannot open the group
  *
  * @example
  * ```ts
@@ -73,7 +73,10 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   }
 }
 
-/** A member's rendezvous. Before anything else it compares the settings that must match. */
+/**
+ * A member's rendezvous, which first checks that protocol version and job are the same on all
+ * members.
+ */
 function rendezvousOf(
   store: Store,
   { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
@@ -86,7 +89,10 @@ function rendezvousOf(
 
 /** A member with all its connections. */
 interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
-  /** Stops the failure detection; called once all members have reached this state. */
+  /**
+   * Stops failure detection, and lets the process exit while it listens. Called once all members
+   * have opened the group, or opening has failed.
+   */
   readonly leave: () => void;
 }
 

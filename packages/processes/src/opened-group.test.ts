@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const group of groups.splice(0)) await group.close();
 });
 
-/** A member of a group whose native part notes what it is asked for. */
+/** Opens a member on a test double of native code, which records its calls. */
 function open(more: Partial<OpenedGroupOptions> = {}, size = 2) {
   const native = {
     rank: 1,

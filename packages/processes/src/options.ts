@@ -14,11 +14,11 @@ export interface OpenProcessGroupOptions {
   readonly store?: Store | undefined;
   /** Rank of this member, from 0. Default: `COLL_RANK`. */
   readonly rank?: number | undefined;
-  /** Number of members; must be the same on all of them. Default: `COLL_SIZE`. */
+  /** Number of members, 1 to 1024; must be the same on all of them. Default: `COLL_SIZE`. */
   readonly size?: number | undefined;
   /**
-   * Number of this group within its job. A group opened after a failure has a higher number.
-   * Default: `COLL_GENERATION`, else 0.
+   * Number of this group within its job, 0 to 4294967295. A group opened after a failure needs a
+   * higher number. Default: `COLL_GENERATION`, else 0.
    */
   readonly generation?: number | undefined;
   /** The name of the job; members of other jobs are refused. Default: `COLL_JOB`, else none. */
@@ -50,14 +50,15 @@ export interface OpenProcessGroupOptions {
    */
   readonly streams?: number | 'auto' | undefined;
   /**
-   * Seconds for which a member may be stopped or unreachable without counting as lost. A member
-   * that recovers has a fifth more time to be heard again, and between hosts up to 1.5 seconds more
-   * (before Linux 6.15: `heartbeatSeconds` and half a second). All members must agree. Default: 5.
+   * Seconds, 0.05 to 3600, for which a member may be stopped or unreachable without counting as
+   * lost. After that it has a fifth of this time more to be heard again; between hosts another 1.5
+   * seconds at most (before Linux 6.15: another `heartbeatSeconds` plus half a second). All members
+   * must agree. Default: 5.
    */
   readonly heartbeatSeconds?: number | undefined;
   /**
-   * Upper bound in bytes of the memory that `allocate` returns here; it is committed as needed.
-   * Default: as much as the machine has.
+   * Upper bound in bytes of the shared memory from which this member allocates tensors; the system
+   * commits it as needed. Default: 0, which means as much as the machine has.
    */
   readonly maxBytes?: number | undefined;
   /**

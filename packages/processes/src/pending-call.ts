@@ -27,7 +27,7 @@ export class PendingCall {
   pace: CallTiming | undefined;
   /** Input and output bytes to copy, if the group's thread has taken over the call. */
   copiedBytes = 0;
-  /** Set when no more data moves for this call; the group's thread then finds out the reason. */
+  /** Whether the call can no longer move data. The group's thread then determines the reason. */
   isBroken = false;
   readonly #millis: number;
   readonly #abort: () => void;

@@ -6,7 +6,10 @@ import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 
 const [rank, peer] = [1, 0];
 
-/** A reader of rank 1 for what rank 0 posts, with the messages that it waits for. */
+/**
+ * Rank 1's reader for the posts of rank 0. `waiting`: the tensors to receive into, by message
+ * number.
+ */
 function readerOf(waiting: readonly Tensor[] = []) {
   const delivered: Post[] = [];
   const memoryFor = ({ from, number }: MessageId) => (from === peer ? waiting[number] : undefined);

@@ -32,7 +32,7 @@ export function encodeReady(): Uint8Array {
   return new Uint8Array(headerBytes);
 }
 
-/** The bytes of elements, as a view. */
+/** A view of the elements' bytes. */
 export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
@@ -110,7 +110,8 @@ export class PostReader {
     if (!into) return false;
     const fits = into.dtype === dtype && into.data.length === length;
     if (fits && length > 0) this.#arriving = { id, into, bytes: length * byteSize(dtype), read: 0 };
-    // Elements that do not fit end the group and are not read.
+    // Elements that do not fit the receiver's tensor are not read; delivering the post makes the
+    // group fail.
     else deliver({ ...id, type, dtype, length, data: fits ? into.data : viewOf(dtype, new ArrayBuffer(0), 0, 0) });
     return fits;
   }

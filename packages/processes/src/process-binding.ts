@@ -1,9 +1,9 @@
 import { CollError } from '@coll/core';
 import { type Held, type NativeBinding, nativeBinding, type Offering } from '@coll/native/addon';
 
-/** One rank's part of the memory that the processes of a host share. */
+/** One rank's segment of the memory that the processes of a host share. */
 export type SegmentHandle = Held<'segment'>;
-/** The segments of all ranks, seen from one of them. */
+/** The segments of all ranks, opened by one of them. */
 export type MemoryHandle = Held<'memory'>;
 export type GroupHandle = Held<'group'>;
 export type CallHandle = Held<'call'>;
@@ -19,13 +19,16 @@ export type NativeFailure = readonly [reason: number, rank: number, ranks: reado
  * transfer.
  */
 export interface ProcessBinding {
-  /** Duplicates a descriptor, so that it outlives Node.js's own one. */
+  /**
+   * Duplicates a descriptor, so that the connection stays open after Node.js has closed its own
+   * descriptor.
+   */
   takeSocket(descriptor: number): number;
   /** Closes a duplicate that no group owns. */
   closeSocket(descriptor: number): void;
   /**
    * Creates memory to share on this host, with room for `maxBytes` of tensors; 0 means as much as
-   * the machine has. `info` lets other processes open it.
+   * the machine has. Other processes open it with `info`.
    */
   segment(maxBytes: number, ranks: number): readonly [SegmentHandle, info: Uint8Array];
   /**
@@ -56,8 +59,9 @@ export interface ProcessBinding {
   /** Lets all ranks work directly on each other's memory from now on. */
   useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
-   * Connects ranks by messages. Per rank: its data connections, which are taken over, or the
-   * segment of the pair's lower rank, which must have rings; neither for this rank.
+   * Connects ranks by messages. `sockets` and `rings` are indexed by rank. A rank has either data
+   * connections, which the group takes over, or the segment of the pair's lower rank, which must
+   * have rings; this rank has neither.
    */
   useMessages(
     group: GroupHandle,
@@ -76,8 +80,8 @@ export interface ProcessBinding {
   /** Compiles one rank's part of a message program. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /**
-   * Makes a call: like an `offer` of threads, plus values to report if ranks disagree. Undefined if
-   * an output overlaps another piece's memory.
+   * Creates a call from the arguments of a thread's `offer`, plus `state`: values to report if
+   * ranks disagree. Returns undefined if an output overlaps the memory of another piece.
    */
   call(
     ...calling: readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined]
@@ -110,14 +114,14 @@ export interface ProcessBinding {
   results(group: GroupHandle): readonly number[];
   /**
    * Ends the staging of a call. `delivers`: whether to write the result to the call's outputs,
-   * whose memory must not have been transferred.
+   * whose memory JavaScript must then not have transferred.
    */
   finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
   /** Ends the group for all members. */
   failGroup(group: GroupHandle, reason: number, rank: number, ranks: Int32Array, text: string): void;
   /**
-   * The group's failure, the same on all members; undefined if there is none. Waits for the other
-   * members' reports.
+   * The group's failure, the same on all members; undefined if there is none. Blocks until the
+   * other members have reported.
    */
   failure(group: GroupHandle): NativeFailure | undefined;
   /** Ranks that did not arrive in the call that has timed out. */

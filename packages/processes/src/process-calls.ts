@@ -5,7 +5,7 @@ import type { Program, Programs } from '@coll/native/addon';
 import { messageWords } from './message-programs.js';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
 
-/** What a rank passes to native code for a call. */
+/** A call as one rank passes it to native code. */
 export interface ProcessCall {
   readonly handle: CallHandle;
   /**

@@ -8,7 +8,7 @@ import { NativeProcessGroup } from './process-group.js';
 import type { Stall } from './stall-watch.js';
 
 let asked: string[];
-/** Of calls that are played, one after the other; then they are over. */
+/** Native statuses of the next executions of calls; after the last one, calls end successfully. */
 let answers: number[];
 let failure: NativeFailure | undefined;
 let missing: number[];
@@ -17,7 +17,7 @@ let hasParted: boolean;
 let wake: () => void;
 let group: NativeProcessGroup;
 
-/** A double of native code: it answers as it is told, and notes what it is asked for. */
+/** A test double of native code with scripted answers, which records its calls. */
 const binding = {
   group: (rank: number, sockets: Int32Array, silenceMillis: number, woken: () => void) => {
     asked.push(`group of rank ${rank} on ${sockets}, ${silenceMillis} ms`);
@@ -69,7 +69,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  // A call that a test has left goes on in the next turn.
+  // A call that a test has left pending continues in the next turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve));
   vi.useRealTimers();
 });

@@ -60,7 +60,7 @@ export class NativeProcessGroup {
   readonly rank: number;
   readonly size: number;
   readonly #binding: ProcessBinding;
-  // Cached, because a binding with this many functions looks each up in a table per call.
+  // Cached, because a binding with this many functions needs a table look-up per call.
   readonly #executeCall: ProcessBinding['executeCall'];
   readonly #handle: GroupHandle;
   readonly #hosts: readonly string[];
@@ -228,7 +228,8 @@ export class NativeProcessGroup {
     }
   }
 
-  // A thread can only be terminated where a JavaScript function begins: this one.
+  // V8 terminates a thread only where a JavaScript function begins, so each part is a separate
+  // function call.
   #playPart(handle: CallHandle, until: number | undefined): number {
     const left = until === undefined ? 0 : Math.max(until - performance.now(), leastMillis);
     return this.#executeCall(this.#handle, handle, left);

@@ -16,16 +16,17 @@ interface Peer {
   readonly stop: AbortController;
 }
 
-/** What the postbox needs to know about the group's members. */
+/** The group's members and their addresses. */
 export type MessageMesh = Omit<Mesh, 'meeting'>;
 
-// As long as other members wait for a missing member.
+// Seconds of refused connections after which a member counts as lost; the same as in the failure
+// detector.
 const goneSeconds = 0.9;
-// A firewall may block this rank from a member that can reach it.
+// A firewall may keep this rank from reaching a member that can reach this rank.
 const fewestSilentSeconds = 5;
-// The reason why a member has left may arrive slightly later.
+// The reason why a member has left may arrive slightly after its connection has closed.
 const graceMillis = 1000;
-// The most that Node.js writes at once.
+// Upper bound of the bytes that Node.js writes at once.
 const mostBytes = 2 ** 30;
 
 /**
@@ -56,7 +57,7 @@ export class ProcessPostbox implements Postbox {
 
   post(rank: number, post: Post): Promise<void> | undefined {
     const socket = this.#peers.get(rank)?.socket;
-    // It is posted again once they are connected.
+    // The caller posts again once the ranks are connected.
     if (!socket) return undefined;
     socket.write(encodePost(post));
     return post.type === 'elements' ? written(socket, bytesOf(post.data)) : undefined;
@@ -88,8 +89,8 @@ export class ProcessPostbox implements Postbox {
       if (rank > member.rank) listener.forget(connection);
       this.#attach(rank, peer, sockets.giveBack(connection.socket));
     } catch {
-      // The group is closed, the member has left, or another process that listens there refuses
-      // this one.
+      // The group is closed, the member has left, or a different process now listens at its address
+      // and refuses this one.
       this.#leave(rank, peer);
     } finally {
       found.abort();
@@ -104,7 +105,8 @@ export class ProcessPostbox implements Postbox {
       memoryFor: (id) => messages.memoryFor(id),
       deliver: (post) => messages.deliver(post),
     });
-    // The peer reads a handshake until it is ready.
+    // The higher rank still reads the handshake until it has sent `ready`, so this rank must not
+    // write before.
     const begin = () => {
       peer.socket = socket;
       messages.reached(rank);
@@ -138,13 +140,13 @@ export class ProcessPostbox implements Postbox {
       });
       this.#leave(rank, peer);
     } catch {
-      // It has connected, or the group is closed.
+      // The member has connected, or the group is closed.
     }
   }
 
   /**
-   * Ends messages with a rank that was lost. By now the loss has failed the group, whose error they
-   * throw.
+   * Ends messages with a rank that was lost. By then the loss has failed the group, and pending
+   * messages throw the group's error.
    */
   #leave(rank: number, peer: Peer): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;

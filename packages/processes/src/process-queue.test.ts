@@ -8,10 +8,10 @@ import { ProcessQueue } from './process-queue.js';
 
 const group = 'a group' as unknown as GroupHandle;
 
-/** A double of native code: it answers as it is told, and notes what it is asked for. */
+/** A test double of native code with scripted answers, which records its calls. */
 class Scripted {
   readonly asked: string[] = [];
-  /** By name of the call; of a call without any, that it is over. */
+  /** Scripted statuses by name of the call; a call without any ends successfully. */
   readonly answers = new Map<string, number[]>();
   readonly ended: number[] = [];
 
@@ -38,7 +38,7 @@ let queue: ProcessQueue;
 let failures: string[];
 
 beforeEach(() => {
-  // A machine that is busy with something else must not look like a program that is.
+  // With real time, a machine that is busy with other programs would look like a busy program.
   vi.useFakeTimers({ toFake: ['performance'] });
   native = new Scripted();
   failures = [];

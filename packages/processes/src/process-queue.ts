@@ -30,8 +30,8 @@ export class ProcessQueue {
   readonly #owner: QueueOwner;
   readonly #thread: ProgressThread;
   /**
-   * Calls not moved to the group's thread. This thread executes the first one, unless the group's
-   * thread executes an earlier one.
+   * Calls that were not moved to the group's thread. This thread executes the first of them once
+   * the group's thread has no call left.
    */
   readonly #held: PendingCall[] = [];
   #isTurnDue = false;
@@ -195,7 +195,8 @@ export class ProcessQueue {
         this.#held.shift();
       } catch (error) {
         const { call, number, signal } = first;
-        // If memory or a thread is missing for a call, the engine has ended the group.
+        // Other errors come from the engine, which ends the group if it lacks memory or a thread
+        // for a call.
         const isOurs = error instanceof CollError;
         this.#drop().reject(isOurs ? error : this.#owner.failureOf(call, number, signal));
       }

@@ -110,7 +110,7 @@ function allocated<D extends DType>(
     throw new ValueError('ERR_COLL_VALUE', `allocate takes a dtype and a whole number of elements, got ${told}`);
   }
   const bytes = length * byteSize(dtype);
-  // Node.js's limit, which it does not handle itself.
+  // A limit of Node.js, which Node.js itself does not check here.
   if (bytes > constants.MAX_LENGTH) {
     const told = `a tensor must have at most ${constants.MAX_LENGTH} bytes, the longest buffer of Node, got ${bytes}`;
     throw new CollError('ERR_COLL_BUFFER', `${told}; split it into several tensors`);

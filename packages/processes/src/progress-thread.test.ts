@@ -10,7 +10,7 @@ const group = 'a group' as unknown as GroupHandle;
 
 let asked: string[];
 let results: number[];
-/** Calls that have to wait for one before. */
+/** Names of calls that cannot be staged before an earlier call has finished. */
 let waiting: Set<string>;
 let refused: Error | undefined;
 let copiedBytes: number;

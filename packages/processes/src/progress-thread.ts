@@ -7,8 +7,8 @@ import type { ProcessCall } from './process-calls.js';
 
 type Call = PreparedCall<ProcessCall>;
 
-// Input and output bytes of all calls that wait together. Copying them takes an eighth of a second
-// at worst, during which the event loop blocks, plus as much memory.
+// Upper bound of the input and output bytes of all waiting calls. Copying them blocks the event
+// loop for an eighth of a second at worst, and needs as many bytes of memory.
 const mostCopiedBytes = 2 ** 27;
 
 /** The group that owns the thread. */
@@ -21,9 +21,9 @@ export interface ThreadOwner {
 }
 
 /**
- * The calls that a group's own thread executes in order. It works on copies, because the program
- * may transfer its memory meanwhile: inputs are copied when the thread takes over a call, results
- * when the call has ended.
+ * The calls that a group's own thread executes in order. The thread works on copies, because the
+ * program may transfer its memory meanwhile: inputs are copied when the thread takes over a call,
+ * and results when the call has ended.
  */
 export class ProgressThread {
   readonly #binding: ProcessBinding;

@@ -12,7 +12,7 @@ const secretOf = (first: number) => Buffer.alloc(secretBytes, first);
 let asked: unknown[];
 let refused: Error | undefined;
 
-/** A double of native code, whose segments are the secrets by which they are opened. */
+/** A test double of native code, which uses the secret of a segment as its handle. */
 const binding = {
   segment(maxBytes: number, ranks: number) {
     asked.push(['segment', maxBytes, ranks]);

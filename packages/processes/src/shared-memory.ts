@@ -7,7 +7,7 @@ import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-bind
 
 /** This member's shared memory, and the other members' memory that it has opened. */
 export class SharedSegments {
-  /** What other members need to open this memory. */
+  /** The secret with which other members open this memory; zeros if there is none. */
   readonly secret: Buffer;
   readonly #binding: ProcessBinding;
   readonly #rank: number;
@@ -69,7 +69,7 @@ export class SharedSegments {
     return withRoom(() => this.#binding.sharedMemory(this.#rank, this.#segments as readonly SegmentHandle[]));
   }
 
-  /** Releases all segments. Memory that is joined or holds messages stays. */
+  /** Releases all segments. Memory that was joined or holds messages stays mapped. */
   release(): void {
     for (const segment of this.#segments) if (segment) this.#binding.releaseSegment(segment);
     this.#segments.length = 0;

@@ -3,7 +3,7 @@ export interface Stall {
   readonly operation: string;
   /** Sequence number of the call in its group. */
   readonly sequence: number;
-  /** Ranks that have not been seen to arrive. */
+  /** Ranks whose arrival has not been noticed. */
   readonly missing: readonly number[];
   readonly seconds: number;
 }

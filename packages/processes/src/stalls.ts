@@ -10,13 +10,14 @@ import type { StallListener } from './stall-watch.js';
 export function stallListener({ rank, size }: MemberConfig): StallListener | undefined {
   const seconds = stallSecondsFrom();
   if (seconds === undefined) return undefined;
-  // The launcher only knows its own ranks.
+  // The launcher knows ranks only by their number in the whole job, so a smaller group reports no
+  // missing ranks.
   const { COLL_RANK, COLL_SIZE } = process.env;
   const isOfAll = Number(COLL_RANK) === rank && Number(COLL_SIZE) === size;
   return { seconds, tell: (stall) => reportStall(stall && { ...stall, missing: isOfAll ? stall.missing : [] }) };
 }
 
-/** Reports if the opening itself stalls. @returns a function that ends the watch */
+/** Reports to the launcher if opening a group stalls. @returns a function that ends the watch */
 export function watchOpening(listener: StallListener | undefined): () => void {
   if (!listener) return () => {};
   const { seconds } = listener;
