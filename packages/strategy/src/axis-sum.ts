@@ -23,7 +23,10 @@ export function requireDivisible(values: readonly Tensor[]): void {
   });
 }
 
-/** Axes counted from 0, without duplicates. @throws ValueError for one out of range */
+/**
+ * Axes counted from 0, without duplicates.
+ * @throws ValueError (ERR_COLL_RANGE) for an axis out of range
+ */
 export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
   const { shape } = asTensor(value);
   const axes = (Array.isArray(axis) ? axis : [axis as number]).map((item) => {
@@ -36,15 +39,15 @@ export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
   return [...new Set(axes)];
 }
 
-/** Number of elements in each sum along the axes. */
+/** Number of elements that are added for each element of the sum along the axes. */
 export function sizeAlong(value: TensorLike, axes: readonly number[]): number {
   const { shape } = asTensor(value);
   return axes.reduce((product, axis) => product * (shape[axis] as number), 1);
 }
 
 /**
- * A replica's own sum along axes, which are removed from the shape. Floats are added in float64 and
- * rounded once.
+ * A replica's own sum along axes, which are removed from the shape. int64 and uint64 are added
+ * exactly; other dtypes are added in float64 and rounded once.
  */
 export function sumAlong(value: TensorLike, axis: Axis): Tensor {
   const from = asTensor(value);

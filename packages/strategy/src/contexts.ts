@@ -4,7 +4,7 @@ import { findCurrentReplica } from '@coll/core/internal';
 import type { ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 
-/** Where code runs: its strategy and replica. Without a replica, code is in cross-replica context. */
+/** The strategy and replica of running code. Code without a replica is in cross-replica context. */
 export interface Frame {
   readonly strategy: Strategy;
   readonly replica?: ReplicaContext;
@@ -13,8 +13,8 @@ export interface Frame {
 }
 
 /**
- * A frame that ends when its scope is disposed of. Code that still carries it then belongs to the
- * outer frame.
+ * A frame that ends when its scope is disposed of. Asynchronous code that still has this frame then
+ * uses the outer frame.
  */
 interface ScopeFrame extends Frame {
   readonly outer: Frame | undefined;
@@ -23,23 +23,23 @@ interface ScopeFrame extends Frame {
 
 const frames = new AsyncLocalStorage<Frame | ScopeFrame>();
 
-// The frame outside of every scope, if not the default strategy: the one set for the whole program,
-// or a thread's replica.
+// The frame outside of all scopes: the strategy set for the whole program, or a thread's replica.
+// Undefined under the default strategy.
 let outside: Frame | undefined;
 
-// Distributed values resolve to the component of the replica or update that reads them.
+// Lets distributed values return the component of the replica or update that reads them.
 findCurrentReplica(() => {
   return componentHere(currentFrame());
 });
 
-/** Where this code runs; undefined under the default strategy. */
+/** The frame of the calling code; undefined under the default strategy. */
 export function currentFrame(): Frame | undefined {
   return scopeFrame() ?? outside;
 }
 
 /**
- * The index of the local component that code in this frame uses: that of its replica or update;
- * undefined in cross-replica context.
+ * The index of the local component that code in this frame reads: the component of its replica or
+ * update; undefined in cross-replica context.
  */
 export function componentHere(frame: Frame | undefined): number | undefined {
   return frame?.replica ? localIdOf(frame.replica) : frame?.update;
@@ -70,7 +70,10 @@ export function runInScope<Result>(strategy: Strategy, code: () => Result): Resu
   return runAcross(strategy, code);
 }
 
-/** Begins a scope that ends when the result is disposed of. @throws as `runInScope` */
+/**
+ * Begins a scope that ends when the result is disposed of.
+ * @throws the same errors as `runInScope`
+ */
 export function enterScope(strategy: Strategy): Disposable {
   requireScopeCanBegin(strategy);
   const frame: ScopeFrame = { strategy, outer: scopeFrame(), isOver: false };
@@ -87,7 +90,7 @@ export function runInReplica<Result>(replica: ReplicaContext, code: () => Result
   return frames.run({ strategy: replica.strategy, replica }, code);
 }
 
-/** Runs code in cross-replica context, also from inside a replica, as merge calls do. */
+/** Runs code in cross-replica context. Merge calls use this inside replicas. */
 export function runAcross<Result>(strategy: Strategy, code: () => Result): Result {
   return frames.run({ strategy }, code);
 }

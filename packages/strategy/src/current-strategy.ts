@@ -70,8 +70,9 @@ export function inCrossReplicaContext(): boolean {
 }
 
 /**
- * Activates a strategy outside of all scopes; null deactivates it.
- * @throws RuntimeError inside a scope or a replica; ValueError unless it is a strategy
+ * Makes a strategy the current one outside of all scopes; null restores the default strategy.
+ * @throws RuntimeError inside a scope or a replica; ValueError unless `strategy` is a strategy,
+ * null or undefined
  *
  * @example
  * ```ts

@@ -3,9 +3,9 @@ import { deviceType } from '@coll/core/plugin';
 import { reductionToOne } from '@coll/reduction-to-one';
 
 /**
- * The plug-in used by default: the one with the highest priority; for devices of several types,
- * reduction to one device, because few libraries reach all of them.
- * @throws CollError if none serves these devices
+ * The plug-in used by default: the one with the highest priority, or reduction to one device if the
+ * devices have several types, because few libraries reach all of them.
+ * @throws CollError if no plug-in serves these devices
  */
 export async function resolveDefault(registry: Registry, situation: Situation): Promise<Resolution> {
   const types = [...new Set(situation.devices.map(deviceType))];

@@ -96,7 +96,7 @@ class DefaultStrategy extends Strategy {
   }
 }
 
-/** With one replica, values already equal their reduction or gather. */
+/** With one replica, the result of a reduction or gather is the value itself. */
 class DefaultExtended extends StrategyExtended {
   override get workerDevices(): never {
     throw noDevices('workerDevices');

@@ -107,12 +107,12 @@ export class StrategyExtended {
     return this.#devices[0] ?? 'cpu:0';
   }
 
-  /** Where variables live. */
+  /** The devices of variables. */
   get parameterDevices(): readonly string[] {
     return this.workerDevices;
   }
 
-  /** Where an optimizer keeps state shared by all of these variables. */
+  /** The devices on which an optimizer keeps state that these variables share. */
   nonSlotDevices(_variables: readonly unknown[]): readonly string[] {
     return this.workerDevices;
   }
@@ -143,11 +143,11 @@ export class StrategyExtended {
   }
 
   /**
-   * Combines a value over the replicas and puts the result on the destinations. A mirrored or
-   * non-distributed value is its own mean; of non-distributed values only 0 can be summed.
-   * Structures are reduced leaf by leaf.
-   * @throws AssertionError for the sum of a mirrored value; ValueError; the errors of
-   * `CrossDeviceOps.reduce`
+   * Combines a value over the replicas and puts the result on the destinations. The mean of a
+   * mirrored or non-distributed value is the value itself. With several replicas, of
+   * non-distributed values only zeros can be summed. Structures are reduced leaf by leaf.
+   * @throws AssertionError for the sum or product of a mirrored value; ValueError for invalid
+   * values or options; the errors of `CrossDeviceOps.reduce`
    */
   async reduceTo(
     reduceOp: ReduceOpLike,
@@ -222,11 +222,12 @@ export class StrategyExtended {
   }
 
   /**
-   * Calls a function for each component of a variable, with the matching components of the
-   * arguments, in replica order. Inside a replica it waits for the other replicas and runs once for
-   * all; in a replica's own thread it runs for this replica.
-   * @throws ValueError unless it is a variable of this strategy, and for an invalid function or
-   * arguments; what the function throws
+   * Calls a function for each component of a variable, in replica order, with the matching
+   * components of the arguments. Inside a replica this waits for the other replicas, and the
+   * function is called once per component for all of them; in a replica's own thread, only for the
+   * component of this replica.
+   * @throws ValueError unless `variable` is a variable of this strategy, and for an invalid
+   * function or arguments; the error that the function throws
    */
   async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
     const replica = currentFrame()?.replica;
@@ -237,9 +238,11 @@ export class StrategyExtended {
   }
 
   /**
-   * Runs code whose new variables live on the devices of `variable`, as all variables of a strategy
-   * do. Without code, applies until the returned object is disposed of.
-   * @throws ValueError unless it is a variable of this strategy; RuntimeError as `scope`
+   * Runs code in a scope in which new variables are created on the devices of `variable`, as all
+   * variables of a strategy are. Without code, the scope lasts until the returned object is
+   * disposed of.
+   * @throws ValueError unless `variable` is a variable of this strategy; RuntimeError in the same
+   * cases as `scope`
    */
   colocateVarsWith(variable: unknown): Disposable;
   colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
@@ -256,7 +259,7 @@ export class StrategyExtended {
 
   /**
    * The value of a variable; if it is synchronized on read, combined over all replicas.
-   * @throws ValueError unless it is a variable
+   * @throws ValueError unless `variable` is a variable
    */
   async readVar(variable: unknown): Promise<Tensor> {
     requireCrossReplica(this.strategy, 'readVar');
@@ -282,7 +285,7 @@ export class StrategyExtended {
     return { devices: this.#devices, ops: this.#ops };
   }
 
-  /** The value; components without a device get one of `devices`. */
+  /** The value, in which a component without a device gets the device of its replica. */
   protected placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
     return value instanceof DistributedValues ? placedValues(value, devices) : (value as Value);
   }

@@ -9,7 +9,7 @@ export class Latch {
     });
   }
 
-  /** Whether it happens within the given time. */
+  /** Whether the event happens within `withinMillis` milliseconds. */
   async opens(withinMillis: number): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<false>((resolve) => {

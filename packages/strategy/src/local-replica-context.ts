@@ -26,12 +26,12 @@ export interface LocalReplica {
 }
 
 interface MergeCall extends Joining {
-  /** Runs a merge call of all replicas: calls replica 0's function once. */
+  /** Runs a merge call of all replicas by calling replica 0's function once. */
   merge(calls: readonly MergeCall[]): Promise<readonly unknown[]>;
   readonly args: readonly unknown[];
 }
 
-/** A replica of the thread that runs it, alone or with others. */
+/** A replica that runs in this thread, alone or together with other replicas. */
 export class LocalReplicaContext extends GroupReplicaContext {
   readonly #replica: LocalReplica;
 
@@ -71,7 +71,9 @@ export class LocalReplicaContext extends GroupReplicaContext {
     return calls.map((_, place) => selectReplica(place, result));
   }
 
-  /** Calls `onReport`. Its exceptions end the run, because they are the caller's errors. */
+  /**
+   * Calls `onReport`. An error that it throws ends the run, because it is an error of the caller.
+   */
   report(value: unknown): void {
     const { scheduler, onReport } = this.#replica;
     try {
@@ -86,7 +88,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     const { group, scheduler } = this.#replica;
     const tracked = super.track(call);
     tracked.catch((error: unknown) => {
-      // Replicas that share a thread have met, so the scheduler knows.
+      // If replicas share a thread, the scheduler learns of the error at their rendezvous.
       if (group.canBlock && !isOwn(error)) scheduler.fail(error);
     });
     return tracked;
@@ -98,7 +100,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
   }
 }
 
-/** Whether an error concerns only this replica's call, unseen by other replicas. */
+/** Whether an error concerns only this replica's call, so that other replicas do not notice it. */
 function isOwn(error: unknown): boolean {
   return [AbortedError, NotImplementedError, RangeError, ValueError].some((kind) => error instanceof kind);
 }

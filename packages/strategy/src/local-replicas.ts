@@ -14,7 +14,10 @@ export interface LocalRun {
   readonly options: RunOptions;
 }
 
-/** Runs a function as every replica of this thread. @throws as `ReplicaScheduler.run` */
+/**
+ * Runs a function as every replica of this thread.
+ * @throws the same errors as `ReplicaScheduler.run`
+ */
 export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
   const { workerDevices, firstReplica } = strategy.extended;
   const scheduler = new ReplicaScheduler(workerDevices.length, firstReplica);
@@ -35,7 +38,8 @@ export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalR
 
 function groupOf(strategy: Strategy, ops: CrossDeviceOps, scheduler: ReplicaScheduler): ReplicaGroup {
   const { workerDevices: devices, firstReplica, workers } = strategy.extended;
-  // The only replica of a worker meets those of other workers in the group of its ops.
+  // If a worker has only one replica, the group of its ops already connects it to those of other
+  // workers.
   if (workers.size > 1 && devices.length === 1 && ops.replicaGroup) return ops.replicaGroup;
   return new ReplicaGroup({
     ops,

@@ -4,7 +4,7 @@ import type { MergeFunction } from './replica-context.js';
 
 /**
  * The arguments of a merge call, named ones last.
- * @throws ValueError unless there are a function, a list and an object
+ * @throws ValueError unless `fn` is a function, `args` a list and `kwargs` an object
  */
 export function requireMergeCall<Args extends readonly unknown[]>(
   fn: MergeFunction<Args>,

@@ -17,8 +17,8 @@ export class MergeCalls {
   }
 
   /**
-   * The arguments of all replicas for the next merge call, once all have arrived and the previous
-   * one has ended.
+   * The arguments of all replicas for the next merge call; undefined until all replicas have
+   * arrived and the previous merge call has ended.
    */
   next(): readonly unknown[] | undefined {
     if (this.#isHeld || this.replicas.length < this.#waiting.length) return undefined;

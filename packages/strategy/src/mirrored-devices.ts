@@ -4,8 +4,8 @@ import { quote, requireDistinct } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
 
 /**
- * The full names of the devices of one task, or of several if allowed. Default: one logical CPU
- * device per core.
+ * The full names of the devices, which must belong to one task unless `severalTasks` is true.
+ * Default: one logical CPU device per core.
  * @throws ValueError for an invalid list of devices, a mix of localhost and other jobs, or a device
  * of another job without a task number; AssertionError for an empty list or a device listed twice;
  * RuntimeError for devices of several tasks
@@ -23,8 +23,8 @@ export function mirroredDevices(devices: unknown, { severalTasks = false } = {})
 }
 
 /**
- * The full names of a list of devices; those without a task get the default one.
- * @throws as `mirroredDevices` for a list that is invalid, empty or has duplicates
+ * The full names of a list of devices; devices without a task get `task`.
+ * @throws ValueError for an invalid list; AssertionError for a list that is empty or has duplicates
  */
 export function namedDevices(devices: unknown, owner: string, task?: string): readonly string[] {
   if (!Array.isArray(devices) || !devices.every((device) => typeof device === 'string'))

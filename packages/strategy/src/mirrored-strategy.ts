@@ -25,7 +25,7 @@ import { type ReplicaCode, Strategy } from './strategy.js';
 export interface MirroredStrategyOptions {
   /**
    * The devices, with one replica on each. All must belong to one task, unless the ops support
-   * several, as those of `multi-worker` do. Default: one logical CPU device per core.
+   * several tasks, as `multi-worker` does. Default: one logical CPU device per core.
    */
   readonly devices?: readonly string[];
   /**
@@ -35,8 +35,8 @@ export interface MirroredStrategyOptions {
    */
   readonly crossDeviceOps?: CrossDeviceOps | PluginRequest;
   /**
-   * The engine for the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'` (the default), the
-   * fastest that works here.
+   * The engine for the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'`, which is the fastest
+   * one that works on this platform. Default: `'auto'`.
    */
   readonly engine?: EngineRequest;
   /** The registry for names. Default: the registry of this realm. */
@@ -57,7 +57,7 @@ export interface StrategyExplanation extends Explanation {
    */
   readonly candidates: Resolution['candidates'];
   /**
-   * The engine of replicas in worker threads; `engine` is that of replicas in this thread.
+   * The engine of replicas in worker threads; `engine` is the engine of replicas in this thread.
    * Undefined if an ops object was given.
    */
   readonly threadEngine: EngineName | undefined;
@@ -87,7 +87,7 @@ export class MirroredStrategy extends Strategy {
   /**
    * @throws AssertionError for an empty list of devices or a duplicate; ValueError for devices of
    * other jobs, and invalid options; CollError for an unknown plug-in, or an engine that does not
-   * work here
+   * work on this platform
    */
   constructor(options?: MirroredStrategyOptions) {
     super();
@@ -130,7 +130,7 @@ export class MirroredStrategy extends Strategy {
     return regroup(results as Structure<unknown>[], { wrapNumbers: true });
   }
 
-  /** The cross-device ops that serve this strategy, and why. */
+  /** Explains which cross-device ops serve this strategy, and why. */
   async explain(): Promise<StrategyExplanation> {
     const ops = await this.#choice.ops();
     const threadEngine = this.#choice.engine?.engine.name;

@@ -25,9 +25,9 @@ export interface Tsx {
 }
 
 /**
- * What threads need to import these modules. Threads do not inherit a TypeScript loader in Node.js
- * 20, so they register tsx themselves if a module is TypeScript or this process runs under tsx. tsx
- * is searched for next to the modules.
+ * Determines how threads import these modules. In Node.js 20 threads do not inherit a TypeScript
+ * loader, so they register tsx themselves if a module is TypeScript or this process runs under tsx.
+ * The tsx package is searched for next to the modules.
  * @param modules the replicas' module first
  * @param own the calling module of this library: a TypeScript file means that the library runs from
  * its sources
@@ -49,7 +49,10 @@ export function loadingOf(modules: readonly string[], own = import.meta.url): Lo
   return { tsx, ...(fromSource ? { execArgv: sourceConditions() } : {}) };
 }
 
-/** @throws CollError if the module, or one that it imports, does not exist; what the module throws itself */
+/**
+ * @throws CollError if the module, or a module that it imports, does not exist; the error that the
+ * module throws
+ */
 export async function importModule(module: string): Promise<Record<string, unknown>> {
   try {
     return (await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as Record<string, unknown>;
@@ -81,13 +84,14 @@ function findTsx(replica: string, from: readonly string[]): Tsx | undefined {
       const manifest = createRequire(module).resolve('tsx/package.json');
       return { ...registrationsOf(manifest), isCommonJs: isCommonJs(replica) };
     } catch {
-      // Not installed there; the next location may have it.
+      // tsx is not installed there; the next location may have it.
     }
   }
   return undefined;
 }
 
-// Resolved as `import` would: the file for `require` searches for its hooks in the wrong folder.
+// Uses the entries for `import`, because the entry for `require` searches for its hooks in the
+// wrong folder.
 function registrationsOf(manifest: string): { readonly esm: string; readonly cjs: string } {
   const { exports } = JSON.parse(readFileSync(manifest, 'utf8')) as {
     exports: Record<'./esm/api' | './cjs/api', { import: { default: string } }>;

@@ -34,8 +34,8 @@ export class OpsChoice {
   /** The ops for replicas in this thread. */
   readonly ops: () => Promise<CrossDeviceOps>;
   /**
-   * The engine for their arithmetic, here and in threads; undefined if an ops object was given,
-   * which has its own.
+   * The engine of the ops, in this thread and in replica threads; undefined if an ops object was
+   * given, which has its own engine.
    */
   readonly engine: EngineResolution | undefined;
   readonly #devices: readonly string[];
@@ -45,7 +45,7 @@ export class OpsChoice {
   #opened: Promise<CrossDeviceOps> | undefined;
 
   /**
-   * Validates the request, so that typing errors show at once.
+   * Validates the request at once, before the ops are first used.
    * @throws ValueError for an invalid request of ops or engine; CollError for a name that is not
    * registered, and for an engine that does not work here
    */
@@ -116,7 +116,7 @@ function ownEngine(request: EngineRequest): undefined {
 }
 
 /**
- * The requested plug-in; undefined for an ops object, and for an open choice.
+ * The requested plug-in; undefined for an ops object, and if no plug-in was requested.
  * @throws ValueError for an invalid request; CollError for a name that is not registered
  */
 function requestedPlugin(request: OpsRequest, registry: Registry): Plugin<never> | undefined {
@@ -134,14 +134,14 @@ function requestedPlugin(request: OpsRequest, registry: Registry): Plugin<never>
 
 /**
  * Whether the requested ops distinguish the devices of several tasks.
- * @throws as a strategy does for an unknown request
+ * @throws ValueError for an invalid request; CollError for a name that is not registered
  */
 export function servesSeveralTasks(request: OpsRequest, registry: Registry): boolean {
   if (request instanceof CrossDeviceOps) return request.severalTasks;
   return requestedPlugin(request, registry)?.capabilities?.severalTasks ?? false;
 }
 
-/** Makes something once, and again only after a failure. */
+/** Caches the result of `make`; calls `make` again only after a failure. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

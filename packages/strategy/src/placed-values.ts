@@ -12,8 +12,8 @@ import { asValue, quote } from '@coll/core/internal';
 import { reduceOpFrom, viewOnDevice } from '@coll/core/plugin';
 
 /**
- * Fills in devices that destinations lack: a component without a device gets its replica's. With
- * one replica, a bare value without a device gets it, too.
+ * Completes destinations: a component without a device gets the device of its replica. With one
+ * replica, a bare value without a device also gets that replica's device.
  */
 export function placedDestinations(destinations: Destinations, replicas: readonly string[]): Destinations {
   if (replicas.length === 1 && isBareWithoutDevice(destinations)) return replicas[0] as string;
@@ -47,7 +47,7 @@ export function placedValues({ values }: DistributedValues, replicas: readonly s
 }
 
 /**
- * The op of this name.
+ * Converts the name of a reduce op.
  * @throws AssertionError for a variable aggregation that is not an op; ValueError for any other
  * name
  */
@@ -60,7 +60,7 @@ export function strategyOp(reduceOp: ReduceOpLike): ReduceOp {
   );
 }
 
-/** @throws ValueError unless it is an iterable of pairs */
+/** @throws ValueError unless `pairs` is an iterable of pairs */
 export function requirePairs(pairs: unknown): readonly (readonly [value: unknown, destinations: unknown])[] {
   const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
   if (!isIterable) throw badPairs(`batchReduceTo takes a list of [value, destinations] pairs, got ${quote(pairs)}`);

@@ -16,17 +16,17 @@ import type { PluginHome, ThreadStart } from './thread-messages.js';
 /** The environment of a replica in a thread. */
 export interface ThreadHome extends AsyncDisposable {
   readonly strategy: Strategy;
-  /** The ops, made for the world of the replicas. */
+  /** The ops that connect this replica to the others. */
   readonly ops: CrossDeviceOps;
   /** Default options of all calls. */
   readonly defaults?: CommunicationOptions;
-  /** Notifies others that the replica has failed. */
+  /** Notifies other workers that the replica has failed. */
   fail?(error: unknown): void;
 }
 
 /**
- * The home of a replica whose peers are all in this process; loads the plug-in.
- * @throws CollError if its module does not export it
+ * Loads the plug-in and opens the environment of a replica whose peers are all in this process.
+ * @throws CollError if the module does not export the plug-in
  */
 export async function openPluginHome(start: ThreadStart, { plugin: named }: PluginHome): Promise<ThreadHome> {
   const { replica, devices, group } = start;
@@ -45,7 +45,7 @@ export async function openPluginHome(start: ThreadStart, { plugin: named }: Plug
 /**
  * A plug-in registered by this thread's entry, for example in a bundle, or the one exported by its
  * module.
- * @throws CollError if the module does not export it
+ * @throws CollError if the module does not export the plug-in
  */
 export async function loadPlugin({ name, module }: PluginHome['plugin']): Promise<Plugin<never>> {
   if (registry.has(name)) return registry.get(name);

@@ -23,8 +23,8 @@ export interface NonDistributed {
 }
 
 /**
- * Reduces one value that is the same for all replicas of a single worker: 0 stays 0, and every
- * value is its own mean, minimum and maximum.
+ * Reduces one value that is the same for all replicas of a single worker. The result is 0 for 0,
+ * zeros for zeros, and the value itself for its mean, minimum and maximum.
  * @throws ValueError for the sum or product of any other value over several replicas
  */
 export async function reduceNonDistributed({

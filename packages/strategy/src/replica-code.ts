@@ -2,14 +2,14 @@ import { type Structure, selectReplica, ValueError } from '@coll/core';
 import { findDistributed } from './strategy.js';
 
 /**
- * The part of an argument for a replica. An argument without distributed values is passed as the
- * same object, so that replicas of one thread can share it.
+ * An argument with the replica's components in place of distributed values. An argument without
+ * distributed values is returned as the same object, so that replicas of one thread can share it.
  */
 export function componentOf(arg: unknown, place: number): unknown {
   return findDistributed(arg) ? selectReplica(place, arg as Structure<unknown>) : arg;
 }
 
-/** @throws ValueError unless it is a function or the URL of a module */
+/** @throws ValueError unless `code` is the URL of a module */
 export function requireModule(code: unknown): asserts code is URL {
   if (code instanceof URL) return;
   throw new ValueError(

@@ -2,7 +2,10 @@ import type { CallOptions, DType, ReduceOpLike, ReplicaCallOptions, Tensor } fro
 import type { Strategy } from './strategy.js';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
 
-/** The function of a merge call: runs once for all replicas, with their arguments regrouped. */
+/**
+ * The function of a merge call. It runs once for all replicas, with their arguments regrouped into
+ * distributed values.
+ */
 export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
   strategy: Strategy,
   ...args: Args
@@ -20,12 +23,12 @@ export interface ReplicaContext {
   readonly replicaIdInSyncGroup: number;
   /** The device of this replica, as a list of one. */
   readonly devices: readonly [string];
-  /** Whether the `Sync` twins work, which requires that no other replica shares this thread. */
+  /** Whether the `Sync` methods work, which requires that no other replica shares this thread. */
   readonly canBlock: boolean;
 
   /**
-   * Combines a value with those of all other replicas: `'mean'`, `ReduceOp.SUM`, … `into` names
-   * memory for the results.
+   * Combines a value with the values of all other replicas. `op` is a `ReduceOp` or its name, such
+   * as `'mean'`; `options.into` is memory for the results.
    * @throws ValueError for an unknown op or a value that is not a tensor; the errors of
    * `Communicator.run`
    */
@@ -37,10 +40,10 @@ export interface ReplicaContext {
 
   /**
    * `allReduce` for a structure with promises of values that are still being computed. Returns a
-   * structure of promises at once, each of which settles with its pack of `bytesPerPack`. A pack
-   * starts once its values and all later ones have arrived, last ones first. Either all replicas
-   * pass promises, or none does. Later calls wait until all packs have ended; a rejected promise
-   * ends the group.
+   * structure of promises at once, each of which settles with its pack of `bytesPerPack`. Packs are
+   * sent from the last values to the first: each starts once its values and all values after them
+   * have arrived. Either all replicas pass promises, or none does. Later calls wait until all packs
+   * have finished; a rejected promise ends the group.
    */
   allReduce<const V extends Arriving<V>, Op extends ReduceOpLike>(
     op: Op,
@@ -61,7 +64,10 @@ export interface ReplicaContext {
    */
   allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>>;
 
-  /** Copies replica `root`'s value to every replica; the others pass values of the same shapes. */
+  /**
+   * Copies the value of replica `root` (default: 0) to every replica; the other replicas pass
+   * values of the same shapes.
+   */
   broadcast<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Promise<Reduced<T>>;
 
   /** `broadcast` that blocks the thread. @throws RuntimeError if replicas share a thread */
@@ -69,16 +75,17 @@ export interface ReplicaContext {
 
   /**
    * Zeros on this replica's device, for gradients and results that are reused. In worker threads,
-   * the WebAssembly and JavaScript engines use this memory in place and copy any other. It lives
-   * until the run ends; the replicas of a group share 2 GiB of it.
+   * the WebAssembly and JavaScript engines use this memory in place and copy any other. The memory
+   * is valid until the run ends; the replicas of a group share at most 2 GiB of it.
    * @throws ValueError for an invalid dtype or shape; CollError if the memory is exhausted
    */
   allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>;
 
   /**
-   * Waits until all replicas have called it. Then runs replica 0's `fn(strategy, ...args)` once,
-   * outside of any replica, with the arguments regrouped, and gives each replica its part of the
-   * result. An error of `fn` ends the run. Named arguments follow as one object.
+   * Waits until all replicas have called this method. Then calls `fn(strategy, ...args)` of replica
+   * 0 once, in cross-replica context, with the arguments of all replicas regrouped, and returns to
+   * each replica its part of the result. `kwargs` are passed as one object after `args`. An error
+   * that `fn` throws ends the run.
    * @throws RuntimeError outside of this replica, or if a replica ends without calling it
    */
   mergeCall<Args extends readonly unknown[], Result>(
@@ -87,6 +94,9 @@ export interface ReplicaContext {
     kwargs?: Readonly<Record<string, unknown>>,
   ): Promise<Result>;
 
-  /** Sends a value to `onReport` of this replica's `run`, without waiting: progress, measurements. */
+  /**
+   * Passes a value, such as progress or measurements, to the option `onReport` of `run`, without
+   * waiting.
+   */
   report(value: unknown): void;
 }

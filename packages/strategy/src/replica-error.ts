@@ -27,7 +27,7 @@ export function ofVariable(error: unknown, name: string): unknown {
 function putInFront(error: Error, words: string): void {
   const { message, stack } = error;
   error.message = `${words}${message}`;
-  // A function, because the message may contain replacement patterns.
+  // The replacement is a function, because the message may contain patterns such as `$&`.
   if (stack !== undefined) setStack(error, message === '' ? stack : stack.replace(message, () => error.message));
 }
 

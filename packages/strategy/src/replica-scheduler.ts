@@ -13,7 +13,7 @@ interface Replica {
 
 /**
  * Decides which replica of a thread runs next: replica 0 until it waits for the others or ends,
- * then replica 1, and so on; in the same order again after each common call. That makes runs
+ * then replica 1, and so on; in the same order again after each common call. This order makes runs
  * reproducible.
  */
 export class ReplicaScheduler {
@@ -102,7 +102,7 @@ export class ReplicaScheduler {
           await this.#until(() => this.#isQuiet(replica));
         }
       })
-      // The error that ends the run is thrown there.
+      // `run` throws the error that ends the run.
       .catch(() => {})
       .finally(() => {
         this.#undelivered -= 1;

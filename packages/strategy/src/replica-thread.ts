@@ -24,15 +24,15 @@ async function main(): Promise<void> {
   // All code in this thread belongs to the replica, including callbacks that lose their
   // asynchronous context.
   setOutside({ strategy, replica: context });
-  // The error is reported before the ops are closed, so that it arrives before its consequences in
-  // other replicas.
+  // Reports the error before the ops are closed, so that it arrives before the errors that it
+  // causes in other replicas.
   await play(context).catch((error: unknown) => {
     tell(error);
     opened.fail?.(error);
   });
 }
 
-/** Loaded only if needed, because it brings the code for several workers. */
+/** Imported only if needed, because this loads the code for several workers. */
 async function workerHome(home: WorkerHome): Promise<ThreadHome> {
   const { openWorkerHome } = await import('./multi-worker/worker-home.js');
   return openWorkerHome(start, home);

@@ -11,18 +11,18 @@ import { decode } from './thread-values.js';
 export interface ReplicaThread {
   /** @throws RuntimeError for a message that cannot be posted */
   tell(message: ToReplica, what: string): void;
-  /** Waits until the thread has ended by itself, and terminates it after `graceMillis`. */
+  /** Waits until the thread has exited, and terminates it after `graceMillis` milliseconds. */
   end(graceMillis: number): Promise<void>;
 }
 
 /** Receives the events of a replica's thread. */
 export interface ReplicaListener {
   message(replica: number, message: ReplicaMessage): void;
-  /** The thread has ended; `error` is the uncaught error, if any. */
+  /** Called when the thread has exited; `error` is the uncaught error, if any. */
   exit(replica: number, code: number, error: unknown): void;
 }
 
-// How much later than its consequences in other replicas an error may arrive.
+// Milliseconds by which an error may arrive after the errors that it causes in other replicas.
 const consequenceMillis = 500;
 
 /** The replicas of this process. */
@@ -146,8 +146,8 @@ export class ReplicaThreads implements ReplicaListener {
 
   #hearError(replica: number, error: Error): void {
     const { code, rank } = error as Partial<CollError>;
-    // A consequence in this replica may arrive before the error of the replica that failed, which
-    // is the one to report.
+    // This error, which another replica has caused, may arrive before that replica's own error,
+    // which must be reported instead.
     if (code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica))
       this.#timers.push(setTimeout(() => this.#fail(replica, error), consequenceMillis));
     // Messages of other threads that have arrived by now may explain the error.

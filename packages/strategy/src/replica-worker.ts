@@ -9,8 +9,8 @@ import { loadingOf } from './module-loading.js';
 import type { ReplicaListener, ReplicaThread } from './replica-threads.js';
 import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
 
-// Text that works as a script and as a module, which it is under --input-type=module. Loads the
-// TypeScript loader before the first module.
+// This text must work both as a script and, under --input-type=module, as a module. It registers
+// tsx before it imports the entry.
 const bootstrap = `
 import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
   if (tsx?.isCommonJs) (await import(tsx.cjs)).register();
@@ -23,12 +23,12 @@ import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
 /** The worker thread of one replica. */
 export class ReplicaWorker implements ReplicaThread {
   readonly #worker: Worker;
-  /** The replica's result or error has arrived. */
+  /** Opens when the replica's result or error has arrived. */
   readonly #told = new Latch();
-  /** Its output has arrived. */
+  /** Opens when all output of the thread has arrived. */
   readonly #printed = new Latch();
   readonly #exited = new Latch();
-  /** Its output has been printed by this process. */
+  /** Opens when this process has printed all output of the thread. */
   readonly #shown = new Latch();
   /** Number of output chunks that have arrived. */
   #chunks = 0;
@@ -85,8 +85,8 @@ export class ReplicaWorker implements ReplicaThread {
   }
 }
 
-// Two seconds without a chunk. Polled many times, because on a machine that stalls for seconds they
-// all count as one.
+// 20 polls of 100 ms make two seconds without output. If the machine stalls for seconds, that
+// counts as one poll only.
 const silentLooks = 20;
 const lookMillis = 100;
 
@@ -108,7 +108,7 @@ function startWorker(start: ThreadStart): Worker {
   }
 }
 
-/** @throws CollError if a bundler has left out the file */
+/** @throws CollError if the file does not exist, because a bundler has omitted it */
 function threadEntry(): string {
   const here = fileURLToPath(import.meta.url);
   const file = path.join(path.dirname(here), `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`);

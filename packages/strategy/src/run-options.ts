@@ -9,13 +9,13 @@ export interface RunSettings {
   /** Called with each value that a replica passes to `context.report`. */
   readonly onReport?: (replica: number, value: unknown) => void;
   /**
-   * Aborts all replicas; those of this thread end once they wait for each other. `run` rejects with
-   * `AbortedError` at once.
+   * Aborts all replicas, and `run` rejects with `AbortedError` at once. Replicas in this thread end
+   * when they next wait for each other.
    */
   readonly signal?: AbortSignal;
   /**
-   * Accepted without effect, like the next two, for programs written for TensorFlow: shapes may
-   * always differ from step to step.
+   * Has no effect; accepted for programs written for TensorFlow. Shapes may always differ from step
+   * to step.
    */
   readonly experimentalEnableDynamicBatchSize?: boolean;
   /** Accepted, without effect. */
@@ -26,20 +26,26 @@ export interface RunSettings {
 
 /** How replicas are run. All fields are optional. */
 export interface RunOptions extends RunSettings {
-  /** The arguments of each replica's function, after its context. A distributed value becomes the replica's component of it. */
+  /**
+   * The arguments of each replica's function, after its context. Each replica gets its component of
+   * a distributed value.
+   */
   readonly args?: readonly unknown[];
-  /** Named arguments, passed as one object after the others. */
+  /** Named arguments, passed as one object after `args`. */
   readonly kwargs?: Readonly<Record<string, unknown>>;
 }
 
-/** The options of `run` for a function with these parameters after its context; optional if it needs none. */
+/**
+ * The options of `run` for a function with these parameters after its context. They may be omitted
+ * if the function needs no arguments.
+ */
 export type RunOptionsOf<Args extends readonly unknown[]> = [] extends Args
   ? [options?: RunSettings & PassedArguments<Args>]
   : [options: RunSettings & PassedArguments<Args>];
 
 /**
  * The options of `run` for a module. `exportName` is required unless the function is the default
- * export, or else the export `replica`.
+ * export or, if there is no default export, the export `replica`.
  */
 export type ModuleOptionsOf<Module, Name extends keyof Module> =
   Module[Name] extends Replica<infer Args>
@@ -88,7 +94,7 @@ const runOptions = knownOptions<RunOptions>('run', {
   experimentalXlaOptions: true,
 });
 
-/** The arguments of a replica function after its context. @throws ValueError for options of the wrong kind */
+/** The arguments of a replica function after its context. @throws ValueError for invalid options */
 export function argumentsOf(options: RunOptions): readonly unknown[] {
   if (Array.isArray(options))
     throw new ValueError('ERR_COLL_VALUE', `run: pass the arguments by name, { args: ${quote(options)} }`);

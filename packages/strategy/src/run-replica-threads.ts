@@ -6,7 +6,7 @@ import type { RunOptions } from './run-options.js';
 import type { ThreadStart } from './thread-messages.js';
 import { encode } from './thread-values.js';
 
-/** The replicas to run, where, and their code. */
+/** The replicas to run, their code, and their environment. */
 export interface ThreadRun {
   readonly engine: Engine;
   readonly devices: readonly string[];
@@ -21,9 +21,9 @@ export interface ThreadRun {
 
 /** The replicas of other workers, as seen from here. */
 export interface OtherReplicas {
-  /** The failure of one of them; undefined while there is none. Polled repeatedly. */
+  /** The failure of one of these replicas; undefined if none has failed. Polled repeatedly. */
   failure(): Error | undefined;
-  /** Notifies them that a local replica has failed. */
+  /** Notifies these replicas that a local replica has failed. */
   fail(error: unknown): void;
 }
 
@@ -34,8 +34,8 @@ const graceMillis = { afterSuccess: 500, afterFailure: 200 };
 
 /**
  * Runs a module as replicas in worker threads, which share a thread group for their collectives.
- * @throws the error of the first replica that fails, with its number; all others are terminated
- * then
+ * @throws the error of the first replica that fails, with its number; all other replicas are then
+ * terminated
  */
 export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
   const { signal } = run.options;
@@ -53,8 +53,8 @@ export async function runReplicaThreads(run: ThreadRun): Promise<unknown[]> {
     await threads.end(graceMillis.afterSuccess);
     return results;
   } catch (error) {
-    // Before threads are terminated, so that other workers receive this error rather than one about
-    // lost threads.
+    // Notifies other workers before threads are terminated, so that they receive this error and not
+    // one about lost threads.
     run.others?.fail(error);
     await threads.end(graceMillis.afterFailure);
     throw error;

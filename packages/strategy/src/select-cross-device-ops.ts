@@ -28,10 +28,10 @@ const selectionOptions = knownOptions<SelectionOptions>('selectPlugin', {
 const nccl = 'nccl';
 
 /**
- * The plug-in that TensorFlow's rules select for these devices: `nccl` with one pack if all are
- * GPUs that it serves, otherwise reduction to one device. `candidates` explains for every
- * registered plug-in why it was or was not chosen; each obstacle is logged once. The registry's own
- * choice, over all plug-ins, is `'auto'`.
+ * The plug-in that TensorFlow's rules select for these devices: `nccl` with one pack if all devices
+ * are GPUs that `nccl` serves, otherwise reduction to one device. `candidates` explains for every
+ * registered plug-in why it was or was not chosen; each reason against `nccl` is logged once. To
+ * choose from all plug-ins by priority, request `'auto'` instead.
  * @throws ValueError for an invalid list of devices or number of GPUs
  *
  * @example
@@ -88,7 +88,7 @@ export async function selectCrossDeviceOps(
 
 /**
  * Like `selectCrossDeviceOps`. The first use logs a warning.
- * @throws as `selectCrossDeviceOps`
+ * @throws the same errors as `selectCrossDeviceOps`
  * @deprecated The old name of `selectCrossDeviceOps`.
  *
  * @example
@@ -107,7 +107,10 @@ export function chooseTheBest(devices: readonly string[], options: SelectionOpti
   return selectCrossDeviceOps(devices, options);
 }
 
-/** Why nccl is not used. `refused` is set if its probe failed, or it is not registered. */
+/**
+ * The reason why nccl is not used. `refused` is set if the probe of nccl failed, or nccl is not
+ * registered.
+ */
 interface Obstacle {
   readonly why: string;
   readonly refused?: string;

@@ -31,7 +31,10 @@ import type { MainExport, ModuleOptionsOf, ModuleResult, RunOptions, RunOptionsO
 import type { Axes, LocalResult, ReducedAcross, Regrouped } from './structure-types.js';
 import { Variable } from './variables/variable.js';
 
-/** The function of each replica: it gets the replica's context, then the arguments of `run`. */
+/**
+ * The function of each replica. Its parameters are the replica's context and the arguments of
+ * `run`.
+ */
 export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
   context: ReplicaContext,
   ...args: Args
@@ -39,7 +42,7 @@ export type ReplicaFunction<Args extends readonly unknown[] = readonly unknown[]
 
 /**
  * The code of every replica: a function, which may be asynchronous, or the URL of a module that
- * exports it, to run in threads.
+ * exports such a function, to run it in threads.
  */
 export type ReplicaCode<Args extends readonly unknown[], Result> =
   | ((context: ReplicaContext, ...args: Args) => Result)
@@ -68,7 +71,9 @@ export abstract class Strategy {
     return this.extended.workerDevices.length;
   }
 
-  /** The resolver of the other workers; undefined for a strategy without workers. */
+  /**
+   * The resolver that describes the cluster of workers; undefined for a strategy without workers.
+   */
   get clusterResolver(): ClusterResolver | undefined {
     return undefined;
   }
@@ -79,8 +84,8 @@ export abstract class Strategy {
   }
 
   /**
-   * Runs code in cross-replica context. Without code, applies until the returned object is disposed
-   * of (`using scope = strategy.scope()`).
+   * Runs code in cross-replica context. Without code, the scope lasts until the returned object is
+   * disposed of (`using scope = strategy.scope()`).
    * @throws RuntimeError inside a replica or another strategy's scope
    */
   scope(): Disposable;
@@ -91,8 +96,8 @@ export abstract class Strategy {
 
   /**
    * Runs a function once on every replica, or a module in one thread per replica, and regroups the
-   * results. With several replicas in this process, numbers and bigints become a `PerReplica`,
-   * equal or not; any other leaf is bare if all replicas returned the identical value, and a
+   * results. With several replicas in this process, numbers and bigints become a `PerReplica` even
+   * if they are equal; any other leaf is bare if all replicas returned the identical value, and a
    * `PerReplica` otherwise. With one replica per process, results are unchanged.
    *
    * Arguments and result have the types of the function; for a module, pass its type: `run<typeof
@@ -118,13 +123,13 @@ export abstract class Strategy {
 
   /**
    * Combines a value over all replicas into one tensor on the first device. With axes, each replica
-   * first sums along them. A mean then weighs every element equally, so replicas may have batches
-   * of different sizes.
+   * first sums along these axes. A mean then weighs every element equally, so replicas may have
+   * batches of different sizes.
    * @param options of the collectives that this runs: their fields, `{ options }` or, as in older
    * programs, `{ experimentalHints }`
    * @throws WrongTypeError for ops other than SUM and MEAN with an axis, or an axis that is not an
-   * integer; ValueError for one out of range, for unknown options, and for `options` together with
-   * `experimentalHints`
+   * integer; ValueError for an axis out of range, for unknown options, and for `options` together
+   * with `experimentalHints`
    */
   reduce<const V, Op extends ReduceOpLike, Along extends Axes>(
     reduceOp: Op,
@@ -162,7 +167,7 @@ export abstract class Strategy {
 
   /**
    * The components of a value, one per replica of this process; for a structure, one structure per
-   * replica. A bare value is its only component.
+   * replica. For a bare value, a list that contains only that value.
    */
   experimentalLocalResults<T>(value: T): readonly LocalResult<T>[] {
     const distributed = findDistributed(value);
@@ -175,7 +180,10 @@ export abstract class Strategy {
     );
   }
 
-  /** A `PerReplica` of the function's results for each replica of this process, even if all are identical. */
+  /**
+   * Calls a function for each replica of this process and returns a `PerReplica` of the results,
+   * even if all are identical.
+   */
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
     if (typeof make !== 'function') {
@@ -197,11 +205,12 @@ export abstract class Strategy {
   }
 
   /**
-   * Splits a dataset that is batched by the global batch size across the replicas: each step has a
-   * `PerReplica` in place of each batch. Parts are as even as possible, larger ones first. A batch
-   * of another size, such as the last one, is cut into parts of its size divided by the number of
-   * replicas, rounded up, until no items are left.
-   * @throws ValueError for an invalid dataset or options, and, in its step, for an element that
+   * Splits the batches of a dataset, which have the global batch size, across the replicas: each
+   * step has a `PerReplica` in place of each batch. Parts are as even as possible, larger ones
+   * first. A batch of another size, such as the last one, is split into parts of its size divided
+   * by the number of replicas, rounded up, until no items are left; later replicas may get smaller
+   * or empty parts.
+   * @throws ValueError for an invalid dataset or options, and, while reading, for an element that
    * cannot be split; NotImplementedError for the replication mode PER_REPLICA
    */
   experimentalDistributeDataset<Element>(
@@ -215,11 +224,11 @@ export abstract class Strategy {
   }
 
   /**
-   * The dataset that a function makes for an input pipeline, batched by the batch size of one
-   * replica: each step takes one element per replica. If too few are left for the last step, the
-   * last replicas get empty batches.
-   * @throws ValueError for invalid options, and a result that is not a dataset; what the function
-   * throws
+   * The dataset that a function creates for an input pipeline. Its batches have the size for one
+   * replica, and each step takes one element per replica. If too few elements are left for the last
+   * step, the last replicas get empty batches.
+   * @throws ValueError for invalid options, and a result that is not a dataset; the error that the
+   * function throws
    */
   distributeDatasetsFromFunction<Element>(
     make: DatasetFunction<Element>,
@@ -267,7 +276,7 @@ export abstract class Strategy {
     // An already mirrored value is returned unchanged; its first component is the result.
     const [first] = this.experimentalLocalResults(reduced);
     return mapStructure(first as Structure<unknown>, (leaf) => {
-      // A variable's component would change later.
+      // Copies the value, because a variable's component may change later.
       const value = leaf instanceof Variable ? leaf.read() : leaf;
       return op === ReduceOp.MEAN ? trueMean(value) : value;
     });

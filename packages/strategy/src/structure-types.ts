@@ -15,7 +15,7 @@ import type {
 
 type AnyFunction = (...args: never[]) => unknown;
 
-/** Types that are one value, although they are objects without methods. */
+/** Types that count as a single value, although they are objects without methods. */
 type PlainLeaf = AnyFunction | Tensor | IndexedSlices | Error;
 
 /** Lists and plain objects; an object with methods counts as a class instance. */
@@ -45,12 +45,12 @@ type RegroupedStructure<T> =
 
 /**
  * The result of regrouping the values that replicas return. With several replicas in this process,
- * numbers and bigints are a `PerReplica`, equal or not; with one they are bare. Any other leaf is
- * bare if it is identical on all replicas, and a `PerReplica` otherwise.
+ * numbers and bigints are a `PerReplica` even if they are equal; with one replica they are bare.
+ * Any other leaf is bare if it is identical on all replicas, and a `PerReplica` otherwise.
  */
 export type Regrouped<T> = unknown extends T ? unknown : RegroupedLeaf<LeavesOf<T>> | RegroupedStructure<T>;
 
-/** One replica's part of a value: components in place of distributed values. */
+/** A value as one replica gets it, with components in place of distributed values. */
 export type LocalResult<T> = unknown extends T
   ? unknown
   : T extends DistributedValues<infer Component>
@@ -106,7 +106,7 @@ export type ReducedLater<T, Op extends ReduceOpLike = 'SUM'> =
         ? ReducedLater<T[number], Op>[]
         : { -readonly [Key in keyof T]: ReducedLater<T[Key], Op> };
 
-/** Axes that are summed before values are combined; null and undefined mean none. */
+/** Axes along which values are summed before they are combined; null and undefined mean no axis. */
 export type Axes = number | readonly number[] | null | undefined;
 
 /**

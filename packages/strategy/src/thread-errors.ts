@@ -10,7 +10,10 @@ export interface EncodedError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
-  /** Its own fields with plain values: `code`, `rank`, `operation`, and those of its class. */
+  /**
+   * The error's own fields with plain values: `code`, `rank`, `operation`, and the fields of its
+   * class.
+   */
   readonly fields: Readonly<Record<string, Plain>>;
   readonly cause: { readonly error: EncodedError } | { readonly value: Plain } | undefined;
 }
@@ -24,8 +27,8 @@ export function encodeError(thrown: unknown): EncodedError {
 }
 
 /**
- * An error of its original class, if that belongs to this library or the language; otherwise one
- * with its original name.
+ * Recreates an error with its original class if that belongs to this library or to JavaScript,
+ * otherwise an `Error` with the original name.
  */
 export function decodeError(encoded: EncodedError): Error {
   const { name, stack, fields } = encoded;

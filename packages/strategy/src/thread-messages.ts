@@ -40,23 +40,29 @@ export interface ThreadStart {
 /** Messages of a replica; a result or an error is the last one. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
-  /** It has reached a merge call with these arguments. */
+  /** The replica has reached a merge call with these arguments. */
   | { readonly type: 'merge'; readonly args: unknown }
-  /** It has run a merge call for all: each replica's part of the result, or the error. */
+  /** The replica has run a merge call for all replicas. `results` has the part of each replica. */
   | { readonly type: 'merged'; readonly results: readonly unknown[] }
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
   | { readonly type: 'result'; readonly value: unknown }
   | { readonly type: 'error'; readonly error: EncodedError };
 
-/** Messages from its thread; the last one says that all its output has been transferred. */
+/**
+ * Messages from the replica's thread. `end` follows the last one, once all output of the thread has
+ * been transferred.
+ */
 export type FromReplica = ReplicaMessage | { readonly type: 'end' };
 
-/** Messages to the thread: to run a merge call for all, or its part of the result. */
+/**
+ * Messages to the replica's thread: `hold` asks it to run a merge call for all replicas; `outcome`
+ * contains its part of the result.
+ */
 export type ToReplica =
   | { readonly type: 'hold'; readonly args: readonly unknown[] }
   | { readonly type: 'outcome'; readonly value: unknown };
 
-/** Posts a message. @throws RuntimeError that says what cannot be posted */
+/** Posts a message. @throws RuntimeError that names the value that cannot be posted */
 export function post(
   port: { postMessage(message: unknown): void },
   message: FromReplica | ToReplica,

@@ -26,7 +26,7 @@ export interface ThreadReplica {
   /** Index among the replicas of this process. */
   readonly replica: number;
   readonly strategy: Strategy;
-  /** The ops, made for the world of the replicas. */
+  /** The ops that connect this replica to the others. */
   readonly ops: CrossDeviceOps;
   readonly port: MessagePort;
   /** Default options of calls that the ops do not merge with their own. */
@@ -34,8 +34,8 @@ export interface ThreadReplica {
 }
 
 /**
- * A replica in its own thread. Collectives go through its ops; merge calls go by message through
- * the parent thread.
+ * A replica in its own thread. Its ops execute collectives; merge calls use messages to the parent
+ * thread.
  */
 export class ThreadReplicaContext extends GroupReplicaContext {
   readonly #ops: CrossDeviceOps;
@@ -81,11 +81,11 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     this.#say({ type: 'report', value: encode(value) }, 'a report');
   }
 
-  /** Replica 0 runs its function for all. */
+  /** Runs replica 0's function of a merge call for all replicas. */
   async #hold(argsOfAll: readonly unknown[]): Promise<void> {
     try {
       const { fn, met } = this.#merges[0] as { fn: MergeFunction; met: Promise<void> };
-      // Calls to other workers come after the common call of all replicas, on every worker.
+      // On every worker, calls to other workers must follow the common call of all replicas.
       if (this.strategy.extended.workers.size > 1) await met;
       const args = regroup(argsOfAll.map(decode) as Structure<unknown>[]) as readonly unknown[];
       const result = (await runAcross(this.strategy, () => fn(this.strategy, ...args))) as Structure<unknown>;
@@ -97,8 +97,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
   }
 
   /**
-   * A collective that a merge call runs in addition to its messages, because it detects replicas
-   * that make a different call instead.
+   * The collective that a merge call runs in addition to its messages. It detects replicas that
+   * make a different call instead of the merge call.
    * @throws InternalError if another replica makes a different call
    */
   async #meet(): Promise<void> {

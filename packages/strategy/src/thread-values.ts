@@ -11,8 +11,8 @@ import {
 import { isMapping, mapStructure } from '@coll/core/internal';
 import { Variable } from './variables/variable.js';
 
-// Marks classes whose instances would arrive as plain objects. Posted values are plain data of this
-// library's own threads.
+// Marks instances of classes, which would otherwise arrive as plain objects. The mark can be
+// trusted, because only threads of this library post these values.
 const classKey = '@coll/class';
 
 /** Encodes a value for posting: structures of plain data, tensors, indexed slices and distributed values. */
@@ -25,7 +25,7 @@ export function encode(value: unknown): unknown {
     if (isReplicaContext(leaf)) throw contextStays();
     if (leaf instanceof PerReplica || leaf instanceof Mirrored)
       return { [classKey]: leaf.kind, values: leaf.values.map(encode) };
-    // Its method would be lost in transfer.
+    // Posting would lose the method of a tensor carrier.
     return typeof leaf === 'object' && leaf !== null && tensorSymbol in leaf ? asTensor(leaf) : leaf;
   });
 }

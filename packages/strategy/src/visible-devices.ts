@@ -10,8 +10,8 @@ export interface DeviceInventory {
    */
   readonly visibleDevices?: readonly string[];
   /**
-   * Number of physical GPUs. If more are visible (without `visibleDevices`: requested), some are
-   * virtual. Default: none is virtual.
+   * Number of physical GPUs. If `visibleDevices` (by default: the requested devices) has more GPUs
+   * than this, some are virtual. Default: no GPU is virtual.
    */
   readonly physicalGpus?: number;
 }
@@ -30,8 +30,8 @@ export function virtualGpus(
 }
 
 /**
- * The given devices, by full name, that `visibleDevices` does not list; without a list, the ones
- * that no plug-in finds on this machine.
+ * The full names of the given devices that `visibleDevices` does not list, or, without a list, that
+ * no plug-in finds on this machine.
  */
 export async function invisibleDevices(
   devices: readonly string[],
@@ -48,7 +48,7 @@ export async function invisibleDevices(
 
 /**
  * Warns once about devices, other than CPUs, that no registered plug-in finds here, because their
- * values are then combined on the CPU. The warning says why, and what to do.
+ * values are then combined on the CPU. The warning includes the reason and a remedy.
  */
 export async function warnOfInvisible(devices: readonly string[], registry: Registry): Promise<void> {
   const invisible = await invisibleDevices(devices, {}, registry);
@@ -63,7 +63,7 @@ export async function warnOfInvisible(devices: readonly string[], registry: Regi
   logFirst(1, told, 'warn', `${told}; ${cure}; to use the CPU, pass CPU devices: devices: ['cpu:0', 'cpu:1']`);
 }
 
-// A plug-in without device types has not searched for any.
+// A plug-in that lists no device types has not searched for devices.
 async function isFound(device: string, registry: Registry): Promise<boolean> {
   const type = deviceType(device);
   if (type === 'CPU') return true;

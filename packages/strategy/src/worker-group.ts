@@ -1,9 +1,9 @@
 import type { CallOptions, ReduceOp, Tensor } from '@coll/core';
 
 /**
- * The workers of a strategy, for communication outside of its ops' collectives. All make the same
- * calls in the same order. Methods without a promise block the thread until all workers have
- * arrived.
+ * The workers of a strategy, for communication outside of its ops' collectives. All workers make
+ * the same calls in the same order. Methods without a promise block the thread until all workers
+ * have arrived.
  */
 export interface WorkerGroup {
   /** Number of workers. */
@@ -12,7 +12,7 @@ export interface WorkerGroup {
   broadcast(values: readonly Tensor[], worker: number, options?: CallOptions): Promise<readonly Tensor[]>;
   /** `broadcast` that blocks. @throws RuntimeError while the group of workers is not open yet */
   broadcastSync(value: Tensor, worker: number, options?: CallOptions): Tensor;
-  /** Combines the values of all workers. */
+  /** Combines the values of all workers, which have the same shape and dtype. */
   allReduce(op: ReduceOp, value: Tensor, options?: CallOptions): Promise<Tensor>;
   /** `allReduce` that blocks. @throws RuntimeError while the group of workers is not open yet */
   allReduceSync(op: ReduceOp, value: Tensor): Tensor;

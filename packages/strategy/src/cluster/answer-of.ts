@@ -5,12 +5,13 @@ import { text } from 'node:stream/consumers';
 /**
  * Sends a request.
  * @returns the JSON of the answer
- * @throws Error without an answer, or for a truncated body or a status other than 200
+ * @throws Error if there is no answer, the body is truncated or is not JSON, or the status is not
+ * 200
  */
 export async function answerOf(request: ClientRequest): Promise<unknown> {
   request.end();
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
-  // Errors after the answer has begun are reported by the answer.
+  // Once the answer has begun, reading it reports errors.
   request.on('error', () => {});
   const body = await text(answer);
   if (answer.statusCode !== 200)

@@ -4,7 +4,10 @@ import type { ClusterSpec } from './cluster-spec.js';
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
 export type Accelerators = Readonly<Record<string, number>>;
 
-/** A task and its protocol: for a resolver, this process; for a query, the task in question. */
+/**
+ * A task and its protocol. For a resolver, the task of this process; for a query, the task that the
+ * caller asks about.
+ */
 export interface TaskOptions {
   /** The job, such as `worker`. Default: the job of this process. */
   readonly taskType?: string | undefined;
@@ -20,7 +23,7 @@ const knownTaskOptions = knownOptions<TaskOptions>('options of a task', {
   rpcLayer: true,
 });
 
-/** @throws ValueError for anything but options */
+/** @throws ValueError for unknown options, and for a value that is not an object */
 export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptions> {
   return optionsOf(options, "{ taskType: 'worker', taskId: 0 }", knownTaskOptions);
 }
@@ -45,7 +48,7 @@ export abstract class ClusterResolver {
   abstract readonly taskId: number | undefined;
   abstract readonly rpcLayer: string | undefined;
 
-  /** The environment of the processes; empty means nothing special. */
+  /** The name of the environment that the processes run in; empty if there is no special one. */
   get environment(): string {
     return '';
   }

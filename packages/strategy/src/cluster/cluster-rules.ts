@@ -14,8 +14,8 @@ export interface Task {
 /**
  * Validates a cluster and a task of it. Jobs are chief, worker, evaluator and ps, with at most one
  * chief and one evaluator. The task's job must be one of them, and its number must exist. An
- * evaluator is not part of the cluster, and may be missing from it.
- * @throws ValueError that says which rule is broken
+ * evaluator does not train with the other tasks, so the cluster need not list it.
+ * @throws ValueError (ERR_COLL_CLUSTER) that names the violated rule
  *
  * @example
  * ```ts
@@ -49,8 +49,8 @@ export function validateCluster(cluster: ClusterSpec, task: Task): void {
 }
 
 /**
- * Whether a task does the work that only one task does, such as saving checkpoints: the chief, or
- * worker 0 if there is no chief; an evaluator is its own chief.
+ * Whether a task does the work that only one task may do, such as saving checkpoints. This is the
+ * chief, or worker 0 if there is no chief. An evaluator is its own chief.
  * @throws ValueError for an invalid cluster or task
  *
  * @example

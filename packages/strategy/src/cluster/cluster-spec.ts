@@ -1,10 +1,13 @@
 import { ValueError, WrongTypeError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-/** Addresses of a job's tasks: a list by number, or a mapping from numbers if some are missing. */
+/**
+ * Addresses of a job's tasks: a list indexed by task number, or a mapping if some numbers are
+ * missing.
+ */
 export type JobTasks = readonly string[] | Readonly<Record<number, string>>;
 
-/** Addresses such as `host:port` of all tasks, by job. */
+/** The addresses of all tasks by job, each such as `host:port`. */
 export type ClusterDescription = Readonly<Record<string, JobTasks>>;
 
 /**
@@ -23,8 +26,8 @@ export class ClusterSpec {
   readonly #jobs = new Map<string, ReadonlyMap<number, string>>();
 
   /**
-   * @throws WrongTypeError unless it is a cluster description; ValueError for a task number that is
-   * not a whole number from 0
+   * @throws WrongTypeError unless `cluster` is a cluster description; ValueError for a task number
+   * that is not a whole number, 0 or more
    */
   constructor(cluster: ClusterDescription | ClusterSpec = {}) {
     const description = cluster instanceof ClusterSpec ? cluster.asDescription() : cluster;
@@ -68,7 +71,10 @@ export class ClusterSpec {
     return Array.from({ length: Math.max(-1, ...tasks.keys()) + 1 }, (_, index) => tasks.get(index));
   }
 
-  /** As plain data; lists for jobs whose numbers have no gaps. */
+  /**
+   * The cluster as plain data. The tasks of a job are a list if their numbers have no gaps, and a
+   * mapping otherwise.
+   */
   asDescription(): ClusterDescription {
     const dense = (job: string) => {
       const tasks = this.jobTasks(job);

@@ -13,8 +13,8 @@ export interface EnvironmentOptions {
   /** Default: `process.env`. */
   readonly variables?: Environment | undefined;
   /**
-   * The headless service of the StatefulSet that this pod belongs to, if its host name determines
-   * the rank; `COLL_SIZE` gives the size.
+   * The headless service of the StatefulSet that this pod belongs to. Set this to derive the rank
+   * from the pod's host name if no launcher sets variables; `COLL_SIZE` must contain the size.
    */
   readonly statefulSetService?: string | undefined;
 }
@@ -27,7 +27,8 @@ const environmentOptions = knownOptions<EnvironmentOptions>('EnvironmentClusterR
 /**
  * Determines from environment variables which launcher started this process, and its rank: `coll
  * run`, TF_CONFIG, torchrun, MPI, Slurm and others. All processes are workers. If the launcher does
- * not provide addresses, all but the coordinator's are empty.
+ * not provide addresses, the address of task 0 is that of the coordinator, and the others are empty
+ * strings.
  *
  * @example
  * ```ts

@@ -5,11 +5,11 @@ import { type Launcher, launchers, statefulSet } from './launchers.js';
 import type { Membership } from './membership.js';
 
 /**
- * This process's membership according to its environment variables. Undefined if no launcher set
- * any, or `TF_CONFIG` says that it is not a member.
- * @param statefulSetService the headless service of the StatefulSet that this pod belongs to, if no
- * other launcher started it
- * @throws ValueError for invalid variables, naming the launcher
+ * This process's membership according to its environment variables. Undefined if no launcher has
+ * set variables, or `TF_CONFIG` gives this process a task that is neither chief nor worker.
+ * @param statefulSetService the headless service of the StatefulSet that this pod belongs to, used
+ * if no launcher has set variables
+ * @throws ValueError for invalid variables; the message names the launcher
  *
  * @example
  * ```ts
@@ -51,7 +51,7 @@ function toldBy({ name, read }: Launcher, variables: Variables): Membership | 'n
   }
 }
 
-// Limits the number of addresses that are created.
+// `EnvironmentClusterResolver` creates an address per member, so their number must be limited.
 const mostMembers = 65_536;
 
 const nothingElse = {

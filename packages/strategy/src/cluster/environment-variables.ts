@@ -49,7 +49,7 @@ export class Variables {
   address(host: string, port: string | undefined): string | undefined {
     const name = this.text(host);
     if (name === undefined || port === undefined) return name;
-    // The colons of IPv6 do not precede a port.
+    // A host with colons is an IPv6 address, which needs brackets before the port.
     return name.includes(':') && !name.startsWith('[') ? `[${name}]:${port}` : `${name}:${port}`;
   }
 

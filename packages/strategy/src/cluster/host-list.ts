@@ -1,7 +1,8 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
-// More hosts than any cluster has, so that a short list cannot exhaust the memory.
+// More hosts than any cluster has. Without a limit, a short list could expand until memory is
+// exhausted.
 const mostHosts = 100_000;
 
 /**
@@ -48,7 +49,10 @@ function splitOutside(list: string): string[] {
   return parts.map((part) => part.trim());
 }
 
-/** `x[1-2]y[3-4]`: every number of the first brackets combined with every expansion of the rest. */
+/**
+ * Expands `x[1-2]y[3-4]`: combines every number in the first brackets with every expansion of the
+ * rest.
+ */
 function expand(part: string, list: string): string[] {
   const open = part.indexOf('[');
   if (open < 0) return [part];
@@ -63,7 +67,7 @@ function expand(part: string, list: string): string[] {
 }
 
 function numbersOf(range: string, list: string): string[] {
-  // A number with more digits is not exact.
+  // JavaScript does not represent longer numbers exactly.
   const { first = '', last = first } = /^(?<first>\d{1,15})(?:-(?<last>\d{1,15}))?$/.exec(range)?.groups ?? {};
   if (first === '') throw badList(list, `${quote(range)} is not a number or a range`);
   const count = Number(last) - Number(first) + 1;

@@ -10,7 +10,10 @@ export interface Pod {
   /** `Running`, `Pending`, and so on. */
   readonly phase: string;
   readonly hostIP: string;
-  /** The pod's own address. Undefined if it has none yet, or the client does not report it. */
+  /**
+   * The pod's own address. Undefined if the pod has no address yet, or the client does not report
+   * it.
+   */
   readonly podIP?: string | undefined;
 }
 
@@ -35,7 +38,7 @@ const answerMillis = 10_000;
 /**
  * A client of the API server of this process's cluster, which uses the pod's service account.
  * @param account the folder with the server's certificate and the pod's token
- * @throws RuntimeError outside of a cluster
+ * @throws RuntimeError if this process does not run in a Kubernetes cluster
  */
 export function kubernetesClient(
   variables: Environment = processEnvironment(),

@@ -6,8 +6,8 @@ import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-
 import { wrongValue } from './wrong-value.js';
 
 /**
- * The pods of the cluster, how to reach them (default protocol: `grpc`), and the task of this
- * process, which Kubernetes does not know.
+ * Selects the pods of the cluster and their addresses, and names the task of this process, which
+ * Kubernetes does not report. The default of `rpcLayer` is `grpc`.
  */
 export interface KubernetesOptions extends TaskOptions {
   /** The label selectors of each job's pods. Default: `{ worker: ['job-name=tensorflow'] }`. */
@@ -15,8 +15,8 @@ export interface KubernetesOptions extends TaskOptions {
   /** The port of every pod. Default: 8470. */
   readonly serverPort?: number | undefined;
   /**
-   * Which address of a pod to use: its own, or its host's, which is only right with `hostNetwork`.
-   * Default: `'podIP'`, and the host's for pods whose own address the client does not report.
+   * Which address of a pod to use: its own, or that of its host, which works only for pods with
+   * `hostNetwork`. Default: `'podIP'`, or the host's address for pods without a `podIP`.
    */
   readonly address?: 'podIP' | 'hostIP' | undefined;
   /** Lists pods. Default: the API server of this process's cluster. */
@@ -64,8 +64,8 @@ export class KubernetesClusterResolver extends ClusterResolver {
 
   /**
    * Lists the pods.
-   * @throws RuntimeError for a pod that is not running, and if no API server answers; ValueError
-   * for invalid options
+   * @throws RuntimeError if a pod is not running or has no address, or pods cannot be listed;
+   * ValueError for invalid options or an invalid result of the client
    */
   static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", kubernetesOptions);

@@ -12,17 +12,17 @@ type Found = Partial<Omit<Membership, 'launcher'>> & Pick<Membership, 'rank'>;
 /** A launcher, and how to read its variables. */
 export interface Launcher {
   readonly name: string;
-  /** Variables that are all set if this launcher started the process. */
+  /** Names of variables. The launcher started the process if all of them are set. */
   readonly markers: readonly string[];
   /**
-   * Undefined if the markers are set for another reason; `no member` if this process is not part of
-   * the group.
+   * Reads the launcher's variables. Undefined if the markers are set for another reason; `no
+   * member` if this process is not part of the group.
    */
   read(variables: Variables): Found | 'no member' | undefined;
 }
 
 /**
- * The known launchers in order of precedence: the first whose variables are set wins. Under
+ * The known launchers in order of precedence: the first one whose markers are set is used. Under
  * `mpirun` in a Slurm step both are set, so MPI precedes Slurm.
  */
 export const launchers: readonly Launcher[] = [
@@ -37,7 +37,7 @@ export const launchers: readonly Launcher[] = [
   },
   { name: 'TF_CONFIG', markers: ['TF_CONFIG'], read: readTFConfig },
   {
-    // Without a local rank each member is a host, as in a PyTorchJob whose pods run torchrun
+    // Without LOCAL_RANK each member is a host, as in a PyTorchJob whose pods run torchrun
     // themselves.
     name: 'torchrun',
     markers: ['RANK', 'WORLD_SIZE', 'MASTER_ADDR'],
@@ -82,8 +82,8 @@ export const launchers: readonly Launcher[] = [
     read: (v) => v.group('PALS_RANKID', 'PMI_SIZE', 'PALS_LOCAL_RANKID', 'PALS_LOCAL_SIZE'),
   },
   {
-    // srun --mpi=pmi2 and Flux set these too, but no host variable; Slurm and Flux provide more in
-    // that case.
+    // srun --mpi=pmi2 and Flux also set PMI_RANK, but not MPI_LOCALRANKID. In that case the
+    // variables of Slurm and Flux say more.
     name: 'MPICH',
     markers: ['PMI_RANK'],
     read: (v) =>
@@ -114,7 +114,7 @@ export const launchers: readonly Launcher[] = [
     }),
   },
   {
-    // Unlike an indexed job, it provides the size and the address of the first member.
+    // Precedes the indexed job, because it also provides the size and the first member's address.
     name: 'LeaderWorkerSet',
     markers: ['LWS_WORKER_INDEX'],
     read: (v) => ({ ...v.single('LWS_WORKER_INDEX', 'LWS_GROUP_SIZE'), coordinator: v.text('LWS_LEADER_ADDRESS') }),
@@ -145,7 +145,7 @@ export const launchers: readonly Launcher[] = [
 export function statefulSet(service: string): Launcher {
   return {
     name: 'StatefulSet',
-    // Naming the service selects this launcher.
+    // No variable is needed: the caller selects this launcher by passing the service.
     markers: [],
     read(v) {
       const host = v.requireText('HOSTNAME');
@@ -171,7 +171,7 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   }
   validateCluster(cluster, { taskType, taskId });
   if (!memberJobs.includes(taskType)) return 'no member';
-  // The numbers of a job may have gaps without a task.
+  // Throws if the numbers of the job have a gap at this task.
   cluster.taskAddress(taskType, taskId);
   const tasks = memberJobs
     .filter((job) => cluster.jobs.includes(job))
@@ -192,10 +192,7 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   };
 }
 
-/**
- * Reads the variables of an srun step. A Slurm batch script also has a rank, but is not part of a
- * step.
- */
+/** Reads the variables of an srun step. A Slurm batch script also has SLURM_PROCID, but no step. */
 function readSlurm(v: Variables): Found {
   const hosts = v.text('SLURM_STEP_NODELIST') ?? v.text('SLURM_NODELIST');
   const job = v.number('SLURM_JOB_ID');
@@ -207,7 +204,7 @@ function readSlurm(v: Variables): Found {
     size: v.number('SLURM_STEP_NUM_TASKS') ?? v.number('SLURM_NTASKS'),
     localRank: v.number('SLURM_LOCALID'),
     localSize: counts === undefined || node === undefined ? undefined : expandTaskCounts(counts)[node],
-    // Jobs that share a host use different ports.
+    // The port depends on the job, so that jobs that share a host hardly ever use the same port.
     coordinator: first !== undefined && job !== undefined ? `${first}:${61_440 + (job % 4096)}` : first,
     restarts: v.number('SLURM_RESTART_COUNT'),
   };

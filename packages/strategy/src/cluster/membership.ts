@@ -10,9 +10,9 @@ export interface Membership {
   /** Index of this process on its host. */
   readonly localRank: number | undefined;
   readonly localSize: number | undefined;
-  /** Where the members meet: `host:port`, a host without a port, or the URL of a store. */
+  /** The address for the rendezvous: `host:port`, a host without a port, or the URL of a store. */
   readonly coordinator: string | undefined;
-  /** Number of restarts of the group. */
+  /** Number of times that the launcher has restarted the group. */
   readonly restarts: number | undefined;
   /** The addresses of all processes, in rank order, if the launcher reports them. */
   readonly addresses: readonly string[] | undefined;

@@ -3,11 +3,11 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 import { ClusterSpec } from './cluster-spec.js';
 
-/** What a resolver reports in addition to the addresses. */
+/** Values that a resolver reports in addition to the addresses. */
 export interface SimpleClusterOptions extends TaskOptions {
-  /** The address of the master, used if no task is given. */
+  /** The address that `master()` returns if it is called without a task. Default: empty. */
   readonly master?: string | undefined;
-  /** The environment of the processes. Default: nothing special. */
+  /** The name of the environment that the processes run in. Default: empty. */
   readonly environment?: string | undefined;
   /** The accelerators of each task. Default: none. */
   readonly numAccelerators?: Accelerators | undefined;
@@ -41,7 +41,10 @@ export class SimpleClusterResolver extends ClusterResolver {
   readonly #cluster: ClusterSpec;
   readonly #options: SimpleClusterOptions;
 
-  /** @throws WrongTypeError for a cluster that is not a `ClusterSpec`, or a master that is not a string */
+  /**
+   * @throws WrongTypeError for a cluster that is not a `ClusterSpec`, or a master that is not a
+   * string; ValueError for unknown options
+   */
   constructor(cluster: ClusterSpec, given?: SimpleClusterOptions) {
     super();
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", simpleClusterOptions);

@@ -8,13 +8,19 @@ import { wholeNumber, wrongValue } from './wrong-value.js';
 
 /** Values that Slurm does not provide, or that override Slurm's. */
 export interface SlurmOptions {
-  /** Number of tasks per job. Default: all tasks of the step are workers. */
+  /**
+   * Number of tasks of each job (`worker`, `chief` and so on). Default: all tasks of the step are
+   * workers.
+   */
   readonly jobs?: Readonly<Record<string, number>> | undefined;
   /** The port of a host's first task; each further task uses the next port. Default: 8888. */
   readonly portBase?: number | undefined;
-  /** Default: `SLURM_GPUS_ON_NODE`, or none. */
+  /** Number of GPUs of each node. Default: `SLURM_GPUS_ON_NODE`, else 0. */
   readonly gpusPerNode?: number | undefined;
-  /** Default: the GPUs of a node divided by the largest number of tasks on any node. */
+  /**
+   * Number of GPUs of each task. Default: the GPUs of a node divided by the largest number of tasks
+   * on any node, rounded down.
+   */
   readonly gpusPerTask?: number | undefined;
   /**
    * Number of tasks per node: one number for all hosts, or one per host name. Default: Slurm's
@@ -28,7 +34,10 @@ export interface SlurmOptions {
   readonly autoSetGpu?: boolean | undefined;
   /** Default: grpc. */
   readonly rpcLayer?: string | undefined;
-  /** Where variables are read, and `CUDA_VISIBLE_DEVICES` is set. Default: `process.env`. */
+  /**
+   * The environment from which variables are read, and in which `CUDA_VISIBLE_DEVICES` is set.
+   * Default: `process.env`.
+   */
   readonly variables?: Record<string, string | undefined> | undefined;
 }
 
@@ -45,8 +54,9 @@ const slurmOptions = knownOptions<SlurmOptions>('SlurmClusterResolver', {
 
 /**
  * The tasks of a Slurm step, from srun's variables: `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS`,
- * `SLURM_STEP_NODELIST` and `SLURM_STEP_TASKS_PER_NODE`. Tasks are numbered over hosts and jobs in
- * the order of their names; the GPUs of a host are assigned to its tasks in order.
+ * `SLURM_STEP_NODELIST` and `SLURM_STEP_TASKS_PER_NODE`. Hosts and jobs are sorted by name. Tasks
+ * are numbered host by host and assigned to the jobs in this order; the GPUs of a host are assigned
+ * to its tasks in order.
  *
  * @example
  * ```ts
@@ -74,8 +84,8 @@ export class SlurmClusterResolver extends ClusterResolver {
   readonly #gpus: string | undefined;
 
   /**
-   * @throws RuntimeError for a missing variable, more GPUs than there are, or tasks that are not
-   * all in a job; ValueError for invalid lists
+   * @throws RuntimeError for a missing variable, more GPUs per task than a node has, or jobs whose
+   * numbers of tasks do not add up to that of the step; ValueError for invalid options or variables
    */
   constructor(given?: SlurmOptions) {
     super();
@@ -124,7 +134,7 @@ export class SlurmClusterResolver extends ClusterResolver {
 
 type TasksByHost = readonly (readonly [host: string, tasks: number])[];
 
-/** The hosts of the step by name, with the number of tasks of each. */
+/** The hosts of the step, sorted by name, with the number of tasks of each. */
 function tasksPerHost(given: SlurmOptions['tasksPerNode'], variables: Environment): TasksByHost {
   if (typeof given === 'object' && given !== null) {
     for (const [host, count] of Object.entries(given)) requireWhole(`tasksPerNode: ${host}`, count, 1);

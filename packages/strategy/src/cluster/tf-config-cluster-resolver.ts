@@ -7,7 +7,10 @@ import { wrongValue } from './wrong-value.js';
 
 /** Values that override those of `TF_CONFIG`, and the environment that contains it. */
 export interface TFConfigOptions extends TaskOptions {
-  /** The environment of the processes. */
+  /**
+   * The name of the environment that the processes run in. Default: that of `TF_CONFIG`, else
+   * empty.
+   */
   readonly environment?: string | undefined;
   /** The environment that contains `TF_CONFIG`. Default: `process.env`. */
   readonly variables?: Environment | undefined;
@@ -33,7 +36,7 @@ interface TFConfig {
 }
 
 /**
- * Reads the variable `TF_CONFIG`, again at every call:
+ * The cluster in the environment variable `TF_CONFIG`, which is read again at every call:
  *
  *     {
  *       "cluster": { "chief": ["a:2222"], "worker": ["b:2222", "c:2222"] },
@@ -41,8 +44,8 @@ interface TFConfig {
  *       "rpc_layer": "grpc"
  *     }
  *
- * All parts are optional; without the variable there is no cluster. Every call throws a ValueError
- * if the variable is not JSON of that form.
+ * All parts are optional; without the variable the cluster is empty. Every method throws a
+ * ValueError if the variable is not JSON of this form.
  *
  * @example
  * ```ts
@@ -80,7 +83,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
     throw wrongValue('TF_CONFIG: task.index must be a whole number, 0 or more', index);
   }
 
-  /** The protocol of addresses: the one given, or that of the variable. */
+  /** The protocol of addresses: that of the options, else that of `TF_CONFIG`. */
   get rpcLayer(): string | undefined {
     return this.#options.rpcLayer ?? this.#text('rpc_layer');
   }
@@ -99,8 +102,9 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   /**
-   * The session master that `TF_CONFIG` names, or else the address of a task; empty for a cluster
-   * with at most one task, which needs no address.
+   * The `session_master` of `TF_CONFIG`, else the address of a task; empty for a cluster with at
+   * most one task, which needs no address.
+   * @throws ValueError for an unknown task, or if neither the options nor `TF_CONFIG` name a task
    */
   master(options?: TaskOptions): string {
     const { taskType = this.taskType, taskId = this.taskId, rpcLayer = this.rpcLayer } = taskOptions(options);
@@ -117,8 +121,8 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   /**
-   * The accelerators of a task; those of all devices if neither the options nor `TF_CONFIG` name a
-   * task.
+   * The number of accelerators of a task, by type; of all tasks if neither the options nor
+   * `TF_CONFIG` name a task.
    */
   numAccelerators(options?: TaskOptions): Accelerators {
     const { taskType = this.taskType, taskId = this.taskId } = taskOptions(options);

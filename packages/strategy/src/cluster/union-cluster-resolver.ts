@@ -10,7 +10,7 @@ const unionOptions = knownOptions<UnionOptions>('UnionResolver', { taskType: tru
 
 /**
  * Several clusters as one: tasks of the same job are concatenated in the order of the resolvers.
- * The first resolver answers everything else.
+ * All other values are those of the first resolver.
  *
  * @example
  * ```ts
@@ -27,7 +27,10 @@ export class UnionResolver extends ClusterResolver {
   readonly #resolvers: readonly [ClusterResolver, ...ClusterResolver[]];
   readonly #options: UnionOptions;
 
-  /** @throws ValueError for an empty list, or an unknown option; WrongTypeError for anything but a resolver */
+  /**
+   * @throws ValueError for an empty list, or an unknown option; WrongTypeError for a value that is
+   * not a resolver
+   */
   constructor(resolvers: readonly ClusterResolver[], given?: UnionOptions) {
     super();
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", unionOptions);
@@ -48,7 +51,7 @@ export class UnionResolver extends ClusterResolver {
     return this.#options.taskId ?? this.#resolvers[0].taskId;
   }
 
-  /** The protocol of addresses: the one given, or that of the first resolver. */
+  /** The protocol of addresses: that of the options, else that of the first resolver. */
   get rpcLayer(): string | undefined {
     return this.#options.rpcLayer ?? this.#resolvers[0].rpcLayer;
   }
@@ -68,7 +71,10 @@ export class UnionResolver extends ClusterResolver {
     return new ClusterSpec(Object.fromEntries(jobs.map((job) => [job, joined(job, tasksOf(job))])));
   }
 
-  /** The address of a given task in the union; otherwise the first resolver's master. */
+  /**
+   * The address of a task in the union; without a task, the master of the first resolver.
+   * @throws ValueError for an unknown task
+   */
   master(options?: TaskOptions): string {
     const { taskType, taskId, rpcLayer } = taskOptions(options);
     if (taskType === undefined || taskId === undefined) return this.#resolvers[0].master({ rpcLayer });

@@ -6,7 +6,7 @@ export function wrongValue(expected: string, given: unknown): ValueError {
   return new ValueError('ERR_COLL_CLUSTER', `${expected}, got ${quote(given)}`);
 }
 
-/** The number of a text in decimal digits. @throws ValueError for any other text */
+/** Parses a whole number of at most 15 decimal digits. @throws ValueError for any other text */
 export function wholeNumber(name: string, text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw wrongValue(`${name} must be a whole number, 0 or more`, text);

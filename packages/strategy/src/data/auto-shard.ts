@@ -2,9 +2,10 @@ import { ValueError } from '@coll/core';
 import { logFirst } from '@coll/core/plugin';
 
 /**
- * How workers share an input that all of them receive. `FILE`: each reads its own files. `DATA`:
- * each reads everything and keeps its part of every batch. `AUTO`: by file if the dataset is made
- * of files, at least one per worker, otherwise by data. `OFF`: every worker uses all of it.
+ * How workers share a dataset that all of them receive. `FILE`: each worker reads its own files.
+ * `DATA`: each worker reads everything and keeps its part of every batch. `AUTO`: `FILE` if the
+ * dataset is made of at least one file per worker, else `DATA`. `OFF`: every worker uses the whole
+ * dataset.
  *
  * @example
  * ```ts
@@ -22,8 +23,8 @@ export type AutoShardPolicy = (typeof AutoShardPolicy)[keyof typeof AutoShardPol
 export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
 
 /**
- * How workers share a dataset. `fileCount` is undefined if it is not made of files. A single
- * worker reads everything.
+ * How workers share a dataset. `fileCount` is undefined if the dataset is not made of files. A
+ * single worker reads everything.
  * @throws ValueError for sharding by file with fewer files than workers
  */
 export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefined, numWorkers: number): Sharding {
@@ -44,7 +45,7 @@ export function shardingOf(policy: AutoShardPolicy, fileCount: number | undefine
   return 'DATA';
 }
 
-/** Every `numWorkers`-th file, from file `workerIndex` on. */
+/** Every `numWorkers`-th file, starting with file `workerIndex`. */
 export function filesOfWorker<File>(files: readonly File[], numWorkers: number, workerIndex: number): File[] {
   return files.filter((_, index) => index % numWorkers === workerIndex);
 }

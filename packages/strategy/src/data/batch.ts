@@ -11,7 +11,10 @@ import {
 import { flatten, isMapping, quote } from '@coll/core/internal';
 import { elementCount, viewOnDevice } from '@coll/core/plugin';
 
-/** A tensor of TensorFlow.js, recognized by its form, because this package does not import it. */
+/**
+ * A tensor of TensorFlow.js, recognized by its fields, because this package does not import
+ * TensorFlow.js.
+ */
 interface TfTensor {
   readonly dataId: object;
   readonly shape: readonly number[];
@@ -44,8 +47,8 @@ export class Batch {
   }
 
   /**
-   * Items `[begin, end)`: a view of the same memory, or a new tensor for TensorFlow.js. The
-   * result's device is `device`, if given.
+   * Items `[begin, end)`: a view of the same memory, or a new tensor for TensorFlow.js. `device`,
+   * if given, becomes the device of a tensor of this library.
    * @throws ValueError for a scalar
    */
   part(begin: number, end: number, device?: string): unknown {
@@ -60,8 +63,8 @@ export class Batch {
 }
 
 /**
- * An element with its leaves as batches. Lists of plain values (numbers, strings, …) are leaves,
- * like tensors and typed arrays. All other lists, and mappings, are structure.
+ * Converts the leaves of an element to batches. Lists of plain values (numbers, strings, …) are
+ * leaves, like tensors and typed arrays. Other lists, and mappings, are structures of leaves.
  */
 export function batchesOf(element: unknown): Structure<Batch> {
   if (Array.isArray(element) && !element.every(isPlain)) return element.map(batchesOf);
@@ -71,7 +74,7 @@ export function batchesOf(element: unknown): Structure<Batch> {
 
 /**
  * The number of items, equal for all leaves of a batch.
- * @throws ValueError for scalars, leaves of different sizes, and no leaves
+ * @throws ValueError for scalars, leaves of different sizes, and an element without leaves
  */
 export function batchSizeOf(batches: Structure<Batch>): number {
   const leaves = flatten(batches);
@@ -87,7 +90,7 @@ export function batchSizeOf(batches: Structure<Batch>): number {
   );
 }
 
-/** Frees memory outside of JavaScript: TensorFlow.js tensors, also in distributed values. */
+/** Disposes of the TensorFlow.js tensors in a structure, including those in distributed values. */
 export function dispose(value: unknown): void {
   if (value instanceof DistributedValues || Array.isArray(value)) {
     for (const item of value instanceof DistributedValues ? value.values : value) dispose(item);

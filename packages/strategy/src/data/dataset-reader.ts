@@ -17,7 +17,11 @@ export class DatasetReader {
     return this.#givesAway;
   }
 
-  /** The next element. @throws the dataset's error, after which the reader has ended */
+  /**
+   * The next element.
+   * @throws the dataset's error, after which the reader has no more elements; RuntimeError for a
+   * generator that has been read before
+   */
   async next(): Promise<IteratorResult<unknown, undefined>> {
     if (this.#isOver) return over;
     try {
@@ -72,7 +76,7 @@ export class DatasetReader {
 
 const over: IteratorResult<never, undefined> = { done: true, value: undefined };
 
-// Two readers of one generator would each get only some of its elements.
+// Iterators in use: two readers of one generator would each get only some of its elements.
 const begun = new WeakSet<object>();
 
 async function openOnce(dataset: unknown): Promise<OpenDataset> {

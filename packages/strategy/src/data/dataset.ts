@@ -3,7 +3,10 @@ import { quote } from '@coll/core/internal';
 import { filesOfWorker, type Sharding } from './auto-shard.js';
 import type { WorkerPlace } from './sub-batches.js';
 
-/** A `tf.data.Dataset` of TensorFlow.js, or an object of its form. The reader owns its elements. */
+/**
+ * A `tf.data.Dataset` of TensorFlow.js, or an object with the same method. The reader owns the
+ * elements and disposes of them.
+ */
 export interface LazyDataset<Element> {
   /** A new iterator from the beginning. */
   iterator(): Promise<{ next(): Promise<IteratorResult<Element>> }>;
@@ -19,17 +22,20 @@ export type Readable<Element> =
 export interface FileDataset<Element, File = never> {
   /** Any values that `read` accepts: names, URLs, handles. */
   readonly files: readonly unknown[];
-  /** The elements of some of the files, one file after the other. Called each time the dataset is read. */
+  /**
+   * Returns the elements of the given files, one file after the other. Called each time the dataset
+   * is read.
+   */
   read(files: readonly File[]): Readable<Element> | PromiseLike<Readable<Element>>;
 }
 
-/** A dataset, or a function that makes one, called each time it is read. */
+/** A dataset, or a function that creates it, called each time the dataset is read. */
 export type DatasetLike<Element> =
   | Readable<Element>
   | FileDataset<Element>
   | (() => Readable<Element> | PromiseLike<Readable<Element>>);
 
-/** @throws ValueError unless it is a dataset */
+/** @throws ValueError unless `value` is a dataset */
 export function requireDataset(value: unknown): void {
   if (typeof value === 'function' || isFileDataset(value) || isReadable(value)) return;
   throw notDataset(value);
@@ -61,7 +67,7 @@ export interface OpenDataset {
   readonly givesAway: boolean;
 }
 
-/** Opens a dataset, or a promise of one. @throws ValueError unless it is a dataset */
+/** Opens a dataset or a promise of a dataset. @throws ValueError unless the value is a dataset */
 export async function openDataset(dataset: unknown): Promise<OpenDataset> {
   const readable = await readableOf(await dataset);
   if (!isReadable(readable)) throw notDataset(readable);

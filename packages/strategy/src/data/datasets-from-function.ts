@@ -13,10 +13,10 @@ export type DatasetFunction<Element> = (
 ) => DatasetLike<Element> | PromiseLike<DatasetLike<Element>>;
 
 /**
- * The datasets that a function makes for a worker whose replicas live on these devices: one for all
- * of them, or one per replica.
+ * The datasets that a function creates for a worker whose replicas are on these devices: one for
+ * all replicas, or one per replica.
  * @throws ValueError for invalid options, a missing function, or a result that is not a dataset;
- * what the function throws
+ * the error that the function throws
  */
 export function distributeDatasetsFromFunction<Element>(
   make: DatasetFunction<Element>,
@@ -33,7 +33,7 @@ export function distributeDatasetsFromFunction<Element>(
   const datasets = (isPerReplica ? contextsOfReplicas(context, devices.length) : [context]).map((each) => {
     const dataset = make(each);
     if (!isPromise(dataset)) requireDataset(dataset);
-    // A rejection is reported when the dataset is read.
+    // Marks a rejection as handled; it is reported when the dataset is read.
     else dataset.then(undefined, () => {});
     return dataset;
   });

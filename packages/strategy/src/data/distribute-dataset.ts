@@ -47,7 +47,7 @@ export function rebatched<Element, Step>(
   const sharding = shardingOf(options.autoShardPolicy, fileCountOf(dataset), place.numWorkers);
   const own = datasetOfWorker(dataset, sharding, place);
   const { globalBatchSize, experimentalFetchToDevice } = options;
-  // By file, or without sharding, readers are meant to read different elements.
+  // With FILE or OFF, readers may read different elements on purpose.
   const compared = sharding === 'DATA' && place.numWorkers > 1 ? others : undefined;
   const rebatching = {
     place,

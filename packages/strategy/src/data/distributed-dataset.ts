@@ -6,7 +6,7 @@ type Plain = number | string | boolean | bigint | symbol | null | undefined;
 /** Types that count as batches, the leaves of an element. */
 type Leaf = ArrayBufferView | TensorCarrier | { readonly dtype: unknown } | readonly Plain[];
 
-/** An element with a `PerReplica` in place of each batch. */
+/** The type of an element in which a `PerReplica` replaces each batch. */
 export type Distributed<Element> = unknown extends Element
   ? Structure<PerReplica>
   : Element extends Leaf | Plain
@@ -14,8 +14,8 @@ export type Distributed<Element> = unknown extends Element
     : { readonly [Key in keyof Element]: Distributed<Element[Key]> };
 
 /**
- * The input of the replicas, step by step: `for await (const step of dataset)`. Every loop reads it
- * from its beginning.
+ * The input of the replicas, step by step: `for await (const step of dataset)`. Every loop reads
+ * the dataset from its beginning.
  *
  * @example
  * ```ts

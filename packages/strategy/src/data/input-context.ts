@@ -37,7 +37,10 @@ export class InputContext {
   /** Number of replicas of all pipelines. */
   readonly numReplicasInSync: number;
 
-  /** @throws ValueError for counts below 1, OutOfRangeError for a pipeline out of range */
+  /**
+   * @throws ValueError for unknown fields and counts below 1; OutOfRangeError for a pipeline out of
+   * range
+   */
   constructor(init?: InputContextInit) {
     const {
       numInputPipelines = 1,
@@ -56,8 +59,8 @@ export class InputContext {
   }
 
   /**
-   * The batch size of one replica, given the batch size over all.
-   * @throws ValueError if it cannot be split evenly
+   * The batch size of one replica, given the total batch size of all replicas.
+   * @throws ValueError if the batch cannot be split evenly
    */
   getPerReplicaBatchSize(globalBatchSize: number): number {
     requireWhole('globalBatchSize', globalBatchSize, 0);

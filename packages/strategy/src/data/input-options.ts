@@ -34,9 +34,12 @@ export interface InputOptionsInit {
    * `experimentalFetchToDevice: false`. Default: false.
    */
   readonly experimentalPlaceDatasetOnDevice?: boolean | undefined;
-  /** Number of prefetched steps. Default: 1. With 0, the source may reuse its memory in every step. */
+  /**
+   * Number of prefetched steps, 0 or more. Default: 1. With 0, the source may reuse the memory of a
+   * step for the next one.
+   */
   readonly experimentalPerReplicaBufferSize?: number | undefined;
-  /** Items in a full batch. Default: the size of the first batch. */
+  /** Number of items in a full batch of all replicas. Default: the size of the first batch. */
   readonly globalBatchSize?: number | undefined;
   /** How several workers share the dataset. Default: `AUTO`. */
   readonly autoShardPolicy?: AutoShardPolicy | undefined;
@@ -71,8 +74,8 @@ export class InputOptions implements InputOptionsInit {
   readonly autoShardPolicy: AutoShardPolicy;
 
   /**
-   * @throws ValueError for unknown names, sizes that are not whole numbers, and a placement that
-   * the mode does not support
+   * @throws ValueError for unknown fields or values, sizes that are not whole numbers, and a
+   * placement that the mode does not support
    */
   constructor(init?: InputOptionsInit) {
     const fields = optionsOf(init, '{ globalBatchSize: 64 }', inputOptionsFields);
@@ -101,7 +104,7 @@ export class InputOptions implements InputOptionsInit {
   }
 }
 
-/** @throws ValueError for anything but `InputOptions` or their fields */
+/** @throws ValueError unless `options` are valid `InputOptions` or undefined */
 export function requireInputOptions(options: InputOptionsInit | undefined): void {
   new InputOptions(options);
 }

@@ -7,7 +7,10 @@ export interface Steps<Step> {
   discard(step: Step): void;
 }
 
-/** Prefetches up to `size` steps. An error takes the place of its step, and ends the steps. */
+/**
+ * Prefetches up to `size` steps. An error is thrown in place of its step, and no further steps
+ * follow.
+ */
 export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   readonly #steps: Steps<Step>;
   readonly #size: number;
@@ -16,7 +19,7 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   #isOver = false;
   #afterFirst: (() => Promise<void>) | undefined;
 
-  /** `afterFirst` is awaited before the first step (or the end in its place) is returned. */
+  /** `afterFirst` is awaited before the first step is returned, or the end if there is no step. */
   constructor(steps: Steps<Step>, size: number, afterFirst?: () => Promise<void>) {
     this.#steps = steps;
     this.#size = size;
@@ -37,7 +40,8 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
     const wasOver = this.#isOver;
     this.#isOver = true;
     try {
-      // At once, because a source may be waiting for something that its `return` cancels.
+      // Closes before pending reads have finished, because the source's `return` may be what
+      // cancels them.
       if (!wasOver) await this.#steps.close();
     } finally {
       for (const step of await Promise.allSettled(unread)) {
@@ -70,7 +74,7 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   /** Reads one step, after earlier ones. */
   #read(): Promise<IteratorResult<Step, undefined>> {
     const step = this.#latest.then(() => this.#readNow());
-    // The error is reported when this step is requested, and is not unhandled until then.
+    // Marks an error as handled; it is reported when this step is requested.
     this.#latest = step.catch(() => {});
     return step;
   }

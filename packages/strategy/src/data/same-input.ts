@@ -8,14 +8,14 @@ export type MaxOverReaders = (numbers: Float64Array) => Promise<TensorLike>;
 /** The readers of the same dataset. */
 export interface Readers {
   readonly max: MaxOverReaders;
-  /** The word for them in messages. */
+  /** The word for the readers in error messages. */
   readonly readers: string;
 }
 
 /**
- * Compares the checksum of the first batch of an epoch with those of all other readers of the same
- * dataset.
- * @throws ValueError on all of them if they differ
+ * Compares the checksum of the first batch of an epoch with the checksums of all other readers of
+ * the same dataset.
+ * @throws ValueError on all readers if the checksums differ
  */
 export async function requireSameInput(
   { checksum = -1 }: { readonly checksum: number | undefined },

@@ -3,8 +3,8 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { Sharding } from './auto-shard.js';
 
 /**
- * The replicas that read their input here: those of worker `workerIndex` of `numWorkers` workers
- * with equally many replicas.
+ * Identifies worker `workerIndex` of `numWorkers` workers, which have `replicasPerWorker` replicas
+ * each.
  */
 export interface WorkerPlace {
   readonly numWorkers: number;
@@ -26,10 +26,11 @@ export interface Range {
 }
 
 /**
- * How a worker that reads its own input splits each global batch: one size for each of the
- * `numWorkers * replicasPerWorker` sub-batches, of which its replicas take `replicasPerWorker` in
- * every step. Sizes are as even as possible, larger ones first, and rotated from worker to worker,
- * so that the sub-batches of one step add up to the global batch size over all workers.
+ * How a worker that reads its own input splits each global batch. The result has one size for each
+ * of the `numWorkers * replicasPerWorker` sub-batches; the worker's replicas use
+ * `replicasPerWorker` of them per step. Sizes are as even as possible, larger ones first. Each
+ * worker rotates them differently, so that the sub-batches that all workers use in one step add up
+ * to the global batch size.
  * @throws ValueError for sizes that are not whole numbers, OutOfRangeError for a worker out of
  * range
  *
@@ -71,7 +72,10 @@ export function evenSizes(total: number, parts: number): number[] {
   return Array.from({ length: parts }, (_, index) => (index < total % parts ? smaller + 1 : smaller));
 }
 
-/** `total / parts` each, rounded up, while items remain; later parts may be empty. */
+/**
+ * Every part has `total / parts` items, rounded up, while items remain; later parts may be smaller
+ * or empty.
+ */
 export function sizesUntilExhausted(total: number, parts: number): number[] {
   const each = Math.ceil(total / parts);
   return Array.from({ length: parts }, (_, index) => Math.max(0, Math.min(each, total - index * each)));
@@ -105,7 +109,7 @@ function requirePlace({ numWorkers, workerIndex, replicasPerWorker }: WorkerPlac
 // The maximum number of ranks in a group.
 const mostReplicas = 2 ** 16;
 
-/** @throws ValueError unless it is a whole number from `least` */
+/** @throws ValueError unless `value` is a whole number, `least` or more */
 export function requireWhole(name: string, value: unknown, least: number): void {
   if (Number.isInteger(value) && (value as number) >= least) return;
   throw new ValueError('ERR_COLL_VALUE', `${name} must be a whole number, ${least} or more, got ${quote(value)}`);

@@ -6,13 +6,14 @@ import { membershipFrom } from '../cluster/environment-membership.js';
 import { TFConfigClusterResolver } from '../cluster/tf-config-cluster-resolver.js';
 
 /**
- * The resolver for `TF_CONFIG`, or, if that is not set, for any launcher's variables. `coll run`
- * takes precedence over both. Warns in a Slurm batch script.
+ * The resolver for `TF_CONFIG`, or for the variables of any launcher if `TF_CONFIG` is not set.
+ * `coll run` takes precedence over both. Warns in a Slurm batch script.
  */
 export function defaultResolver(variables: Environment = processEnvironment()): ClusterResolver {
   const { COLL_RANK, TF_CONFIG } = variables;
   if (TF_CONFIG && !COLL_RANK) {
-    // The resolver reads the variable later, and its errors do not all name it.
+    // Validates `TF_CONFIG` now, because the resolver reads it later and not all of its errors name
+    // it.
     membershipFrom({ TF_CONFIG });
     log('info', 'MultiWorkerMirroredStrategy: the workers are read from TF_CONFIG');
     return new TFConfigClusterResolver({ variables });
@@ -22,10 +23,13 @@ export function defaultResolver(variables: Environment = processEnvironment()): 
   return new TFConfigClusterResolver({ variables });
 }
 
-/** Warns about variables of a batch script, which do not make a member; those of a Slurm step do. */
+/**
+ * Warns if this process is a Slurm batch script, whose variables, unlike those of a Slurm step, do
+ * not make it a member.
+ */
 function warnInBatchScript(variables: Environment): void {
   if (!variables['SLURM_PROCID']) return;
-  // srun starts one task per node, unless the job sets their number.
+  // srun starts one task per node, unless the job sets the number of tasks.
   const tasks = Number(variables['SLURM_NTASKS'] ?? variables['SLURM_JOB_NUM_NODES']);
   if (!(tasks > 1)) return;
   const told = `this is the batch script of a Slurm job of ${tasks} tasks, which is one worker by itself`;

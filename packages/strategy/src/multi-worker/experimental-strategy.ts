@@ -5,7 +5,9 @@ import {
   type MultiWorkerMirroredStrategyOptions,
 } from './multi-worker-mirrored-strategy.js';
 
-/** Options of the old class, plus those of the new one except `communicationOptions`. */
+/**
+ * `communication` and the options of `MultiWorkerMirroredStrategy`, except `communicationOptions`.
+ */
 export interface ExperimentalMultiWorkerMirroredStrategyOptions
   extends Omit<MultiWorkerMirroredStrategyOptions, 'communicationOptions'> {
   /** A member of `CommunicationImplementation`. Default: `AUTO`. */
@@ -54,7 +56,7 @@ export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirrored
     return Function.prototype[Symbol.hasInstance].call(this, value);
   }
 
-  /** @throws as `MultiWorkerMirroredStrategy` */
+  /** @throws the same errors as `MultiWorkerMirroredStrategy` */
   constructor(options?: ExperimentalMultiWorkerMirroredStrategyOptions) {
     logDeprecated('ExperimentalMultiWorkerMirroredStrategy', 'MultiWorkerMirroredStrategy');
     const { communication: implementation, ...others } = optionsOf(

@@ -29,8 +29,8 @@ export interface MultiWorkerHome {
 
 /**
  * The lower-level methods of a strategy with several workers. Values with a component per device of
- * this worker, and non-distributed values, are combined with those of all other workers.
- * Destinations are devices of this worker.
+ * this worker, and non-distributed values, are combined with the corresponding values of all other
+ * workers. Destinations are devices of this worker.
  */
 export class MultiWorkerExtended extends StrategyExtended {
   readonly #home: MultiWorkerHome;
@@ -85,7 +85,9 @@ export class MultiWorkerExtended extends StrategyExtended {
     return ready.device === '' ? viewOnDevice(ready, own as string) : ready;
   }
 
-  /** Reduces a non-distributed value across the workers, each of which contributes its own. */
+  /**
+   * Reduces a non-distributed value across the workers, each of which contributes its own value.
+   */
   protected override async reduceNonDistributed(
     op: ReduceOp,
     value: unknown,

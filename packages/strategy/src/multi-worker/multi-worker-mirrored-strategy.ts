@@ -38,22 +38,25 @@ const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used 
 /** Options of a `MultiWorkerMirroredStrategy`, all optional. */
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
   /**
-   * Reports the workers, and which one this is. Default: from `TF_CONFIG`, or the launcher that
-   * started this process.
+   * Reports the workers and which of them this process is. Default: a resolver for `TF_CONFIG`, or
+   * for the variables of the launcher that started this process.
    */
   readonly clusterResolver?: ClusterResolver | undefined;
   /** Options of all collectives, or their fields; a call's options are merged into them. */
   readonly communicationOptions?: CommunicationOptions | CommunicationOptionsInit | undefined;
   /**
-   * The devices of this worker, with one replica on each; all workers must have equally many.
-   * Default: the GPUs that the resolver counts, else one CPU.
+   * The devices of this worker, with one replica on each; all workers must have the same number of
+   * devices. Default: the GPUs that the resolver counts, else one CPU.
    */
   readonly devices?: readonly string[] | undefined;
   /** The engine for the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
   /** Seconds to wait for all workers before a `RuntimeError` names the missing ones. Default: 600. Null and 0: no limit. */
   readonly startupTimeoutSeconds?: number | null | undefined;
-  /** A group of the workers that the caller opened and will close. Default: opened on first use. */
+  /**
+   * An open group of the workers, which the caller closes. Default: the strategy opens a group on
+   * first use.
+   */
   readonly group?: ProcessGroup | undefined;
 }
 
@@ -84,8 +87,8 @@ export interface MultiWorkerExplanation extends Explanation {
 
 /**
  * Synchronous training on several workers, which are processes on one host or several, with a
- * replica on each device of each worker. All workers run the same program. They meet at their first
- * common call, or at `await strategy.ready()`.
+ * replica on each device of each worker. All workers run the same program. Workers wait for each
+ * other in their first common call, or in `await strategy.ready()`.
  *
  * A failure on one worker ends the group: all workers get an error that names that worker. To
  * continue, create a strategy with the next `generation`.
@@ -110,13 +113,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #options: MultiWorkerMirroredStrategyOptions;
   /** The options of all collectives. */
   readonly #communication: CommunicationOptions;
-  /** Deviations from the request. */
+  /** Notes for `explain` about deviations from the requested options. */
   readonly #notes: readonly string[];
   #threadRuns = 0;
 
   /**
-   * @throws ValueError for invalid options or resolvers, for an inconsistent cluster, and devices
-   * of other workers; AssertionError for an empty list of devices or a duplicate; RuntimeError if a
+   * @throws ValueError for invalid options or resolvers, an inconsistent cluster, and devices of
+   * other workers; AssertionError for an empty list of devices or a duplicate; RuntimeError if a
    * launcher does not report the number of workers
    */
   constructor(options: MultiWorkerMirroredStrategyOptions = {}) {
@@ -172,7 +175,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   /**
-   * Waits until all workers have arrived. Variables can be created from then on.
+   * Waits until all workers have arrived. Afterwards variables can be created.
    * @throws RuntimeError that names the missing workers after `startupTimeoutSeconds`; ValueError
    * without a job key; the errors of `openProcessGroup`
    */
@@ -195,7 +198,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
         : this.#runThreads(replica, argsOf, options));
       return regroup(results as Structure<unknown>[], { wrapNumbers: true });
     } catch (error) {
-      // The other workers wait for this one, now or later.
+      // Without this, the other workers would wait for this one, now or in a later call.
       this.#collectives.fail(error);
       throw error;
     }
@@ -211,8 +214,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   /**
-   * Leaves the group of workers, and closes everything this strategy opened. Pending waits for the
-   * workers to start fail with a RuntimeError (ERR_COLL_CLOSED).
+   * Leaves the group of workers, and closes everything this strategy opened. Calls that still wait
+   * for workers to start fail with a RuntimeError (ERR_COLL_CLOSED).
    */
   close(): Promise<void> {
     return this.#collectives.close();
@@ -296,7 +299,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 }
 
-// Allows for machines that start one after the other, and for image pulls.
+// Long enough for machines that start one after the other, and for pulling container images.
 const defaultStartupSeconds = 600;
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
@@ -318,7 +321,7 @@ function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
     throw fail(`startupTimeoutSeconds must be a number, 0 or more, or null, got ${quote(startupTimeoutSeconds)}`);
 }
 
-/** The place of this worker in the cluster, or in an open group if no cluster is described. */
+/** The place of this worker in the cluster, or in the open group if the resolver has no cluster. */
 function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): WorkerPlace {
   const place = placeOf(resolver);
   if (!group || (place.workers === group.size && place.idInCluster === group.rank)) return place;

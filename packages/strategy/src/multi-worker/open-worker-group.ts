@@ -22,7 +22,10 @@ export interface WorkerConfig {
   readonly scope: string;
 }
 
-/** Hosts the store in which workers meet, if that is this worker's task. Undefined otherwise. */
+/**
+ * Hosts the store for the rendezvous of the workers if `meeting.isHere`; returns undefined
+ * otherwise.
+ */
 export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServer | undefined> {
   if (!meeting.isHere) return undefined;
   const { job, jobKey, address } = meeting;
@@ -35,8 +38,8 @@ export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServ
 }
 
 /**
- * Meets the other workers and opens a group with them. Warns after 30 seconds, and then every
- * minute, about missing workers.
+ * Waits for the other workers and opens a group with them. Logs a warning about missing workers
+ * after 30 seconds, and then every minute.
  * @throws RuntimeError that names the missing workers after `startupTimeoutSeconds`;
  * UnavailableError (ERR_COLL_PEER_FAILED, rank 0) if worker 0, which hosts the store, is lost;
  * AbortedError; the errors of `TcpStore.connect` and `openProcessGroup`
@@ -47,7 +50,8 @@ export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal):
   const secondsLeft = () => {
     if (!startupTimeoutSeconds) return startupTimeoutSeconds;
     const left = startupTimeoutSeconds - (performance.now() - begin) / 1000;
-    // Errors print it, so tenths are enough. 0 would mean no limit.
+    // Rounded to tenths because errors print the number; at least 0.1 because 0 would mean no
+    // limit.
     return Math.max(Math.round(10 * left), 1) / 10;
   };
   const progress: Progress = {};
@@ -62,7 +66,8 @@ export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal):
       } catch (error) {
         if (isStoreLost(error) && meeting.isOfWorker) {
           if (progress.hasMetKeeper) throw keeperLost(meeting, error);
-          // The previous group's store was still there and has gone; wait for the next one.
+          // This was the store of the previous group, which has closed now; wait for the next
+          // store.
           continue;
         }
         if (!(error instanceof DeadlineExceededError)) throw error;
@@ -79,8 +84,8 @@ export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal):
 /** The progress of a worker. */
 interface Progress {
   /**
-   * Whether it is connected to the store that worker 0 hosts for this generation, rather than a
-   * previous one.
+   * Whether this worker is connected to the store that worker 0 hosts for this generation, not for
+   * a previous one.
    */
   hasMetKeeper?: true;
   /** The workers that have not arrived; undefined before the store is reached. */
@@ -108,7 +113,7 @@ function keeperLost(meeting: StoreAddress, cause: UnavailableError): Unavailable
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; see the error that it printed`, details);
 }
 
-/** The key with which worker 0 marks its store as that of a generation. */
+/** The key with which worker 0 marks the store of a generation. */
 function keeperKey({ generation }: StoreAddress): string {
   return `keeper/${generation}`;
 }
@@ -128,7 +133,7 @@ async function meetAndOpen(
     const details = { rank: 0, operation: 'start', cause: error };
     throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} did not arrive`, details);
   });
-  // Answered before any other request to this store. A previous group's store lacks this key.
+  // The store answers this request first. The store of a previous group does not have the key.
   const marked = () => {
     progress.hasMetKeeper = true;
   };
@@ -154,7 +159,7 @@ const nextReportSeconds = 60;
 
 /**
  * Calls `report` after 30 seconds, and then every minute, with the seconds so far.
- * @returns a function that ends that
+ * @returns a function that stops the reports
  */
 function reportWaiting(report: (seconds: number) => void): () => void {
   let seconds = firstReportSeconds;

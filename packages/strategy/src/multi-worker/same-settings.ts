@@ -12,8 +12,9 @@ export interface Settings {
 const implementations: readonly string[] = ['AUTO', 'RING', 'NCCL'];
 
 /**
- * Waits for all workers and compares their settings, before differences could make them diverge.
- * @throws RuntimeError on all of them if one has a different number of devices or GPUs, or
+ * Waits for all workers and compares their settings, before different settings lead to different
+ * calls.
+ * @throws RuntimeError on all workers if one of them has a different number of devices or GPUs, or
  * different communication options
  */
 export async function requireSameSettings(group: ProcessGroup, settings: Settings): Promise<void> {

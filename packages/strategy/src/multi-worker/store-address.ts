@@ -5,17 +5,23 @@ import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { type Environment, processEnvironment } from '../cluster/environment.js';
 import type { WorkerPlace } from './worker-place.js';
 
-/** Settings that all members of a job share. Under `coll run` all are in the environment. */
+/** Settings that all members of a job share. `coll run` sets all of them in the environment. */
 export interface JobOptions {
   /** The name of the job. Default: `COLL_JOB`, else `multi-worker`. */
   readonly job?: string | undefined;
   /** The secret shared by all workers: 16 bytes or more. Default: `COLL_JOB_KEY`. */
   readonly jobKey?: string | undefined;
-  /** Increase it by one for each strategy that follows a failed one. Default: `COLL_GENERATION`, else 0. */
+  /**
+   * Number of this strategy in the job. Increase it by one for each strategy that replaces a failed
+   * one. Default: `COLL_GENERATION`, else 0.
+   */
   readonly generation?: number | undefined;
 }
 
-/** Where workers meet, and how they authenticate each other. */
+/**
+ * The store for the rendezvous of the workers, and the settings with which they authenticate each
+ * other.
+ */
 export interface StoreAddress extends Required<{ readonly [Key in keyof JobOptions]: NonNullable<JobOptions[Key]> }> {
   /** Address of the store: `tcp://host:port`. */
   readonly address: string;
@@ -26,9 +32,9 @@ export interface StoreAddress extends Required<{ readonly [Key in keyof JobOptio
 }
 
 /**
- * The store hosted by a launcher (`COLL_STORE`), or else one that the first worker hosts at its
- * address.
- * @throws ValueError without a secret or an address
+ * The store hosted by a launcher (`COLL_STORE`), or else the one that the first worker hosts at its
+ * own address.
+ * @throws ValueError if there is no job key or no address
  */
 export function storeAddress(
   resolver: ClusterResolver,

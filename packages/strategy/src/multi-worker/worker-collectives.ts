@@ -29,8 +29,8 @@ export interface WorkerCollectivesOptions {
   /** The engine for the arithmetic within this worker. */
   readonly engine: EngineResolution;
   /**
-   * Opens the group of workers, until the signal aborts. Called only if there are several workers,
-   * and again only after a failure.
+   * Opens the group of workers; the signal aborts this. Called only if there are several workers,
+   * and called again only after a failure.
    */
   readonly open: (signal: AbortSignal) => Promise<OpenGroup>;
 }
@@ -49,7 +49,10 @@ interface Opened {
   close(): Promise<void>;
 }
 
-/** Communication between the workers of a strategy. They meet at the first request, or in `ready`. */
+/**
+ * Communication between the workers of a strategy. The group of workers is opened by the first
+ * call, or by `ready`.
+ */
 export class WorkerCollectives implements WorkerGroup {
   readonly size: number;
   readonly #options: WorkerCollectivesOptions;
@@ -110,8 +113,8 @@ export class WorkerCollectives implements WorkerGroup {
   }
 
   /**
-   * The failure that ended the communication of the workers, as reported by replicas; undefined
-   * while there is none.
+   * The failure that ended communication between the workers, worded for replicas; undefined if
+   * there is none.
    */
   failure(): Error | undefined {
     const failure = this.#opened?.group?.failure?.();
@@ -198,7 +201,7 @@ export class WorkerCollectives implements WorkerGroup {
     const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
     const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
     if (group) await requireSameSettings(group, { devices, communication: options });
-    // All workers must know their links before any of them continues.
+    // No worker may continue before all workers have finished connecting.
     await hostOps.join();
     if (deviceOps !== hostOps) await deviceOps.join();
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };

@@ -16,7 +16,8 @@ const alone: WorkerPlace = { workers: 1, idInCluster: 0, isChief: true, task: un
 
 /**
  * The place of this process; a single worker if there is no cluster.
- * @throws ValueError for a cluster that does not say which task this is, or that breaks a rule
+ * @throws ValueError for an invalid cluster, or if the resolver does not report the task of this
+ * process
  */
 export function placeOf(resolver: ClusterResolver): WorkerPlace {
   const cluster = resolver.clusterSpec();

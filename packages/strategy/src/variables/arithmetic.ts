@@ -40,8 +40,9 @@ const multiply32Bits: Loop = (into, from) => {
 };
 
 /**
- * Changes elements by others of the same dtype. Half types are computed in float64 and rounded
- * once; integers wrap around, and their quotients are truncated.
+ * Combines the elements of `into` with those of `from`, which have the same dtype, and stores the
+ * results in `into`. Half types are computed in float64 and rounded once; integers wrap around, and
+ * their quotients are truncated.
  */
 export function calculate(operation: Arithmetic, dtype: DType, into: TypedArray, from: TypedArray): void {
   if (isHalf(dtype)) {

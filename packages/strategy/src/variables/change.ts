@@ -27,7 +27,7 @@ export type Change =
   | 'scatterMax'
   | 'scatterUpdate';
 
-/** The operation on each element; changes without one replace it. */
+/** The operation on each element; changes without an operation replace the element. */
 const arithmeticOf: Partial<Record<Change, Arithmetic>> = {
   assignAdd: 'add',
   assignSub: 'subtract',
@@ -45,8 +45,8 @@ export function isScatter(change: Change): boolean {
 
 /**
  * The value of a change, as a tensor or slices of the variable's dtype.
- * @throws ValueError for a different dtype or shape, or rows out of range; WrongTypeError unless it
- * is slices where they are required
+ * @throws ValueError for a different dtype or shape, or rows out of range; WrongTypeError if a
+ * scatter change gets a value that is not IndexedSlices
  */
 export function changeValue(traits: VariableTraits, change: Change, value: unknown): Value {
   const ready = isScatter(change) ? slicesOf(value, traits, change) : tensorOf(value, traits, change);
@@ -72,7 +72,7 @@ export function applyChange(memory: Tensor, change: Change, value: Value): void 
   }
   const { values, indices } = value;
   const length = elementCount(memory.shape.slice(1));
-  // Rows of its own memory must not change before they are read.
+  // Copies rows of the variable's own memory, which must not change before they are read.
   const rows = values.data.buffer === memory.data.buffer ? values.data.slice() : values.data;
   const rowOf = (data: TypedArray, row: number) => data.subarray(row * length, (row + 1) * length);
   indices.data.forEach((into: number | bigint, from: number) => {

@@ -9,7 +9,7 @@ import { contain, type LocalVariable } from './local-variable.js';
 import { Variable } from './variable.js';
 import type { VariableTraits } from './variable-options.js';
 
-/** Where a variable lives. */
+/** The strategy and the components of a variable. */
 export interface VariableHome {
   readonly strategy: Strategy;
   readonly components: readonly LocalVariable[];
@@ -18,8 +18,8 @@ export interface VariableHome {
 }
 
 /**
- * A variable with a component on each device. Inside a replica it acts as the replica's component,
- * outside as all of them.
+ * A variable with a component on each device. Inside a replica, its methods use the replica's
+ * component; outside, all components.
  */
 export abstract class DistributedVariable extends Variable implements DistributedValues<LocalVariable> {
   readonly strategy: Strategy;
@@ -46,7 +46,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
     return true;
   }
 
-  /** Whether it lives in a replica's thread, with one component. */
+  /** Whether this is a variable in a replica's own thread, with one component. */
   get isOfThread(): boolean {
     return this.#thread !== undefined;
   }
@@ -96,7 +96,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
   }
 
   /**
-   * Changes all components by one value or by a mirrored one.
+   * Applies a change to all components, with one value for all or a mirrored value.
    * @throws WrongTypeError for a value that is not mirrored
    */
   protected changeAll(change: Change, value: unknown): void {
@@ -119,7 +119,8 @@ export abstract class DistributedVariable extends Variable implements Distribute
     );
   }
 
-  // Its own memory is written while the value must still be read for other components.
+  // Copies a value that shares the variable's memory, because it must still be read while
+  // components are written.
   #apart(value: Value): Value {
     const { buffer } = (value instanceof IndexedSlices ? value.values : value).data;
     const isOwn = this.values.some((component) => component[tensorSymbol]().data.buffer === buffer);

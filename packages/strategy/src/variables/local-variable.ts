@@ -7,7 +7,7 @@ import type { VariableTraits } from './variable-options.js';
 
 const containers = new WeakMap<LocalVariable, DistributedValues<LocalVariable>>();
 
-/** Makes variables the components of a distributed one. */
+/** Records that variables are the components of a distributed variable. */
 export function contain(container: DistributedValues<LocalVariable>): void {
   for (const component of container.values) containers.set(component, container);
 }
@@ -23,7 +23,7 @@ export class LocalVariable extends Variable {
     this.#memory = copyToDevice({ ...initial, shape: traits.shape }, device) as Tensor;
   }
 
-  /** The distributed variable that it is a component of. */
+  /** The distributed variable that this variable is a component of; undefined if there is none. */
   get [containerSymbol](): DistributedValues<LocalVariable> | undefined {
     return containers.get(this);
   }
@@ -32,7 +32,7 @@ export class LocalVariable extends Variable {
     return copyToDevice(this.#memory, this.device) as Tensor;
   }
 
-  /** Its memory, to which later changes are written. */
+  /** The variable's memory, not a copy: later changes are visible in it. */
   [tensorSymbol](): Tensor {
     return this.#memory;
   }
@@ -41,7 +41,7 @@ export class LocalVariable extends Variable {
     return `Variable "${this.name}" ${this.dtype} [${this.shape}] on ${this.device}`;
   }
 
-  /** Changes this component only; done when the call returns. */
+  /** Changes this component only. The change is done when the call returns. */
   protected async change(change: Change, value: unknown): Promise<this> {
     return this.changeSync(change, value);
   }

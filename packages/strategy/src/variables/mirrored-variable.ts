@@ -17,7 +17,7 @@ import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
 /**
- * A variable whose components stay equal: values written by replicas are combined first.
+ * A variable whose components stay equal, because values that replicas write are combined first.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export class MirroredVariable extends DistributedVariable {
     return this;
   }
 
-  /** Makes the change and returns true if that needs no other replica; otherwise returns false. */
+  /** Makes the change and returns true if no other replica is needed; otherwise returns false. */
   #changeAlone(change: Change, value: unknown): boolean {
     this.#requireMeaning(change);
     const component = this.local(change);
@@ -101,8 +101,8 @@ export class MirroredVariable extends DistributedVariable {
   }
 
   /**
-   * The value this replica contributes to the update, and the reduce op. `[undefined, value]`
-   * means: broadcast replica 0's value.
+   * The reduce op and the value that this replica contributes to the update. Without an op, replica
+   * 0's value is broadcast.
    */
   #inThreads({ replicaIdInSyncGroup }: ReplicaContext, value: Value): readonly [ReduceOp | undefined, Value] {
     if (this.aggregation !== 'ONLY_FIRST_REPLICA') return [ReduceOp.fromVariableAggregation(this.aggregation), value];

@@ -4,9 +4,9 @@ import type { Variable } from './variable.js';
 import type { VariableOptions, VariableValue } from './variable-options.js';
 
 /**
- * A variable of the active strategy, with a component on each of its devices; without one, a
- * variable on its own.
- * @throws ValueError for an initial value or options of the wrong kind
+ * Creates a variable of the active strategy, with a component on each device of the strategy.
+ * Without an active strategy, the variable has one device.
+ * @throws ValueError for an invalid initial value or invalid options
  *
  * @example
  * ```ts

@@ -30,7 +30,7 @@ export function sharesVariables(replica: ReplicaContext): boolean {
 /**
  * The next variable of a replica: replica 0 creates it, and the others get the same one.
  * @throws RuntimeError if replica 0 has not created it yet; InternalError if a replica requests a
- * different one
+ * variable with different traits
  */
 export function nextVariable(replica: ReplicaContext, traits: VariableTraits, make: () => Variable): Variable {
   const { made, counts } = runs.get(replica) as RunVariables;

@@ -16,8 +16,8 @@ import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
 
 /**
- * A variable that each replica changes independently. Outside of replicas, its value combines all
- * components. For counts and metrics.
+ * A variable that each replica changes independently, for counts and metrics. Outside of replicas,
+ * its value combines all components.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     return this.changeSync(change, value);
   }
 
-  /** Changes a replica's own component; outside of replicas, all components. */
+  /** Inside a replica, changes the replica's own component; outside, all components. */
   protected changeSync(change: Change, value: unknown): this {
     if (isScatter(change)) throw noScatter(this.name, change);
     const component = this.local(change);
@@ -95,8 +95,8 @@ export class SyncOnReadVariable extends DistributedVariable {
   }
 
   /**
-   * Divides a value by the number of replicas, because components add up to it. Distributed values
-   * other than `Mirrored` are unchanged.
+   * Divides a value by the number of replicas, because the components are later summed. Distributed
+   * values other than `Mirrored` are unchanged.
    * @throws ValueError for changes other than assignment
    */
   #share(change: Change, value: unknown): unknown {

@@ -18,7 +18,7 @@ import type { LocalVariable } from './local-variable.js';
 export interface UpdateOptions {
   /** Arguments after the component; distributed values are replaced by the matching component. */
   readonly args?: readonly unknown[];
-  /** Named arguments, passed as one object after the others. */
+  /** Named arguments, passed as one object after `args`. */
   readonly kwargs?: Readonly<Record<string, unknown>> | undefined;
   /**
    * If true, the results of all components are combined into one value; otherwise they are returned
@@ -61,7 +61,10 @@ export async function updateComponents(
   return updateRegroup(strategy, updates as Structure<unknown>[], group);
 }
 
-/** `updateComponents` from inside a replica, where replica 0's function is used for all. */
+/**
+ * Like `updateComponents`, but called inside a replica. Replica 0's function is used for all
+ * components.
+ */
 export function updateFromReplica(
   replica: ReplicaContext,
   variable: DistributedVariable,
@@ -80,7 +83,8 @@ export function updateFromReplica(
 /**
  * Combines the results of an update, leaf by leaf. With `group`, a leaf becomes a `Mirrored`, or
  * undefined if the results are not tensors; without it, a list of the results.
- * @throws ValueError unless it is a strategy; as `regroup` for structures that differ
+ * @throws ValueError unless `strategy` is a strategy; the errors of `regroup` for structures that
+ * differ
  *
  * @example
  * ```ts
@@ -101,7 +105,7 @@ export function updateRegroup(strategy: Strategy, updates: readonly Structure<un
   return mapStructure(regrouped, (leaf) => (isJoined(leaf) ? leaf : undefined));
 }
 
-/** @throws ValueError unless it is a distributed variable of this strategy */
+/** @throws ValueError unless `variable` is a distributed variable of this strategy */
 export function requireVariable(variable: unknown, strategy: Strategy, method: string): DistributedVariable {
   if (variable instanceof DistributedVariable && variable.strategy === strategy) return variable;
   const told =

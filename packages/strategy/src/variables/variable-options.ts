@@ -52,7 +52,7 @@ export type VariableAggregation = (typeof VariableAggregation)[keyof typeof Vari
 export interface VariableOptions<D extends DType = DType> {
   /** Default: `Variable`. */
   readonly name?: string;
-  /** Whether optimizers change it. Default: true, but false with `ON_READ`. */
+  /** Whether optimizers change the variable. Default: true, but false with `ON_READ`. */
   readonly trainable?: boolean;
   /** In any letter case. Default: `AUTO`, which is `ON_WRITE`. */
   readonly synchronization?: VariableSynchronization | Lowercase<VariableSynchronization>;
@@ -72,7 +72,7 @@ export const variableOptions = knownOptions<VariableOptions>('variable', {
 
 /**
  * Values that initialize and change variables: tensors and their carriers, or a list of numbers,
- * which takes the variable's dtype.
+ * which are converted to the variable's dtype.
  */
 export type VariableValue = TensorLike | readonly number[];
 
@@ -119,7 +119,10 @@ export function distributedTraits(initial: Tensor, options: VariableOptions): Va
   return synchronization === 'AUTO' ? { ...traits, synchronization: 'ON_WRITE' } : traits;
 }
 
-/** The initial tensor of a variable. @throws ValueError unless it is a tensor of the requested dtype */
+/**
+ * The initial tensor of a variable.
+ * @throws ValueError unless the value is a tensor of the requested dtype, or a list of numbers
+ */
 export function initialTensor(value: VariableValue, options: VariableOptions): Tensor {
   const name = nameIn(options);
   const { dtype } = options;

@@ -8,11 +8,11 @@ import type {
 } from './variable-options.js';
 
 /**
- * A tensor that can be changed. It can be passed wherever a tensor can, without a copy, and as a
- * destination, which uses only its devices. A change that need not wait for other replicas is done
- * when the call returns, even if it returns a promise. The `Sync` twins throw if they would have to
- * wait and cannot. Values must have the shape and dtype (`D` if known) of the variable; plain
- * numbers take its dtype.
+ * A tensor that can be changed. A variable can be passed wherever a tensor can, without a copy. As
+ * a destination, only its devices matter. A change that need not wait for other replicas is done
+ * when the call returns, even if the method returns a promise. The `Sync` methods throw if the
+ * thread would have to wait for replicas that share it. Values must have the shape and dtype (`D`
+ * if known) of the variable; lists of numbers are converted to its dtype.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     this.aggregation = aggregation;
   }
 
-  /** A copy of the value that this code sees: in a replica, that of its component. */
+  /** A copy of the current value; inside a replica, the value of the replica's component. */
   abstract read(): Tensor<D>;
 
   abstract [tensorSymbol](): Tensor<D>;
@@ -52,7 +52,10 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
 
   /** Makes a change, which may have to wait for other replicas. */
   protected abstract change(change: Change, value: unknown): Promise<this>;
-  /** Makes a change without waiting. @throws RuntimeError if it would have to wait and cannot */
+  /**
+   * Makes a change before it returns; may block the thread.
+   * @throws RuntimeError if replicas that share the thread would have to wait for each other
+   */
   protected abstract changeSync(change: Change, value: unknown): this;
 
   /**
@@ -90,9 +93,9 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * Adds to the rows at the indices, one after the other: a row that is listed twice is changed
+   * Adds to the rows at the indices, one after the other. A row that is listed twice is changed
    * twice.
-   * @throws WrongTypeError unless it is IndexedSlices; ValueError for another dtype, rows of
+   * @throws WrongTypeError unless `rows` are IndexedSlices; ValueError for another dtype, rows of
    * another shape or out of range; NotImplementedError for variables that are synchronized on read
    */
   scatterAdd(rows: IndexedSlices): Promise<this> {
@@ -152,7 +155,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterMax', rows);
   }
 
-  /** `scatterMax` without waiting. @throws as `scatterMax`; RuntimeError if it would have to wait */
+  /** `scatterMax` at once. @throws as `scatterMax`; RuntimeError if it would have to wait */
   scatterMaxSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMax', rows);
   }
