@@ -147,7 +147,7 @@ it('the failure detector reports nothing if a new connection replaces one that e
   }
   await vi.advanceTimersByTimeAsync(60_000);
   expect([named(0), named(1)]).toEqual([[], []]);
-  // The same as when no stranger connects.
+  // Without a new connection, the member is reported as lost.
   seats[1]?.leave();
   await expect.poll(() => named(0)).toEqual([1]);
   network.close();
