@@ -8,7 +8,7 @@ declare module '@coll/core' {
 }
 
 /**
- * All-reduce around a ring, which moves the fewest bytes over the busiest link.
+ * All-reduce around a ring, which sends the fewest bytes over the busiest link.
  *
  * @example
  * ```ts

@@ -12,19 +12,22 @@ import {
 // The largest group size.
 const mostRanks = 2 ** 16;
 
-/** How chunks travel around the ring. */
+/** The rings around which chunks travel. */
 export interface RingAlgorithmOptions {
   /**
-   * Number of pieces of each chunk, which travel around different rings at the same time; at most
-   * the number of ranks per worker. Default: 1.
+   * Number of pieces of each chunk, each of which travels around its own ring; 1 to the number of
+   * ranks per worker. Default: 1.
    */
   readonly subChunks?: number | undefined;
   /**
-   * Number of workers. Ranks are numbered worker by worker, equally many in each; a ring enters each
-   * worker once. Default: 1.
+   * Number of workers. Ranks are numbered worker by worker, with equally many ranks in each worker;
+   * a ring enters each worker once. Default: 1.
    */
   readonly workers?: number | undefined;
-  /** The order in which a ring visits a worker's ranks, which count from 0. Default: ascending. */
+  /**
+   * The order in which a ring visits a worker's ranks, numbered from 0 within the worker. Default:
+   * ascending.
+   */
   readonly order?: readonly number[] | undefined;
 }
 
@@ -44,8 +47,8 @@ export interface RingPermutations {
 
 /**
  * Every chunk travels around a ring twice: first it collects all contributions, then its result is
- * copied to all ranks. No algorithm moves fewer bytes: Patarasuk and Yuan, "Bandwidth optimal
- * all-reduce algorithms for clusters of workstations", 2009.
+ * copied to all ranks. No algorithm sends fewer bytes per rank: Patarasuk and Yuan, "Bandwidth
+ * optimal all-reduce algorithms for clusters of workstations", 2009.
  *
  *     tick         0     1     2     3
  *     chunk 0   1 +-> 2 +-> 0 --> 1 --> 2     +-> combines, --> copies; the rank at position k of the ring
@@ -99,8 +102,8 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
 
 /**
  * One ring through all devices per sub-chunk. A ring visits worker after worker, and the devices of
- * each in the order of `gpuPerm`. The order is rotated further for each sub-chunk, so that rings
- * use different links at the same time.
+ * each in the order of `gpuPerm`. The order is rotated by a different amount for each sub-chunk, so
+ * that rings use different links at the same time.
  *
  *     2 workers, 2 sub-chunks, gpuPerm [1, 0]:   1 -> 0 -> 3 -> 2   and   0 -> 1 -> 2 -> 3
  *
@@ -146,8 +149,8 @@ interface Rings extends RingPermutations {
 
 function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
   const owners = permutations.ranks.map(inverse);
-  // A buffer can be completed anywhere, but the block of a rank must be completed at that rank,
-  // wherever it is in the ring.
+  // A segment of a buffer may be completed at any rank, but the block of a rank must be completed
+  // at that rank, whatever its position in the ring.
   const segmentAt = (segment: number, subChunk: number) => (blocks ? (owners[subChunk]?.[segment] as number) : segment);
   const chunkOf = (segment: number, subChunk: number) => segmentAt(segment, subChunk) * owners.length + subChunk;
   return { ...permutations, owners, chunkOf };
@@ -175,7 +178,7 @@ function* roundsOf(collective: Collective, rings: Rings): Rounds {
       break;
     case 'broadcast':
       yield toOwners(collective.root, rings);
-      // Owners that got their chunks from the root need not bring them back to it.
+      // Owners received their chunks from the root, so they need not send them back to it.
       for (const round of distribute(rings)) yield [...round].filter(({ to }) => to !== collective.root);
       break;
   }

@@ -22,8 +22,9 @@ const ringOptions = knownOptions<RingOptions>('RingAllReduce', {
 
 /**
  * All-reduce around a ring, chunk by chunk: each rank sends `2(N-1)/N` of the buffer to one
- * neighbour, and receives as much from the other. The order of addition of an element depends on
- * its chunk, so the bits depend on packing; they are the same on all devices and in every engine.
+ * neighbour, and receives as much from the other. The order in which contributions are added
+ * depends on an element's chunk, so rounding depends on packing. Results are bitwise equal on all
+ * devices and in every engine.
  *
  * @example
  * ```ts
