@@ -8,7 +8,8 @@ declare module '@coll/core' {
 }
 
 /**
- * Combines all values on one device: works everywhere, for all dtypes, ops and destinations.
+ * Combines all values on one device. This works on every platform, for all dtypes, ops and
+ * destinations.
  *
  * @example
  * ```ts

@@ -2,9 +2,9 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, linear, type Round, type Schedule, scheduleOf, type Transfer } from '@coll/core/schedule';
 
-/** The rank that combines. */
+/** Options of `reductionToOneAlgorithm`, all optional. */
 export interface ReductionToOneAlgorithmOptions {
-  /** The rank that combines, unless the collective has its own root. Default: 0. */
+  /** The rank that combines the values, unless the collective has its own root. Default: 0. */
   readonly root?: number | undefined;
 }
 
@@ -14,8 +14,8 @@ const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptio
 
 /**
  * Every rank sends to one rank, which combines in rank order and sends the result to every rank:
- * the flat tree of MPI libraries. It needs the fewest messages, but all bytes pass the port of one
- * rank: `root`, or the collective's own root.
+ * the flat tree of MPI libraries. It needs the fewest messages, but that rank sends and receives
+ * all bytes. The rank is the root of the collective, or else `root`.
  *
  *     1 --+       +--> 1
  *     2 --+-> 0 --+--> 2

@@ -32,7 +32,8 @@ import {
 import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
-// Preparing a call of an engine takes longer than combining fewer bytes of all replicas together.
+// Total bytes of all replicas from which the engine is used. For fewer bytes, preparing a call of
+// an engine takes longer than combining them in JavaScript.
 const leastEngineBytes = 2 ** 18;
 
 /** The device that combines values, and the function that sums them. */
@@ -53,7 +54,7 @@ const reductionToOneOptions = knownOptions<ReductionToOneOptions>('ReductionToOn
 
 /**
  * Copies all components to one device, combines them there in replica order, and copies the result
- * to the destinations. The bits do not depend on packing or batching.
+ * to the destinations. Results are bitwise equal for any packing and batching.
  *
  * @example
  * ```ts
@@ -73,7 +74,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   readonly name = 'reduction-to-one';
   readonly #reduceToDevice: string | undefined;
   readonly #accumulationFn: ((tensors: readonly Tensor[]) => Tensor) | undefined;
-  /** Serves large values of replicas in one thread. */
+  /** Combines large values of replicas that share a thread. */
   readonly #large: EngineReduce | undefined;
 
   /**
@@ -128,8 +129,8 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     const target = this.#reduceToDevice ?? (devices[0] as string);
     this.#tell(value.values.length, () => devices);
     const combined = this.#combined(op, value.values);
-    // The result of an accumulationFn, or a single value, may belong to the caller, so it must not be
-    // shared.
+    // The result of an accumulationFn, or a single value, may be memory of the caller, so it is
+    // copied before destinations share it.
     const isNew = value.values.length > 1 && !this.#accumulationFn;
     const isShareable = isNew || !call.sharedResult;
     return this.placeResult(isShareable ? combined : copyToDevice(combined, target), destinations, call);
@@ -166,7 +167,7 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   }
 }
 
-/** All-reduces in the same order as `ReductionToOneDevice`, by the engine of the world. */
+/** Combines in the same order as `ReductionToOneDevice`, but with the engine of the world. */
 class EngineReduce extends AllReduceOps {
   readonly name = 'reduction-to-one';
 
@@ -175,7 +176,7 @@ class EngineReduce extends AllReduceOps {
   }
 }
 
-/** Bytes of the values of all replicas. */
+/** Total bytes of the values of all replicas. */
 function bytesOf({ inputs }: DenseBatch): number {
   const [values = []] = inputs;
   return inputs.length * values.reduce((sum, { data }) => sum + data.byteLength, 0);
