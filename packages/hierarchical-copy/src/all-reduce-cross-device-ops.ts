@@ -62,8 +62,8 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
   #ops: CrossDeviceOps | undefined;
 
   /**
-   * @throws ValueError unless the options are an object, or for a negative `numPacks` (with `nccl`
-   * only at the first call); CollError if `nccl` is requested but not registered
+   * @throws ValueError unless `fields` is an object, or for a negative `numPacks` (with `nccl` only
+   * at the first call); CollError if `nccl` is requested but not registered
    */
   constructor(fields?: AllReduceCrossDeviceOpsOptions) {
     super();

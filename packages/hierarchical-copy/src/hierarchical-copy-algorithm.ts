@@ -16,8 +16,8 @@ export interface Halves {
 
 /**
  * The halves of two or more devices for a root. The main devices are half a group apart. If the
- * number is odd, devices from `floor(ranks / 2)` on form the larger half; for one root the other
- * main device would then be in the root's half, so device 0 replaces it.
+ * number of devices is odd, the larger half has the devices from `floor(ranks / 2)` on. For one
+ * root, the other main device would then be in the root's half, so device 0 is used instead.
  */
 export function halvesOf(root: number, ranks: number): Halves {
   if (!(Number.isInteger(ranks) && ranks >= 2 && ranks <= 2 ** 16))
@@ -34,9 +34,9 @@ export function halvesOf(root: number, ranks: number): Halves {
 
 /**
  * Each half is summed on its main device, in the order of ranks. The root, one of the two main
- * devices, adds both sums; the other main copies the total, and all others copy it from the main of
- * their half. This is TensorFlow's hierarchical copy. Each variant has another root, so packs that
- * take the variants in turn use all links.
+ * devices, adds both sums; the other main device copies the total, and all other devices copy it
+ * from the main device of their half. This is TensorFlow's hierarchical copy. Each variant has
+ * another root, so packs that use the variants in turn use all links.
  *
  *     0 --+      +-- 3                    0 <-+      +-> 3
  *         +-> 1 <=> 4        and back         +-- 1 <=> 4        for 6 devices and root 1

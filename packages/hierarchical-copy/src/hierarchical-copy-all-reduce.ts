@@ -25,7 +25,8 @@ const hierarchicalCopyOptions = knownOptions<HierarchicalCopyOptions>('Hierarchi
 /**
  * All-reduce by copies in two levels, for devices in two halves with fast links inside each half.
  * The root of pack `i` is device `i` modulo the number of devices. For any root, the sum of one
- * half in rank order is added to that of the other half, so the bits do not depend on packing.
+ * half, in rank order, is added to the sum of the other half, so results are bitwise equal for any
+ * packing.
  *
  * @example
  * ```ts
