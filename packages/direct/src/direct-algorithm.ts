@@ -3,8 +3,8 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type
 
 /**
  * Every rank exchanges chunks with every other rank: rank r combines chunk r of all ranks, in rank
- * order, and sends the result to all. This takes two rounds for any number of ranks, and as few
- * bytes per rank as a ring. It is the linear reduce-scatter and all-gather of MPI libraries:
+ * order, and sends the result to all. This takes two rounds for any number of ranks, and each rank
+ * sends as few bytes as in a ring. It is the linear reduce-scatter and all-gather of MPI libraries:
  * Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in MPICH",
  * 2005.
  *

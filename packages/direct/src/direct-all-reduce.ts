@@ -14,9 +14,9 @@ const directOptions = knownOptions<DirectOptions>('DirectAllReduce', {
 });
 
 /**
- * Each rank combines its own chunk directly from all ranks and sends it to all: the natural choice
- * in one address space. Contributions are combined in rank order, so the bits do not depend on
- * packing, batch order or engine.
+ * Each rank combines its own chunk directly from all ranks and sends the result to all, which suits
+ * ranks that share memory. Contributions are combined in rank order, so results are bitwise equal
+ * for any packing, batch order and engine.
  *
  * @example
  * ```ts

@@ -8,8 +8,8 @@ declare module '@coll/core' {
 }
 
 /**
- * Each rank combines its own chunk directly from all ranks: the fewest rounds, and bits that do not
- * depend on packing.
+ * Each rank combines its own chunk directly from all ranks. This needs the fewest rounds, and
+ * results are bitwise equal for any packing.
  *
  * @example
  * ```ts
