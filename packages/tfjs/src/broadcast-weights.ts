@@ -16,8 +16,8 @@ type Broadcaster = Place & Pick<ReplicaContext, 'allReduceSync' | 'broadcastSync
 
 /**
  * Copies the weights of replica `root`, including non-trainable ones, to every replica. Use it for
- * models that were loaded or initialized at random, and for statistics such as those of batch
- * normalisation, which each replica computes from its own share of the data.
+ * models that each replica has loaded or initialized at random, and for statistics such as those of
+ * batch normalisation, which each replica computes from its own share of the data.
  * @throws InvalidArgumentError, the same on all replicas, if their models differ; ValueError unless
  * the arguments are TensorFlow.js, a model or a list of variables, and the context of a replica
  *
@@ -68,8 +68,8 @@ export function broadcastVariables(
     const own = tensor(elementsOf(variable.dataSync(), dtype), { dtype, shape });
     const { data } = context.broadcastSync(own, root, { timeoutSeconds }) as Tensor;
     if (context.replicaIdInSyncGroup === root) continue;
-    // Not in place: a variable may share its memory with the tensor that it was made from, or with
-    // another variable.
+    // Does not write to the variable's memory, which it may share with the tensor that it was
+    // created from, or with another variable.
     const received = tf.tensor(data as Float32Array, shape, dtype);
     variable.assign(received);
     received.dispose();

@@ -20,12 +20,12 @@ import {
 
 /**
  * An optimizer whose steps apply the mean of all replicas' gradients, so that a model compiled with
- * it trains data-parallel in `model.fit`. Everything else, from saving to `dispose`, is done by the
- * given optimizer.
+ * it trains data-parallel in `model.fit`. All other methods, such as those for saving and
+ * `dispose`, are those of the given optimizer.
  *
- * Each replica calls it in its own thread, and computes each step on its share of the batch; if all
- * shares have the same size, the step equals that of the whole batch. Variables take the values of
- * replica 0 on first use: before the first forward pass in `fit`, `minimize` and
+ * Each replica calls this function in its own thread, and computes each step on its share of the
+ * batch; if all shares have the same size, the step equals that of the whole batch. Variables take
+ * the values of replica 0 on first use: before the first forward pass in `fit`, `minimize` and
  * `computeGradients`. Afterwards, gradients passed to `applyGradients` hold the means, unless their
  * memory has another owner. A missing gradient counts as zeros if another replica has one; if no
  * replica has one, the variable does not change. Losses and metrics are per replica. If the model
@@ -119,8 +119,8 @@ class DistributedStep {
       variables,
       exchangeSync(this.#mean.average(variables, memory), this.#context, this.#options),
     );
-    // Optimizers identify their slots by position. The keys of a map vary from step to step; a list
-    // that only grows keeps the positions.
+    // Optimizers identify their slots by position. The keys of a map may vary from step to step, so
+    // positions come from a list that only grows.
     const positions = isList(gradients) ? [...variables.keys()] : this.#mean.known(variables);
     try {
       this.#optimizer.applyGradients(

@@ -4,13 +4,16 @@ import type { ReplicaContext } from '@coll/strategy';
 
 /** How gradients are averaged. */
 export interface GradientOptions {
-  /** Bytes of gradients after which another pack begins. 0 means one pack. Default: 0. */
+  /**
+   * Number of bytes of gradients after which the next pack begins. 0 means a single pack. Default:
+   * 0.
+   */
   readonly bytesPerPack?: number | undefined;
-  /** Longest time to wait for the other replicas. Default: no limit. */
+  /** Maximum seconds to wait for the other replicas. Default: no limit. */
   readonly timeoutSeconds?: number | undefined;
   /**
-   * Called once per step with the time that this replica spent in the all-reduce, including waits
-   * for the others.
+   * Called once per step with the milliseconds that this replica spent in the all-reduce, including
+   * waits for the other replicas.
    */
   readonly onAllReduce?: ((milliseconds: number) => void) | undefined;
 }
@@ -32,7 +35,8 @@ interface Request {
 }
 
 /**
- * Work that yields its all-reduces, so that the caller can execute them blocking or asynchronously.
+ * A generator that yields the all-reduces that it needs, so that the caller can execute them
+ * blocking or asynchronously.
  */
 export type Exchange<Result> = Generator<Request, Result, undefined>;
 

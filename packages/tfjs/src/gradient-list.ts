@@ -16,8 +16,9 @@ export interface GradientList {
 }
 
 /**
- * A list keeps its order. A map has keys only for variables that the loss depends on, so
- * `candidates` are added; by default these are all trainable variables.
+ * Orders gradients by variable. A list keeps its order. A map has keys only for variables that the
+ * loss depends on, so the result also lists all `candidates`; by default these are all trainable
+ * variables.
  */
 export function gradientList(
   tf: TensorFlow,

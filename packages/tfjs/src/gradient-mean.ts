@@ -26,7 +26,7 @@ export class GradientMean {
 
   /**
    * Compares a list of variables across replicas when it is first used.
-   * @throws as `requireSameVariables`
+   * @throws the errors of `requireSameVariables`
    */
   *compare(variables: readonly TfVariable[]): Exchange<void> {
     const key = keyOf(variables);
@@ -36,8 +36,8 @@ export class GradientMean {
   }
 
   /**
-   * Writes the means to the outputs of the returned memory, which is undefined for variables that
-   * have no gradient on any replica.
+   * Writes the means to the `output` of the returned memory. The memory is undefined for variables
+   * that have no gradient on any replica.
    */
   *average(
     variables: readonly TfVariable[],

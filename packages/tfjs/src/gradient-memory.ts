@@ -13,7 +13,8 @@ export interface GradientMemory {
   readonly input: Float32Array;
   readonly output: Float32Array;
   /**
-   * The tensor that owns the memory of `output`; if undefined, a tensor must be made from `output`.
+   * The tensor that owns the memory of `output`; if undefined, the caller must create a tensor from
+   * `output`.
    */
   readonly tensor?: TfTensor;
 }
@@ -23,11 +24,11 @@ interface WasmBackend {
 }
 
 /**
- * Views of the gradients' own memory on the cpu and WASM backends, copies on the others. They are
+ * Views of the gradients' own memory on the cpu and WASM backends, copies on the others. Views are
  * valid until TensorFlow.js next allocates, which may move the WASM heap. Memory with more than one
- * owner is read but not written, because gradients share it with each other (as those of `a + b`
- * do) or possibly with a tensor of the program. Replicas may differ in which gradients share
- * memory, so even these are reduced one by one.
+ * owner is read but not written, because gradients share it with each other (such as those of `a +
+ * b`) or possibly with a tensor of the program. Which gradients share memory may differ between
+ * replicas, so gradients with shared memory are also reduced one by one.
  * @throws ValueError for a gradient that is not float32 or not of its variable's size
  */
 export function memoryOf(

@@ -7,16 +7,16 @@ const distributed = new WeakSet<object>();
 const trained = new WeakSet<TfVariable>();
 const watched = new WeakSet<object>();
 
-/** Remembers variables that a distributed optimizer trains. */
+/** Records variables that a distributed optimizer trains. */
 export function noteTrained(variables: readonly TfVariable[]): void {
   for (const variable of variables) trained.add(variable);
 }
 
 /**
- * Warns once if an optimizer that is not distributed trains variables that a distributed one has
- * trained. After `model.compile` with a plain optimizer, `fit` no longer calls the distributed one,
- * so this function patches `minimize` of all optimizers of this TensorFlow.js to check the
- * variables.
+ * Warns once if an optimizer that is not distributed trains variables that a distributed optimizer
+ * has trained. After `model.compile` with a plain optimizer, `fit` no longer calls the distributed
+ * optimizer, so this function patches `minimize` of all optimizers of this TensorFlow.js to check
+ * the variables.
  */
 export function watchPlainOptimizers(tf: TensorFlow, plain: TfOptimizer, ours: TfOptimizer, replica: number): void {
   distributed.add(ours);

@@ -32,7 +32,7 @@ const reduceGradientsOptions = knownOptions<ReduceGradientsOptions>('reduceGradi
 
 type NamedGradients<T> = Readonly<Record<string, T>>;
 
-// The state that replicas have agreed on lives as long as their context.
+// State on which the replicas have agreed, kept as long as their context.
 const means = new WeakMap<Place, GradientMean>();
 
 /**
@@ -83,7 +83,7 @@ export async function reduceGradients<T extends TfTensor>(
 /**
  * Like `reduceGradients`, but blocks the thread. On the cpu and WASM backends, gradients are not
  * copied.
- * @throws as `reduceGradients`
+ * @throws the errors of `reduceGradients`
  *
  * @example
  * ```ts

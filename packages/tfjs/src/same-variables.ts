@@ -45,8 +45,8 @@ export function* requireSameVariables(variables: readonly TfVariable[], place: P
 }
 
 /**
- * The texts of all replicas, in replica order. Uses all-reduces, because every context has them,
- * blocking or not.
+ * The texts of all replicas, in replica order. Uses all-reduces because, unlike a gather, they
+ * exist in a blocking and an asynchronous form.
  */
 function* gatherTexts(text: string, { numReplicasInSync, replicaIdInSyncGroup }: Place): Exchange<string[]> {
   const bytes = new TextEncoder().encode(text);

@@ -1,8 +1,8 @@
 import { ValueError } from '@coll/core';
 import { quote, requireList } from '@coll/core/internal';
 
-// Structural types instead of an import: they fit every 4.x build that the program may use, and
-// need no second copy of TensorFlow.js.
+// These are structural types and not imports, so they fit every 4.x build that the program may use,
+// and no second copy of TensorFlow.js is needed.
 
 export type TfData = Float32Array | Int32Array | Uint8Array | string[];
 
@@ -54,9 +54,9 @@ export interface TfModel {
 export interface TensorFlow {
   /** The name of the backend in use. */
   getBackend(): string;
-  /** The backend in use, which knows how many tensors share a piece of memory. */
+  /** The backend in use, which counts the tensors that share a piece of memory. */
   backend(): { refCount(dataId: object): number };
-  /** The engine, which knows all variables by their names. */
+  /** The engine, which lists all variables by name. */
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
   /** A new tensor of these elements. */
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
