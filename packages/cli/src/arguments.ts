@@ -6,24 +6,24 @@ import { launcherVariables } from './rank-environment.js';
 /** The parsed arguments of `coll run`. */
 export interface RunRequest {
   readonly ranks: number;
-  /** A script or a command. */
+  /** The path of a script, or a command. */
   readonly program: string;
   readonly args: readonly string[];
-  /** Treat the program as a command, even if it is named like a script. */
+  /** Whether to run the program as a command, even if its name looks like a script. */
   readonly isCommand: boolean;
   /** Environment variables for all ranks, in addition to those that the launcher sets. */
   readonly environment: Readonly<Record<string, string>>;
   readonly hasPrefix: boolean;
   /** The folder for log files, one per rank; output is still printed. */
   readonly logFolder: string | undefined;
-  /** The time between SIGTERM and SIGKILL when ranks are ended. */
+  /** Seconds between SIGTERM and SIGKILL when the launcher ends ranks. */
   readonly graceSeconds: number;
-  /** The time limit of the whole run, including restarts; undefined means no limit. */
+  /** The time limit of the whole run in seconds, including restarts; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly maxRestarts: number;
-  /** Ranks report what they wait for after this time; undefined means never. */
+  /** Seconds after which a waiting rank reports which ranks it waits for; undefined means never. */
   readonly stallSeconds: number | undefined;
-  /** Start even if this process is already a rank of another launcher. */
+  /** Whether to start even if this process is already a rank of another launcher. */
   readonly isNested: boolean;
 }
 
@@ -124,7 +124,7 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }
 
-// The maximum of a Node.js timer.
+// The longest time of a Node.js timer.
 const mostSeconds = 2 ** 31 / 1000 - 1;
 
 function secondsFrom(least: number): (text: string) => number {

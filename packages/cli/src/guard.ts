@@ -3,14 +3,13 @@ import { fileURLToPath } from 'node:url';
 import { ownGroup } from './process-group.js';
 
 /**
- * Ends the ranks if the launcher is killed before it can end them; a watchdog process does the
- * work.
+ * Starts a watchdog process, which ends the ranks if the launcher is killed before it can end them.
  */
 export class Guard implements Disposable {
   readonly #watchdog: ChildProcess;
 
   /**
-   * @param folder the folder that the watchdog removes once the launcher has ended
+   * @param folder the folder that the watchdog removes once the launcher has exited
    * @param onLost called if the watchdog is killed or cannot be started
    */
   constructor(graceSeconds: number, folder: string, onLost: () => void) {
@@ -22,7 +21,7 @@ export class Guard implements Disposable {
       {
         ...ownGroup,
         stdio: ['pipe', 'ignore', 'ignore'],
-        // NODE_OPTIONS of the user are meant for the ranks.
+        // The user's NODE_OPTIONS are meant for the ranks, not for the watchdog.
         env: { ...process.env, NODE_OPTIONS: '' },
       },
     );

@@ -4,7 +4,7 @@ import { NpmWatch } from './npm-watch.js';
 import type { RankGroup } from './rank-group.js';
 import { listOf, tell } from './report.js';
 
-/** Why a run is ended from outside, and the exit code for it. */
+/** The reason why a run is ended from outside, and its exit code. */
 interface Interruption {
   readonly exitCode: number;
   readonly told: string;
@@ -19,7 +19,7 @@ const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const echoMillis = 250;
 
 /**
- * Ends a run on a signal, a timeout, a closed output pipe, or the end of the npm that started it.
+ * Ends a run on a signal, a timeout, a closed output pipe, or when the npm that started it exits.
  */
 export class Interruptions implements Disposable {
   first: Interruption | undefined;

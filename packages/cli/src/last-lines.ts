@@ -11,7 +11,7 @@ export class LastLines {
     let end = lines.length;
     while (end > 0 && latest.length < mostLines) {
       const begin = end < 2 ? 0 : lines.lastIndexOf('\n', end - 2) + 1;
-      // A copy, because a view would keep the whole chunk in memory.
+      // Copies the line, because a view would keep the whole chunk in memory.
       latest.unshift(Buffer.from(lines.subarray(begin, Math.min(end - 1, begin + longestLineBytes))));
       end = begin;
     }

@@ -3,8 +3,8 @@ import { type ProcessStat, processStat } from './process-stat.js';
 const lookEveryMillis = 500;
 
 /**
- * Calls `onEnd` when the npm or npx that started this launcher has ended, because the shell between
- * them passes no signals on. Works only on Linux, which reports parent processes.
+ * Calls `onEnd` when the npm or npx that started this launcher has exited, because the shell
+ * between them does not forward signals. Works only on Linux, which reports parent processes.
  */
 export class NpmWatch implements Disposable {
   readonly #timer: NodeJS.Timeout | undefined;

@@ -74,11 +74,12 @@ export class GroupEnder {
     const now = performance.now();
     const age = now - this.#searchedAt;
     if (age >= searchEveryMillis) {
-      // An old search does not contain groups that started after it.
+      // Drops an old search, which does not contain groups that started later.
       this.#searches = [...(age < oldMillis ? this.#searches.slice(-1) : []), runningGroups()];
       this.#searchedAt = now;
     }
-    // A single search misses a process that starts another one during the search, and ends.
+    // A single search can miss a group if its process starts another one during the search and
+    // exits, so the latest two searches count.
     return this.#searches.length < 2 || this.#searches.some((running) => running?.has(pid) ?? true);
   }
 }

@@ -25,11 +25,14 @@ export function commandFor(program: string, args: readonly string[], isCommand: 
     throw new CollError('ERR_COLL_MODULE', `there is no script ${path.resolve(program)}: ${cure}`);
   }
   const loader = typescript.test(program) ? typescriptLoader(path.resolve(program)) : [];
-  // An absolute path, because Node.js would take a name such as --eval.js for an option.
+  // The path is absolute, because Node.js would read a name such as --eval.js as an option.
   return { file: process.execPath, args: [...loader, path.resolve(program), ...args] };
 }
 
-/** The arguments that let Node.js run a TypeScript file. @throws CollError if it cannot */
+/**
+ * The arguments that let Node.js run a TypeScript file.
+ * @throws CollError if neither tsx nor Node.js can run it
+ */
 function typescriptLoader(file: string): readonly string[] {
   const tsx = findTsx(file);
   if (tsx !== undefined) return ['--import', tsx];
@@ -40,7 +43,10 @@ function typescriptLoader(file: string): readonly string[] {
   );
 }
 
-/** The URL of the tsx loader as installed for this file's project; undefined if it is not. */
+/**
+ * The URL of the tsx loader installed in this file's project; undefined if tsx is not installed
+ * there.
+ */
 function findTsx(file: string): string | undefined {
   try {
     const manifest = createRequire(file).resolve('tsx/package.json');

@@ -6,7 +6,7 @@ export interface Job {
   /** The address of the store: `tcp://host:port`. */
   readonly store: string;
   readonly size: number;
-  /** Ranks report what they wait for after this time; undefined means never. */
+  /** Seconds after which a waiting rank reports which ranks it waits for; undefined means never. */
   readonly stallSeconds: number | undefined;
   /** The file to which ranks append these reports. */
   readonly stallFile: string;
@@ -38,7 +38,7 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_JOB_KEY: job.key,
     COLL_GENERATION: String(restart),
     COLL_RESTART: String(restart),
-    // Empty if no reports are wanted, because an inherited value is not meant for these ranks.
+    // Empty without reports, to override an inherited value, which is not meant for these ranks.
     COLL_STALL_SECONDS: job.stallSeconds === undefined ? '' : String(job.stallSeconds),
     COLL_STALL_FILE: job.stallSeconds === undefined ? '' : job.stallFile,
   };

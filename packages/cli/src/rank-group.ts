@@ -9,7 +9,7 @@ import { type Failure, tell } from './report.js';
 
 interface FailedRank extends Ending {
   readonly from: Rank;
-  /** True unless its stderr reports the loss of a peer: the rank may have failed first. */
+  /** Whether the rank may have failed first; false if its stderr reports the loss of a peer. */
   readonly isCause: boolean;
 }
 
@@ -21,20 +21,22 @@ export interface GroupStart {
   readonly guard: Guard;
 }
 
-/** After a failure caused by a peer, the time to wait for the peer that failed first to end. */
+/**
+ * Seconds to wait, after a failure caused by a peer, until the peer that failed first has exited.
+ */
 const causeSeconds = 2;
 
 /**
- * The minimum time that readers of the output get after an interruption, even with a shorter grace
- * period.
+ * The minimum seconds that readers of the output get after an interruption, even with a shorter
+ * grace period.
  */
 const leastReadSeconds = 1;
 
 /** The ranks of one generation, which start together. If one fails, all others are ended. */
 export class RankGroup {
   /**
-   * Resolves once all ranks have ended and their output is printed: to the first failure, or to
-   * undefined if no rank failed before `end`.
+   * Resolves once all ranks have ended and their output is printed. The value is the first failure,
+   * or undefined if no rank failed before `end`.
    */
   readonly ended: Promise<Failure | undefined>;
   readonly #graceSeconds: number;
@@ -131,7 +133,7 @@ export class RankGroup {
 
   /**
    * Waits until all ranks have ended, or at most `causeSeconds`: a failing rank notifies its peers,
-   * and may end later than they do.
+   * and may exit later than they do.
    */
   async #otherCause(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;

@@ -49,7 +49,7 @@ export class RankOutput {
    * process has ended.
    */
   async tellsOfPeer(): Promise<boolean> {
-    // Descendants may hold the pipe open.
+    // Does not wait for long, because descendants may keep the pipe open.
     for (let look = 0; look < silentLooks && this.#stderr && !isOver(this.#stderr); look++) await nextLook();
     return this.lastLines.read().some((line) => /ERR_COLL_(PEER_FAILED|CLOSED)/.test(line));
   }

@@ -1,7 +1,7 @@
 import type { RunRequest } from './arguments.js';
 import type { Ending } from './rank.js';
 
-/** The failure of the rank that failed first, which may have caused those of the others. */
+/** The failure of the rank that failed first, which may have caused the failures of other ranks. */
 export interface Failure extends Ending {
   readonly rank: number;
   /** The last lines of the rank's stderr. */
@@ -20,7 +20,7 @@ export function tellFailure(
   request: RunRequest,
   restart: number | undefined,
 ): void {
-  // With a single rank, its output has just been printed anyway.
+  // The output of a single rank has just been printed, so it is not repeated.
   if (request.ranks > 1 && lastLines.length > 0)
     tell([`the last lines of rank ${rank} on stderr:`, ...lastLines].join('\n  | '));
   const ended = others.length > 0 ? `; ended ${listOf(others)}` : '';

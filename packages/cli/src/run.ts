@@ -15,7 +15,7 @@ import { StallWatch } from './stall-watch.js';
 export interface RunEnd {
   /** The exit code of the launcher. */
   readonly exitCode: number;
-  /** Whether some output was left that no reader has taken. */
+  /** Whether some output was not read. */
   readonly isUnread: boolean;
 }
 

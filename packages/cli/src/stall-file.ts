@@ -6,7 +6,7 @@ import { ValueError } from '@coll/core';
 const mostBytesAtOnce = 64 * 1024;
 
 /**
- * A file to which ranks append lines, which works even while their threads are blocked. Only the
+ * A file to which ranks append lines, even while their JavaScript threads are blocked. Only the
  * current user has access.
  */
 export class StallFile implements Disposable {

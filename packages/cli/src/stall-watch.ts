@@ -4,8 +4,8 @@ import { listOf, tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 
 /**
- * The interval between reads of the stall file. Ranks report one stall at nearly the same time, so
- * their reports are printed together, one interval after the first.
+ * The interval between reads of the stall file. Ranks report the same stall at nearly the same
+ * time, so reading at intervals prints their reports together.
  */
 const lookMillis = 300;
 
@@ -42,7 +42,7 @@ export class StallWatch implements Disposable {
 
   #tell(): void {
     const text = textOf(this.#stalls, this.#left());
-    // A longer duration alone is not news.
+    // Prints nothing if only the duration has changed.
     const news = text.replaceAll(/ for [\d.]+ seconds/g, '');
     if (news !== this.#told) tell(text);
     this.#told = news;

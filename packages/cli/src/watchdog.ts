@@ -1,4 +1,4 @@
-// A separate process that ends the ranks if their launcher was killed. Ranks cannot notice that
+// A separate process that ends the ranks if their launcher was killed. Ranks cannot detect this
 // themselves while their main thread waits for peers, or if they are not Node.js programs.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -10,7 +10,7 @@ const folder = process.argv[3] as string;
 const graces = new Map<number, number>();
 
 // The launcher writes one line for each group that starts (+), is being ended (!) or has ended (-).
-// The loop ends when the launcher does, in whatever way, because that closes the pipe.
+// The loop ends when the launcher exits for any reason, because that closes the pipe.
 for await (const line of createInterface({ input: process.stdin })) {
   const pid = Number(line.slice(1));
   if (line.startsWith('+')) graces.set(pid, graceSeconds);

@@ -2,10 +2,12 @@ import { Transform, type TransformCallback } from 'node:stream';
 
 const newline = 0x0a;
 
-/** Longer lines are cut here, so that a rank cannot exhaust the launcher's memory. */
+/** Longer lines are split at this length, so that a rank cannot exhaust the launcher's memory. */
 const longestLineBytes = 16 * 2 ** 20;
 
-/** Forwards complete lines only, each with a prefix. A last line without a newline gets one. */
+/**
+ * Forwards complete lines only, each with a prefix. Adds a newline to the last line if it has none.
+ */
 export class WholeLines extends Transform {
   readonly #prefix: string;
   #begun: Buffer[] = [];
