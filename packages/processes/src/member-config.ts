@@ -75,7 +75,7 @@ export function memberOf(
 
 /**
  * The store of the options, else a new connection to the environment's store (`isOwn`).
- * @throws the same errors as `storeFromEnvironment`
+ * @throws the errors of `storeFromEnvironment`
  */
 export async function storeOf(
   options: OpenProcessGroupOptions,

@@ -72,7 +72,7 @@ export function runInScope<Result>(strategy: Strategy, code: () => Result): Resu
 
 /**
  * Begins a scope that ends when the result is disposed of.
- * @throws the same errors as `runInScope`
+ * @throws the errors of `runInScope`
  */
 export function enterScope(strategy: Strategy): Disposable {
   requireScopeCanBegin(strategy);

@@ -16,7 +16,7 @@ export interface LocalRun {
 
 /**
  * Runs a function as every replica of this thread.
- * @throws the same errors as `ReplicaScheduler.run`
+ * @throws the errors of `ReplicaScheduler.run`
  */
 export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalRun): Promise<unknown[]> {
   const { workerDevices, firstReplica } = strategy.extended;

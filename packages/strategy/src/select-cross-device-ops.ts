@@ -88,7 +88,7 @@ export async function selectCrossDeviceOps(
 
 /**
  * Like `selectCrossDeviceOps`. The first use logs a warning.
- * @throws the same errors as `selectCrossDeviceOps`
+ * @throws the errors of `selectCrossDeviceOps`
  * @deprecated The old name of `selectCrossDeviceOps`.
  *
  * @example

@@ -56,7 +56,7 @@ export class ExperimentalMultiWorkerMirroredStrategy extends MultiWorkerMirrored
     return Function.prototype[Symbol.hasInstance].call(this, value);
   }
 
-  /** @throws the same errors as `MultiWorkerMirroredStrategy` */
+  /** @throws the errors of `MultiWorkerMirroredStrategy` */
   constructor(options?: ExperimentalMultiWorkerMirroredStrategyOptions) {
     logDeprecated('ExperimentalMultiWorkerMirroredStrategy', 'MultiWorkerMirroredStrategy');
     const { communication: implementation, ...others } = optionsOf(

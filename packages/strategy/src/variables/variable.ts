@@ -10,9 +10,9 @@ import type {
 /**
  * A tensor that can be changed. A variable can be passed wherever a tensor can, without a copy. As
  * a destination, only its devices matter. A change that need not wait for other replicas is done
- * when the call returns, even if the method returns a promise. The `Sync` methods throw if the
- * thread would have to wait for replicas that share it. Values must have the shape and dtype (`D`
- * if known) of the variable; lists of numbers are converted to its dtype.
+ * when the call returns, even if the method returns a promise. The `Sync` methods block the thread
+ * if they must wait, and throw if they cannot block. Values must have the shape and dtype (`D` if
+ * known) of the variable; lists of numbers are converted to its dtype.
  *
  * @example
  * ```ts
@@ -54,12 +54,12 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   protected abstract change(change: Change, value: unknown): Promise<this>;
   /**
    * Makes a change before it returns; may block the thread.
-   * @throws RuntimeError if replicas that share the thread would have to wait for each other
+   * @throws RuntimeError if it must wait and cannot block
    */
   protected abstract changeSync(change: Change, value: unknown): this;
 
   /**
-   * Replaces its value.
+   * Replaces the value.
    * @throws ValueError for a value of another dtype or shape; RuntimeError while another strategy
    * is active
    */
@@ -67,27 +67,33 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('assign', value);
   }
 
-  /** Replaces its value at once. @throws as `assign`; RuntimeError if it would have to wait */
+  /**
+   * Replaces the value at once.
+   * @throws the errors of `assign`; RuntimeError if it must wait and cannot block
+   */
   assignSync(value: VariableValue): this {
     return this.changeSync('assign', value);
   }
 
-  /** Adds to its value. @throws as `assign`; ValueError for bool */
+  /** Adds to the value. @throws the errors of `assign`; ValueError for bool */
   assignAdd(value: VariableValue): Promise<this> {
     return this.change('assignAdd', value);
   }
 
-  /** Adds to its value at once. @throws as `assignAdd`; RuntimeError if it would have to wait */
+  /**
+   * Adds to the value at once.
+   * @throws the errors of `assignAdd`; RuntimeError if it must wait and cannot block
+   */
   assignAddSync(value: VariableValue): this {
     return this.changeSync('assignAdd', value);
   }
 
-  /** Subtracts from its value. @throws as `assignAdd` */
+  /** Subtracts from the value. @throws the errors of `assignAdd` */
   assignSub(value: VariableValue): Promise<this> {
     return this.change('assignSub', value);
   }
 
-  /** Subtracts from its value at once. @throws as `assignAddSync` */
+  /** Subtracts from the value at once. @throws the errors of `assignAddSync` */
   assignSubSync(value: VariableValue): this {
     return this.changeSync('assignSub', value);
   }
@@ -102,70 +108,94 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('scatterAdd', rows);
   }
 
-  /** `scatterAdd` at once. @throws as `scatterAdd`; RuntimeError if it would have to wait */
+  /**
+   * `scatterAdd` at once.
+   * @throws the errors of `scatterAdd`; RuntimeError if it must wait and cannot block
+   */
   scatterAddSync(rows: IndexedSlices): this {
     return this.changeSync('scatterAdd', rows);
   }
 
-  /** Subtracts from rows. @throws as `scatterAdd` */
+  /** Subtracts from rows. @throws the errors of `scatterAdd` */
   scatterSub(rows: IndexedSlices): Promise<this> {
     return this.change('scatterSub', rows);
   }
 
-  /** `scatterSub` at once. @throws as `scatterSub`; RuntimeError if it would have to wait */
+  /**
+   * `scatterSub` at once.
+   * @throws the errors of `scatterSub`; RuntimeError if it must wait and cannot block
+   */
   scatterSubSync(rows: IndexedSlices): this {
     return this.changeSync('scatterSub', rows);
   }
 
-  /** Multiplies rows. @throws as `scatterAdd` */
+  /** Multiplies rows. @throws the errors of `scatterAdd` */
   scatterMul(rows: IndexedSlices): Promise<this> {
     return this.change('scatterMul', rows);
   }
 
-  /** `scatterMul` at once. @throws as `scatterMul`; RuntimeError if it would have to wait */
+  /**
+   * `scatterMul` at once.
+   * @throws the errors of `scatterMul`; RuntimeError if it must wait and cannot block
+   */
   scatterMulSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMul', rows);
   }
 
   /**
    * Divides rows; integer quotients are truncated.
-   * @throws as `scatterAdd`; ValueError for integers divided by zero
+   * @throws the errors of `scatterAdd`; ValueError for integers divided by zero
    */
   scatterDiv(rows: IndexedSlices): Promise<this> {
     return this.change('scatterDiv', rows);
   }
 
-  /** `scatterDiv` at once. @throws as `scatterDiv`; RuntimeError if it would have to wait */
+  /**
+   * `scatterDiv` at once.
+   * @throws the errors of `scatterDiv`; RuntimeError if it must wait and cannot block
+   */
   scatterDivSync(rows: IndexedSlices): this {
     return this.changeSync('scatterDiv', rows);
   }
 
-  /** Keeps the smaller elements of rows. @throws as `scatterAdd`; NotImplementedError with aggregation SUM and MEAN */
+  /**
+   * Keeps the smaller elements of rows.
+   * @throws the errors of `scatterAdd`; NotImplementedError with aggregation SUM and MEAN
+   */
   scatterMin(rows: IndexedSlices): Promise<this> {
     return this.change('scatterMin', rows);
   }
 
-  /** `scatterMin` at once. @throws as `scatterMin`; RuntimeError if it would have to wait */
+  /**
+   * `scatterMin` at once.
+   * @throws the errors of `scatterMin`; RuntimeError if it must wait and cannot block
+   */
   scatterMinSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMin', rows);
   }
 
-  /** Keeps the larger elements of rows. @throws as `scatterMin` */
+  /** Keeps the larger elements of rows. @throws the errors of `scatterMin` */
   scatterMax(rows: IndexedSlices): Promise<this> {
     return this.change('scatterMax', rows);
   }
 
-  /** `scatterMax` at once. @throws as `scatterMax`; RuntimeError if it would have to wait */
+  /**
+   * `scatterMax` at once.
+   * @throws the errors of `scatterMax`; RuntimeError if it must wait and cannot block
+   */
   scatterMaxSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMax', rows);
   }
 
-  /** Replaces rows. @throws as `scatterMin` */
+  /** Replaces rows. @throws the errors of `scatterMin` */
   scatterUpdate(rows: IndexedSlices): Promise<this> {
     return this.change('scatterUpdate', rows);
   }
 
-  /** `scatterUpdate` at once. @throws as `scatterUpdate`; RuntimeError if it would have to wait */
+  /**
+   * `scatterUpdate` at once.
+   * @throws the errors of `scatterUpdate`; RuntimeError if it must wait and cannot block
+   */
   scatterUpdateSync(rows: IndexedSlices): this {
     return this.changeSync('scatterUpdate', rows);
   }
