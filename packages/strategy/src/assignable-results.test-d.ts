@@ -14,7 +14,7 @@ interface Gradients {
   embedding: IndexedSlices;
 }
 
-// Results go where the values came from, without a cast.
+// Results can be assigned to the variables of the inputs without a cast.
 declare let one: Tensor;
 one = await context.allReduce('SUM', one);
 one = context.allReduceSync('SUM', one);
@@ -69,7 +69,7 @@ expectTypeOf(context.allReduce('SUM', comingLayers)).toExtend<typeof comingLayer
 declare const comingGradients: ComingLayer;
 expectTypeOf(context.allReduce('SUM', comingGradients)).toExtend<typeof comingGradients>();
 
-// Literals keep their places, and anything that may be handed in is still taken.
+// Array literals keep the types of their items, and the general value type is accepted.
 const [kernel, bias] = await context.allReduce('SUM', [one, new Float32Array(1)]);
 expectTypeOf([kernel, bias] as const).toEqualTypeOf<readonly [Tensor, Tensor<'float32'>]>();
 declare const anything: ReplicaValue;
@@ -80,13 +80,13 @@ interface Named {
   name: string;
 }
 declare const named: Named;
-// @ts-expect-error text is no value
+// @ts-expect-error text cannot be reduced
 void context.allReduce('SUM', named);
-// @ts-expect-error nor is it in a list
+// @ts-expect-error a list must not contain objects with a string field
 void context.allReduce('SUM', [named]);
-// @ts-expect-error a class is no structure
+// @ts-expect-error a class instance is not a structure
 void context.allReduce('SUM', new Date());
-// @ts-expect-error text is no value
+// @ts-expect-error text cannot be reduced
 void context.allReduce('SUM', ['text']);
-// @ts-expect-error promises are reduced, but not broadcast
+// @ts-expect-error broadcast does not accept promises
 void context.broadcast(coming);

@@ -21,7 +21,7 @@ const names = new Map<Strategy, string>([
 
 afterEach(() => experimentalSetStrategy(undefined));
 
-/** What the code throws or rejects with. */
+/** The error that the code throws, or with which its promise rejects. */
 async function errorOf(code: () => unknown): Promise<CollError> {
   try {
     await code();
@@ -39,7 +39,10 @@ async function expectContextError(code: () => unknown, message: string | RegExp,
   expect(error).toMatchObject({ code: 'ERR_COLL_CONTEXT', message: expect.stringMatching(message) });
 }
 
-/** Where this code runs, and that exactly one of the two contexts holds. */
+/**
+ * Describes the current strategy and context, and checks that exactly one of the two contexts is
+ * active.
+ */
 function whereabouts(): string {
   expect(inCrossReplicaContext()).toBe(getReplicaContext() === undefined);
   const who = names.get(getStrategy()) ?? 'default';

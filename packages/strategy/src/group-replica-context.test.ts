@@ -14,7 +14,10 @@ import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
 import type { ReplicaScheduler } from './replica-scheduler.js';
 
-/** A replica on doubles: of a group whose calls end like this, and of a scheduler that notes failures. */
+/**
+ * A replica on test doubles: a group whose calls have this outcome, and a scheduler that records
+ * failures.
+ */
 function replicaOf(outcome: Promise<unknown>, canBlock: boolean) {
   const group = { canBlock, reduceCall: () => ({}), run: () => outcome } as unknown as ReplicaGroup;
   const fail = vi.fn();

@@ -16,7 +16,7 @@ const strategyOf = (replicas: number, crossDeviceOps: typeof ring | typeof reduc
   new MirroredStrategy({ devices: Array.from({ length: replicas }, (_, index) => `cpu:${index}`), crossDeviceOps });
 const two = strategyOf(2);
 
-/** What each replica gets. */
+/** The result of each replica. */
 async function each<Result>(strategy: MirroredStrategy, fn: (replica: ReplicaContext) => Result | Promise<Result>) {
   return strategy.experimentalLocalResults(await strategy.run(fn)) as readonly Awaited<Result>[];
 }

@@ -9,13 +9,13 @@ const source = pathToFileURL(path.join(import.meta.dirname, 'module-loading.ts')
 
 const ownFlags = process.execArgv;
 
-/** Lets this process have been started with these flags, and others in NODE_OPTIONS. */
+/** Simulates that this process was started with these flags and this NODE_OPTIONS. */
 function withFlags(flags: string[], nodeOptions = ''): void {
   process.execArgv = flags;
   vi.stubEnv('NODE_OPTIONS', nodeOptions);
 }
 
-/** Lets this Node strip types from TypeScript, or not. */
+/** Simulates whether this Node.js strips types from TypeScript. */
 function stripTypes(typescript: false | 'strip'): void {
   vi.stubGlobal('process', Object.create(process, { features: { value: { typescript } } }));
 }

@@ -7,7 +7,7 @@ import { OpsChoice, servesSeveralTasks } from './ops-choice.js';
 const devices = ['/job:localhost/replica:0/task:0/device:CPU:0'];
 const registry = createRegistry();
 
-/** A plug-in of ops that are watched, and which first fails so many times to make them. */
+/** A plug-in with mocked ops, which fails to create them the first `failures` times. */
 function watched(failures = 0) {
   const closed = vi.fn();
   const made = vi.fn();

@@ -5,7 +5,7 @@ import { type ReplicaThread, ReplicaThreads } from './replica-threads.js';
 import { encodeError } from './thread-errors.js';
 import type { ReplicaMessage, ToReplica } from './thread-messages.js';
 
-/** Threads that say what the test says, in that order. */
+/** Test doubles of threads, whose messages the test sends in its own order. */
 function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void, firstReplica = 0) {
   const heard: ToReplica[][] = Array.from({ length: size }, () => []);
   const start = (replica: number): ReplicaThread => ({
@@ -31,7 +31,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What the run ends with once all timers have rung. */
+/** The error of the run after all timers have fired. */
 async function failureOf({ threads }: { readonly threads: ReplicaThreads }): Promise<CollError> {
   vi.runAllTimers();
   return threads.results.then(

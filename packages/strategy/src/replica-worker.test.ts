@@ -9,7 +9,7 @@ import type { ThreadStart } from './thread-messages.js';
 
 const { name, module } = ring;
 
-/** A thread of one replica with this function, and what comes from it. */
+/** Starts the thread of one replica with this function, and records its messages and output. */
 function workerOf(replica: string, more: Partial<ThreadStart> = {}) {
   const heard: unknown[] = [];
   const told: unknown[] = [];
@@ -43,7 +43,7 @@ function workerOf(replica: string, more: Partial<ThreadStart> = {}) {
   const message = new Promise<void>((resolve) => {
     whenHeard = resolve;
   });
-  /** Waits for the end of the thread. @returns what it ended with and was not caught there */
+  /** Waits until the thread has exited. @returns its uncaught error, if any */
   const ended = async () => {
     while (!(await exited.opens(1000)));
     return crash;
@@ -51,7 +51,7 @@ function workerOf(replica: string, more: Partial<ThreadStart> = {}) {
   return { worker, heard, told, message, ended };
 }
 
-// Only the timers that wait for a thread: the threads themselves go on in their own time.
+// Fakes only the timers that wait for a thread; the threads themselves run in real time.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
@@ -76,8 +76,8 @@ describe('ending a replica worker', () => {
     const { worker, heard, message } = workerOf('() => { setInterval(() => {}, 1000); }');
     await message;
     const ending = worker.end(500);
-    // It has told its result, which ends the first of two graces before any time has gone by. What it prints gets 2 s, of which it
-    // needs as much as its real time takes.
+    // Its result has arrived, so the first of two grace periods ends at once. Output gets 2 s of
+    // fake time.
     await vi.advanceTimersByTimeAsync(499);
     expect(heard).toEqual(['result']);
     await vi.advanceTimersByTimeAsync(2001);
@@ -86,7 +86,7 @@ describe('ending a replica worker', () => {
   });
 
   it('waits for output of the replica after its result', async () => {
-    // The thread is stuck before the text that it printed last has been handed over.
+    // The thread blocks before its last output has been transferred.
     const { worker, heard, message } = workerOf('() => { setImmediate(() => { for (;;); }); }');
     await message;
     const terminate = vi.spyOn(Worker.prototype, 'terminate');
@@ -101,7 +101,7 @@ describe('ending a replica worker', () => {
 
   it('waits as long as the replica continues to print', async () => {
     const terminate = vi.spyOn(Worker.prototype, 'terminate');
-    // Its output is through only after three dots, of which the test lets each take 1.9 s.
+    // The output ends after three dots, and the test advances the clock by 1.9 s for each.
     const { worker, heard, message } = workerOf(`(replica) => {
       const write = process.stdout.write.bind(process.stdout);
       const dot = (left) => (left > 0 ? write('.', () => { replica.report('.'); setTimeout(dot, 50, left - 1); }) : through());

@@ -19,7 +19,7 @@ interface Batch {
 declare const batch: Batch;
 const rates = new PerReplica([0.1, 0.2]);
 
-// Arguments are those of the function; of each, a replica may have one of its own.
+// Arguments have the types of the function's parameters, or are distributed values of these types.
 const scale = async (context: ReplicaContext, rate: number, { x }: Batch) =>
   context.allReduce(
     'mean',
@@ -34,13 +34,13 @@ for await (const step of strategy.experimentalDistributeDataset([batch])) {
   void strategy.run(scale, { args: [await strategy.run(() => 0.5), step] });
 }
 
-// Trailing ones may have names.
+// The last parameter may be an object of named arguments.
 void strategy.run((_, rate: number, named: { decay: number }) => rate * named.decay, {
   args: [0.1],
   kwargs: { decay: rates },
 });
 
-// What may be left out may be left out.
+// Optional arguments may be omitted.
 const optional = (_: ReplicaContext, rate = 0.1) => rate;
 void strategy.run(optional);
 void strategy.run(optional, { args: [] });
@@ -50,20 +50,20 @@ declare const anything: ReplicaFunction;
 void strategy.run(anything, { args: [1, 'a'], kwargs: { b: 2 } });
 void strategy.run(anything);
 
-// @ts-expect-error a number is no batch
+// @ts-expect-error the second argument must be a batch
 void strategy.run(scale, { args: [0.1, 0.2] });
-// @ts-expect-error nor has a replica text for a number
+// @ts-expect-error a distributed argument must contain numbers
 void strategy.run(scale, { args: [new PerReplica(['a']), batch] });
 // @ts-expect-error the second argument is missing
 void strategy.run(scale, { args: [0.1] });
-// @ts-expect-error all are missing
+// @ts-expect-error all arguments are missing
 void strategy.run(scale);
-// @ts-expect-error one too many
+// @ts-expect-error one argument too many
 void strategy.run(() => 1, { args: [1] });
 // @ts-expect-error decay is a number
 void strategy.run((_, named: { decay: number }) => named.decay, { kwargs: { decay: 'slow' } });
 
-// A module that is named has the types of its function.
+// With the type of a module, arguments and result have the types of the module's function.
 interface Module {
   readonly default: (context: ReplicaContext, rate: number) => Promise<Tensor<'float32'>>;
   readonly train: (context: ReplicaContext) => string;
@@ -79,18 +79,18 @@ expectTypeOf(await strategy.run<{ replica: () => number }>(url)).toEqualTypeOf<n
 
 // @ts-expect-error the replica takes a number
 void strategy.run<Module>(url, { args: ['fast'] });
-// @ts-expect-error without which it does not run
+// @ts-expect-error the argument is missing
 void strategy.run<Module>(url);
-// @ts-expect-error the name has to be said, too
+// @ts-expect-error exportName is missing
 void strategy.run<Module, 'train'>(url, {});
-// @ts-expect-error it is another one
+// @ts-expect-error exportName differs from the type
 void strategy.run<Module, 'train'>(url, { exportName: 'default' });
-// @ts-expect-error a number does not run
+// @ts-expect-error the export is a number, not a function
 void strategy.run<Module, 'version'>(url, { exportName: 'version' });
-// @ts-expect-error the module exports no main function
+// @ts-expect-error the module exports neither default nor replica
 void strategy.run<{ train: () => number }>(url);
 
-// Reduced, values have their dtypes.
+// Reduced values keep their dtypes.
 declare const losses: number | PerReplica<number>;
 declare const slices: PerReplica<IndexedSlices>;
 const counts = new PerReplica([tensor(Int32Array.of(1))]);
@@ -105,7 +105,7 @@ expectTypeOf(await strategy.gather(counts, 0)).toEqualTypeOf<Tensor<'int32'>>();
 declare const unknown: unknown;
 expectTypeOf(await strategy.reduce('sum', unknown, null)).toBeUnknown();
 
-// One value for all may stay what it is.
+// A value shared by all replicas may stay unchanged.
 expectTypeOf(await strategy.reduce('sum', losses, null)).toEqualTypeOf<number | Tensor<'float64'>>();
 expectTypeOf(await strategy.reduce('mean', new Mirrored(['a', 'b'].map(Number)), null)).toEqualTypeOf<
   number | Tensor<'float64'>

@@ -6,7 +6,7 @@ import { runReplicaThreads, type ThreadRun } from './run-replica-threads.js';
 
 const { engine } = resolveEngine('auto');
 
-/** A run of this function in a thread, or in more. */
+/** Runs a function in replica threads; one by default. */
 function runOf(code: string, more: Partial<ThreadRun> = {}): Promise<unknown[]> {
   return runReplicaThreads({
     ...{ engine, devices: ['/job:localhost/replica:0/task:0/device:CPU:0'], firstReplica: 0 },
@@ -77,7 +77,7 @@ describe('replicas in threads', () => {
   ])('do not busy-wait if there are more threads than cores: %i', async (size, options) => {
     const createGroup = vi.fn(engine.createGroup);
     const devices = Array.from({ length: size }, (_, cpu) => `/job:localhost/replica:0/task:0/device:CPU:${cpu}`);
-    // Which no thread can be started with.
+    // Cannot be posted, so no thread starts.
     const args = { args: () => 1 };
     const running = runOf('() => 1', { engine: { ...engine, createGroup } as Engine, devices, argsOf: () => [args] });
     await expect(running).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });

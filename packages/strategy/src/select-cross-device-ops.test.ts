@@ -8,7 +8,7 @@ import { chooseTheBest, selectCrossDeviceOps, selectPlugin } from './select-cros
 const gpus = ['gpu:0', 'gpu:1'];
 const full = (device: string) => `/job:localhost/replica:0/task:0/device:${device}`;
 
-/** Stands in for the plug-in of that name: two GPUs, on which reduction to one device plays. */
+/** A test double of the nccl plug-in, which finds two GPUs and uses reduction to one device. */
 function ncclDouble(probe: (situation: Situation) => ProbeResult = twoGpus) {
   const create = vi.fn(() => new ReductionToOneDevice());
   const capabilities = { devices: ['GPU'] };

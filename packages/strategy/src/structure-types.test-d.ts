@@ -17,7 +17,8 @@ declare const slices: IndexedSlices;
 declare const weights: Variable;
 const array = new Float32Array(2);
 
-// What replicas return is bare or one a replica, and its local results are what they returned.
+// The result of `run` is a bare value or one value per replica; its local results have the type
+// that replicas return.
 const losses = await strategy.run(async () => 1.5);
 expectTypeOf(losses).toEqualTypeOf<number | PerReplica<number>>();
 expectTypeOf(strategy.experimentalLocalResults(losses)).toEqualTypeOf<readonly number[]>();
@@ -36,12 +37,12 @@ expectTypeOf(await strategy.run(() => {})).toEqualTypeOf<void | PerReplica<void>
 expectTypeOf<Regrouped<Date>>().toEqualTypeOf<Date | PerReplica<Date>>();
 expectTypeOf<Regrouped<unknown>>().toBeUnknown();
 
-// Of a module nothing is known, unless it is said.
+// The result of a module is unknown unless the caller passes its type.
 const url = new URL('file:///replica.js');
 expectTypeOf(await strategy.run(url)).toBeUnknown();
 expectTypeOf(await strategy.run<[], number>(url)).toEqualTypeOf<number | PerReplica<number>>();
 
-// Collectives keep the structure, and the dtypes; the mean of integers is a float.
+// Collectives keep structure and dtypes; the mean of integers is a float.
 expectTypeOf(await replica.allReduce('sum', 1)).toEqualTypeOf<Tensor<'float64'>>();
 expectTypeOf(await replica.allReduce('mean', slices)).toEqualTypeOf<IndexedSlices>();
 expectTypeOf(replica.allReduceSync('sum', weights)).toEqualTypeOf<Tensor>();
@@ -66,18 +67,18 @@ declare const op: ReduceOpLike;
 expectTypeOf(await replica.allReduce(op, step.counts)).toEqualTypeOf<Tensor<'int32' | 'float64'>>();
 expectTypeOf(replica.allocate('int64', [2]).data).toEqualTypeOf<BigInt64Array>();
 
-// @ts-expect-error the sum of integers is none of floats
+// @ts-expect-error the sum of integers is not a float
 expectTypeOf((await replica.allReduce('sum', step.counts)).data).toEqualTypeOf<Float64Array>();
 
-// Distributed values have components, and variables too.
+// The local results of distributed values and variables are their components.
 expectTypeOf<LocalResult<{ x: Mirrored<Tensor>; y: number }>>().toEqualTypeOf<{
   readonly x: Tensor;
   readonly y: number;
 }>();
 expectTypeOf<LocalResult<MirroredVariable>>().toEqualTypeOf<MirroredVariable['values'][number]>();
 
-// @ts-expect-error text is no value
+// @ts-expect-error text cannot be reduced
 void replica.allReduce('sum', 'text');
 
-// @ts-expect-error the function of a replica gets its context first
+// @ts-expect-error the first parameter of a replica function must be its context
 void strategy.run((context: string) => context);

@@ -3,7 +3,7 @@ import { CollError, RuntimeError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { decodeError, encodeError } from './thread-errors.js';
 
-/** What arrives in another thread. */
+/** The error as it arrives in another thread. */
 function posted(error: unknown): Error & Record<string, unknown> {
   return decodeError(structuredClone(encodeError(error))) as Error & Record<string, unknown>;
 }

@@ -11,7 +11,10 @@ afterEach(() => {
   for (const port of ports.splice(0)) port.close();
 });
 
-/** A replica on a double of ops, whose group answers by this; and the port to the thread that started it. */
+/**
+ * A replica on a test double of ops with this group, and the port of the thread that started the
+ * replica.
+ */
 function replicaOf(group: object | undefined, defaults?: CommunicationOptions, replica = 0) {
   const { port1, port2 } = new MessageChannel();
   ports.push(port1, port2);
@@ -29,7 +32,9 @@ function replicaOf(group: object | undefined, defaults?: CommunicationOptions, r
   return { context, next, starter: port2 };
 }
 
-/** A double of a replica group that gives each call this factor of its value, and notes what it was asked for. */
+/**
+ * A test double of a replica group that multiplies each value by a factor and records its calls.
+ */
 function groupOf(factor: number) {
   const asked: unknown[][] = [];
   const group = {

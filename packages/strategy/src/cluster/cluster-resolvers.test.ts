@@ -11,7 +11,10 @@ import { UnionResolver } from './union-cluster-resolver.js';
 
 const two = new ClusterSpec({ worker: ['a:1', 'b:1'] });
 
-/** What a call returns; undefined where it throws a ValueError, or a RuntimeError that says what is missing. */
+/**
+ * The result of a call; undefined if it throws a ValueError, or a RuntimeError that names what is
+ * missing.
+ */
 function orRefused<T>(call: () => T): T | undefined {
   try {
     return call();

@@ -21,7 +21,7 @@ describe('ClusterSpec', () => {
     expect(new ClusterSpec({ worker: { 0: 'a:1', 1: 'b:1' } }).asDescription()).toEqual({ worker: ['a:1', 'b:1'] });
     expect(new ClusterSpec({ worker: [] }).jobTasks('worker')).toEqual([]);
     expect(new ClusterSpec({ ps: { 10: 'b:1', 9: 'a:1' } }).taskIndices('ps')).toEqual([9, 10]);
-    // JavaScript sorts the names of an object's fields up to 2 ** 32 - 2 only.
+    // JavaScript sorts only those numeric field names that are at most 2 ** 32 - 2.
     const beyond = new ClusterSpec({ ps: { 5000000000: 'b:1', 4294967296: 'a:1' } });
     expect(beyond.taskIndices('ps')).toEqual([4_294_967_296, 5_000_000_000]);
   });

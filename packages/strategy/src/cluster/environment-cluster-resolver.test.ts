@@ -12,7 +12,7 @@ const tfConfig = JSON.stringify({
   task: { type: 'worker', index: 1 },
 });
 
-// As launchers left them; what does not matter was left out.
+// Variables as set by real launchers, without those that the resolver does not read.
 const slurmStep: Environment = {
   SLURM_JOB_ID: '42',
   SLURM_STEP_ID: '0',
@@ -145,7 +145,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
   ['Slurm', { ...slurmStep, SLURM_STEP_NODELIST: '', SLURM_NODELIST: 'b[2-3]' }, { coordinator: 'b2:61482' }],
   ['Slurm', { ...slurmStep, SLURM_STEP_NODELIST: '' }, { coordinator: undefined }],
   ['Slurm', { ...slurmStep, SLURM_JOB_ID: '' }, { coordinator: 'gpu001' }],
-  // Clusters of a federation number their jobs from beyond a billion.
+  // Job numbers of federated clusters are larger than a billion.
   ['Slurm', { ...slurmStep, SLURM_JOB_ID: '1543503875' }, { coordinator: 'gpu001:61443' }],
   [
     'Horovod',
@@ -183,7 +183,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     },
     { rank: 1, size: 2, coordinator: '10.0.0.1' },
   ],
-  // The main node is not rank 0, where members would look for it.
+  // The main node is not rank 0, so its address cannot be the coordinator's.
   [
     'AWS Batch',
     {
@@ -194,7 +194,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     },
     { rank: 1, size: 3, coordinator: undefined },
   ],
-  // What the launcher does not tell, COLL_SIZE may.
+  // COLL_SIZE provides the size if the launcher does not.
   ['Cray PALS', { PALS_RANKID: '1', COLL_SIZE: '4' }, { rank: 1, size: 4 }],
   ['Open MPI', { ...openMpi, COLL_SIZE: '9' }, { rank: 1, size: 4 }],
   [
@@ -203,7 +203,7 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
     { rank: 1, size: 2, localRank: 0, localSize: 1, coordinator: 'algo-1' },
   ],
   ['SageMaker', { SM_HOSTS: '["algo-1","algo-2"]', SM_CURRENT_HOST: 'algo-1' }, { rank: 0, size: 2 }],
-  // A variable of this name is as unknown as any other.
+  // A variable with the name "undefined" must not be read.
   ['Flux', { FLUX_TASK_RANK: '1', undefined: '7' }, { rank: 1, localSize: undefined }],
   ['Kubernetes indexed job', { JOB_COMPLETION_INDEX: '1', undefined: '7' }, { rank: 1, size: undefined }],
 ];

@@ -28,7 +28,7 @@ it('the client reports why it cannot list pods, such as a missing service accoun
   });
 });
 
-// Of 127.0.0.1, signed by itself, made for this test and used nowhere else.
+// A self-signed certificate for 127.0.0.1 and its key, created for this test only.
 const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgoUx8+nkNrCmUQ41r
 rRokqNrolAFyz0ULyigA3W9te3ChRANCAASyW8h6ukxWCe2krrCVJB5DAYfZqww4
@@ -46,7 +46,10 @@ AQH/MA8GA1UdEQQIMAaHBH8AAAEwCgYIKoZIzj0EAwIDSAAwRQIgJirbJgmwsWM/
 +yE9TZA1VTyQMQ==
 -----END CERTIFICATE-----`;
 
-/** What a client lists where the API server gives this answer, and what the server was asked. */
+/**
+ * The pods that a client lists if the API server sends this answer, and the requests that the
+ * server received.
+ */
 async function listedFrom(answer: unknown, labelSelector: string) {
   const asked: IncomingMessage[] = [];
   const server = createServer({ key, cert: certificate }, (request, response) => {

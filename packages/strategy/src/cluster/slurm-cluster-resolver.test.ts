@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import type { Environment } from './environment.js';
 import { SlurmClusterResolver, type SlurmOptions } from './slurm-cluster-resolver.js';
 
-/** What a call returns; undefined where it throws a ValueError, or a RuntimeError that says what is missing. */
+/**
+ * The result of a call; undefined if it throws a ValueError, or a RuntimeError that names what is
+ * missing.
+ */
 function orRefused<T>(call: () => T): T | undefined {
   try {
     return call();

@@ -51,7 +51,7 @@ describe('the batched leaves of an element', () => {
   });
 });
 
-/** A double of a tensor of TensorFlow.js. */
+/** A test double of a TensorFlow.js tensor. */
 class TfTensor {
   readonly dataId = {};
   readonly dtype = 'float32';
@@ -143,7 +143,7 @@ describe('a slice of a batch', () => {
 });
 
 describe('a tensor of another library', () => {
-  /** A double of a TensorFlow.js tensor. */
+  /** A second test double of a TensorFlow.js tensor, which records its calls. */
   function foreign(shape: readonly number[], calls: unknown[]) {
     return {
       dataId: {},

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import type { DatasetReader } from './dataset-reader.js';
 import { DealtSteps } from './dealt-steps.js';
 
-/** A double of a TensorFlow.js tensor. */
+/** A test double of a TensorFlow.js tensor. */
 const foreign = (dispose: () => void) => ({
   ...{ dataId: {}, shape: [1], dtype: 'float32', data: async () => {} },
   slice: () => {},

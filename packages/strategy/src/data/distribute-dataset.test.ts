@@ -7,7 +7,7 @@ import { getStrategy, InputContext, type InputOptionsInit } from '../index.js';
 
 const two = strategyOf(2);
 
-/** The sizes of the parts in every step, for batches of these sizes. */
+/** The sizes of the parts in every step, given the sizes of the batches. */
 async function sizesOf(replicas: number, sizes: readonly number[], options?: InputOptionsInit) {
   const steps = await collect(strategyOf(replicas).experimentalDistributeDataset(batches(...sizes), options));
   return steps.map(({ values }) => values.map(({ length }) => length));

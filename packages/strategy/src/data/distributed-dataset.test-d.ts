@@ -2,7 +2,7 @@ import type { PerReplica, Structure, Tensor } from '@coll/core';
 import { expectTypeOf } from 'vitest';
 import type { Distributed, Strategy } from '../index.js';
 
-// Batches become distributed values, what is around them stays.
+// Batches become distributed values; the structure around them is kept.
 expectTypeOf<Distributed<Float32Array>>().toEqualTypeOf<PerReplica<Float32Array>>();
 expectTypeOf<Distributed<number[]>>().toEqualTypeOf<PerReplica<number[]>>();
 expectTypeOf<Distributed<Tensor>>().toEqualTypeOf<PerReplica<Tensor>>();
@@ -12,7 +12,7 @@ expectTypeOf<Distributed<{ x: Tensor; rest: [string[], Int8Array] }>>().toEqualT
 }>();
 expectTypeOf<Distributed<unknown>>().toEqualTypeOf<Structure<PerReplica>>();
 
-// What a step holds is known from the dataset, however that is handed in.
+// The type of a step follows from the dataset, in whatever form it is passed.
 declare const strategy: Strategy;
 declare const batches: { x: Float32Array }[];
 declare const made: () => AsyncGenerator<{ x: Float32Array }>;

@@ -8,7 +8,9 @@ import { distributeDatasetsFromFunction } from './datasets-from-function.js';
 import { distributeDataset } from './distribute-dataset.js';
 import { InputContext } from './input-context.js';
 
-/** Doubles of tensors of TensorFlow.js, of which those are counted that have not been disposed of. */
+/**
+ * Creates test doubles of TensorFlow.js tensors and tracks those that have not been disposed of.
+ */
 class CountedTensors {
   readonly alive = new Set<object>();
 
@@ -26,7 +28,7 @@ class CountedTensors {
   }
 }
 
-/** A lazy dataset, whose elements belong to who reads them. */
+/** A lazy dataset, whose elements belong to the reader. */
 const lazy = (next: () => Promise<IteratorResult<unknown>>) => ({ iterator: async () => ({ next }) });
 
 const place = { numInputPipelines: 1, inputPipelineId: 0, numReplicasInSync: 2 };
@@ -70,7 +72,7 @@ describe('leaving a loop over a dataset while its next batch is being read', () 
     const read = reader.next();
     const closed = reader.close();
     opening.reject(new Error('torn'));
-    // Who reads hears of it.
+    // The pending read gets the error.
     await expect(read).rejects.toThrow('torn');
     await closed;
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { deferred } from '../../test/deferred.js';
 import { ReadAhead, type Steps } from './read-ahead.js';
 
-/** A double of a source of numbered steps, which are given when they are let go. */
+/** A test double of a source of numbered steps, which delivers a step when the test releases it. */
 class NumberedSteps implements Steps<number> {
   asked = 0;
   closed = 0;

@@ -102,7 +102,7 @@ describe('steps of batches that are read', () => {
     await steps.next();
     expect(steps.checksum).toEqual(isChecked ? expect.any(Number) : undefined);
     expect(data).toHaveBeenCalledTimes(times);
-    // A list keeps its elements.
+    // Elements of a list belong to the caller, so they are not disposed of.
     expect(tensor.dispose).not.toHaveBeenCalled();
   });
 

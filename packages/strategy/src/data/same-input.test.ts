@@ -5,7 +5,7 @@ import { checksumOf, requireSameInput } from './same-input.js';
 
 const sumOf = (element: unknown) => checksumOf(batchesOf(element));
 
-/** A double of a tensor of TensorFlow.js. */
+/** A test double of a TensorFlow.js tensor. */
 const foreign = (...numbers: readonly number[]) => ({
   ...{ dataId: {}, shape: [numbers.length], dtype: 'float32', data: async () => Float32Array.from(numbers) },
   slice: () => {},

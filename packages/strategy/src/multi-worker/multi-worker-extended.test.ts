@@ -7,7 +7,10 @@ import type { WorkerCollectives } from './worker-collectives.js';
 const nameOf = (device: string) => `/job:worker/replica:0/task:1/device:${device}`;
 const host = nameOf('CPU:0');
 
-/** The methods for a worker with so many devices, on a double of ops that notes what it is asked for and hands values back. */
+/**
+ * The lower-level methods of a worker, on a test double of ops that records its calls and returns
+ * values unchanged.
+ */
 function extendedOf(devices: number, workers: number) {
   const asked: unknown[][] = [];
   const opsOf = (name: string) =>

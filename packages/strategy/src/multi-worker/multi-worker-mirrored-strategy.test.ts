@@ -19,7 +19,7 @@ afterEach(async () => {
   await closeGroups();
 });
 
-/** A worker of two, whose store nobody keeps. */
+/** One of two workers, whose store does not exist. */
 function workerOf(taskId: number, options: MultiWorkerMirroredStrategyOptions = {}) {
   const cluster = new ClusterSpec({ worker: ['127.0.0.1:1', '127.0.0.1:2'] });
   const clusterResolver = new SimpleClusterResolver(cluster, { taskType: 'worker', taskId });

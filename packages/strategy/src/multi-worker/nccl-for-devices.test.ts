@@ -25,7 +25,10 @@ describe('forDevices', () => {
 });
 
 describe('ncclFor', () => {
-  /** Lets the registry that all share answer as if a double of nccl were registered, which cannot be undone. */
+  /**
+   * Mocks the shared registry as if a test double of nccl were registered. A real registration
+   * could not be undone.
+   */
   function registered(): void {
     const module = 'file:///double.js';
     const double = definePlugin({ name: 'nccl', module, create: () => new ReductionToOneDevice() });

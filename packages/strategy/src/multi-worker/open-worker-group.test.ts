@@ -6,13 +6,13 @@ import { keepStore, openWorkerGroup } from './open-worker-group.js';
 const job = { job: 'workers', jobKey: TcpStoreServer.newKey() };
 const generation = 0;
 
-/** Worker 1 of some whose worker 0 keeps a store there. */
+/** The configuration of worker 1, if worker 0 hosts a store at the address. */
 function seatAt(address: string, size: number) {
   const meeting = { ...job, address, generation, isOfWorker: true, isHere: false };
   return { meeting, rank: 1, size, transport: {}, startupTimeoutSeconds: null, scope: 'main' };
 }
 
-/** Waits until a member has shown its card. */
+/** Waits until a member has published its peer info. */
 async function cardOf(store: Store, rank: number) {
   await subStore(store, 'main').get(`generation/${generation}/peers/${rank}`);
 }
@@ -168,7 +168,7 @@ it('only worker 0 runs the store, at its own address', async () => {
 
 it('each step of opening the group waits at most for the remaining startup time', async () => {
   const now = performance.now.bind(performance);
-  // It begins 9.8 seconds before its first step.
+  // Simulates that 9.8 seconds have passed before the first step.
   vi.spyOn(performance, 'now').mockImplementationOnce(() => now() - 9800);
   const opening = openWorkerGroup({ ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 10 });
   await expect(opening).rejects.toMatchObject({

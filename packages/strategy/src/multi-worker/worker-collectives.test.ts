@@ -5,7 +5,9 @@ import { WorkerCollectives } from './worker-collectives.js';
 
 afterEach(closeGroups);
 
-/** What a worker with these devices does with the others of a group. */
+/**
+ * The collectives of a worker with these devices, and a mock of the function that opens its group.
+ */
 function collectivesOf(group: ProcessGroup | undefined, workers: number, devices: readonly string[], worker = 0) {
   const names = devices.map((device) => `/job:worker/replica:0/task:${worker}/device:${device}`);
   const dispose = vi.fn(async () => {});

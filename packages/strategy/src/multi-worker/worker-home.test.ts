@@ -6,7 +6,7 @@ import type { ThreadHome } from '../plugin-home.js';
 import type { ThreadStart, WorkerHome } from '../thread-messages.js';
 import { openWorkerHome } from './worker-home.js';
 
-/** The home of the only replica of a worker. */
+/** Opens the environment of the only replica of a worker. */
 function homeOf(worker: number | undefined, home: Partial<WorkerHome>): Promise<ThreadHome> {
   const device = `/job:${worker === undefined ? 'localhost' : 'worker'}/replica:0/task:${worker ?? 0}/device:CPU:0`;
   const whole: WorkerHome = {
@@ -20,7 +20,7 @@ function homeOf(worker: number | undefined, home: Partial<WorkerHome>): Promise<
   return openWorkerHome(start, whole);
 }
 
-/** What a replica gets for the sum of its value with those of the others. */
+/** A replica's result of an all-reduce that sums the values of all replicas. */
 async function sumOf({ ops }: ThreadHome, replica: number, value: number): Promise<number[]> {
   const group = ops.replicaGroup;
   if (!group) throw new Error('no group');
@@ -65,7 +65,7 @@ describe('NCCL', () => {
   const code = 'export const nccl = { name: "nccl", apiVersion: 1, priority: 0, module: "file:///x.js", create() {} };';
   const nccl = { name: 'nccl', module: `data:text/javascript,${encodeURIComponent(code)}`, options: undefined };
 
-  // What is registered stays registered, for all other tests.
+  // A registration cannot be undone and would affect all other tests, so the registry is mocked.
   afterEach(() => {
     vi.restoreAllMocks();
   });

@@ -7,7 +7,7 @@ import { type Arithmetic, calculate } from './arithmetic.js';
 
 const operations: readonly Arithmetic[] = ['add', 'subtract', 'multiply', 'divide', 'min', 'max'];
 
-/** Arrays of any bits: NaN, infinities and extremes included. */
+/** Arrays of arbitrary bits, including NaN, infinities and extreme values. */
 function anyBits(dtype: DType, length: number): fc.Arbitrary<TypedArray> {
   const bytes = length * byteSize(dtype);
   return fc
@@ -15,7 +15,7 @@ function anyBits(dtype: DType, length: number): fc.Arbitrary<TypedArray> {
     .map((bits) => viewOf(dtype, bits.slice().buffer, 0, length));
 }
 
-/** One element, worked out in exact integers or in float64, and stored once. */
+/** One element, computed with exact integers or in float64, and rounded once when stored. */
 function plain(operation: Arithmetic, dtype: DType, a: TypedArray, b: TypedArray, index: number): unknown {
   const [one] = [a.slice(0, 1)] as [TypedArray];
   if (isFloating(dtype)) {
@@ -97,7 +97,7 @@ it.each(['min', 'max'] as const)('%s is NaN if either number is NaN', (operation
   }
 });
 
-// Which zero a minimum of 0 and -0 gives is left open.
+// The minimum of 0 and -0 may be either zero.
 function unsigned(value: unknown): unknown {
   return value === 0 ? 0 : value;
 }
