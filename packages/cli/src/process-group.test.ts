@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(started.splice(0).map((pid) => ender.end(pid, 0)));
 });
 
-/** Starts a shell in a group of its own, which prints the number of a group. */
+/** Starts a shell in its own group. Returns the group number that the script prints. */
 async function groupPrintedBy(script: string): Promise<number> {
   const shell = spawn('sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   started.push(shell.pid as number);
@@ -27,7 +27,7 @@ it('a process group ends when its last process ends', async () => {
 });
 
 it.runIf(process.platform === 'linux')('a process group that contains only zombies has ended', async () => {
-  // The second sleep takes the place of the shell, and does not ask how its child has ended.
+  // `sleep` replaces the shell and does not wait for its child, which therefore stays a zombie.
   const group = await groupPrintedBy("setsid sh -c 'echo $$' & exec sleep 600");
   await new GroupEnder().end(group, 600);
   expect(isGroupAlive(group)).toBe(true);

@@ -50,7 +50,7 @@ describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('allReduceAlg: %j', (al
 });
 
 describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
-  /** Stands in for the plug-in of that name. */
+  /** A registry with a test double of the nccl plug-in. */
   function registryWithDouble(probe?: () => { available: false; reason: string } | { available: true }) {
     const registry = createRegistry();
     const create = vi.fn(() => new ReductionToOneDevice());

@@ -53,7 +53,7 @@ describe('hierarchicalCopyAlgorithm', () => {
     expect(addsOf(1, 4)).toEqual([['0>1', '2>3'], ['3>1']]);
     expect(addsOf(2, 4)).toEqual([['3>2', '1>0'], ['0>2']]);
     expect(addsOf(2, 5)).toEqual([['3>2', '4>2', '1>0'], ['0>2']]);
-    // Two sums of two are no chain of four.
+    // Adding the sums of two pairs is not a chain of four additions.
     expect(chainsOf(hierarchicalCopyAlgorithm().plan(allReduce(0), 4), allReduce(0))).toBeUndefined();
   });
 

@@ -18,7 +18,7 @@ import { hierarchicalCopy } from './plugin.js';
 
 const devicesOf = (count: number) => Array.from({ length: count }, (_, index) => `cpu:${index}`);
 
-// Numbers whose float32 sum depends on the order of adding.
+// Numbers whose float32 sum depends on the order of addition.
 const elements = (rank: number, length: number, seed: number) =>
   Float32Array.from({ length }, (_, index) => Math.sin(1 + rank * 13 + index * 7 + seed) * 10 ** ((rank + index) % 7));
 
@@ -28,7 +28,10 @@ function batchOf(count: number, lengths: readonly number[]): PerReplica<Tensor>[
   });
 }
 
-/** What the definition says of an element: sums in float32 by halves, both from left to right. */
+/**
+ * The expected sum of an element: each half is summed in float32 from left to right, then both sums
+ * are added.
+ */
 function sumByHalves(terms: readonly number[], root: number): number {
   const half = Math.floor(terms.length / 2);
   const sum = (list: readonly number[]) => list.reduce((total, term) => Math.fround(total + term));

@@ -107,7 +107,7 @@ describe('ringAlgorithm', () => {
       [1, 2, 3, 4, 0],
       [2, 3, 4, 0, 1],
       [3, 4, 0, 1, 2],
-      // Which of the first two stands first makes no difference, so that the lower rank does.
+      // Swapping the first two contributions changes nothing, so the lower rank is listed first.
       [0, 4, 1, 2, 3],
       [0, 1, 2, 3, 4],
     ]);

@@ -15,7 +15,8 @@ async function summed(value: PerReplica<Tensor>, options?: RingOptions): Promise
 }
 
 it('RingAllReduce adds each element in the ring order of its chunk', async () => {
-  // One chunk a rank; chunk k begins at the rank after its owner, which is rank k.
+  // There is one chunk per rank. Rank k owns chunk k, and the sum of the chunk begins at the next
+  // rank.
   const terms = [1e8, 1, -1e8];
   const fold = (order: readonly number[]) =>
     order.map((rank) => terms[rank] as number).reduce((a, b) => Math.fround(a + b));

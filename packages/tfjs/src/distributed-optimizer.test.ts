@@ -163,7 +163,8 @@ describe('a distributed optimizer', () => {
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), context);
     const [a, b] = [tf.variable(tf.scalar(1)), tf.variable(tf.scalar(2))];
     for (const variable of [a, b, a, b]) distributed.minimize(() => variable.square() as tf.Scalar, false, [variable]);
-    // Two lists, each with a comparison, an empty first exchange and its completion; then one exchange each.
+    // The first step with each of the two lists takes three calls: the comparison, an empty
+    // exchange and its completion. Later steps take one call each.
     expect(calls.length).toBe(2 * 3 + 2);
   });
 

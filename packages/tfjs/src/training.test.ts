@@ -5,7 +5,7 @@ import type { Exercise, ResultOf } from '../test/fixtures/replicas.ts';
 
 const fixtures = new URL('../test/fixtures/replicas.ts', import.meta.url);
 
-/** For each exercise, what the replicas returned. */
+/** For each exercise, the results of all replicas. */
 async function run(numReplicas: number, backend: string, exercises: readonly Exercise[]): Promise<unknown[][]> {
   const devices = Array.from({ length: numReplicas }, (_, index) => `cpu:${index}`);
   await using strategy = new MirroredStrategy({ devices, crossDeviceOps: direct });
@@ -14,7 +14,9 @@ async function run(numReplicas: number, backend: string, exercises: readonly Exe
   return exercises.map((_, index) => byReplica.map((result) => result[index]));
 }
 
-/** Every step leaves as many tensors as the one before, once slots and masters are there. */
+/**
+ * After the first step, which creates slots and masters, the number of tensors must stay the same.
+ */
 function expectNoLeak(tensors: readonly number[]): void {
   expect(new Set(tensors.slice(1)).size).toBe(1);
 }

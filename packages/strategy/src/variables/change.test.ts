@@ -42,7 +42,7 @@ describe('an invalid value for a change of a variable', () => {
       'bool variables cannot be added to or subtracted from',
     ],
     [matrix, 'scatterAdd', rowOf(2, 0), 'scatterAdd of variable "w": rows must have shape [3], got [2]'],
-    // As many sizes as agree, and one too few.
+    // The shape of the rows has one dimension too few.
     [matrix, 'scatterAdd', slices('float32', [1], [1], [0]), 'rows must have shape [3], got []'],
     [matrix, 'scatterUpdate', rowOf(3, 2), 'scatterUpdate of variable "w": the variable has 2 rows and no row 2'],
     [matrix, 'scatterUpdate', rowOf(3, -1), 'the variable has 2 rows and no row -1'],

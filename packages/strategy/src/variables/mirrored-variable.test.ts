@@ -137,7 +137,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     ['scatterMax', [3, 2, 10]],
     ['scatterUpdate', [1, 2, 10]],
   ] as const)('%s changes rows in order, across replicas and inside them', async (method, expected) => {
-    // Row 0 twice.
+    // Changes row 0 twice.
     const slices = rows([3, 1, 10], [0, 0, 2]);
     const close = expected.map((number) => expect.closeTo(number, 5));
     const across = mirrored(strategy, [1, 2, 3]);

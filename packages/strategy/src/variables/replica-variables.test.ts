@@ -8,7 +8,7 @@ const traits: VariableTraits = {
 };
 const variable = traits as Variable;
 
-/** Doubles of the replicas 4 and 5, those of the third worker. */
+/** Test doubles of replicas 4 and 5, which belong to the third worker. */
 function replicas(): [ReplicaContext, ReplicaContext] {
   const strategy = { extended: { firstReplica: 4 } } as Strategy;
   return [4, 5].map((replicaIdInSyncGroup) => ({ strategy, replicaIdInSyncGroup })) as never;

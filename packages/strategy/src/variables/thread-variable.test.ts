@@ -21,7 +21,10 @@ interface Call {
   readonly id: number;
 }
 
-/** A replica in a thread of its own, on a double of a group that notes each call and answers it by this. */
+/**
+ * A replica in its own thread, on a test double of a group that records each call and returns
+ * `answer(call)`.
+ */
 function replicaOf(replica: number, answer: (call: Call) => unknown) {
   const calls: Call[] = [];
   const run = (call: Call) => {
