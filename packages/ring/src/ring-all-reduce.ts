@@ -7,7 +7,7 @@ import { ringAlgorithm } from './ring-algorithm.js';
 export interface RingOptions extends AllReduceOptions {
   /**
    * Number of concurrent rings, each for its own part of every chunk and with a rotated starting
-   * point; at most the number of ranks. Default: 1.
+   * point; 1 to the number of ranks. Default: 1.
    */
   readonly subChunks?: number | undefined;
 }

@@ -54,8 +54,8 @@ export interface Serving {
 }
 
 /**
- * The lower-level methods of a strategy, for optimizers and libraries. All require cross-replica
- * context.
+ * The lower-level methods of a strategy, for optimizers and libraries. Most of them require
+ * cross-replica context and throw a RuntimeError inside replicas.
  *
  * @example
  * ```ts
@@ -170,6 +170,8 @@ export class StrategyExtended {
   /**
    * Reduces each value to its destinations, in one batch if that is faster. Results are in the
    * order of the pairs.
+   * @throws ValueError unless `pairs` is an iterable of pairs; the errors of
+   * `CrossDeviceOps.batchReduce`
    */
   async batchReduceTo(
     reduceOp: ReduceOpLike,
@@ -198,7 +200,10 @@ export class StrategyExtended {
     return (await this.#ops()).broadcast(value as Value, this.placedDestinations(destinations, this.#devices));
   }
 
-  /** Joins the components of a value along an axis, on the destinations. */
+  /**
+   * Joins the components of a value along an axis, in replica order, on the destinations.
+   * @throws the errors of `CrossDeviceOps.gather`
+   */
   async gatherTo(
     value: unknown,
     destinations: Destinations,
@@ -216,7 +221,11 @@ export class StrategyExtended {
     );
   }
 
-  /** Creates a variable of this strategy, like the function `variable`. */
+  /**
+   * Creates a variable of this strategy, like the function `variable` in its scope.
+   * @throws ValueError for an invalid initial value or invalid options; RuntimeError while another
+   * strategy is active
+   */
   createVariable(initial: VariableValue, options?: VariableOptions): Variable {
     return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
   }

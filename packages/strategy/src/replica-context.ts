@@ -51,7 +51,10 @@ export interface ReplicaContext {
     options?: ReplicaCallOptions,
   ): ReducedLater<V, Op>;
 
-  /** `allReduce` that blocks the thread. @throws RuntimeError if replicas share a thread */
+  /**
+   * `allReduce` that blocks the thread.
+   * @throws RuntimeError if replicas share a thread; the errors of `allReduce`
+   */
   allReduceSync<const T extends Reducible<T>, Op extends ReduceOpLike>(
     op: Op,
     value: T,
@@ -67,10 +70,15 @@ export interface ReplicaContext {
   /**
    * Copies the value of replica `root` (default: 0) to every replica; the other replicas pass
    * values of the same shapes.
+   * @throws NotImplementedError for sparse values; ValueError for a value that is not a tensor; the
+   * errors of `Communicator.run`
    */
   broadcast<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Promise<Reduced<T>>;
 
-  /** `broadcast` that blocks the thread. @throws RuntimeError if replicas share a thread */
+  /**
+   * `broadcast` that blocks the thread.
+   * @throws RuntimeError if replicas share a thread; the errors of `broadcast`
+   */
   broadcastSync<const T extends Movable<T>>(value: T, root?: number, options?: ReplicaCallOptions): Reduced<T>;
 
   /**
@@ -86,7 +94,8 @@ export interface ReplicaContext {
    * 0 once, in cross-replica context, with the arguments of all replicas regrouped, and returns to
    * each replica its part of the result. `kwargs` are passed as one object after `args`. An error
    * that `fn` throws ends the run.
-   * @throws RuntimeError outside of this replica, or if a replica ends without calling it
+   * @throws ValueError unless `fn` is a function, `args` a list and `kwargs` an object;
+   * RuntimeError outside of this replica, or if a replica ends without calling this method
    */
   mergeCall<Args extends readonly unknown[], Result>(
     fn: MergeFunction<Args, Result>,

@@ -129,7 +129,7 @@ export abstract class Strategy {
    * programs, `{ experimentalHints }`
    * @throws WrongTypeError for ops other than SUM and MEAN with an axis, or an axis that is not an
    * integer; ValueError for an axis out of range, for unknown options, and for `options` together
-   * with `experimentalHints`
+   * with `experimentalHints`; RuntimeError inside a replica or another strategy's scope
    */
   reduce<const V, Op extends ReduceOpLike, Along extends Axes>(
     reduceOp: Op,
@@ -158,7 +158,11 @@ export abstract class Strategy {
     return divide(total, Number(counts.data[0]));
   }
 
-  /** Joins the components of a value along an axis, in replica order, on the first device. */
+  /**
+   * Joins the components of a value along an axis, in replica order, on the first device.
+   * @throws NotImplementedError for sparse values; InvalidArgumentError if other dimensions differ;
+   * RuntimeError inside a replica or another strategy's scope
+   */
   gather<const V>(value: V, axis: number): Promise<Tensor<DTypeOf<LocalResult<V>>>>;
   async gather(value: unknown, axis: number): Promise<Tensor> {
     requireCrossReplica(this, 'gather');
@@ -183,6 +187,8 @@ export abstract class Strategy {
   /**
    * Calls a function for each replica of this process and returns a `PerReplica` of the results,
    * even if all are identical.
+   * @throws ValueError unless `make` is a function; RuntimeError inside a replica or another
+   * strategy's scope
    */
   experimentalDistributeValuesFromFunction<T>(make: (context: ValueContext) => T): PerReplica<T> {
     requireCrossReplica(this, 'experimentalDistributeValuesFromFunction');
@@ -211,7 +217,8 @@ export abstract class Strategy {
    * by the number of replicas, rounded up, until no items are left; later replicas may get smaller
    * or empty parts.
    * @throws ValueError for an invalid dataset or options, and, while reading, for an element that
-   * cannot be split; NotImplementedError for the replication mode PER_REPLICA
+   * cannot be split; NotImplementedError for the replication mode PER_REPLICA; RuntimeError inside
+   * a replica or another strategy's scope
    */
   experimentalDistributeDataset<Element>(
     dataset: DatasetLike<Element>,
@@ -227,8 +234,8 @@ export abstract class Strategy {
    * The dataset that a function creates for an input pipeline. Its batches have the size for one
    * replica, and each step takes one element per replica. If too few elements are left for the last
    * step, the last replicas get empty batches.
-   * @throws ValueError for invalid options, and a result that is not a dataset; the error that the
-   * function throws
+   * @throws ValueError for invalid options, and a result that is not a dataset; RuntimeError inside
+   * a replica or another strategy's scope; the error that the function throws
    */
   distributeDatasetsFromFunction<Element>(
     make: DatasetFunction<Element>,

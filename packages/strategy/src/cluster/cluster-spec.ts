@@ -55,7 +55,7 @@ export class ClusterSpec {
     return [...this.#tasks(job).keys()].sort((a, b) => a - b);
   }
 
-  /** @throws ValueError for an unknown job or task */
+  /** The address of a task. @throws ValueError for an unknown job or task */
   taskAddress(job: string, index: number): string {
     const address = this.#tasks(job).get(index);
     if (address !== undefined) return address;

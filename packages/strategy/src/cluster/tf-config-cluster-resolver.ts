@@ -63,6 +63,7 @@ interface TFConfig {
 export class TFConfigClusterResolver extends ClusterResolver {
   readonly #options: TFConfigOptions;
 
+  /** @throws ValueError for unknown options */
   constructor(options?: TFConfigOptions) {
     super();
     this.#options = optionsOf(options, "{ taskType: 'worker', taskId: 0 }", tfConfigOptions);

@@ -33,6 +33,7 @@ export class ValueContext {
   /** Number of replicas over all workers. */
   readonly numReplicasInSync: number;
 
+  /** @throws ValueError for unknown fields */
   constructor(init?: ValueContextInit) {
     const { replicaIdInSyncGroup = 0, numReplicasInSync = 1 } = optionsOf(
       init,
