@@ -46,8 +46,8 @@ export function sizeAlong(value: TensorLike, axes: readonly number[]): number {
 }
 
 /**
- * A replica's own sum along axes, which are removed from the shape. int64 and uint64 are added
- * exactly; other dtypes are added in float64 and rounded once.
+ * A replica's own sum along axes, which are removed from the shape. int64 and uint64 are added as
+ * 64-bit integers; other dtypes are added in float64 and rounded once.
  */
 export function sumAlong(value: TensorLike, axis: Axis): Tensor {
   const from = asTensor(value);

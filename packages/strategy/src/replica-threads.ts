@@ -11,7 +11,7 @@ import { decode } from './thread-values.js';
 export interface ReplicaThread {
   /** @throws RuntimeError for a message that cannot be posted */
   tell(message: ToReplica, what: string): void;
-  /** Waits until the thread has exited, and terminates it after `graceMillis` milliseconds. */
+  /** Waits until the thread has exited, but terminates it after `graceMillis` milliseconds. */
   end(graceMillis: number): Promise<void>;
 }
 

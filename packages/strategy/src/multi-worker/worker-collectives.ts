@@ -201,7 +201,7 @@ export class WorkerCollectives implements WorkerGroup {
     const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
     const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
     if (group) await requireSameSettings(group, { devices, communication: options });
-    // No worker may continue before all workers have finished connecting.
+    // All workers check NCCL and measure their links now, at the same point of their call order.
     await hostOps.join();
     if (deviceOps !== hostOps) await deviceOps.join();
     return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
