@@ -33,8 +33,8 @@ export class Descriptors {
   }
 
   /**
-   * Records that a connection could not be taken over from Node.js. The failure counts only if no
-   * file can be opened now either.
+   * Records that a connection could not be taken over from Node.js. This counts if no file can be
+   * opened at this moment, even if files can be opened between such attempts.
    */
   missed(): void {
     const why = whyNoneOpens();
