@@ -10,8 +10,8 @@ import type { StallListener } from './stall-watch.js';
 export function stallListener({ rank, size }: MemberConfig): StallListener | undefined {
   const seconds = stallSecondsFrom();
   if (seconds === undefined) return undefined;
-  // The launcher knows ranks only by their number in the whole job, so a smaller group reports no
-  // missing ranks.
+  // Reports name ranks by their number in the whole job, so a smaller group reports no missing
+  // ranks.
   const { COLL_RANK, COLL_SIZE } = process.env;
   const isOfAll = Number(COLL_RANK) === rank && Number(COLL_SIZE) === size;
   return { seconds, tell: (stall) => reportStall(stall && { ...stall, missing: isOfAll ? stall.missing : [] }) };

@@ -27,7 +27,10 @@ export interface InputOptionsInit {
    * device unchanged.
    */
   readonly experimentalFetchToDevice?: boolean | undefined;
-  /** Default: `PER_WORKER`. `PER_REPLICA` is for `distributeDatasetsFromFunction`: the function is called for each replica. */
+  /**
+   * Default: `PER_WORKER`. `PER_REPLICA` is supported only by `distributeDatasetsFromFunction`,
+   * which then calls the function once per replica.
+   */
   readonly experimentalReplicationMode?: InputReplicationMode | undefined;
   /**
    * Whether the dataset's elements are already on their device. Requires `PER_REPLICA` and

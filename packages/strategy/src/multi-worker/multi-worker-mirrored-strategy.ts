@@ -51,7 +51,10 @@ export interface MultiWorkerMirroredStrategyOptions extends JobOptions, Transpor
   readonly devices?: readonly string[] | undefined;
   /** The engine for the arithmetic within this worker. Default: `'auto'`. */
   readonly engine?: EngineRequest | undefined;
-  /** Seconds to wait for all workers before a `RuntimeError` names the missing ones. Default: 600. Null and 0: no limit. */
+  /**
+   * Seconds to wait until all workers have started; then a `RuntimeError` names the missing
+   * workers. Null and 0 mean no limit. Default: 600.
+   */
   readonly startupTimeoutSeconds?: number | null | undefined;
   /**
    * An open group of the workers, which the caller closes. Default: the strategy opens a group on
