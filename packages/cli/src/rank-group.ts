@@ -27,8 +27,8 @@ export interface GroupStart {
 const causeSeconds = 2;
 
 /**
- * The minimum seconds that readers of the output get after an interruption, even with a shorter
- * grace period.
+ * The minimum number of seconds that readers of the output get after an interruption, even with a
+ * shorter grace period.
  */
 const leastReadSeconds = 1;
 

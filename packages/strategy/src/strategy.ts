@@ -86,7 +86,8 @@ export abstract class Strategy {
   /**
    * Runs code in cross-replica context. Without code, the scope lasts until the returned object is
    * disposed of (`using scope = strategy.scope()`).
-   * @throws RuntimeError inside a replica or another strategy's scope
+   * @throws ValueError unless `code` is a function or undefined; RuntimeError inside a replica or
+   * another strategy's scope
    */
   scope(): Disposable;
   scope<Result>(code: () => Result): Result;

@@ -26,9 +26,9 @@ interface WasmBackend {
 /**
  * Views of the gradients' own memory on the cpu and WASM backends, copies on the others. Views are
  * valid until TensorFlow.js next allocates, which may move the WASM heap. Memory with more than one
- * owner is read but not written, because gradients share it with each other (such as those of `a +
- * b`) or possibly with a tensor of the program. Which gradients share memory may differ between
- * replicas, so gradients with shared memory are also reduced one by one.
+ * owner is read but not written, because gradients share it with each other (such as both gradients
+ * of a sum) or possibly with a tensor of the program. Which gradients share memory may differ
+ * between replicas, so gradients with shared memory are also reduced one by one.
  * @throws ValueError for a gradient that is not float32 or not of its variable's size
  */
 export function memoryOf(
