@@ -13,13 +13,15 @@ struct LocalRank {
   bool has_own_core() const { return ranks <= cores; }
 };
 
-// The core that a rank returns to if ranks share cores. Each core has equally many of them, neighbours by number. Otherwise systems let three of
-// four ranks stay on one of two cores for tenths of a second, above all after they have slept.
+// The core to which a rank returns if ranks share cores. Every core gets about the same number of
+// ranks, with consecutive numbers. Otherwise systems let three of four ranks stay on one of two
+// cores for tenths of a second, above all after they have slept.
 class AssignedCore {
  public:
   explicit AssignedCore(const LocalRank& local) : local_(local) {}
 
-  // Moves the thread there if it runs elsewhere, at most once per tuning::kLeastStay. The thread may still use all of its cores, and the system may move it again.
+  // Moves the thread to its core if it runs elsewhere, at most once per tuning::kLeastStay. The
+  // thread may still use all of its cores, and the system may move it again.
   void go_back();
 
  private:

@@ -10,15 +10,16 @@
 
 namespace coll {
 
-// All ranks' buffers in one hand: the caller's thread and its helpers work off the elements.
+// Executes collectives of all ranks in one call: the caller's thread and its helpers divide the
+// elements.
 class Controller {
  public:
   // `most_cores`: how many threads can run at once.
   Controller(int ranks, int most_cores);
 
   int ranks() const { return ranks_; }
-  // Executes the part of a collective that begins at element `begin`, about a millisecond of work, and returns where it ended. The offers
-  // are those of all ranks, in rank order, and were found to have no clash.
+  // Executes the part of a collective that begins at element `begin`, about a millisecond of work,
+  // and returns where this part ends. `offers`: those of all ranks, in rank order, without a clash.
   std::size_t execute(const Offer* const* offers, std::size_t begin);
 
  private:

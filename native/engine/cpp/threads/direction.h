@@ -6,12 +6,14 @@
 
 namespace coll {
 
-// From which end a rank goes through its slice of a buffer, where no other rank takes a part of that. The caches hold what was touched last:
-// of what a program has written since the call before, the end, as programs write buffers from their begin; of what it has left alone, wherever
-// that call has ended.
+// Chooses the end at which a rank starts to process its slice of a buffer, if no other rank takes
+// units of that slice. The caches hold what was touched last. If the program has written the buffer
+// since the last call, this is its end, because programs write buffers from their beginning.
+// Otherwise it is where the last call ended.
 class Direction {
  public:
-  // Before a call; `begin` is where the slice begins in the rank's own input, null where that tells nothing.
+  // Called before a collective. `begin`: where the slice begins in the rank's own input. Null: the
+  // buffer is taken to be unchanged.
   void choose(const std::byte* begin) {
     const bool is_left_alone = begin == nullptr || read(begin) == left_;
     is_from_end_ = !(is_left_alone && is_from_end_);
@@ -19,13 +21,14 @@ class Direction {
 
   bool is_from_end() const { return is_from_end_; }
 
-  // After it.
+  // Called after a collective, with the same argument.
   void leave(const std::byte* begin) {
     if (begin != nullptr) left_ = read(begin);
   }
 
  private:
-  // A word tells enough: where it happens to be the same again, the direction changes as if all were.
+  // One word is enough: if the program happens to write the same value there, the buffer is taken
+  // to be unchanged, and only speed suffers.
   static std::uint64_t read(const std::byte* begin) {
     std::uint64_t word = 0;
     std::memcpy(&word, begin, sizeof word);

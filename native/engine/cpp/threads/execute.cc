@@ -71,7 +71,7 @@ class RangeExecutor {
          0, range.count);
   }
 
-  // A processor fetches two streams from memory best by itself, and slots are in a cache anyway.
+  // Processors prefetch up to two streams best by themselves, and slots are in a cache anyway.
   bool asks_ahead(int input_count) const {
     return buffers_.may_stream && (input_count > 2 || buffers_.length() * output_size_ < tuning::kStreamedBytes);
   }

@@ -7,7 +7,8 @@
 
 namespace coll {
 
-// The pieces of a rank's input and output; null where it does not read, or where its results are not wanted here.
+// The pieces of a rank's input and output. Null if the rank has no input, or if its output is not
+// to be written here.
 struct RankBuffers {
   const std::byte* const* inputs = nullptr;
   std::byte* const* outputs = nullptr;
@@ -16,9 +17,10 @@ struct RankBuffers {
 // The memory of all ranks, as elements of one buffer.
 struct GroupBuffers {
   std::vector<RankBuffers> ranks;
-  const std::size_t* begins = nullptr;  // of the pieces, and at last the length of the buffer
+  const std::size_t* begins = nullptr;  // where each piece begins, and at last the length of the buffer
   std::size_t piece_count = 0;
-  // Whether large results may go past the caches, and inputs are asked for ahead: not where memory stays in a cache.
+  // Whether large results may bypass the caches and inputs may be prefetched: false if the memory
+  // stays in a cache.
   bool may_stream = true;
 
   std::size_t length() const { return begins[piece_count]; }
@@ -42,8 +44,9 @@ class Scratch {
   std::size_t block_ = 0;
 };
 
-// Executes a program on the elements from `begin` to `end`: reads them from the ranks' inputs and writes the results to their
-// outputs. Elements do not meet, so that any number of threads may execute one program on ranges of their own.
+// Executes a program on the elements from `begin` to `end`: reads them from the ranks' inputs and
+// writes the results to their outputs. Elements do not depend on each other, so any number of
+// threads may execute one program on different ranges.
 void execute(const Program& program, const GroupBuffers& buffers, std::size_t begin, std::size_t end, Scratch& scratch);
 
 }  // namespace coll

@@ -29,7 +29,7 @@ Status Member::execute(Offer& offer, Wait wait) {
     batch_ = 0;
     is_under_way_ = true;
     offer_id_ = offer.id;
-    // Others may be reading beside it.
+    // Written only if it changes, because other ranks may be reading the offer.
     if (offer.executor != this) offer.executor = this;
     begin();
   }
@@ -59,7 +59,8 @@ void Member::begin() {
   is_announced_ = false;
 }
 
-// Counts the arrival of this rank; false if JavaScript has to wake somebody.
+// Publishes the arrival of this rank. Returns false if JavaScript has to wake event loops that wait
+// for it.
 bool Member::arrive() {
   if (has_arrived_) return true;
   has_arrived_ = true;
@@ -75,10 +76,11 @@ void Member::announce(const Offer& offer) {
   waiter_.publish_core();
 }
 
-// Once only: after leaving and coming back, others may be reading what was said first.
+// Written once per meeting: after this rank has left and come back, other ranks may still be
+// reading the first announcement.
 void Member::write(Announcement& own, const Offer& offer) {
   is_written_ = true;
-  // All who took units in the meeting before are done.
+  // All ranks that took units in the previous meeting are done.
   state(rank_).taken.store(0, std::memory_order_relaxed);
   own.offer_id = static_cast<std::uint32_t>(offer.id);
   own.fingerprint = offer.fingerprint;
@@ -93,17 +95,19 @@ void Member::write(Announcement& own, const Offer& offer) {
   if (is_small(offer) && input != nullptr) std::memcpy(own.payload(offer.input_bytes()), input, offer.input_bytes());
 }
 
-// Nobody reads a small input where it is, so that this meeting needs no second half.
+// Small inputs are read from the announcements, so this meeting needs no second half.
 Status Member::execute_small(Offer& offer, Wait wait) {
   if (!is_announced_) {
-    // Whoever fails the group for what is announced has seen all arrive: those who wait for that know that it is about this meeting.
+    // A rank that fails the group because of these announcements has seen all ranks arrive. Ranks
+    // that wait for arrivals then know that the failure is about this meeting.
     control_.arrived->store(static_cast<std::int32_t>(meeting_), std::memory_order_release);
     announce(offer);
   }
   if (!arrive()) return Status::kNotify;
   if (!await_announcements(patience(wait))) {
     if (!waiter_.has_failed()) return Status::kWaiting;
-    // Who has failed the group for what all have brought to this meeting has come to it, and so has everybody else.
+    // If the group failed because of this meeting's offers, all ranks have announced, and this rank
+    // finds the reason below.
     if (!others_have_announced()) return Status::kFailed;
   }
   fetch_inputs(offer.input_bytes());
@@ -128,7 +132,8 @@ void Member::fetch_inputs(std::size_t bytes) const {
   }
 }
 
-// Everybody has read what this rank said two meetings ago, where it is going to say the next: likely as much as then.
+// Claims the lines of this rank's next announcement ahead of writing them. All ranks have read the
+// previous one in that place; the next one is likely to have an input of the same size.
 void Member::claim_next(std::size_t payload_bytes) {
   payload_bytes_[meeting_ & 1] = payload_bytes;
   const std::size_t likely = payload_bytes_[(meeting_ + 1) & 1];
@@ -146,10 +151,11 @@ Status Member::execute_batch(Offer& offer, const WorkSlices& slices, Wait wait) 
     while (!await_announcements(patience(wait))) {
       if (!try_leave()) continue;
       if (!waiter_.has_failed()) return Status::kWaiting;
-      // Others may have read what this rank had said before, and found that it disagrees with theirs.
+      // Other ranks may have read this rank's earlier announcement and found that it disagrees with
+      // theirs.
       return others_have_announced() && !all_agree(offer) ? Status::kDisagreed : Status::kFailed;
     }
-    // Of offers that others have not understood alike nobody reads the rest.
+    // If the offers disagree, no rank reads more than their fingerprints.
     if (!all_agree(offer)) return Status::kDisagreed;
   } while (!start());
   claim(&state(rank_).done);
@@ -179,7 +185,8 @@ void Member::execute_slices(Offer& offer, const WorkSlices& slices) {
   offer.direction.leave(begin);
 }
 
-// Lines of an output that is an input as well so come once from the cache of their rank, and not first to be read and then to be written.
+// Claims lines of other ranks' outputs. If such an output is also an input, its lines then come
+// from the cache of its rank once, not first for reading and again for writing.
 void Member::claim_outputs(const Offer& offer, const Range& range) {
   const Program& program = *offer.program;
   const std::size_t size = byte_size(result_of(program.dtype, program.op));
@@ -193,17 +200,18 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
   }
 }
 
-// False if a rank did not arrive in time, or the group has failed.
+// Returns false if a rank did not arrive in time, or the group has failed.
 bool Member::await_announcements(const Patience& patience) {
   return await_each(patience, [this](int rank) -> auto& { return announcement(rank).meeting; });
 }
 
-// Everybody is inside this call by now and will be done, whatever becomes of the group.
+// All ranks are inside this call by now and finish it, even if the group fails.
 void Member::await_all_done() {
   while (!await_each(waiter_.blocking(tuning::kThreadSleepMillis), [this](int rank) -> auto& { return state(rank).done; })) yield();
 }
 
-// Until the words of all others say this meeting; false after all patience with one.
+// Waits until the word of every other rank has the number of this meeting. Returns false once
+// `patience` with one rank is exhausted.
 template <class WordOf>
 bool Member::await_each(const Patience& patience, WordOf word_of) {
   const auto await_for = [&](int rank, const Patience& one) {
@@ -213,7 +221,7 @@ bool Member::await_each(const Patience& patience, WordOf word_of) {
   return waiter_.await_each(ranks_, core_of(), poll, [&](int rank) { return await_for(rank, patience); });
 }
 
-// Takes the announcement back, unless the meeting has begun.
+// Withdraws the announcement, unless the meeting has begun. Returns whether it was withdrawn.
 bool Member::try_leave() {
   board_.leaving.fetch_add(1, std::memory_order_seq_cst);
   bool has_begun = false;
@@ -226,7 +234,8 @@ bool Member::try_leave() {
   return !has_begun;
 }
 
-// From here on nobody leaves; false where somebody was just about to.
+// Starts the meeting, so that no rank leaves it any more. Returns false if a rank was just about to
+// leave.
 bool Member::start() {
   std::atomic<std::uint32_t>& started = state(rank_).started;
   started.store(meeting_, std::memory_order_seq_cst);
@@ -255,7 +264,8 @@ bool Member::all_agree(const Offer& offer) {
   return true;
 }
 
-// Whether the offers of this meeting were found to have no clash before. The same calls come again and again, in turns.
+// Whether these offers were checked together before and have no clash. Programs repeat the same
+// calls in turns.
 bool Member::is_sound(const Offer& offer) const {
   if (offer.sound_with.empty()) return false;
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -279,7 +289,8 @@ void Member::verify_offers(Offer& offer) {
   offer.others = std::move(offers);
 }
 
-// Offers of small collectives may be gone already; where their memory is was announced.
+// Offers of small collectives may be destroyed already, so this checks the addresses in their
+// announcements.
 void Member::verify_small(Offer& offer) {
   std::vector<Offer> copies(static_cast<std::size_t>(ranks_), offer);
   std::vector<const Offer*> offers;

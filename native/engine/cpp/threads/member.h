@@ -16,49 +16,57 @@ namespace coll {
 // What became of a call.
 enum class Status : int {
   kDone,
-  kWaiting,    // somebody is not there yet: look after the group, and call again
+  kWaiting,    // some ranks have not arrived: check the group, and call again
   kNotify,     // an event loop waits for this rank's arrival: wake it, and call again
-  kSlice,      // a part is done: let others run, and call again
+  kSlice,      // a part of the work is done: let other tasks run, and call again
   kFailed,     // the group has failed
-  kDisagreed,  // the ranks do not ask for the same
+  kDisagreed,  // the ranks ask for different things
   kClashed,    // memory of two ranks overlaps
-  kExpired,    // not everybody came in time
+  kExpired,    // not all ranks arrived in time
 };
 
-// How long a call may take to wait for others: as long as it likes, coming back now and then; as long as an event loop does
-// not notice; or as long as it is only delayed, for those who wait longer.
+// How long a call waits for other ranks. kBlocking: without limit, though it returns now and then.
+// kBrief: so briefly that an event loop does not notice. kPatient: with a short sleep, once brief
+// waits were in vain.
 enum class Wait : int { kBlocking, kBrief, kPatient };
 constexpr int kWaitCount = 3;
 
-// The words of a group that JavaScript knows as well.
+// The words of a group that JavaScript accesses as well.
 struct Control {
   const std::atomic<std::int32_t>* failure;  // not 0: the group has failed
   std::atomic<std::int32_t>* arrived;        // this rank's latest meeting
-  const std::atomic<std::int32_t>* sleepers;  // event loops that wait for that
+  const std::atomic<std::int32_t>* sleepers;  // event loops that wait for this rank's arrival
 };
 
-// A rank of a group. The ranks meet for every collective, or for every batch of a large one:
+// Executes the collectives of one rank of a group of threads. For each collective, or for each
+// batch of a large one, the ranks go through a meeting:
 //
-//     announce -> all have announced -> start -> execute one's slice -> done -> all are done
+//     announce -> all have announced -> start -> execute own slice -> done -> all are done
 //
-// Memory of others is touched only between start and the last done, and a rank goes back to its caller only before it has
-// started or after all are done: so whoever owns memory is inside this call as long as it is in use, and cannot free it.
+// A rank accesses buffers of other ranks only between start and done, and it returns to its caller
+// only before any rank has started or after all ranks are done. So the owner of a buffer is inside
+// execute() while others use the buffer, and cannot free it. Small inputs are copied into the
+// announcements: their meetings end when all ranks have announced.
 //
-// Until it starts, a rank may leave a meeting. It raises `leaving` and then looks whether somebody has started; who starts says so and
-// then looks at `leaving`. Both are sequentially consistent, so that at least one of the two sees the other: either
-// the one who leaves stays, because the meeting has begun, or the one who started takes that back and looks again who is there.
+// A rank may leave a meeting until one has started. The leaving rank raises `leaving`, then checks
+// whether any rank has started. A starting rank sets `started`, then checks `leaving`. These
+// operations are sequentially consistent, so that at least one of the two ranks sees the other:
+// either the leaving rank stays, because the meeting has begun, or the starting rank withdraws its
+// start and checks again which ranks have announced.
 class Member {
  public:
   // `most_cores`: how many threads can run at once.
   Member(Board& board, Control control, int rank, int ranks, int most_cores);
 
   int ranks() const { return ranks_; }
-  // Whether execute() takes this offer: one of this rank and, in the midst of a collective, the one that this began with.
+  // Whether execute() accepts this offer: it must be an offer of this rank and, in the middle of a
+  // collective, the one with which that collective began.
   bool may_execute(const Offer& offer) const;
-  // Goes on with a collective, or begins one. While the result is kWaiting, kNotify or kSlice, the same offer comes again.
+  // Begins or continues a collective. After kWaiting, kNotify and kSlice, call again with the same
+  // offer.
   Status execute(Offer& offer, Wait wait);
 
-  // Forgets the collective under way; the group has failed.
+  // Drops the collective under way, after the group has failed.
   void abandon() { is_under_way_ = false; }
   bool is_missing(int rank) const;
   Clash clash() const { return clash_; }
@@ -109,9 +117,9 @@ class Member {
   bool has_arrived_ = false;
   bool is_written_ = false;
   bool is_announced_ = false;
-  // Of the inputs that came along with the latest announcements, by whose place they are in.
+  // Sizes of the inputs in this rank's two announcements.
   std::size_t payload_bytes_[2] = {};
-  // The offers that these places tell of.
+  // Ids of the offers in this rank's two announcements.
   std::uint64_t announced_ids_[2] = {};
   Clash clash_;
   GroupBuffers buffers_;

@@ -13,7 +13,7 @@ struct Extent {
   std::size_t piece;
   bool is_output;
 
-  // A piece of a rank may be worked on in place.
+  // Input and output of the same piece may overlap: a rank may work in place.
   bool has_owner_of(const Extent& other) const { return rank == other.rank && piece == other.piece; }
 };
 
@@ -31,14 +31,16 @@ std::vector<Extent> extents_of(const Offer* const* offers, int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     const Offer& offer = *offers[rank];
     add_extents(extents, offer.buffers.inputs, offer, offer.input_bytes(), {nullptr, nullptr, rank, 0, false});
-    // One memory for all is nobody's twice.
+    // An output that all ranks share is added once, so that it does not clash with itself.
     if (is_shared && rank > 0) continue;
     add_extents(extents, offer.buffers.outputs, offer, offer.output_bytes(), {nullptr, nullptr, rank, 0, true});
   }
   return extents;
 }
 
-// What reaches furthest of the extents so far, and of those of other owners: one of the two is what the next one lies in, if any is.
+// Of the extents added so far, the one that ends last, and the one that ends last among those of
+// other owners. If the next extent overlaps an earlier one of another owner, it overlaps one of
+// these two.
 class Furthest {
  public:
   void add(const Extent& next) {
@@ -52,7 +54,7 @@ class Furthest {
     }
   }
 
-  // One of another owner.
+  // An added extent of another owner that overlaps `next`; null if there is none.
   const Extent* overlapping(const Extent& next) const {
     for (const Extent* before : {first_, second_}) {
       if (before != nullptr && !before->has_owner_of(next) && before->end > next.begin) return before;
@@ -65,12 +67,14 @@ class Furthest {
   const Extent* second_ = nullptr;
 };
 
-// Elements of a buffer, or of a rank's block of it. Small collectives are over in the time of some divisions.
+// Elements of a whole buffer, or of a rank's block. Divides only if it must: small collectives take
+// no longer than a few divisions.
 std::size_t length_of(const Offer& offer, bool is_block) {
   return is_block ? offer.length / static_cast<std::size_t>(offer.program->ranks) : offer.length;
 }
 
-// Of two memories that overlap, the ranks in the order of the message: whose output, whose memory.
+// For two extents that overlap: first the rank whose output it is, then the rank whose memory it
+// overlaps.
 Clash clash_of(const Extent& a, const Extent& b) {
   if (a.is_output && b.is_output) return {std::min(a.rank, b.rank), std::max(a.rank, b.rank)};
   return a.is_output ? Clash{a.rank, b.rank} : Clash{b.rank, a.rank};
@@ -92,7 +96,7 @@ const std::byte* Offer::input_at(std::size_t element) const {
 }
 
 std::size_t Offer::bytes_of_piece(std::size_t piece, std::size_t bytes) const {
-  // A buffer in one piece may be a block of the whole.
+  // A buffer in one piece may be only a block of the whole.
   if (piece_count() == 1 || length == 0) return bytes;
   return bytes / length * (begins[piece + 1] - begins[piece]);
 }

@@ -64,7 +64,8 @@ bool are_alike(const Program& program, const Chunk& one, const Chunk& other) {
   return std::equal(ranks, ranks + one.chain.count, program.begin(other.chain));
 }
 
-// What is done alike with all elements needs no bounds within them, which small collectives would be kept busy with.
+// If all chunks have the same chain, makes them one chunk: small collectives would spend their time
+// on the bounds between chunks.
 void join_chunks(Program& program) {
   const Chunk& first = program.chunks.front();
   const auto is_alike = [&](const Chunk& chunk) { return are_alike(program, first, chunk); };
@@ -79,7 +80,7 @@ Program parse_program(const std::int32_t* words, std::size_t count) {
   WordReader reader(words, count);
   Program program{};
   static_cast<Request&>(program) = take_request(reader);
-  // A chunk takes two integers at least, so that no memory is taken for what is not there.
+  // A chunk takes at least two integers. This bound keeps a wrong count from allocating memory.
   const std::size_t most_chunks = std::min<std::size_t>(kMostChunks, reader.left() / 2);
   const int chunks = reader.take("number of chunks", 1, static_cast<int>(most_chunks));
   program.chunk_count = static_cast<std::size_t>(chunks);

@@ -14,14 +14,16 @@ struct Sublist {
   std::size_t count = 0;
 };
 
-// A rank's register becomes the combination of some ranks' registers, from left to right; of a single one, its copy.
+// Sets the register of a rank to the combination of some ranks' registers, from left to right, or
+// to the copy of a single one.
 struct Step {
   int to;
   Sublist operands;
 };
 
-// What happens to every element of a chunk: it is the same for all of them, and elements do not meet. Either one chain, whose
-// ranks' inputs are combined in that order, or steps on registers, one a rank, that begin with the ranks' inputs.
+// How the elements of a chunk are computed: all of them in the same way, none depending on another.
+// Either a chain, whose ranks' inputs are combined in that order, or steps on registers, one per
+// rank, which hold the ranks' inputs at first.
 struct Chunk {
   Sublist chain;
   std::size_t first_step = 0;
@@ -31,7 +33,8 @@ struct Chunk {
   bool is_chain() const { return chain.count > 0; }
 };
 
-// A schedule for a kind of request as plain integers: which algorithm wrote it does not matter here.
+// A schedule for one kind of request as plain integers, independent of the algorithm that produced
+// it.
 struct Program : Request {
   std::vector<Chunk> chunks;
   std::vector<Step> steps;

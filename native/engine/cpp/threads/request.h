@@ -25,7 +25,7 @@ struct Range {
   std::size_t end;
 };
 
-// What is asked for, and into how many chunks a schedule cuts it.
+// What is asked for, and the number of chunks into which the schedule divides it.
 struct Request {
   Kind kind;
   Op op;
@@ -34,7 +34,7 @@ struct Request {
   int root;
   std::size_t chunk_count;
 
-  // Whether values are only moved, and bits therefore kept.
+  // Whether values are only moved, so that their bits do not change.
   bool moves() const { return kind != Kind::kAllReduce && kind != Kind::kReduce && kind != Kind::kReduceScatter; }
   // Whether the whole buffer is blocks: one per rank, and for all-to-all one per pair of ranks, by sender, then by receiver.
   bool has_blocks() const { return kind >= Kind::kAllGather; }
@@ -46,7 +46,7 @@ struct Request {
   // Whether all ranks get the same, so that one memory may hold it.
   bool has_one_result() const { return kind == Kind::kAllReduce || kind == Kind::kBroadcast || kind == Kind::kAllGather; }
   std::size_t block_count() const;
-  // Whatever their schedules are.
+  // Whether both ask for the same, even with different schedules.
   bool asks_for_same_as(const Request& other) const {
     return kind == other.kind && op == other.op && dtype == other.dtype && ranks == other.ranks && root == other.root;
   }

@@ -21,7 +21,7 @@ void ThreadPool::start() {
   try {
     for (int worker = 1; worker <= helpers_; ++worker) threads_.emplace_back([this, worker] { help(worker); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: the owner does the work of those that are missing.
+    // The system refuses more threads: the owner does the work of the missing ones.
   }
 }
 
@@ -41,7 +41,7 @@ void ThreadPool::run(const Task& task) {
   if (parked_.load() != 0) unpark(latest_);
   work(0);
   open_.store(0);
-  // Helpers that are just leaving.
+  // Helpers may still be executing their last units.
   spin_until(tuning::kPoolSpins, [this] { return inside_.load() == 0; });
 }
 

@@ -22,7 +22,8 @@ Patience Waiter::polling() const { return tuning::kElsewhere; }
 void Waiter::publish_core() {
   assigned_core_.go_back();
   const int core = current_core() + 1;
-  // Others look at it before they wait: a line that nobody writes stays with all of them.
+  // Written only if it changes: other ranks read it before they wait, and a line that is not
+  // written stays in all their caches.
   if (own_.core.load(std::memory_order_relaxed) != core) own_.core.store(core, std::memory_order_relaxed);
 }
 
@@ -52,7 +53,7 @@ bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const 
   return is_there(word.load(std::memory_order_acquire));
 }
 
-// Lets others run; false where that took long.
+// Yields once. If that takes long, asks for shorter time slices and returns false.
 bool Waiter::yields_briefly() {
   const auto before = Clock::now();
   yield();
@@ -62,7 +63,8 @@ bool Waiter::yields_briefly() {
   return false;
 }
 
-// Systems put threads that often wait for each other on one core, where neither finds the other at work: who waits goes elsewhere.
+// Systems put threads that often wait for each other on the same core, where they can only take
+// turns: the rank that waits moves to another core.
 bool Waiter::avoid_core_of(const Presence& other) {
   if (!has_own_core_) return false;
   const int core = current_core() + 1;
@@ -82,7 +84,8 @@ bool Waiter::is_time_to_move() {
 }
 
 void Waiter::leave(int core) {
-  // It takes a while. Another rank that waits, and still saw this one on its core, would go the same way.
+  // Moving takes a while. Meanwhile, another waiting rank that still saw this one on its core would
+  // move away as well.
   own_.core.store(0, std::memory_order_relaxed);
   leave_core(core - 1);
   own_.core.store(current_core() + 1, std::memory_order_relaxed);

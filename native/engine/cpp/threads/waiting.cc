@@ -35,26 +35,27 @@ constexpr std::uint64_t kShortTimeSliceNanos = 100'000;
 // SCHED_FLAG_RESET_ON_FORK: threads and processes that this one starts take turns as usual.
 constexpr std::uint64_t kNotInherited = 1;
 
-// sched_attr of the system, whose headers do not go together with all versions of glibc's.
+// The kernel's sched_attr, whose header conflicts with some versions of glibc.
 struct Scheduling {
   std::uint32_t size;
   std::uint32_t policy;
   std::uint64_t flags;
   std::int32_t nice;
   std::uint32_t priority;
-  std::uint64_t runtime;  // of a turn, in nanoseconds; 0 where the system does not let threads choose (before Linux 6.12)
+  std::uint64_t runtime;  // of a time slice, in nanoseconds; 0 if threads cannot choose it (before Linux 6.12)
   std::uint64_t deadline;
   std::uint64_t period;
 };
 
-// Those that this thread may use, where there is a choice.
+// The cores that this thread may use, if there are at least two.
 std::optional<cpu_set_t> own_cores() {
   cpu_set_t all;
   if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) return std::nullopt;
   return all;
 }
 
-// The system moves a thread at once when its core is not among those that it may use, and leaves it there when it may use all again.
+// The system moves a thread at once if it may no longer use its core, and leaves it there when it
+// may use all cores again.
 void move_among(const cpu_set_t& some, const cpu_set_t& all) {
   if (sched_setaffinity(0, sizeof some, &some) == 0) sched_setaffinity(0, sizeof all, &all);
 }
@@ -114,7 +115,7 @@ void restore_time_slice(std::uint64_t nanos) {
   own.runtime = nanos;
   own.flags &= ~kNotInherited;
   if (syscall(SYS_sched_setattr, 0, &own, 0) == 0) return;
-  // Only who may raise priorities may let threads inherit again.
+  // Only a thread that may raise priorities may clear this flag.
   own.flags |= kNotInherited;
   syscall(SYS_sched_setattr, 0, &own, 0);
 }
@@ -152,7 +153,7 @@ void unpark(std::atomic<std::uint32_t>& word, Reach) { WakeByAddressAll(&word); 
 
 #else
 
-// No public call sleeps on a word here: short naps stand for it.
+// The platform has no public call that sleeps on a word: short naps replace it.
 void park(std::atomic<std::uint32_t>& word, std::uint32_t seen, int millis, Reach) {
   const auto end = Clock::now() + std::chrono::milliseconds(millis);
   while (word.load() == seen && Clock::now() < end) std::this_thread::sleep_for(std::chrono::microseconds(50));

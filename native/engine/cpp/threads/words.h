@@ -9,7 +9,7 @@
 
 namespace coll {
 
-// Takes integers one by one and says which one is wrong.
+// Reads integers one by one. Errors say which one is wrong.
 class WordReader {
  public:
   WordReader(const std::int32_t* words, std::size_t count) : words_(words), count_(count) {}
@@ -32,7 +32,8 @@ class WordReader {
   std::size_t at_ = 0;
 };
 
-// The beginning of every program: kind op dtype ranks root. Chunks are not counted yet.
+// Reads the beginning of every program: kind op dtype ranks root. The number of chunks is not set
+// yet.
 Request take_request(WordReader& reader);
 
 }  // namespace coll
