@@ -8,10 +8,10 @@
 namespace coll {
 namespace {
 
-// Chunks of all ranks together: as many as a group of a thousand ranks needs.
+// The most chunks of all ranks together, enough for a group of a thousand ranks.
 constexpr std::size_t kMostRankChunks = std::size_t{1} << 22;
 
-// Follows the rounds as they are read.
+// Reads the rounds and checks each step against the state of the chunks so far.
 class Reading {
  public:
   explicit Reading(WordReader& reader) : reader_(reader) {
@@ -86,7 +86,8 @@ class Reading {
     rounds_.versions_of.push_back(read.version);
   }
 
-  // From the last step back: a step is needed where what it makes is, and makes results where it is one or copied to one.
+  // Goes from the last step back. A step is needed if a needed step or a result uses the version
+  // that it makes; that version has the form of a result if it is one or is copied to one.
   void find_needed() {
     for (std::size_t index = 0; index < rank_chunks_.size(); ++index) {
       if (!rounds_.receives(rank_of(index), chunk_of(index))) continue;

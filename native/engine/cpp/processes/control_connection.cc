@@ -17,19 +17,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Somebody who reads nothing is found out by his silence; until then this much is kept for him.
+// A peer that reads nothing counts as lost once it is silent for too long; until then up to this
+// much is kept for it.
 constexpr std::size_t kMostUnsent = 16 * kMostFrameBytes;
 
-// Of Linux 6.15; headers are often older.
+// TCP_RTO_MAX_MS of Linux 6.15; headers are often older.
 constexpr int kLongestRetryMillisOption = 44;
-// The least that Linux takes.
+// The smallest value that Linux accepts.
 constexpr int kLongestRetryMillis = 1000;
 
-// From sending again until the other side has it.
+// Time for retransmitted data to reach the other side.
 constexpr milliseconds kArrival{500};
 
-// TCP doubles its pause before each attempt to send again, so that after a cut of some seconds it may be silent for as long once more. Returns the
-// longest pause that it makes now, which is 0 within a host: no cut loses anything there.
+// TCP doubles its pause before each retransmission, so that after a cut of some seconds it may stay
+// silent for as long again. Shortens the longest pause and returns it; 0 within a host, where no
+// cut loses data.
 milliseconds send_again_soon(int socket) {
   const int on = 1;
   const int longest = kLongestRetryMillis;
@@ -58,7 +60,7 @@ void ControlConnection::flush() {
     const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    // An error shows when the other side is read.
+    // After an error, reading the connection reports it.
     unsent_.erase(0, sent < 0 ? unsent_.size() : static_cast<std::size_t>(sent));
   }
   if (is_open() && has_ended_) ::shutdown(socket_, SHUT_WR);

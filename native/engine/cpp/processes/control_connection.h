@@ -14,7 +14,7 @@ namespace coll {
 // The connection over which one member watches another. Used under the monitor's mutex only.
 class ControlConnection {
  public:
-  // Takes over a connected socket that does not block; -1 for none.
+  // Takes over a connected, non-blocking socket; -1 for none.
   explicit ControlConnection(int socket);
   ~ControlConnection() { close(); }
   ControlConnection(const ControlConnection&) = delete;
@@ -27,14 +27,15 @@ class ControlConnection {
   // Sends as much as the connection takes, and the rest later.
   void send(const std::string& frame);
   void flush();
-  // Reads what is there; false once the other side has ended.
+  // Reads the data that has arrived. Returns false once the other side has closed the connection.
   bool read();
   std::optional<Frame> next() { return reader_.next(); }
-  // How long after a cut of the network of that length the next thing that the other side has said may come.
+  // How long after a network cut of this length the next data of the other side may still be
+  // delayed.
   std::chrono::milliseconds delay_after(std::chrono::milliseconds cut) const;
-  // The other side says what nobody understands.
+  // Whether the other side has sent something that is not a frame.
   bool is_broken() const { return reader_.is_broken(); }
-  // Nothing more will be sent than what waits to be.
+  // Sends what is still waiting, and nothing after that.
   void end();
   void close();
 

@@ -12,22 +12,25 @@ namespace coll {
 // Set once, by whoever finds the failure first. Every wait of an executor reads it, at least every 5 ms while asleep.
 using FailureWord = std::atomic<std::int32_t>;
 
-// For those who need not come back.
+// For callers that need not return early.
 constexpr std::chrono::microseconds kLongestTimeSlice = std::chrono::hours(1);
 
 // Executes the collectives of one rank of a group of processes over some transport. Called by one thread at a time.
 class Executor {
  public:
   virtual ~Executor() = default;
-  // Goes on with a collective, or begins one; blocks the calling thread.
-  // kWaiting: nothing has come for as long as `patience`; look after the group, then call again with the same offer. kSlice: the same, but things move, and
-  // the time slice is about over. kFailed: the group has failed. kDisagreed: another rank announced another fingerprint. kDone. Until it is called
-  // again, nobody touches memory of the offer that no other rank sees, and it may move.
+  // Begins or continues a collective; blocks the calling thread. Returns
+  // kDone: the collective is complete. kWaiting: nothing arrived for as long as `patience`: check
+  // the group, then call again with the same offer. kSlice: the time slice is nearly over while
+  // data still moves: call again with the same offer. kFailed: the group has failed. kDisagreed:
+  // another rank announced another fingerprint.
+  // Between calls, nobody accesses memory of the offer that other ranks cannot see, so that this
+  // memory may move.
   virtual Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) = 0;
-  // Forgets the collective under way; the group has failed.
+  // Drops the collective under way, after the group has failed.
   virtual void abandon() = 0;
-  // Whether the collective that has just ended found all that it needs of the others when it began. They may have given up since, unless
-  // the executor itself learns that.
+  // Whether all that the last collective needed from other ranks had arrived when it began. Those
+  // ranks may have given up since, unless the executor itself would notice.
   virtual bool came_last() const { return false; }
 };
 

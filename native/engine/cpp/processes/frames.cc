@@ -7,13 +7,13 @@
 namespace coll {
 namespace {
 
-// All members run on processors that store the least byte first; the handshake tells those apart that do not.
+// All members run on little-endian processors; the handshake refuses others.
 template <class T>
 void put(std::string& body, const T& value) {
   body.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Takes values from the front of a body; once one is cut short, all are.
+// Takes values from the front of a body. After one that is incomplete, all further ones are.
 class Taker {
  public:
   explicit Taker(const std::string& body) : body_(body) {}
@@ -51,7 +51,7 @@ std::string number_frame(FrameKind kind, std::uint64_t number) {
   return frame(kind, body);
 }
 
-// A character of UTF-8 is not cut in two.
+// Cuts text without splitting a UTF-8 character.
 std::string cut(const std::string& text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most;
@@ -59,7 +59,7 @@ std::string cut(const std::string& text, std::size_t most) {
   return text.substr(0, end);
 }
 
-// What a member says ends up on terminals, where control characters do what they like.
+// Replaces control characters: text of other members is printed on terminals.
 std::string printable(std::string text) {
   for (char& character : text) {
     const auto byte = static_cast<unsigned char>(character);

@@ -11,7 +11,8 @@
 
 namespace coll {
 
-// What members tell each other beside the data. A frame is the length of the rest in four bytes, least first, its kind, and a body.
+// The messages between members, apart from data. A frame is: the length of the rest in four bytes,
+// little-endian; its kind; a body.
 enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kLeft, kOpened };
 constexpr std::size_t kMostFrameBytes = 4096;
 
@@ -24,25 +25,25 @@ std::string beat_frame();
 std::string opened_frame();
 std::string ask_frame(std::uint64_t sequence);
 std::string answer_frame(const Answer& answer);
-// Text that does not fit is cut.
+// Text that is too long is cut.
 std::string failure_frame(const Failure& failure);
 std::string left_frame(std::uint64_t collectives);
 
-// Of `ask` and `left`.
+// The number in a frame of kind kAsk or kLeft.
 std::optional<std::uint64_t> number_of(const Frame& frame);
 std::optional<Answer> answer_of(const Frame& frame);
 std::optional<Failure> failure_of(const Frame& frame);
 
-// Cuts a stream into frames, in memory of its own that does not grow.
+// Cuts a stream into frames. Its buffer has a fixed size.
 class FrameReader {
  public:
-  // Where the next bytes go, and how many have room.
+  // Where to write the next bytes, and how many fit.
   char* room() { return bytes_.data() + filled_; }
   std::size_t room_bytes() const { return bytes_.size() - filled_; }
   void add(std::size_t count) { filled_ += count; }
-  // The next frame that is complete.
+  // The next complete frame.
   std::optional<Frame> next();
-  // Somebody said what is no frame.
+  // Whether the stream contained something that is not a frame.
   bool is_broken() const { return is_broken_; }
 
  private:

@@ -13,12 +13,12 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How long it waits before it looks after the others, and how often it asks them.
+// How long a call waits before it checks the group, and how often it asks the other ranks.
 constexpr milliseconds kLook{100};
 constexpr milliseconds kAskAgain{1000};
-// Members answer at once, unless they are stopped, or their machine is very busy.
+// Members answer at once, unless they are stopped or their machine is very busy.
 constexpr milliseconds kAnswering{500};
-// For the others, where some disagree.
+// Time for the other ranks to arrive once some disagree.
 constexpr milliseconds kGathering{1000};
 constexpr milliseconds kAskSoon{10};
 
@@ -60,7 +60,8 @@ Status Group::try_execute(Call& call, microseconds patience, microseconds time_s
   return status == Status::kDone ? end(status) : status;
 }
 
-// What is lacking here, such as memory, ends the group: nobody can go on from somewhere within a collective.
+// An error here, such as a lack of memory, fails the group: no rank can continue from the middle of
+// a collective.
 Status Group::execute_or_fail(Call& call, microseconds patience, microseconds time_slice) {
   try {
     return executor_->execute(call.offer, patience, time_slice);
@@ -104,7 +105,7 @@ Status Group::end(Status status) {
   return status;
 }
 
-// Ranks that disagree end each other's connections, too.
+// A rank that disagrees may close its connections first, so this checks for a disagreement as well.
 Status Group::find_failure(const Call& call) {
   if (!has_failed() && is_under_way_) {
     monitor_.ask(calls_.current());
@@ -127,7 +128,7 @@ bool Group::is_contradicted(const Call& call) {
   });
 }
 
-// Who is the odd one shows when all have come, which those usually do that are not here yet.
+// Waits for all states, since only they show which rank differs. Missing ranks usually arrive soon.
 Status Group::disagree(const Call& call) {
   const auto sequence = calls_.current();
   const auto until = Clock::now() + kGathering;

@@ -12,39 +12,45 @@
 
 namespace coll {
 
-// What a rank brings to a collective, and how it tells the others when they disagree.
+// What a rank brings to a collective, and the state that it reports to other ranks if they
+// disagree.
 struct Call {
   Offer offer;
   State state{};
 };
 
-// One member of a group of processes: its executor, and the monitor that watches over the others. All but the monitor's part is used by one thread at a time.
+// One member of a group of processes: its executor, and the monitor that watches the other members.
+// Except for the monitor, used by one thread at a time.
 class Group {
  public:
   using Deadline = std::optional<Clock::time_point>;
-  // 0 and less: none.
+  // A timeout of 0 or less: no deadline.
   static Deadline deadline_after(std::chrono::microseconds timeout);
 
   explicit Group(Watch watch);
-  // Sets the executor, which polls `failure_word` and reports to `monitor` whose data connections end.
+  // Sets the executor, which polls `failure_word` and reports ended data connections to `monitor`.
   void take(std::unique_ptr<Executor> executor) { executor_ = std::move(executor); }
   int rank() const { return rank_; }
   const FailureWord& failure_word() const { return word_; }
   Monitor& monitor() { return monitor_; }
 
-  // Whether try_execute() takes this call: in the midst of a collective only the one that this began with. Not while another thread executes.
+  // Whether try_execute() accepts this call: in the middle of a collective, only the call that
+  // began it. Not while another thread executes.
   bool may_execute(const Call& call) const { return !is_under_way_ || has_failed() || call.offer.id == under_way_id_; }
-  // Begins a collective or goes on with it, with the limits of an executor.
+  // Begins or continues a collective, with the limits of an executor.
   Status try_execute(Call& call, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
-  // The same until it ends, in kDone, kFailed, kDisagreed or kExpired; or for about `longest`, in kWaiting. After kDisagreed and kExpired the group
-  // has to be ended by `fail` of the monitor, and this to be called again.
+  // The same until the collective ends with kDone, kFailed, kDisagreed or kExpired, or with
+  // kWaiting after about `longest`. After kDisagreed and kExpired, the caller has to fail the group
+  // by `fail` of the monitor and to call this again.
   Status execute(Call& call, Deadline deadline, std::optional<std::chrono::microseconds> longest = std::nullopt);
 
   bool has_failed() const { return word_.load(std::memory_order_relaxed) != 0; }
   std::uint64_t sequence() { return calls_.current(); }
-  // Who was not seen to have come to the collective under way, as far as they were asked. Any thread may call this.
+  // The ranks that have not arrived at the collective under way, as far as their answers are known.
+  // Any thread may call this.
   std::vector<int> absent();
-  // Who has not come to the collective that has expired, and what each rank was found to ask for in one that the ranks disagree about.
+  // missing(): the ranks that had not arrived at the collective that expired. states(): what each
+  // rank asks for in the collective about which they disagree.
   const std::vector<int>& missing() const { return missing_; }
   const std::vector<std::optional<State>>& states() const { return states_; }
 
@@ -64,7 +70,7 @@ class Group {
   std::unique_ptr<Executor> executor_;
   bool is_under_way_ = false;
   std::uint64_t under_way_id_ = 0;
-  // The executor has reported it, and cannot go on with the collective.
+  // The executor has reported a disagreement and cannot continue the collective.
   bool has_disagreed_ = false;
   std::vector<int> missing_;
   std::vector<std::optional<State>> states_;

@@ -19,20 +19,22 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kBeatsInSilence = 5;
-// For what all members find out at the same time.
+// Time for failures that several members find at the same moment.
 constexpr milliseconds kSettling{250};
-// For the others to read that this rank leaves, where the group has failed.
+// Time for the others to read that this rank leaves, if the group has failed.
 constexpr milliseconds kParting{500};
-// For the others to end the collectives that this rank took part in: what it has sent may still be on a slow link.
+// Time for the others to complete the collectives that this rank took part in: its data may still
+// be on a slow link.
 constexpr milliseconds kLongestParting{5000};
-// Between looks, where something is about to be over.
+// Time between two checks if something is about to happen.
 constexpr milliseconds kSoon{10};
-// For the control connection to tell why a data connection has ended.
+// Time for the control connection to show why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
 constexpr const char* kHasLeft = "has left the group";
 
-// In short waits: a pause of this process, or of the whole machine, takes one of them, and not all of the time that others have.
+// Waits in short steps: if this process or the whole machine pauses, only one step passes, and the
+// others keep their time.
 template <class IsOver>
 void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, milliseconds patience, IsOver is_over) {
   for (auto left = patience; !changed.wait_for(lock, std::min(left, kShortWait), is_over) && left > kShortWait;) left -= kShortWait;
@@ -42,7 +44,8 @@ void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
     : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()), last_turn_(Clock::now()) {
-  // Who is silent for less, or cut off, has said something a beat before, and is heard again a moment later.
+  // A rank that is stopped or cut off for less than the limit may have sent its last beat one
+  // interval earlier, and is heard again a moment later.
   for (WatchedMember& peer : peers_) peer.patience = watch_.silence + watch_.silence / kBeatsInSilence + peer.control->delay_after(watch_.silence);
   event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (event_ < 0) throw Error(std::string("cannot create an event descriptor: ") + std::strerror(errno));
@@ -122,7 +125,7 @@ Failure Monitor::settled_failure() {
   Lock lock(mutex_);
   wake();
   await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
-  // Nobody says why: an executor has found something out that no connection shows.
+  // No member has reported a reason: an executor has found a failure that no connection shows.
   if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot continue: " + suspicion_, 0, suspected_});
   decide();
   return *failure_;
@@ -161,7 +164,7 @@ void Monitor::run() {
   try {
     while (watch()) continue;
   } catch (const std::exception&) {
-    // There is no memory: with nobody who watches over it, the group cannot go on.
+    // Out of memory: without its monitor, the group cannot continue.
     word_.store(1, std::memory_order_seq_cst);
   }
   const Lock lock(mutex_);
@@ -171,7 +174,7 @@ void Monitor::run() {
   if (!must_end_ && watch_.parted) watch_.parted();
 }
 
-// Until the next event. False where that was the last one.
+// Handles the next event. Returns false after the last one.
 bool Monitor::watch() {
   await_events();
   const Lock lock(mutex_);
@@ -185,13 +188,14 @@ void Monitor::turn(Clock::time_point now) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
     if (peer.is_gone()) continue;
-    // A process that was stopped itself has heard nobody.
+    // If this process was stopped, it could not hear any member.
     if (was_stopped) peer.heard = now;
     if (!peer.has_ended) read(static_cast<int>(rank), now);
     if (peer.has_ended) part(peer);
     peer.control->flush();
   }
-  // Nor has one that was cut off: of the others, some are heard again sooner than the rest.
+  // Neither could a process that was cut off: afterwards, some members are heard sooner than
+  // others.
   if (was_cut_off && !are_all_silent(now)) {
     for (WatchedMember& peer : peers_) peer.heard = now;
   }
@@ -263,7 +267,7 @@ void Monitor::take(int rank, const Frame& frame) {
   }
 }
 
-// Who leaves keeps its connections until all have what it has sent them.
+// A rank that leaves keeps its connections until all others have its data.
 void Monitor::part(WatchedMember& peer) {
   if (failure_ || leaving_since_ || calls_.current() >= peer.collectives) peer.control->close();
 }
@@ -273,9 +277,9 @@ void Monitor::lose(int rank, const std::string& how) {
   // A rank that reported a failure ends because of that failure.
   const bool is_expected = peer.has_left || leaving_since_ || (failure_ && (peer.has_told || is_decided_ || failure_->kind != FailureKind::kLost));
   if (is_expected) return;
-  // Why it has ended is known already.
+  // A reported failure explains why the connection has ended.
   if (pending_) adopt(*pending_);
-  // Told to the lost one, too: who was only stopped learns what became of the group.
+  // The lost rank is informed as well: if it was only stopped, it learns why the group has failed.
   hear_of({FailureKind::kLost, rank, "was lost: " + how});
 }
 
@@ -286,13 +290,15 @@ void Monitor::look_after(Clock::time_point now) {
   }
   if (failure_ || leaving_since_) return;
   const auto over = std::find_if(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard >= peer.patience; });
-  // Whoever hears nobody among several others is to blame, not the one of them whose silence has lasted longest.
+  // If this rank hears none of several others, it fails itself, not the rank that has been silent
+  // for longest.
   if (over != peers_.end() && peers_.watched() > 1 && are_all_silent(now)) {
     const std::string how = "it has received nothing from any other rank for " + seconds_of(over->patience) + " seconds; it is cut off from the network, or all other ranks are";
     adopt({FailureKind::kLost, watch_.rank, "was lost: " + how});
     return;
   }
-  // Of ranks that fall silent together, some were heard up to a beat later than the first one.
+  // If several ranks fall silent together, this rank may have heard some of them up to a beat later
+  // than the first.
   const milliseconds earlier = over != peers_.end() ? watch_.silence / kBeatsInSilence * 5 / 4 : milliseconds(0);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
@@ -307,7 +313,9 @@ void Monitor::look_after(Clock::time_point now) {
   }
 }
 
-// A rank that has ended its part of a collective may fail before the others have ended theirs, for which they need nothing more of it.
+// Adopts a failure that another rank reports. A rank may fail after its part of a collective,
+// before the others have completed it: they complete it first, because they need nothing more of
+// that rank.
 void Monitor::hear_of(const Failure& failure) {
   if (!failure_ && calls_.current() < failure.after) {
     if (!pending_ || failure < *pending_) pending_ = failure;
@@ -318,7 +326,7 @@ void Monitor::hear_of(const Failure& failure) {
   if (!is_decided_ && failure < *failure_) failure_ = failure;
 }
 
-// Of several findings about one rank, all members take the same.
+// If members find different reasons for the loss of a rank, all of them use the same one.
 bool Monitor::is_news(const Failure& loss) {
   const auto [known, is_new] = lost_.emplace(loss.rank, loss.text);
   const bool is_first = is_new || loss.text < known->second;
@@ -326,7 +334,7 @@ bool Monitor::is_news(const Failure& loss) {
   return is_first;
 }
 
-// All members name all ranks that any of them has found to be lost.
+// All members name all ranks that any member has found to be lost.
 void Monitor::decide() {
   if (is_decided_) return;
   is_decided_ = true;
@@ -337,7 +345,7 @@ void Monitor::decide() {
   }
 }
 
-// For so long that beats of all are missing.
+// For so long that beats of all ranks are missing.
 bool Monitor::are_all_silent(Clock::time_point now) const {
   return std::none_of(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard < watch_.silence / 2; });
 }

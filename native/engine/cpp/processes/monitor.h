@@ -18,43 +18,47 @@
 
 namespace coll {
 
-// Watches over the members of a group, in a thread of its own: it hears when one is lost, fails or leaves, and tells the others what
-// happens here.
+// Watches the members of a group in a thread of its own: detects when one is lost, fails or leaves,
+// and reports to the others what happens here.
 //
-// A group fails once. Every member tells all others the first failure that it hears of, and waits for what they tell it; of all those,
-// each takes the first by precedence. So all raise the same error, even if they found out different things at the same time.
+// A group fails once. Every member sends the first failure that it finds to all others and waits
+// for theirs. Of all these failures, each member takes the first in the order of precedence. So all
+// members raise the same error, even if they found different failures at the same time.
 class Monitor {
  public:
-  // Takes the sockets over. Throws Error where the system has no more threads or descriptors.
+  // Takes the sockets over. Throws Error if the system has no more threads or descriptors.
   Monitor(Watch watch, Calls& calls, FailureWord& word);
-  // Ends the connections without a word.
+  // Closes the connections without informing the other members.
   ~Monitor();
 
   // The following may be called by any thread.
 
   // Tells the others that this rank has opened the group.
   void tell_opened();
-  // Who has not yet.
+  // The ranks that have not opened the group yet.
   std::vector<int> unopened();
   // Fails the group on every rank, unless it has failed already. Other ranks first complete the collectives that this rank has completed.
   void fail(Failure failure);
-  // The same for a collective that a member who has left does not take part in.
+  // The same for a collective in which a member that has left does not take part.
   void fail_for_leaver();
-  // Takes in what the others have told by now. True where the group has ended.
+  // Reads what the others have sent so far. Returns whether the group has failed.
   bool catch_up();
-  // A connection for data to a rank has ended, with that error or 0: whether it has left or is lost shows here.
+  // Reports that a data connection to `rank` has ended, with errno `error` or 0. The monitor finds
+  // out whether the rank has left or is lost.
   void suspect(int rank, int error);
-  // What came over a connection for data is no message that the rank can have sent.
+  // Reports that a data connection has delivered bytes that the rank cannot have sent.
   void fail_for_garbled(int rank);
-  // Waits until all members have told their failures, or some hundred milliseconds.
+  // Waits until all members have reported their failures, or for some hundred milliseconds.
   Failure settled_failure();
-  // Asks all others about a collective, and forgets older answers.
+  // Asks all others about a collective, and drops older answers.
   void ask(std::uint64_t sequence);
-  // Waits until all have answered, but no longer than that: what each has said; none where it has not, or is gone.
+  // Waits at most `patience` until all have answered. Returns each rank's answer; none for a rank
+  // that has not answered or is gone.
   std::vector<std::optional<Answer>> answers(std::chrono::milliseconds patience);
-  // Tells the others that this rank takes part in no more collectives than it has ended; ends the connections once they have read that.
+  // Tells the others that this rank takes part in no more collectives. Closes the connections once
+  // they have read that.
   void leave();
-  // Ends the group because of this rank; how completes the sentence.
+  // Fails the group because of this rank. `how` completes the sentence about it.
   void fail_here(const std::string& how);
 
  private:
@@ -88,9 +92,10 @@ class Monitor {
   std::optional<Failure> failure_;
   // A failure reported by another rank, kept until this rank has completed the collectives before it.
   std::optional<Failure> pending_;
-  // How each lost rank was lost. The rank of the failure is one of them; others lost with it become known a moment later.
+  // The reason for each loss, by rank. The rank of the failure is one of them; others that were
+  // lost with it become known a moment later.
   std::map<int, std::string> lost_;
-  // Why this rank cannot go on, and whose connection shows it, if one does.
+  // Why this rank cannot continue, and the rank whose connection shows it, if any.
   std::string suspicion_ = "its transport has failed";
   std::vector<std::int32_t> suspected_;
   Clock::time_point failed_at_{};

@@ -31,7 +31,7 @@ std::vector<Runner::Result> Runner::take_results() {
   return std::move(results_);
 }
 
-// What is lacking here ends the group, not the process.
+// An error here, such as a lack of memory, fails the group but not the process.
 Status Runner::execute(const Job& job) {
   try {
     return group_.execute(*job.call, Group::deadline_after(job.timeout));
@@ -53,7 +53,7 @@ void Runner::run() {
     lock.lock();
     results_.push_back({job.id, status});
     if (results_.size() == 1) wake_();
-    // Who is told ends the group; until then nothing else may begin.
+    // JavaScript fails the group once it has this result; until then no other call may begin.
     while (status != Status::kDone && !group_.has_failed() && !must_end_) has_jobs_.wait_for(lock, std::chrono::milliseconds(1));
   }
 }

@@ -13,13 +13,13 @@
 
 namespace coll {
 
-// Executes the calls of a group one after the other, in a thread that begins with the first of them.
+// Executes the calls of a group one after the other, in a thread that starts with the first call.
 class Runner {
  public:
   struct Job {
     std::uint32_t id;
     Call* call;
-    // Of the time that it takes itself; 0 and less: for ever.
+    // Starts when the call begins to execute; 0 or less: no limit.
     std::chrono::microseconds timeout;
   };
   struct Result {
@@ -27,12 +27,12 @@ class Runner {
     Status status;
   };
 
-  // `wake` is called in that thread when there are results, and not again until they were taken.
+  // `wake` is called in that thread when there are results, and not again until these were taken.
   Runner(Group& group, std::function<void()> wake) : group_(group), wake_(std::move(wake)) {}
-  // Ends what is under way: the group must have failed.
+  // Ends the call under way: the group must have failed.
   ~Runner();
 
-  // Throws std::exception where the system gives no thread, or no memory.
+  // Throws std::exception if the system has no more threads or memory.
   void submit(const Job& job);
   std::vector<Result> take_results();
 

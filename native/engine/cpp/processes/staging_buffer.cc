@@ -41,7 +41,8 @@ std::byte* StagingPool::take(std::size_t bytes) {
   }
 }
 
-// The smallest that is large enough. Where there is none, the largest makes room for one that is.
+// Takes the smallest block that is large enough. If there is none, replaces the largest by a new
+// one.
 std::byte* StagingPool::take_own(std::size_t bytes) {
   const auto by_size = [](const Allocation& a, const Allocation& b) { return a.bytes < b.bytes; };
   std::sort(kept_.begin(), kept_.end(), by_size);
@@ -105,7 +106,8 @@ bool StagingBuffer::is_read_by(const Offer& other) const {
   return false;
 }
 
-// Says where the pieces are going to be, and how many bytes that takes. What is worked on in place stays so.
+// Assigns a place to each piece that is copied, and returns the total size. Other pieces stay where
+// they are.
 std::size_t StagingBuffer::place(const Detachable& detachable) {
   const Buffers& buffers = offer_.buffers;
   std::size_t end = 0;
@@ -126,7 +128,7 @@ std::size_t StagingBuffer::place(const Detachable& detachable) {
 }
 
 const StagingBuffer::Copy* StagingBuffer::input_at(const std::byte* own, std::size_t bytes) const {
-  // In place, pieces have the same number; those of no elements are left out.
+  // Input and output of a piece that is used in place share one copy.
   const auto found = std::find_if(inputs_.begin(), inputs_.end(), [&](const Copy& copy) { return copy.own == own && copy.bytes == bytes; });
   return found == inputs_.end() ? nullptr : &*found;
 }

@@ -12,26 +12,27 @@
 
 namespace coll {
 
-// Which pieces of an offer are memory that JavaScript can detach: that of an ArrayBuffer, but not that of a SharedArrayBuffer.
+// Which pieces of an offer JavaScript can detach: memory of an ArrayBuffer, but not of a
+// SharedArrayBuffer.
 struct Detachable {
   std::vector<bool> inputs;
   std::vector<bool> outputs;
 };
 
-// Memory for staging buffers: that of the group, which the other ranks see, as long as there is room; otherwise memory of this process. What is
-// given back is kept for later buffers. For one thread.
+// Memory for staging buffers: memory of the group, which other ranks can access, as long as it
+// lasts; then memory of this process. Returned memory is kept for later buffers. For one thread.
 class StagingPool {
  public:
   void share(std::shared_ptr<SharedMemory> memory) { shared_ = std::move(memory); }
-  // Releases the memory of the group. What was taken there is not given back.
+  // Releases the memory of the group. Memory taken from it need not be returned.
   void unshare() { shared_.reset(); }
-  // Whether it is memory of the group, which nobody can detach.
+  // Whether this is memory of the group, which JavaScript cannot detach.
   bool is_shared(const void* address, std::size_t bytes) const { return shared_ && shared_->has(address, bytes); }
 
   // Number of bytes copied, in and out, if a call is staged.
   std::size_t copied_bytes(const Offer& offer, const Detachable& detachable) const;
 
-  // At the begin of a cache line; throws std::bad_alloc.
+  // Memory at the beginning of a cache line. Throws std::bad_alloc.
   std::byte* take(std::size_t bytes);
   void give(std::byte* memory);
 
@@ -51,22 +52,22 @@ class StagingPool {
   std::vector<Allocation> kept_;
 };
 
-// Takes the place of an offer's detachable memory as long as it lives. Inputs are copied when it is made, outputs when they are delivered, both by
-// the thread of their owner.
+// Replaces the detachable memory of an offer as long as it exists. Inputs are copied when it is
+// made, outputs when they are delivered, both by the thread that owns the memory.
 class StagingBuffer {
  public:
-  // `is_under_way`: the outputs may hold a part of the result.
+  // `is_under_way`: the outputs may already hold a part of the result.
   StagingBuffer(std::shared_ptr<StagingPool> pool, Offer& offer, const Detachable& detachable, bool is_under_way);
   ~StagingBuffer();
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
 
   bool is_empty() const { return inputs_.empty() && outputs_.empty(); }
-  // Writes the result to where it belongs, which must still be there.
+  // Copies the result to the outputs of the offer, whose memory must still exist.
   void deliver() const;
-  // Leaves the memory to whoever may still work on it.
+  // Leaves the memory to other ranks that may still access it.
   void abandon() { memory_ = nullptr; }
-  // Whether an input of another offer is memory that this one is going to write.
+  // Whether an input of the other offer is memory that this one is going to write.
   bool is_read_by(const Offer& other) const;
 
  private:

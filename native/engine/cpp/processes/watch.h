@@ -7,7 +7,7 @@
 
 namespace coll {
 
-// Which member of a group watches over whom.
+// How a member of a group watches the others.
 struct Watch {
   int rank = 0;
   // By rank; -1 for one's own.
@@ -17,7 +17,7 @@ struct Watch {
   std::function<void()> parted;
 };
 
-// As messages tell a time: 1.5
+// A time as messages show it, such as 1.5
 inline std::string seconds_of(std::chrono::milliseconds time) {
   std::string text = std::to_string(static_cast<double>(time.count()) / 1000);
   text.erase(text.find_last_not_of('0') + 1);

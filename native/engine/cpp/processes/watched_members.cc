@@ -38,7 +38,7 @@ std::ptrdiff_t WatchedMembers::watched() const {
   return std::count_if(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_watched(); });
 }
 
-// Who is lost says nothing, and who has left has nothing to say.
+// A lost rank reports nothing, and a rank that has left has nothing to report.
 bool WatchedMembers::have_told(const Failure& failure) const {
   const int lost = failure.kind == FailureKind::kLost ? failure.rank : -1;
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {

@@ -19,24 +19,24 @@ namespace coll {
 struct WatchedMember {
   std::unique_ptr<ControlConnection> control;
   Clock::time_point heard;
-  std::chrono::milliseconds patience{};  // with its silence, until it counts as lost
+  std::chrono::milliseconds patience{};  // how long it may be silent until it counts as lost
   std::optional<Clock::time_point> suspected;
   std::optional<Answer> answer;
-  bool has_opened = false;  // the group, and needs nothing else to do so
+  bool has_opened = false;  // it has opened the group
   bool has_left = false;
-  std::uint64_t collectives = 0;  // that it took part in before
-  bool has_ended = false;         // nothing more comes from it
-  bool has_told = false;          // its failure
+  std::uint64_t collectives = 0;  // collectives that it took part in before it left
+  bool has_ended = false;         // nothing more arrives from it
+  bool has_told = false;          // it has reported its failure
 
   bool is_gone() const { return !control->is_open(); }
-  // Whether it has to go on to say something.
+  // Whether it has to keep sending.
   bool is_watched() const { return !is_gone() && !has_left; }
 };
 
 // All members by rank. One's own is gone from the start.
 class WatchedMembers {
  public:
-  // Takes connected sockets over that do not block; -1 for one's own.
+  // Takes over connected, non-blocking sockets; -1 for one's own.
   WatchedMembers(const std::vector<int>& sockets, Clock::time_point now);
 
   std::size_t size() const { return members_.size(); }
@@ -47,14 +47,14 @@ class WatchedMembers {
   std::vector<WatchedMember>::iterator end() { return members_.end(); }
 
   void tell_all(const std::string& frame);
-  // Whether something has come that nobody has read.
+  // Whether any connection has data that was not read yet.
   bool have_news();
-  // Whether all have answered that still can.
+  // Whether all members have answered that still can.
   bool have_answered() const;
   bool are_gone() const;
-  // How many have to go on to say something.
+  // How many members have to keep sending.
   std::ptrdiff_t watched() const;
-  // Whether all have told their failures that have something to say after this one.
+  // Whether all members have reported their failures that have something to report after this one.
   bool have_told(const Failure& failure) const;
 
  private:

@@ -10,7 +10,8 @@
 namespace coll::test {
 namespace {
 
-// All-reduces of sizes for every protocol, again and again, until the group has failed.
+// Executes all-reduces of random lengths, chosen so that every protocol is used, until the group
+// has failed.
 bool execute_until_failure(SharedRank& self) {
   std::mt19937 random(13);
   std::vector<float> ordinary(300'000, 1);
@@ -42,7 +43,8 @@ void await_calls(Notices& notices, int rank, int calls) {
 
 class SharedFailure : public testing::TestWithParam<int> {};
 
-// Whatever it was doing, the others go on until somebody says that the group has failed, and then end.
+// The other ranks wait for the killed one until they are told that the group has failed, and then
+// return.
 TEST_P(SharedFailure, OfAKilledRankEndsTheOtherRanks) {
   const int signal = GetParam();
   for (int round = 0; round < (is_short() ? 4 : 12); ++round) {
@@ -51,7 +53,7 @@ TEST_P(SharedFailure, OfAKilledRankEndsTheOtherRanks) {
     await_calls(*notices, 1, 20 + round * 7);
     usleep(static_cast<unsigned>(round * 37));
     kill(children[1], signal);
-    // Others wait for it, and do so long enough to sleep.
+    // Lets the other ranks wait for the killed one until they sleep.
     usleep(20'000);
     notices->failure = 1;
     EXPECT_EQ(ending_of(children[0]), 0);
@@ -67,7 +69,7 @@ TEST_P(SharedFailure, OfAKilledRankEndsTheOtherRanks) {
 
 INSTANTIATE_TEST_SUITE_P(All, SharedFailure, testing::Values(SIGKILL, SIGSTOP));
 
-// Which has not heard yet that the others have given up.
+// The late rank does not know yet that the others have abandoned the collective.
 TEST(SharedFailure, IsAwaitedByALateRank) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
@@ -95,7 +97,7 @@ TEST(SharedFailure, WakesASleepingRank) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
     if (self.rank == 0) return execute_until_failure(self);
-    // Never comes.
+    // This rank never takes part.
     while (self.notices.failure == 0) std::this_thread::yield();
     return true;
   };
