@@ -44,7 +44,7 @@ Exchange::Outcome Exchange::advance() {
   }
   for (const Peer& peer : program_->peers) {
     Incoming& in = link_with(peer.rank).in;
-    // Its header may have come along with what was received for an earlier collective.
+    // Its header may have arrived together with data of an earlier collective.
     if (in.disagrees()) return disagree(peer.rank);
     if (in.is_done()) continue;
     const ssize_t received = in.receive(in.has_message() ? writable(program_->steps[in.step()]) : 0);
@@ -72,7 +72,7 @@ bool Exchange::all_agree() const {
   return std::all_of(program_->peers.begin(), program_->peers.end(), agrees);
 }
 
-// How many elements of its value a step may write.
+// The number of elements that a step may write into its value.
 std::size_t Exchange::writable(const MessageStep& step) const {
   if (!all_agree_ && program_->values[step.value].where == Where::kOutput) return 0;
   std::size_t count = values_.count(step.value);
@@ -106,7 +106,7 @@ bool Exchange::execute_message(Incoming& in) {
   return true;
 }
 
-// As far as all operands have come.
+// Executes a combination for the elements of which all operands have arrived.
 bool Exchange::execute_combination(std::size_t index) {
   const MessageStep& step = program_->steps[index];
   const std::size_t done = values_.ready(step.value);
@@ -155,7 +155,7 @@ void Exchange::combine(const MessageStep& step, std::size_t count) {
   }
 }
 
-// A part of the steps that need no message.
+// Executes a part of the steps that need no message.
 bool Exchange::execute_local() {
   std::size_t left = tuning::kLocalBytes;
   bool has_moved = false;

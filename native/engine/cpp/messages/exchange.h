@@ -15,31 +15,34 @@
 
 namespace coll {
 
-// A collective under way at one rank. Everything goes on as soon as it can, element by element: a value is sent as far as it
-// is ready, and written as far as what was there before has left. What comes first in the order of rounds and steps waits for nothing
-// but the peers: that is why it ends. Outputs are written, and the collective ends, only when all ranks have said that they are at the same.
+// A collective under way at one rank. All work continues as soon as it can, element by element: a
+// value is sent as far as it is ready, and written as far as the previous contents of that memory
+// have been sent. The first unfinished step, in the order of rounds and steps, waits only for the
+// peers, so every exchange ends. Outputs are written, and the collective ends, only when all ranks
+// have announced the same collective.
 class Exchange {
  public:
   enum class Outcome { kDone, kMoved, kStuck, kDisagreed, kLost };
 
-  // Of each peer.
+  // Sizes per peer.
   struct Portions {
-    std::size_t inbox_bytes;  // what is to be combined waits there
+    std::size_t inbox_bytes;  // the inbox, in which data waits until it is combined
     Burst burst;
   };
 
-  // Channels by rank, null for one's own.
+  // Channels by rank; null for one's own rank.
   Exchange(std::vector<std::unique_ptr<Channel>> channels, const Portions& portions, std::function<void(int rank, int error)> lost);
 
-  // What is pointed at stays there until the next begin().
+  // The program and the offer's memory must exist until the next begin().
   void begin(const MessageProgram& program, const Offer& offer, const MessageHeader& header);
-  // Does what can be done without waiting.
+  // Does all that is possible without waiting.
   Outcome advance();
-  // Sent and received since begin().
+  // Bytes sent and received since begin().
   std::size_t moved_bytes() const { return moved_bytes_; }
   const Values& values() const { return values_; }
 
-  // Hands those that the collective waits for to `to_send(channel)` and `to_receive(channel)`.
+  // Calls `to_send(channel)` and `to_receive(channel)` with the channels that the collective waits
+  // for.
   template <class Send, class Receive>
   void visit_awaited(Send to_send, Receive to_receive) const {
     for (const Peer& peer : program_->peers) {

@@ -20,7 +20,7 @@ void Inbox::make() {
 
 iovec Inbox::room() {
   make();
-  // Little is left: what there is goes to the front.
+  // Little room is left: moves the contents to the front.
   if (head_ >= kCacheLine && bytes_ - tail_ < bytes_ / 4) {
     const std::size_t front = head_ % kCacheLine;
     std::memmove(memory() + front, memory() + head_, size());

@@ -9,17 +9,19 @@
 
 namespace coll {
 
-// What has come from a peer and is not used yet. Every byte lies at its place in the stream modulo a cache line, so that elements are aligned.
+// What has arrived from a peer and was not used yet. The address of every byte is its place in the
+// stream modulo a cache line, so that elements are aligned.
 class Inbox {
  public:
   explicit Inbox(std::size_t bytes) : bytes_(bytes) {}
 
   const std::byte* data() const { return memory() + head_; }
   std::size_t size() const { return tail_ - head_; }
-  // Where more goes; nothing where there is no room.
+  // Where to write what arrives next; empty if there is no room.
   iovec room();
   void add(std::size_t bytes);
-  // Of an empty one: where more goes once `bytes` have gone elsewhere, and that they have.
+  // For an empty inbox. room_after(): where to write what arrives after `bytes` that are received
+  // elsewhere. pass(): these were received.
   iovec room_after(std::size_t bytes);
   void pass(std::size_t bytes);
   void drop(std::size_t bytes);

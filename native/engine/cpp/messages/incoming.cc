@@ -62,7 +62,8 @@ ssize_t Incoming::take(const iovec* parts, int count) {
   return 0;
 }
 
-// Of the message at hand. A peer that has ended its part may be gone before this rank has used all that came from it.
+// Whether the current message lacks bytes. A peer that has done its part may be gone before this
+// rank has used all that the peer sent.
 bool Incoming::lacks_bytes() const {
   if (!has_header_) return inbox_.size() < padding_ + sizeof(MessageHeader);
   if (!has_message()) return inbox_.size() < padding_;
@@ -86,7 +87,7 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   }
   iovec room = inbox_.room();
   if (room.iov_len == 0) return 0;
-  // Of a large copy no more than needed goes through the inbox.
+  // Only the beginning of a large copy goes through the inbox.
   if (!has_header_ && is_copy() && values_->bytes(value()) > tuning::kShortBytes) room.iov_len = std::min(room.iov_len, tuning::kShortBytes);
   // What follows belongs to the next collective.
   if (has_header_ && !has_message()) room.iov_len = std::min(room.iov_len, padding_ - inbox_.size());
@@ -95,7 +96,7 @@ ssize_t Incoming::receive_more(std::size_t writable) {
   return received;
 }
 
-// The message at hand, from the channel to its place.
+// Receives the current message directly into its place.
 ssize_t Incoming::receive_in_place(std::size_t bytes) {
   std::byte padding[8];
   iovec parts[kMostScattered + 2];

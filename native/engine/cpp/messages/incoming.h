@@ -14,39 +14,45 @@
 
 namespace coll {
 
-// The messages from a peer: copies go where they belong, what is to be combined waits in the inbox.
+// The messages from a peer. Copies are received where they belong; what has to be combined waits in
+// the inbox.
 class Incoming {
  public:
   Incoming(Channel& channel, std::size_t inbox_bytes) : channel_(channel), inbox_(inbox_bytes) {}
 
   void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
-  // Padding counts: bytes that nobody reads would make the system reset the connection when it is closed, and drop what is still on its way to the peer.
+  // Waits for the padding too: the system resets a connection that is closed with unread bytes, and
+  // drops what is still on its way to the peer.
   bool is_done() const { return has_header_ && !disagrees_ && !has_message() && inbox_.size() >= padding_; }
   bool has_header() const { return has_header_; }
-  // Whether the channel had nothing when it was looked at last.
+  // Whether the channel was empty at the last attempt to receive.
   bool is_starved() const { return is_starved_; }
-  // Whether the peer asks for something else than this rank, or its stream is garbled.
+  // Whether the peer asks for something other than this rank, or its stream is corrupt.
   bool disagrees() const { return disagrees_; }
-  // Whether a header came that no member sends here: others write to the connection, or it corrupts data.
+  // Whether a header arrived that no member can have sent here: another program writes to the
+  // connection, or data is corrupted.
   bool is_garbled() const { return is_garbled_; }
   bool has_message() const { return index_ < peer_->received.size(); }
-  // The step that the message at hand is for.
+  // The step that uses the current message.
   std::size_t step() const { return peer_->received[index_]; }
 
-  // Takes from the channel what there is; elements of a copy only as far as `writable`. How much that was; -1 where the peer is lost.
+  // Receives what the channel has; of a copy, only elements below `writable`. Returns the number of
+  // bytes; -1 if the peer is lost.
   ssize_t receive(std::size_t writable);
-  // Makes the message at hand accessible, once it can be.
+  // Opens the current message as soon as that is possible, so that its elements can be used.
   bool open();
-  // Of an open message: elements that have come and are not used, the first of them, and that they are used now.
+  // For an open message: the number of elements that have arrived and were not used, the first of
+  // them, and a call that marks some as used.
   std::size_t available() const { return inbox_.size() / element_bytes_; }
   const std::byte* elements() const { return inbox_.data(); }
   void use(std::size_t count) {
     inbox_.drop(count * element_bytes_);
     placed_ += count * element_bytes_;
   }
-  // Of an open message that is a copy: moves what has come to its place, as far as `writable`. How much that was.
+  // For an open message that is a copy: moves elements below `writable` that have arrived to their
+  // place. Returns the number of bytes.
   std::size_t copy(std::size_t writable);
-  // Goes to the next message; all of this one is used.
+  // Goes to the next message. All of the current one must be used.
   void finish();
 
  private:
@@ -68,12 +74,12 @@ class Incoming {
   bool disagrees_ = false;
   bool is_garbled_ = false;
   bool is_starved_ = false;
-  bool has_ended_ = false;  // the channel, with an error or 0
+  bool has_ended_ = false;  // the channel has ended, with an error or 0
   int error_ = 0;
-  std::size_t index_ = 0;          // the message at hand
-  std::size_t element_bytes_ = 1;  // of it
-  std::size_t placed_ = 0;         // bytes of it that are in their place, or used
-  std::size_t padding_ = 0;        // that comes before anything else
+  std::size_t index_ = 0;          // the current message
+  std::size_t element_bytes_ = 1;  // of the current message
+  std::size_t placed_ = 0;         // bytes of the current message that are in their place, or used
+  std::size_t padding_ = 0;        // bytes to skip before anything else
   Inbox inbox_;
 };
 

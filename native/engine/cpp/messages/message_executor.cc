@@ -52,7 +52,8 @@ Status MessageExecutor::execute(Offer& offer, std::chrono::microseconds patience
 }
 
 void MessageExecutor::begin(Offer& offer) {
-  // Kept for as long as it is executed, and looked at for who was missing.
+  // The choice is kept while the collective is executed, and afterwards to find the ranks that were
+  // missing.
   is_small_all_reduce_ = small_all_reduce_.suits(offer);
   program_ = is_small_all_reduce_ ? small_all_reduce_.program_for(offer) : offer.messages;
   MessageHeader header;
@@ -71,7 +72,7 @@ Status MessageExecutor::fail(Status status) {
 }
 
 void MessageExecutor::abandon() {
-  // Streams that end within a collective cannot be used for the next.
+  // The streams of an unfinished collective cannot be used for the next one.
   if (is_under_way_) fail(Status::kFailed);
 }
 

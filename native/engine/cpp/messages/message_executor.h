@@ -18,16 +18,19 @@
 
 namespace coll {
 
-// Executes collectives by messages, one thread for all peers: those of Offer::messages, or for small ones that of SmallAllReduce.
+// Executes collectives by messages, with one thread for all peers: Offer::messages, or
+// SmallAllReduce for small all-reduces.
 class MessageExecutor : public Executor {
  public:
-  // `channels`: by rank, null for one's own. `local`: among the ranks of this host. `all_share_cores`: the group has this one host, and fewer
-  // cores than ranks, on which fewer messages are better than fewer rounds. `generation`: of the group. The last two are the same for all.
-  // `lost` gets the rank that is gone, with errno: 0 if its stream has ended before everything had come, EBADMSG if the stream is garbled.
+  // `channels`: by rank, null for one's own. `local`: this rank among the ranks of its host.
+  // `all_share_cores`: all ranks are on one host with fewer cores than ranks, on which few messages
+  // are better than few rounds. `generation`: of the group. The last two must be the same on all
+  // ranks. `lost` is called with the rank that is gone and errno: 0 if its stream has ended too
+  // early, EBADMSG if the stream is corrupt.
   MessageExecutor(std::vector<std::unique_ptr<Channel>> channels, int rank, int size, const LocalRank& local, bool all_share_cores,
                 std::uint32_t generation, const FailureWord& failure, std::function<void(int rank, int error)> lost);
 
-  // A group in which a rank was lost, disagreed or was abandoned has failed for good.
+  // After a rank was lost, has disagreed or was abandoned, all further calls fail.
   Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) override;
   void abandon() override;
   bool came_last() const override { return came_last_; }
@@ -53,8 +56,8 @@ class MessageExecutor : public Executor {
   bool is_small_all_reduce_ = false;
   bool is_broken_ = false;
   bool came_last_ = false;
-  std::size_t yielded_bytes_ = 0;  // moved until the last yield
-  Clock::time_point moved_{};  // when something last did
+  std::size_t yielded_bytes_ = 0;  // bytes moved until the last yield
+  Clock::time_point moved_{};  // when bytes last moved
   Clock::time_point left_core_{};
   std::shared_ptr<const MessageProgram> program_;
   std::vector<pollfd> polled_;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// Takes the program of one rank out of the rounds.
+// Extracts the program of one rank from the rounds.
 class RankProgramBuilder {
  public:
   RankProgramBuilder(const MessageRounds& rounds, int rank)
@@ -35,11 +35,11 @@ class RankProgramBuilder {
   }
 
  private:
-  // A chunk at this rank, as far as the rounds have been read.
+  // The state of a chunk at this rank after the rounds read so far.
   struct ChunkState {
-    std::size_t value = kNone;  // the latest
+    std::size_t value = kNone;  // the latest value
     std::size_t work_buffers[3] = {kNone, kNone, kNone};
-    // Of any of its values: the messages that they leave with, and the steps here that read them.
+    // The messages that send any of its values, and the steps of this rank that read them.
     std::vector<Departure> departures;
     std::vector<std::size_t> readers;
   };
@@ -67,7 +67,8 @@ class RankProgramBuilder {
     if (step.operands.count > 1) chunks_[step.chunk].readers.push_back(index);
   }
 
-  // Results that are this rank's contribution: where values are moved, or nobody has another.
+  // Makes the results that are this rank's own contribution, because values are only moved or no
+  // other rank contributes.
   void finish_alone() {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       if (!program_.receives(program_.rank, chunk)) continue;
@@ -99,13 +100,13 @@ class RankProgramBuilder {
     program_.steps.push_back(step);
   }
 
-  // An output may be the input's memory.
+  // An output may be the same memory as the input.
   static bool is_same_memory(const Value& value, const Value& other) {
     if (value.where != Where::kWork) return other.where != Where::kWork;
     return other.where == Where::kWork && other.work_buffer == value.work_buffer;
   }
 
-  // What becomes a result is made where that belongs, if it has room.
+  // A value that becomes a result is computed in the output, if it fits there.
   Value value_for(std::size_t chunk, Form form) {
     const bool fits = byte_size(dtype_of(program_, form)) == byte_size(dtype_of(program_, Form::kResult));
     if (fits && program_.receives(program_.rank, chunk)) return {chunk, form, Where::kOutput, 0};

@@ -8,15 +8,16 @@
 
 namespace coll {
 
-// What a rank has of a chunk: somebody's contribution in the request's dtype, a combination of some in the accumulator's, or the
-// result in the result's. Whatever travels does so in that form.
+// The form of a rank's value of a chunk: a contribution in the request's dtype, a combination of
+// some in the accumulator's dtype, or a result in the result's dtype. Values are sent in the form
+// that they have.
 enum class Form : std::uint8_t { kContribution, kPartial, kResult };
 
 DType dtype_of(const Request& request, Form form);
 
 enum class Where : std::uint8_t { kInput, kOutput, kWork };
 
-// What a rank has of a chunk until it writes the next.
+// A value of a chunk at this rank, until the rank writes the next one.
 struct Value {
   std::size_t chunk;
   Form form;
@@ -24,39 +25,40 @@ struct Value {
   std::size_t work_buffer;  // index in work_buffers, for Where::kWork
 };
 
-// Working memory, large enough for a chunk in that form.
+// Working memory for one chunk in this form.
 struct WorkBuffer {
   std::size_t chunk;
   Form form;
 };
 
-// A value that leaves this rank, by its place among the messages from here to there.
+// A message that sends a value of this rank: the receiver, and the index among the messages to it.
 struct Departure {
   int to;
   std::size_t index;
 };
 
 struct Operand {
-  int rank;  // whose message it is; one's own for a value that is here
+  int rank;  // the rank that sends it; one's own for a value of this rank
   Form form;
 };
 
-// Makes a value: combines operands from left to right, or copies a single one.
+// Computes a value: combines operands from left to right, or copies a single one.
 struct MessageStep {
   std::size_t value;
-  std::size_t own;     // the value here that is an operand, if one is
+  std::size_t own;     // the operand that is a value of this rank, if there is one
   Sublist operands;    // of MessageProgram::operands
-  // What must be ahead of it in the memory that it writes: messages from there, and values made of what was there.
+  // What must precede this step, because it overwrites memory: messages sent from that memory, and
+  // values computed from its contents.
   Sublist departures;
   Sublist readers;
 };
 
-// What is exchanged with another rank, in this order: sender and receiver derive the same.
+// The messages exchanged with another rank, in this order, which both ranks derive alike.
 struct Peer {
   int rank;
   std::vector<std::size_t> sent;      // values
-  std::vector<std::size_t> received;  // steps, of which each takes one
-  bool leaves_whole = false;          // nothing is sent before all of these values are there: one message costs less than several
+  std::vector<std::size_t> received;  // steps: each uses one message
+  bool leaves_whole = false;          // sends nothing before all values are ready: one message costs less
 };
 
 // One rank's part of a schedule.
@@ -68,17 +70,18 @@ struct MessageProgram : Request {
   std::vector<Operand> operands;
   std::vector<Departure> departures;
   std::vector<std::size_t> readers;
-  std::vector<Peer> peers;         // all others in rank order, or those through whom everything of all others comes
-  std::vector<std::size_t> local;  // steps that nothing is received for
+  std::vector<Peer> peers;         // all others by rank, or those that forward everything of all others
+  std::vector<std::size_t> local;  // steps that receive nothing
   std::size_t most_operands;
 };
 
 // Reads a rank's part of a program from the integers
 //   kind op dtype ranks root chunks rounds, then for each round
 //   number of steps, for each: its chunk, the rank, number of operands, their ranks.
-// A step either copies another rank's chunk, or combines the rank's own with others'; operands are in the order of arithmetic. What
-// no result depends on is left out. Throws Error for anything that is not a program whose every round can be executed in any order
-// of its steps and ends with a result wherever one is due.
+// A step either copies another rank's chunk, or combines the rank's own with those of others;
+// operands are in the order of the arithmetic. Steps on which no result depends are left out.
+// Throws Error unless the steps of each round can be executed in any order, and every rank that is
+// due a result has it at the end.
 MessageProgram parse_message_program(const std::int32_t* words, std::size_t count, int rank);
 
 }  // namespace coll

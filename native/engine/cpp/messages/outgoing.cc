@@ -84,7 +84,7 @@ bool Outgoing::has_all() const {
   return std::all_of(peer_->sent.begin(), peer_->sent.end(), [this](std::size_t value) { return values_->is_whole(value); });
 }
 
-// Whether all of the message's rest is gathered.
+// Whether all that is left of the message was gathered.
 bool Outgoing::gather_message(std::size_t index, std::size_t offset, Gathered& gathered) const {
   const std::size_t value = peer_->sent[index];
   const std::size_t size = values_->element_bytes(value);

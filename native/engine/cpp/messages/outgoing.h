@@ -13,16 +13,18 @@
 
 namespace coll {
 
-// What a rank sends to each peer at the start of a collective, ahead of its messages. Everything in a stream begins at a multiple of eight bytes.
+// What a rank sends to each peer at the start of a collective, before its messages. Every header
+// and message begins at a multiple of eight bytes of the stream.
 struct MessageHeader {
   static constexpr std::uint32_t kMagic = 0x6c6c6f63;  // "coll"
   std::uint32_t magic = kMagic;
   std::uint32_t generation = 0;
-  std::uint64_t sequence = 0;  // of the collective, counted by each rank
+  std::uint64_t sequence = 0;  // the number of the collective, counted by each rank
   std::uint64_t fingerprint = 0;
   std::uint64_t reserved = 0;
 
-  // Whether a member of the same group can say it at the same place of its stream, though perhaps for something else.
+  // Whether a member of the same group can send this header at this place of its stream, even if
+  // for another collective.
   bool is_plausible_beside(const MessageHeader& other) const {
     return magic == other.magic && generation == other.generation && sequence == other.sequence && reserved == other.reserved;
   }
@@ -30,27 +32,27 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 32, "the same for both ends");
 
-// Bytes behind a message, up to the next.
+// Padding bytes between a message and the next one.
 constexpr std::size_t padding_after(std::size_t bytes) { return (8 - bytes % 8) % 8; }
 
-// What is sent at once, before receiving gets its turn: what is being combined stays in the cache.
+// How much is sent before receiving continues: what is being combined stays in the cache.
 struct Burst {
   std::size_t bytes;
-  std::size_t call_bytes;  // of it, by one call
+  std::size_t call_bytes;  // by one system call
 };
 
-// The messages to a peer, which leave as their elements become ready.
+// The messages to a peer. They are sent as their elements become ready.
 class Outgoing {
  public:
   Outgoing(Channel& channel, const Burst& burst) : channel_(channel), burst_(burst) {}
 
   void begin(const Peer& peer, const Values& values, const MessageHeader& header);
   bool is_done() const { return header_left_ == 0 && index_ == peer_->sent.size(); }
-  // Whether the channel took less than there was.
+  // Whether the channel took less than was ready.
   bool is_blocked() const { return is_blocked_; }
-  // Sends what is ready; how much that was. -1 where the peer is lost.
+  // Sends what is ready. Returns the number of bytes; -1 if the peer is lost.
   ssize_t send();
-  // How many elements of a message have left.
+  // The number of elements of a message that were sent.
   std::size_t sent(std::size_t index) const;
 
  private:
@@ -67,8 +69,8 @@ class Outgoing {
   const Values* values_ = nullptr;
   MessageHeader header_;
   std::size_t header_left_ = 0;
-  std::size_t index_ = 0;   // the message that leaves now
-  std::size_t offset_ = 0;  // how much of it has left
+  std::size_t index_ = 0;   // the message that is sent now
+  std::size_t offset_ = 0;  // how much of it was sent
   bool is_blocked_ = false;
 };
 

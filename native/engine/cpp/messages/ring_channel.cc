@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLeastMemory = 16 * 1024;
 
-// Does copy(at, bytes, offset) for the ranges of a ring that hold `bytes` from `position` on.
+// Calls copy(at, bytes, offset) for the ranges of a ring that hold `bytes` from `position` on.
 template <class Copy>
 void for_each_range(std::byte* ring, std::size_t capacity, std::uint64_t position, std::size_t bytes, Copy copy) {
   const std::size_t at = static_cast<std::size_t>(position % capacity);

@@ -10,11 +10,12 @@
 
 namespace coll {
 
-// A stream of bytes each way between two processes of a host, through memory that they share.
+// A stream of bytes in each direction between two processes of a host, through shared memory.
 class RingChannel : public Channel {
  public:
-  // Both ends are given the same memory, which begins at a cache line, was zeros before the first of them, and outlives both. One end is
-  // the lower one. Throws Error below 16 KiB. That the other process has ended is not noticed here.
+  // Both ends use the same memory. It must begin at a cache line, be zero before the first end is
+  // made, and outlive both. Exactly one end is the lower one. Throws Error below 16 KiB. Does not
+  // detect that the other process has ended.
   RingChannel(std::byte* memory, std::size_t bytes, bool is_lower);
 
   ssize_t send(const iovec* parts, int count) override;
@@ -24,14 +25,16 @@ class RingChannel : public Channel {
   void sleep(int millis) override;
 
  private:
-  // A direction: bytes ever written and read. One end writes each, and the difference is what is there.
+  // One direction: the numbers of bytes ever written and ever read. Each is changed by one end; the
+  // difference is the number of bytes in the ring.
   struct Ring {
     alignas(kCacheLine) std::atomic<std::uint64_t> written;
     alignas(kCacheLine) std::atomic<std::uint64_t> read;
   };
 
-  // An end that may be asleep. Whoever changes a ring looks at `is_asleep` after that; who falls asleep sets it and then looks at the
-  // rings. All of it is sequentially consistent, so that one of the two sees the other.
+  // An end that may be asleep. An end that changes a ring checks `is_asleep` afterwards; an end
+  // that falls asleep sets it first and then checks the rings. These operations are sequentially
+  // consistent, so that at least one end sees the other.
   struct alignas(kCacheLine) Bell {
     std::atomic<std::uint32_t> rung;
     std::atomic<std::uint32_t> is_asleep;
@@ -51,7 +54,7 @@ class RingChannel : public Channel {
   Bell* other_bell_;
   std::byte* out_bytes_;
   std::byte* in_bytes_;
-  // As far as this end has written and read, and last knew of the other.
+  // Bytes that this end has written and read, and the last known positions of the other end.
   std::uint64_t written_ = 0;
   std::uint64_t read_ = 0;
   std::uint64_t known_read_ = 0;

@@ -8,13 +8,14 @@
 namespace coll {
 namespace {
 
-// Value 0 is this rank's contribution; those of the others follow by rank, each made by the step before it.
+// Value 0 is this rank's contribution. Those of the other ranks follow in rank order, each made by
+// the step before it.
 std::size_t value_of(int contributor, int rank) {
   if (contributor == rank) return 0;
   return static_cast<std::size_t>(contributor < rank ? contributor + 1 : contributor);
 }
 
-// The contributions that come from `through[contributor]`.
+// The program that receives each contribution from the rank `through[contributor]`.
 MessageProgram contributions(DType dtype, int rank, const std::vector<int>& through) {
   MessageProgram program{};
   static_cast<Request&>(program) = {Kind::kAllReduce, Op::kSum, dtype, static_cast<int>(through.size()), 0, 1};
@@ -42,7 +43,8 @@ MessageProgram exchange_with_all(DType dtype, int rank, int ranks) {
   return program;
 }
 
-// Who knows that its partner is at the same collective knows it of all whose contributions come from there.
+// A rank whose partner is at the same collective knows this of all ranks whose contributions the
+// partner sends.
 MessageProgram recursive_doubling(DType dtype, int rank, int ranks) {
   std::vector<int> through(static_cast<std::size_t>(ranks));
   std::vector<Peer> peers;

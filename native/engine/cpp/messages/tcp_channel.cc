@@ -18,7 +18,8 @@
 namespace coll {
 namespace {
 
-// Both ends go to the next socket after as many bytes. Large enough to be worth a call, small enough that several are on the way at once.
+// Both ends go to the next socket after this many bytes: enough to be worth a system call, but few
+// enough that several sockets are busy at once.
 constexpr std::size_t kStripeBytes = 128 * 1024;
 constexpr int kMostVectors = 64;
 
@@ -39,12 +40,12 @@ void prepare(int socket, const TcpOptions& options) {
   }
   const int send_bytes = options.send_buffer_bytes == 0 && is_within_host(socket) ? tuning::kSendBytesWithinHost : options.send_buffer_bytes;
   const int receive_bytes = options.receive_buffer_bytes;
-  // The system doubles what it is told, for its own needs.
+  // The system doubles this value for its own bookkeeping.
   if (send_bytes > 0) set(socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes, "SO_SNDBUF");
   if (receive_bytes > 0) set(socket, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes, "SO_RCVBUF");
 }
 
-// The first `bytes` of parts; how many parts that takes.
+// Cuts `parts` to the first `bytes`. Returns how many parts these are.
 int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
   int taken = 0;
   for (; taken < std::min(count, kMostVectors) && bytes > 0; ++taken) {
@@ -54,7 +55,7 @@ int cut(const iovec* parts, int count, std::size_t bytes, iovec* into) {
   return taken;
 }
 
-// One part takes the system less time than a list of them, more than it takes to join a few bytes here.
+// For the system, one part is faster than a list, by more than it takes to join a few bytes here.
 ssize_t send_parts(int socket, iovec* parts, int count) {
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   if (count == 1) return send(socket, parts[0].iov_base, parts[0].iov_len, kFlags);
@@ -96,7 +97,7 @@ TcpChannel::TcpChannel(std::vector<int> sending, std::vector<int> receiving, con
   }
 }
 
-// Within a host the sender's core takes a packet all the way to the receiver's socket.
+// Within a host, the sender's core carries a packet all the way to the receiver's socket.
 int TcpChannel::core_of_peer() const {
   int core = -1;
   socklen_t size = sizeof core;

@@ -10,18 +10,19 @@
 namespace coll {
 
 struct TcpOptions {
-  std::string congestion;        // an algorithm that the system knows; empty: the system's choice
-  int send_buffer_bytes = 0;     // 0: small within a host, where it keeps data in the cache; else the system's, which grows with the link
+  std::string congestion;        // an algorithm that the system knows; empty: the system's default
+  int send_buffer_bytes = 0;     // 0: small within a host, else the system's default
   int receive_buffer_bytes = 0;  // 0: the system's
 };
 
-// Connected non-blocking sockets, IPv4 or IPv6, that carry one stream a direction: in units of one size, each from the next socket.
+// Connected, non-blocking sockets, IPv4 or IPv6, that carry one stream per direction. Units of
+// equal size go over the sockets in turn.
 class TcpChannel : public Channel {
  public:
-  // Takes the sockets over and closes them in the end, or at once where it throws: Error for options that the system refuses. The other side
-  // has them in the same order.
+  // Takes the sockets over and closes them at the end, or at once if it throws: Error for options
+  // that the system refuses. The other side must have the sockets in the same order.
   explicit TcpChannel(std::vector<int> sockets, const TcpOptions& options = {});
-  // The other side receives from those that this one sends to.
+  // The other side receives from the sockets that this side sends to.
   TcpChannel(std::vector<int> sending, std::vector<int> receiving, const TcpOptions& options = {});
 
   ssize_t send(const iovec* parts, int count) override;
@@ -32,17 +33,17 @@ class TcpChannel : public Channel {
   int core_of_peer() const override;
 
  private:
-  // Where a direction of the stream is.
+  // The position in one direction of the stream.
   struct OneWay {
     std::vector<int> sockets;
-    std::size_t at = 0;    // the socket of this unit
-    std::size_t left = 0;  // of this unit
+    std::size_t at = 0;    // the socket of the current unit
+    std::size_t left = 0;  // bytes left of the current unit
 
     int socket() const { return sockets[at]; }
     void move(std::size_t bytes);
   };
 
-  // Closes each of them once.
+  // Closes each socket once.
   class Owned {
    public:
     Owned(std::vector<int> some, const std::vector<int>& others);

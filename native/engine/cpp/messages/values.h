@@ -9,16 +9,16 @@
 
 namespace coll {
 
-// The values of a collective under way: where their elements are, and how many are there already.
+// The values of a collective under way: the memory of their elements, and how many are ready.
 class Values {
  public:
-  // Elements that follow each other in memory.
+  // Elements that are consecutive in memory.
   struct MemoryRange {
     std::byte* at;
     std::size_t count;
   };
 
-  // What is pointed at stays there until the next begin().
+  // The program and the offer's memory must exist until the next begin().
   void begin(const MessageProgram& program, const Offer& offer);
 
   std::size_t element_bytes(std::size_t value) const { return progress_[value].element_bytes; }
@@ -27,7 +27,8 @@ class Values {
   std::size_t ready(std::size_t value) const { return progress_[value].ready; }
   bool is_whole(std::size_t value) const { return ready(value) == count(value); }
   void set_ready(std::size_t value, std::size_t count) { progress_[value].ready = count; }
-  // From an element on, as far as its piece goes and not beyond the value. Inputs are not to be written.
+  // The memory from an element on, up to the end of its piece or of the value. Inputs must not be
+  // written.
   MemoryRange range_at(std::size_t value, std::size_t element) const;
 
  private:
