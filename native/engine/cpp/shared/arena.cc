@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kTendedAtOnce = tuning::kHugePagesAtOnce * kHugePage;
 
-// Take the first or the last huge pages of a range out of it.
+// Remove the first or the last huge pages from a range and return them.
 Range take_first(Range& range, std::size_t bytes) {
   const Range first{range.begin, std::min(range.begin / kHugePage * kHugePage + bytes, range.end)};
   range.begin = first.end;
@@ -57,7 +57,7 @@ std::byte* Arena::allocate_unset(std::size_t bytes) {
   return take(bytes, [](const Range&) {});
 }
 
-// Memory that is not idle is all zeros, and in no pages yet.
+// Memory that is not idle is all zeros and has no pages yet.
 template <class Found>
 std::byte* Arena::take(std::size_t bytes, Found found_idle) {
   if (bytes > segment_->most_bytes()) throw Error("shared memory has no room for " + std::to_string(bytes) + " bytes");
@@ -73,7 +73,7 @@ std::byte* Arena::take(std::size_t bytes, Found found_idle) {
   return segment_->begin() + offset;
 }
 
-// The smallest hole that is large enough; otherwise from the end.
+// The smallest hole that is large enough; otherwise memory at the end.
 std::size_t Arena::find(std::size_t bytes) {
   auto best = free_.end();
   for (auto hole = free_.begin(); hole != free_.end(); ++hole) {
@@ -132,7 +132,7 @@ void Arena::wake() {
   try {
     if (!thread_.joinable()) thread_ = std::thread([this] { tend(); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: small pages do as well, and memory is kept until the group closes.
+    // The system has no more threads: keeps small pages, and keeps memory until the group closes.
     return;
   }
   is_resting_ = false;
@@ -160,7 +160,8 @@ void Arena::tend() {
 bool Arena::collapse_next(std::unique_lock<std::mutex>& lock) {
   if (to_collapse_.empty()) return false;
   Range& next = to_collapse_.front();
-  // From the end: programs fill a tensor from its begin, and where both meet they hinder each other.
+  // Begins at the end: programs fill a tensor from its beginning, and both slow down where they
+  // meet.
   const Range part = take_last(next, kTendedAtOnce);
   if (next.begin == next.end) to_collapse_.pop_front();
   lock.unlock();

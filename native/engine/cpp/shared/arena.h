@@ -17,18 +17,21 @@
 
 namespace coll {
 
-// The part of a rank's own segment from which tensors are taken. Memory that is given back is kept for the next ones for a while, since touching
-// fresh memory costs more than any collective; then the system gets it. Large tensors lie in huge pages, because buffers of many ranks, together larger than the caches, are
-// then gone through in a tenth less time; what of that takes long is left to a thread.
+// The part of a rank's own segment from which tensors are allocated. Returned memory is kept for
+// later tensors for a while, since touching fresh memory costs more than any collective; then the
+// system gets it back. Large tensors are put into huge pages: buffers of many ranks that together
+// exceed the caches are then processed in a tenth less time. A thread does the part of this that
+// takes long.
 class Arena {
  public:
-  // `keep`: memory of huge pages is kept for that long, and for less than twice that.
+  // `keep`: huge pages of returned memory are kept for at least that long, and for less than twice
+  // that.
   Arena(std::shared_ptr<Segment> segment, std::size_t begin, std::chrono::milliseconds keep = tuning::kKeep);
   ~Arena();
 
-  // Zeros, at the begin of a cache line. Throws Error where there is no room.
+  // Zeroed memory at the beginning of a cache line. Throws Error if there is not enough.
   std::byte* allocate(std::size_t bytes);
-  // The same, with whatever lies there.
+  // The same, with undefined contents.
   std::byte* allocate_unset(std::size_t bytes);
   // Gives back what allocate() returned.
   void free(std::byte* memory);
@@ -47,7 +50,7 @@ class Arena {
   const std::chrono::milliseconds keep_;
   std::mutex mutex_;
   const std::shared_ptr<Segment> segment_;
-  std::size_t end_;  // of what has ever been taken
+  std::size_t end_;  // end of what was ever allocated
   std::map<std::size_t, std::size_t> free_;   // sizes by offset; no two touch
   std::map<std::size_t, std::size_t> taken_;  // sizes by offset
   IdleMemory idle_;

@@ -28,18 +28,19 @@ std::byte* map_for_huge_pages(int descriptor, std::size_t bytes) {
   }
   munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
-  // Refused on most systems, where pages are collapsed later.
+  // Most systems refuse this; there, pages are collapsed later.
   madvise(memory, bytes, MADV_HUGEPAGE);
   return static_cast<std::byte*>(memory);
 }
 
 void collapse_into_huge_pages(std::byte* memory, std::size_t begin, std::size_t end) {
-  // The page that it shares with what came before is complete now; the one that it ends in is not.
+  // The first page, shared with the previous tensor, is complete now; the last one is not.
   const std::size_t first = begin / kHugePage * kHugePage;
   const std::size_t last = end / kHugePage * kHugePage;
-  // Ranges without pages cannot be collapsed. Reading would race with who writes there.
+  // Ranges without pages cannot be collapsed. Reading them would race with threads that write
+  // there.
   for (std::size_t at = first; at < last; at += kHugePage) madvise(memory + at, kSmallPage, kPopulate);
-  // In one call: each first waits for all processors.
+  // One call for all, because each call first waits for all processors.
   madvise(memory + first, last - first, kCollapse);
 }
 

@@ -11,17 +11,19 @@
 
 namespace coll {
 
-// What tensors have left behind: memory that is nobody's and still takes room in the system. By offset, and since when.
+// Returned memory of tensors that still takes room in the system, by offset, with the time since
+// when it is idle.
 class IdleMemory {
  public:
   void add(Range range, Clock::time_point since);
   // Takes a range out; calls `found` for each part of it that was idle.
   template <class Found>
   void take(Range range, Found found);
-  // The first whole huge pages, up to so many bytes, that have been idle since then or longer; an empty range if there are none.
+  // The first huge pages, at most `most_bytes`, that have been idle since `since` or longer; an
+  // empty range if there are none.
   Range find(Clock::time_point since, std::size_t most_bytes) const;
   std::size_t bytes() const { return bytes_; }
-  // Whether any became idle later than that.
+  // Whether any memory became idle later than `since`.
   bool has_younger_than(Clock::time_point since) const;
 
  private:

@@ -8,16 +8,18 @@
 
 namespace coll {
 
-// Pieces of a rank's input or output that can be announced; memory in more pieces goes through slots.
+// The most pieces of a rank's input or output that can be announced; memory in more pieces goes
+// through slots.
 constexpr std::size_t kMostPieces = 1024;
 
-// What a rank announces when it arrives at a phase. Small inputs come along; of others, their offsets in the rank's arena.
+// What a rank announces when it arrives at a phase: small inputs themselves, otherwise their
+// offsets in the rank's arena.
 struct alignas(kCacheLinePair) SharedAnnouncement {
   std::atomic<std::uint32_t> phase;
   std::uint32_t private_memory;  // bits of PrivateMemory
   std::uint64_t fingerprint;
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
-  // Not beside the line that others poll all the time.
+  // In a pair of lines of its own, apart from the line that other ranks poll all the time.
   union alignas(kCacheLinePair) {
     std::byte small[tuning::kSmallBytes];
     std::uint64_t inputs[kMostPieces];
@@ -32,22 +34,23 @@ struct alignas(kCacheLinePair) SharedAnnouncement {
 // Which memory of a rank the others cannot reach.
 enum PrivateMemory : std::uint32_t { kPrivateInput = 1, kPrivateOutput = 2 };
 
-// What one rank shows the others, in zeroed memory. Only that rank writes here, but for `taken`, `open_slice` and `parked`, and the phase
-// after that of a slice which another has done.
+// What one rank publishes, in zeroed memory. Only that rank writes here, except for `taken`,
+// `open_slice` and `parked`, and for the phase after that of a slice which another rank has done.
 struct SharedRankState {
   SharedAnnouncement announcements[2];
-  // Units of this rank's slice that are taken, by itself or by others, in phases of the same parity.
+  // The number of units of this rank's slice that any rank has taken, for phases of even and of odd
+  // number.
   alignas(kCacheLinePair) std::atomic<std::size_t> taken[2];
-  // The slice of this rank that nobody has begun, as `open_slice_of` of its phase; otherwise 0.
+  // If no rank has begun this rank's slice: `open_slice_of` its phase; otherwise 0.
   alignas(kCacheLinePair) std::atomic<std::uint64_t> open_slice;
   alignas(kCacheLinePair) std::atomic<int> core;
-  // Threads that sleep on a word here.
+  // The number of threads that sleep on a word here.
   alignas(kCacheLinePair) std::atomic<std::uint32_t> parked;
 };
 
 constexpr std::uint64_t open_slice_of(std::uint32_t phase) { return (std::uint64_t{1} << 32) + phase; }
 
-// A slot for inputs and one for results, for phases of each parity.
+// A slot for inputs and one for results, each for phases of even and of odd number.
 constexpr std::size_t kSlotBytes = std::size_t{256} << 10;
 constexpr std::size_t kSlotsBytes = 4 * kSlotBytes;
 

@@ -22,7 +22,7 @@ namespace coll {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x32746e656d676573;  // "segment2"
-// No machine has more, so that a wrong info takes no address space in vain.
+// No machine has more memory. The bound keeps a wrong info from reserving address space.
 constexpr std::size_t kMostBytes = std::size_t{1} << 42;
 // Processes have address space for 2^47 bytes.
 constexpr std::size_t kUsualBytes = std::size_t{1} << 39;
@@ -116,13 +116,14 @@ Segment::~Segment() {
   close(descriptor_);
 }
 
-// Past the end of the file nothing may be touched yet, but it is mapped already: growing moves nothing.
+// Maps memory beyond the end of the file, which must not be touched yet, so that growing moves
+// nothing.
 void Segment::map(std::size_t most_bytes) {
   if (memory_ != nullptr) munmap(memory_, most_bytes_);
   memory_ = map_for_huge_pages(descriptor_, most_bytes);
   if (memory_ == nullptr) throw failure("no address space is left for " + std::to_string(most_bytes) + " bytes of shared memory");
   most_bytes_ = most_bytes;
-  // Children of this process are no ranks.
+  // Child processes of this one are no ranks and need no mapping.
   madvise(memory_, most_bytes_, MADV_DONTFORK);
 }
 
@@ -133,7 +134,7 @@ void Segment::grow_to(std::size_t bytes) {
   if (bytes > most_bytes_) {
     throw Error("shared memory is limited to " + std::to_string(most_bytes_) + " bytes, but " + std::to_string(bytes) + " are needed");
   }
-  // In large steps: each is a call.
+  // Grows in large steps, since each is a system call.
   const std::size_t grown = std::min((bytes + kReadyBytes - 1) / kReadyBytes * kReadyBytes, most_bytes_);
   if (ftruncate(descriptor_, static_cast<off_t>(grown)) != 0) {
     throw failure("shared memory cannot grow to " + std::to_string(grown) + " bytes");

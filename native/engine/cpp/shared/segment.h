@@ -10,28 +10,31 @@
 
 namespace coll {
 
-// What another process of the host has to know to open a segment, and to see that it is the right one. Not for strangers.
+// What another process of the host needs to open a segment and to check that it is the right one.
+// Not for other users.
 struct SegmentInfo {
   std::int64_t pid;
   std::int32_t descriptor;  // of that process
-  std::int32_t unused;      // 0: others see all bytes
+  std::int32_t unused;      // 0, so that other processes see all bytes initialized
   std::uint64_t device;
   std::uint64_t inode;
   std::array<std::uint8_t, 16> token;
 };
 
-// Memory of one process that others of the host map as well. It grows and never shrinks, so that nobody falls off its end, and it lasts
-// as long as somebody maps it: what a process leaves behind when it dies can still be read.
+// Memory of one process that other processes of the host map as well. It never shrinks, so that
+// mapped memory stays valid, and it exists as long as any process maps it: what a process has
+// written can still be read after it dies.
 class Segment {
  public:
-  // Ranks that can leave a mark.
+  // The number of ranks that can leave a mark.
   static constexpr int kMostMarks = 1024;
-  // Usable from the start.
+  // Bytes that are usable from the start.
   static constexpr std::size_t kReadyBytes = std::size_t{1} << 20;
 
-  // A new one. Address space for `most_bytes` is taken at once, and memory only when it is used. Throws Error.
+  // Creates a segment. Reserves address space for `most_bytes` at once, but memory only as it is
+  // used. Throws Error.
   static std::shared_ptr<Segment> create(std::size_t most_bytes = usual_bound());
-  // Another process's, or this one's. Throws Error with the reason where it cannot be had.
+  // Opens a segment of this or another process. Throws Error with the reason if that fails.
   static std::shared_ptr<Segment> open(const SegmentInfo& info);
 
   ~Segment();
@@ -41,21 +44,24 @@ class Segment {
   const SegmentInfo& info() const { return info_; }
   std::byte* begin() const { return memory_; }
   std::size_t most_bytes() const { return most_bytes_; }
-  // The first byte that is nobody's yet; those before it are for the segment itself.
+  // The offset of the first free byte; the bytes before it belong to the segment itself.
   static std::size_t first_free();
 
-  // Makes the first `bytes` usable. Only for who created it; throws Error where the system refuses or they are too many.
+  // Makes the first `bytes` usable. Only for the process that created it. Throws Error if the
+  // system refuses or if there are too many.
   void grow_to(std::size_t bytes);
-  // Gives the system memory back, by whole pages, which are zeros from then on; false where it takes none.
+  // Returns whole pages to the system, which are zero from then on. False if the system refuses.
   bool give_back(std::size_t offset, std::size_t bytes);
-  // Whether `bytes` from `offset` can be touched.
+  // Whether `bytes` from `offset` may be accessed.
   bool reaches(std::size_t offset, std::size_t bytes);
 
-  // The trial: whoever has opened a segment leaves its mark there, for its owner to find. Throws Error for a rank of `kMostMarks` or more.
+  // A check of the connection: each rank that opens a segment leaves its mark there for the owner
+  // to find. Throws Error for a rank of `kMostMarks` or more.
   void leave_mark(int rank);
   bool has_mark_of(int rank) const;
 
-  // The memory of this machine, or as much as leaves address space for many.
+  // The size of this machine's memory, but small enough that address space is left for many
+  // segments.
   static std::size_t usual_bound();
 
  private:
@@ -69,7 +75,7 @@ class Segment {
   SegmentInfo info_;
   std::byte* memory_ = nullptr;
   std::size_t most_bytes_ = 0;
-  std::atomic<std::size_t> bytes_{0};  // known to be usable
+  std::atomic<std::size_t> bytes_{0};  // bytes known to be usable
 };
 
 }  // namespace coll

@@ -60,7 +60,8 @@ Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience,
   return Status::kDone;
 }
 
-// Who comes after this rank has given up waits for it in vain, until it hears why.
+// A rank that arrives after this one has given up waits in vain until it learns that the group has
+// failed.
 void SharedExecutor::abandon() {
   if (is_under_way_) announcement(rank_).phase.store(phase_ - 2, std::memory_order_release);
   is_under_way_ = false;
@@ -106,7 +107,7 @@ void SharedExecutor::announce(const Offer& offer) {
 }
 
 void SharedExecutor::publish() {
-  // Nobody takes units of the next phase yet, nor any more of the one before.
+  // No rank takes units of the next phase yet, nor any more of the previous one.
   state(rank_).taken[(phase_ + 1) & 1].store(0, std::memory_order_relaxed);
   waiter_.publish(announcement(rank_).phase, phase_);
 }
@@ -128,7 +129,7 @@ bool SharedExecutor::await_one(int rank, Limit& limit) {
   return true;
 }
 
-// False where ranks disagree: they do not where one of them has claimed this rank's slice.
+// Returns false if ranks disagree. They agree if another rank has claimed this rank's slice.
 bool SharedExecutor::take_part(const Offer& offer) {
   is_helped_ = !is_small_ && !claim_slice(rank_);
   if (is_helped_) last_step_ = 2;
@@ -140,7 +141,8 @@ bool SharedExecutor::all_agree(const Offer& offer) const {
   return std::all_of(states_.begin(), states_.end(), agrees);
 }
 
-// Learns where everybody's memory is, and with that how many phases there will be. False where somebody's is nowhere.
+// Finds each rank's memory, and with that the number of phases. Returns false if announced memory is
+// not in the arena of its rank.
 bool SharedExecutor::take_up(const Offer& offer) {
   last_step_ = 1;
   protocol_ = Protocol::kEager;
@@ -196,13 +198,13 @@ bool SharedExecutor::take_up_memory(const Offer& offer, int rank) {
   return is_there;
 }
 
-// Which lies elsewhere when it has moved in the midst of a collective.
+// The memory may have moved in the middle of a collective.
 void SharedExecutor::take_up_own_memory(const Offer& offer) {
   memory_of(rank_).inputs = offer.buffers.inputs;
   memory_of(rank_).outputs = offer.buffers.outputs;
 }
 
-// False in the midst of it.
+// Returns false if the collective is not complete yet.
 bool SharedExecutor::work(Offer& offer, const Pause& pause) {
   if (protocol_ == Protocol::kDirect) return execute_direct(offer, pause);
   if (protocol_ == Protocol::kEager) execute_small(offer);
@@ -210,7 +212,7 @@ bool SharedExecutor::work(Offer& offer, const Pause& pause) {
   return true;
 }
 
-// What was said in the phase before is still there.
+// The announcements of the previous phase are still there.
 void SharedExecutor::execute_small(const Offer& offer) {
   const std::size_t bytes = offer.input_bytes();
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -222,7 +224,7 @@ void SharedExecutor::execute_small(const Offer& offer) {
   buffers_.begins = offer.begins.data();
   buffers_.piece_count = 1;
   coll::execute(*offer.program, buffers_, 0, offer.length, scratch_);
-  // Where this rank is going to say the next.
+  // The place of this rank's next announcement.
   SharedAnnouncement& next = announcement(rank_);
   claim(&next);
   const std::byte* const payload = next.payload(bytes);
@@ -251,14 +253,15 @@ bool SharedExecutor::execute_slice(const Offer& offer, int rank, const Pause& pa
   return slices_->for_each_range(0, rank, offer.direction.is_from_end(), taken, visit, [&] { return !pause.is_due(); });
 }
 
-// Of the phase in which it was announced, the first of the collective.
+// Claims a rank's slice in the phase in which it was announced, the first of the collective.
 bool SharedExecutor::claim_slice(int rank) {
   std::atomic<std::uint64_t>& slice = state(rank).open_slice;
   std::uint64_t open = open_slice_of(phase_ - static_cast<std::uint32_t>(step_));
   return slice.load(std::memory_order_relaxed) == open && slice.compare_exchange_strong(open, 0, std::memory_order_acq_rel);
 }
 
-// Of those that wait for this core, who would only come to it to do their slices, and wait again.
+// Claims slices of ranks that wait for this core: they would only run to do their slices, and then
+// wait again.
 template <class Claimed>
 void SharedExecutor::claim_slices_here(Claimed claimed) {
   const int core = waiter_.shared_core();

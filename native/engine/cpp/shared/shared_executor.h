@@ -16,37 +16,45 @@
 
 namespace coll {
 
-// A rank of a group of processes on one host. A collective takes some phases. In each a rank works, says so, and waits for all others:
+// Executes the collectives of one rank of a group of processes on one host. A collective consists
+// of phases. In each phase a rank works, publishes that it is done, and waits for all others:
 //
 //     announce | work | work | ... | work
 //
-// What is written in a phase is read by others in the next one, so that a rank is never more than one phase ahead of another. Nobody waits
-// after the last phase if only slots were read in it; a rank's arena is read and written by others, who have to be done with it.
+// What is written in a phase is read by others in the next one, so a rank is never more than one
+// phase ahead of another. After the last phase, ranks wait only if arenas were used in it: others
+// may still read and write a rank's arena.
 //
-// If ranks share a core, one that has it does the slices of those that wait for it, as far as they lie in arenas: so each rank has to come to the
-// core once a collective, and not twice. Whoever begins a slice claims it first; of large ones, whose units anybody takes, it answers for the end.
-// Who finds its own claimed reads nothing of what was announced: the others may be at the next collective, where they can get no further without it.
+// If ranks share a core, the rank that runs there does the slices of those that wait for it, as far
+// as they are in arenas. So each rank has to run only once per collective, not twice. A rank claims
+// a slice before it begins it; for a large slice, whose units any rank takes, the claiming rank
+// reports when it is done. A rank that finds its own slice claimed reads no announcements: the others may
+// be at the next collective, in which they cannot continue without this rank.
 //
-// Nobody leaves a collective before all are done with it, but when the group has failed. What others may still do then goes to slots and
-// to outputs in arenas, which stay mapped as long as anybody may write there.
+// No rank leaves a collective before all are done with it, unless the group has failed. After a
+// failure, the others may still write to slots and to outputs in arenas, which stay mapped as long
+// as any rank may write there.
 class SharedExecutor : public Executor {
  public:
-  // `local`: among the ranks of this host. All ranks have opened each other's segments; the failure word outlives the executor.
+  // `local`: this rank among the ranks of its host. All ranks must have opened each other's
+  // segments; the failure word must outlive the executor.
   SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure);
 
   Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) override;
   void abandon() override;
 
  private:
-  // How data travels: along with announcements, from arena to arena, or at least in part through slots.
+  // How data travels: in the announcements, directly between arenas, or at least in part through
+  // slots.
   enum class Protocol { kEager, kDirect, kPipelined };
-  // How long all others together are waited for, from when one has kept this rank waiting `once`.
+  // How long to wait for all others together, once one of them has kept this rank waiting for
+  // `once`.
   struct Limit {
     std::chrono::microseconds patience;
     Patience once;
     std::optional<Clock::time_point> end;
   };
-  // When to come back to the caller, from the first work that is worth it.
+  // When to return to the caller, counted from the first work that takes long enough.
   struct Pause {
     std::chrono::microseconds time_slice;
     std::optional<Clock::time_point> at;
@@ -76,7 +84,8 @@ class SharedExecutor : public Executor {
   bool take_up(const Offer& offer);
   bool take_up_memory(const Offer& offer, int rank);
   void take_up_own_memory(const Offer& offer);
-  // The last phases are not worth coming back for; collectives of no more than two, and without units, need no clock.
+  // The last phases are too short to pause for. Collectives of at most two phases without units
+  // need no clock.
   bool may_pause() const {
     if (is_helped_) return false;
     return protocol_ == Protocol::kDirect ? step_ == 1 && slices_->has_units() : step_ + 1 < last_step_;
@@ -96,12 +105,12 @@ class SharedExecutor : public Executor {
   const int rank_;
   const int ranks_;
   Waiter waiter_;
-  std::uint32_t phase_ = 1;  // that this rank works for, or waits for
+  std::uint32_t phase_ = 1;  // the phase that this rank works for, or waits for
   bool is_under_way_ = false;
   bool is_small_ = false;
-  bool is_at_work_ = false;  // in the midst of a phase
+  bool is_at_work_ = false;  // in the middle of a phase
   bool is_helped_ = false;   // another rank has claimed this one's slice
-  std::vector<int> helped_;  // of whose units this one tells that they are done
+  std::vector<int> helped_;  // the ranks whose slices this one has done and must report as done
   Protocol protocol_ = Protocol::kEager;
   std::uint32_t private_memory_ = 0;  // of this rank's own memory
   std::size_t step_ = 0;      // phases of this collective that are over

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t in_pages(std::size_t bytes) { return (bytes + kSmallPage - 1) / kSmallPage * kSmallPage; }
 
-// Others look at a rank's state before that rank can execute anything, and at the rest only once it has announced something.
+// Other ranks read a rank's state before that rank can execute anything, and the rest only after
+// its first announcement.
 static_assert(sizeof(SharedRankState) + (std::size_t{64} << 10) <= Segment::kReadyBytes);
 
 std::size_t state_begin() { return Segment::first_free(); }

@@ -18,7 +18,7 @@ class SlotBlocks {
   Range strip(std::size_t block, int index) const;
   // Whether a strip is in this rank's input and other ranks need it.
   bool is_offered(int index, int rank) const;
-  // Where in the slot of a rank that offers it a strip begins, as elements.
+  // The element at which a strip begins in the slot of a rank that offers it.
   std::size_t offset(int index) const;
   Range slice(std::size_t block, int rank) const;
 
@@ -28,7 +28,7 @@ class SlotBlocks {
   const std::size_t length_;
   const int strips_;
   std::size_t line_;
-  std::size_t size_;  // elements of a strip
+  std::size_t size_;  // elements per strip
   std::size_t count_;
 };
 

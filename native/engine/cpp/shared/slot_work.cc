@@ -10,7 +10,7 @@
 namespace coll {
 namespace {
 
-// Visits the part of every piece that lies in the range.
+// Calls `visit` for the part of every piece that is in the range.
 template <class Visit>
 void for_each_piece(const std::vector<std::size_t>& begins, const Range& range, Visit visit) {
   if (range.begin >= range.end) return;
@@ -21,7 +21,7 @@ void for_each_piece(const std::vector<std::size_t>& begins, const Range& range, 
   }
 }
 
-// Where element `to` is if `from` is at an address.
+// The address of element `to`, given that of element `from`.
 template <class Byte>
 Byte* address_of(Byte* address, std::size_t from, std::size_t to, std::size_t size) {
   return address + (static_cast<std::ptrdiff_t>(to) - static_cast<std::ptrdiff_t>(from)) * static_cast<std::ptrdiff_t>(size);
@@ -41,7 +41,7 @@ bool is_uncached(const Offer& offer) {
   return offer.length * size * static_cast<std::size_t>(offer.program->ranks) >= tuning::kUncachedBytes;
 }
 
-// From memory or to it: see tuning::kCopyStreams.
+// Copies from or to memory that no cache has: see tuning::kCopyStreams.
 void copy_in_streams(std::byte* into, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kStreams = tuning::kCopyStreams;
   constexpr std::size_t kStep = tuning::kCopyStep;
@@ -52,7 +52,7 @@ void copy_in_streams(std::byte* into, const std::byte* from, std::size_t bytes) 
   std::memcpy(into + kStreams * part, from + kStreams * part, bytes - kStreams * part);
 }
 
-// Between a rank's own memory and its slot.
+// Copies between a rank's own memory and its slot.
 void carry(std::byte* into, const std::byte* from, std::size_t bytes, Write write, bool is_far) {
   if (is_far && write == Write::kCached) copy_in_streams(into, from, bytes);
   else copy(into, from, bytes, write);
@@ -93,7 +93,7 @@ void SlotWork::fill(const Offer& offer, const SlotBlocks& blocks, std::size_t bl
       copy_in(strip, blocks.offset(index));
       continue;
     }
-    // Nobody else reads what this rank adds up.
+    // No other rank reads what this rank combines.
     const Range slice = blocks.slice(block, rank_);
     copy_in({strip.begin, slice.begin}, 0);
     copy_in({slice.end, strip.end}, slice.end - strip.begin);
@@ -125,7 +125,7 @@ void SlotWork::begin(const Offer& offer, const SlotBlocks& blocks, std::vector<R
 
 void SlotWork::execute(std::size_t block, std::uint32_t phase) {
   if (program_->has_block_out()) {
-    // Of an all-to-all one strip from each rank.
+    // For an all-to-all: one strip from each rank.
     for (int index = rank_; index < blocks_->strips(); index += ranks_) execute_range(block, index, blocks_->strip(block, index), phase);
     return;
   }

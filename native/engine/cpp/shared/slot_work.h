@@ -13,36 +13,38 @@
 
 namespace coll {
 
-// A rank's memory in a collective, as this process sees it.
+// A rank's memory in a collective, as addresses of this process.
 struct RankMemory {
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
-  // Whether they are reached through the rank's slots.
+  // Whether this memory is accessed through the rank's slots.
   bool has_private_input = false;
   bool has_private_output = false;
 };
 
-// What a rank does with the blocks of a collective of which something is not in an arena. A block takes three phases:
+// What a rank does with the blocks of a collective if some memory is not in an arena. A block takes
+// three phases:
 //
 //     fill: input -> own slot    |    execute: everyone's slice -> its results, into everyone's slots    |    collect: own slot -> output
 //
-// so that a rank is at three blocks in a phase. What is written in a phase is read in the next one, and written over in the one after that.
-// Results take the place of the inputs that they are made of: lines then travel between cores with something in them both ways.
+// so that a rank works on three blocks in each phase. What is written in a phase is read in the
+// next one, and overwritten in the one after that. Results take the place of the inputs from which
+// they are made: cache lines then carry data in both directions between cores.
 class SlotWork {
  public:
   SlotWork(const SharedMemory& memory, int rank, Scratch& scratch) : memory_(memory), rank_(rank), ranks_(memory.size()), scratch_(scratch) {}
 
-  // Before anybody else is known.
+  // Fills the block before anything is known about other ranks.
   void fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t phase);
-  // Takes up what all have announced; their own memory is theirs to describe.
+  // Takes up what all ranks have announced. `ranks` describes their memory.
   void begin(const Offer& offer, const SlotBlocks& blocks, std::vector<RankMemory>& ranks);
-  // Turns that a block takes after the one in which it was filled.
+  // Phases that a block takes after the one in which it was filled.
   std::size_t phases_of_block() const { return collects_ ? 2 : 1; }
   void execute(std::size_t block, std::uint32_t phase);
   void collect(std::size_t block, std::uint32_t phase);
 
  private:
-  // Whether each rank writes its own outputs only.
+  // Whether each rank writes only its own outputs.
   bool is_alone() const { return program_->moves() || program_->kind == Kind::kReduceScatter; }
   void execute_range(std::size_t block, int strip, const Range& range, std::uint32_t phase);
   void point_to_slots(std::size_t block, int strip, const Range& range, std::uint32_t phase);
