@@ -4,10 +4,10 @@
 
 namespace coll {
 
-// What processors move between caches.
+// The unit in which processors move data between caches.
 constexpr std::size_t kCacheLine = 64;
 
-// Processors fetch lines in pairs: the second line of a pair comes along with the first.
+// Processors fetch lines in pairs: with one line of a pair they also fetch the other.
 constexpr std::size_t kCacheLinePair = 2 * kCacheLine;
 
 // Rounds up to whole cache lines. Static, as files for several instruction sets include this.

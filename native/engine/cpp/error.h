@@ -5,7 +5,7 @@
 
 namespace coll {
 
-// What callers of this library did wrong. The addon turns it into a JavaScript error.
+// An error of the caller of this library. The addon turns it into a JavaScript error.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

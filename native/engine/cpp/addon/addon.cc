@@ -11,7 +11,7 @@
 namespace coll {
 namespace {
 
-// A member, and the arrays that it looks at, which live as long as it does.
+// A member and the arrays that it accesses, which must live as long as it does.
 struct HeldMember {
   Napi::ObjectReference arrays[3];
   Member member;
@@ -28,7 +28,8 @@ inline constexpr HandleKind kHandle<HeldController> = handle_kind("controller", 
 
 namespace {
 
-// Raised with every change of what is exported, or of the integers of a program: an older binary is refused then.
+// Increased with every change of the exports, or of the integers of a program, so that older
+// binaries are refused.
 constexpr int kInterface = 8;
 
 constexpr int kMostCores = 1 << 16;
@@ -44,8 +45,10 @@ Napi::Value board_bytes(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(Board::bytes_for(ranks_of(info[0]))));
 }
 
-// join(board: Uint8Array, failure: Int32Array, arrival: Int32Array, rank: number, ranks: number, cores: number): External
-// An arrival is two words: how far this rank has come, and how many event loops wait for that.
+// join(board: Uint8Array, failure: Int32Array, arrival: Int32Array, rank: number, ranks: number,
+//   cores: number): External
+// `arrival` has two words: this rank's latest meeting, and the number of event loops that wait for
+// it.
 Napi::Value join(const Napi::CallbackInfo& info) {
   const int ranks = ranks_of(info[4]);
   const int rank = integer_of(info[3], "rank", 0, ranks - 1);
@@ -72,7 +75,7 @@ Napi::Value abandon(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// meeting(member): number, the latest one, as the ranks' arrivals are counted
+// meeting(member): number, the latest one, counted like the ranks' arrivals
 Napi::Value meeting(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<std::int32_t>(member_of(info[0]).meeting()));
 }
@@ -83,7 +86,7 @@ Napi::Value is_missing(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), member.is_missing(integer_of(info[1], "rank", 0, member.ranks() - 1)));
 }
 
-// clash(member): [rank, rank] | undefined; undefined where offers are not of the same pieces
+// clash(member): [rank, rank] | undefined; undefined if the offers have different pieces
 Napi::Value clash(const Napi::CallbackInfo& info) {
   const Clash found = member_of(info[0]).clash();
   if (!found || found.differs) return info.Env().Undefined();
@@ -139,9 +142,11 @@ Napi::Object fill(Napi::Object exports) {
 }  // namespace
 }  // namespace coll
 
-// Loaded by every worker thread anew: nothing here is global but the instructions in use, the number of the latest offer and which handles were checked.
+// Every worker thread loads the addon. Global are only the instructions in use, the number of the
+// latest offer and the handles that were checked.
 Napi::Object init_coll_native(Napi::Env env, Napi::Object exports) {
-  // On Windows the first call of a function is what finds it in the running program, and GNU's code for that loses floating-point arguments.
+  // On Windows, the first call of a function finds it in the running program, and GNU's code for
+  // that loses floating-point arguments.
   static_cast<void>(Napi::Number::New(env, 0));
   return coll::fill(exports);
 }

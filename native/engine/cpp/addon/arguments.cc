@@ -53,7 +53,7 @@ int integer_of(const Napi::Value& value, const char* what, int least, int most) 
 std::size_t count_of(const Napi::Value& value, const char* what, std::size_t most) {
   const double number = number_of(value, what);
   if (number >= 0 && number <= static_cast<double>(most)) {
-    // std::floor() is a call on processors of the oldest kind.
+    // std::floor() would be a function call on the oldest processors that this is compiled for.
     const auto count = static_cast<std::int64_t>(number);
     if (static_cast<double>(count) == number) return static_cast<std::size_t>(count);
   }

@@ -9,7 +9,7 @@
 
 namespace coll {
 
-// Thrown for an argument that JavaScript got wrong; it becomes a TypeError there.
+// Thrown for a wrong argument of a JavaScript caller. Becomes a TypeError there.
 class WrongArgument : public Error {
  public:
   using Error::Error;
@@ -18,9 +18,10 @@ class WrongArgument : public Error {
 // What a value is, for messages: "a number", "a Float32Array", "a handle".
 std::string description_of(const Napi::Value& value);
 
-// The following throw WrongArgument unless the value is what their name says; `what` names it in the message.
+// The following throw WrongArgument unless the value is of the type in their name. `what` is its
+// name in the message.
 
-// Without its fraction.
+// The number without its fraction, between `least` and `most`.
 int integer_of(const Napi::Value& number, const char* what, int least, int most);
 // A number of bytes or elements, up to `most`.
 std::size_t count_of(const Napi::Value& number, const char* what, std::size_t most = std::size_t{1} << 53);
@@ -29,10 +30,10 @@ double amount_of(const Napi::Value& number, const char* what);
 bool flag_of(const Napi::Value& boolean, const char* what);
 std::string text_of(const Napi::Value& string, const char* what);
 Napi::Array array_of(const Napi::Value& array, const char* what);
-// With that many values.
+// An array of `length` values.
 Napi::Array array_of(const Napi::Value& array, const char* what, std::size_t length);
 
-// What `parse` returns for an argument, of which it throws Error where that makes no sense.
+// Returns the result of `parse`, and turns an Error that it throws into a WrongArgument.
 template <class Parse>
 auto parsed(const char* what, const Parse& parse) {
   try {

@@ -25,14 +25,14 @@ namespace {
 
 int descriptor_of(const Napi::Value& number) { return integer_of(number, "descriptor", 0, INT_MAX); }
 
-// takeSocket(descriptor: number): number, a duplicate, which outlives Node's own
+// takeSocket(descriptor: number): number, a duplicate that stays open when Node closes its own
 Napi::Value take_socket(const Napi::CallbackInfo& info) {
   const int taken = fcntl(descriptor_of(info[0]), F_DUPFD_CLOEXEC, 0);
   if (taken < 0) throw Error(std::string("cannot duplicate the socket of a connection: ") + std::strerror(errno));
   return Napi::Number::New(info.Env(), taken);
 }
 
-// closeSocket(descriptor: number), of one that was taken and not used
+// closeSocket(descriptor: number), for a socket that was taken but not used
 Napi::Value close_socket(const Napi::CallbackInfo& info) {
   ::close(descriptor_of(info[0]));
   return info.Env().Undefined();
@@ -55,7 +55,7 @@ Napi::Value use_shared_memory(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// One end of a ring in the memory of the lower rank of a pair, which lives as long as that.
+// One end of a ring in the segment of the lower rank of a pair. Keeps that segment alive.
 class SegmentRing : public RingChannel {
  public:
   SegmentRing(SegmentPointer segment, int higher, bool is_lower)
@@ -65,7 +65,7 @@ class SegmentRing : public RingChannel {
   const SegmentPointer segment_;
 };
 
-// Connections of ranks that no channel has taken over, because one before could not be made.
+// Sockets that no channel has taken over yet. Closes them if a channel cannot be made.
 struct Unclaimed {
   std::vector<std::vector<int>> sockets;
   ~Unclaimed() {
@@ -75,7 +75,8 @@ struct Unclaimed {
   }
 };
 
-// To each rank, through whichever there is; none to one's own. Takes the sockets over once all arguments are found to be right.
+// A channel to each rank, over its sockets or its ring; null for one's own rank. Takes the sockets
+// over once all arguments are valid.
 std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, const Napi::Value& sockets_by_rank, const Napi::Value& rings_by_rank) {
   const Napi::Array lists = array_of(sockets_by_rank, "sockets", size);
   const Napi::Array rings = array_of(rings_by_rank, "rings", size);
@@ -102,9 +103,9 @@ std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, con
   return channels;
 }
 
-// useMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number, localRank: number, localRanks: number, cores: number,
-//   allShareCores: boolean)
-// By rank: sockets, or the memory of the lower rank of the pair.
+// useMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number,
+//   localRank: number, localRanks: number, cores: number, allShareCores: boolean)
+// For each rank: sockets, or the segment of the lower rank of the pair.
 Napi::Value use_messages(const Napi::CallbackInfo& info) {
   HeldGroup& held_group = held<HeldGroup>(info[0]);
   Group& group = held_group.group();

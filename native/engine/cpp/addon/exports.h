@@ -9,7 +9,7 @@
 
 namespace coll {
 
-// No exception of ours crosses into JavaScript but as an error there.
+// Exceptions of C++ become JavaScript errors.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {

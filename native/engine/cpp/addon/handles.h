@@ -11,7 +11,7 @@
 
 namespace coll {
 
-// What a handle holds: its name in messages, and the tag by which Node-API tells it from other handles.
+// The kind of a handle: its name in messages, and the tag by which Node-API recognizes it.
 struct HandleKind {
   const char* name;
   napi_type_tag tag;
@@ -19,12 +19,12 @@ struct HandleKind {
 
 constexpr HandleKind handle_kind(const char* name, std::uint64_t number) { return {name, {0x636f6c6c6e617476, number}}; }
 
-// Specialised beside every type that handles hold.
+// Specialized next to every type that handles hold.
 template <class T>
 inline constexpr HandleKind kHandle{nullptr, {}};
 
-// Handles whose tags were checked lately, of all threads: addresses, and in the bits that those leave free the numbers of their kinds. Asking
-// Node-API takes a tenth of the time of the smallest collective.
+// Handles whose tags were checked recently, by any thread: their addresses, with the number of
+// their kind in the low bits. Asking Node-API takes a tenth of the time of the smallest collective.
 inline std::array<std::atomic<std::uintptr_t>, 1024> checked_handles{};
 
 static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= 16);
@@ -40,11 +40,11 @@ std::uintptr_t checked(const void* value) {
   return reinterpret_cast<std::uintptr_t>(value) | kHandle<T>.tag.upper;
 }
 
-// A value of ours behind a JavaScript object, which deletes it in the end.
+// A JavaScript handle that owns a C++ value.
 template <class T>
 Napi::Value hold(Napi::Env env, T* value) {
   auto handle = Napi::External<T>::New(env, value, [](Napi::Env, T* held) {
-    // Something of another kind may be there next.
+    // A value of another kind may get the same address.
     std::uintptr_t known = checked<T>(held);
     place_of(held).compare_exchange_strong(known, 0);
     delete held;
@@ -53,7 +53,8 @@ Napi::Value hold(Napi::Env env, T* value) {
   return handle;
 }
 
-// Throws WrongArgument for anything but a handle of that kind. `is_handle`: it is one of some kind.
+// Throws WrongArgument unless the handle is of this kind. `is_handle`: whether it is a handle at
+// all.
 void check_tag(const Napi::Value& handle, bool is_handle, const HandleKind& kind);
 
 // The value of a handle. Throws WrongArgument for anything else.

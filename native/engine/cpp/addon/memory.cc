@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kTypedArrays[] = {"Int8Array",   "Uint8Array",   "Uint8ClampedArray", "Int16Array",    "Uint16Array",   "Int32Array",
                                         "Uint32Array", "Float32Array", "Float64Array",      "BigInt64Array", "BigUint64Array"};
 
-// A SharedArrayBuffer is no ArrayBuffer: it stays, and never shrinks.
+// Only an ArrayBuffer can be detached; a SharedArrayBuffer cannot, and never shrinks.
 bool is_detachable(const Napi::Value& array) {
   napi_value buffer = nullptr;
   bool is_detachable = true;
@@ -23,10 +23,11 @@ const char* name_of(napi_typedarray_type type) {
 }
 
 Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least) {
-  // Node-API leaves the type of arrays that it does not know as it is: no call takes clamped ones.
+  // The initial type stays if Node-API does not know the type of the array. No call takes clamped
+  // arrays.
   Elements found{nullptr, 0, napi_uint8_clamped_array};
   void* data = nullptr;
-  // Views alone, never their buffers: Node 20 cannot tell where a SharedArrayBuffer is.
+  // Does not ask for the buffer: Node 20 cannot return the address of a SharedArrayBuffer.
   const napi_status status = napi_get_typedarray_info(array.Env(), array, &found.type, &found.count, &data, nullptr, nullptr);
   if (status == napi_ok && found.type == type && found.count >= least) {
     found.begin = static_cast<std::byte*>(data);

@@ -10,7 +10,8 @@
 
 namespace coll {
 
-// The elements of a typed array, on shared memory, too. `begin` is null for an empty or a detached one.
+// The elements of a typed array, also on shared memory. `begin` is null if the array is empty or
+// detached.
 struct Elements {
   std::byte* begin;
   std::size_t count;
@@ -20,13 +21,14 @@ struct Elements {
 // "Float32Array"
 const char* name_of(napi_typedarray_type type);
 
-// `least`: the fewest elements that it may have. Throws WrongArgument for any other value, which the message calls `what`.
+// `least`: the minimum number of elements. Throws WrongArgument for any other value, which the
+// message calls `what`.
 Elements elements_of(const Napi::Value& array, napi_typedarray_type type, const std::string& what, std::size_t least = 0);
 
-// The same of memory that threads share, which is there as long as the array.
+// The same for an array on a SharedArrayBuffer, whose memory exists as long as the array.
 Elements shared_elements_of(const Napi::Value& array, napi_typedarray_type type, const char* what, std::size_t least);
 
-// Which of a list of typed arrays are on memory that JavaScript can take away, or a part of it.
+// For each typed array of a list: whether JavaScript can detach its memory.
 std::vector<bool> are_detachable(const Napi::Value& arrays);
 
 // The numbers of a Float64Array.

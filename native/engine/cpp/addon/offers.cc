@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<std::uint64_t> latest_id{0};
 
-// The typed arrays that JavaScript keeps elements in, by DType.
+// The type of the typed arrays that have elements of each DType.
 constexpr napi_typedarray_type kStorage[kDTypeCount] = {
     napi_uint16_array, napi_uint16_array,   napi_float32_array, napi_float64_array, napi_int8_array,   napi_int16_array,      napi_int32_array,
     napi_bigint64_array, napi_uint8_array, napi_uint16_array,  napi_uint32_array,  napi_biguint64_array, napi_uint8_array};
@@ -39,7 +39,8 @@ void require_sound(const Offer& offer) {
   }
 }
 
-// The addresses of the pieces of an input or output of `bytes` in all, or of none. Throws where a piece is shorter than what is read or written there.
+// The addresses of the pieces of an input or output of `bytes` in all; none if it is not used.
+// Throws if an array is shorter than its piece.
 template <class Pointer>
 std::vector<Pointer> pieces_of(const Napi::Value& arrays, const Offer& offer, bool is_used, DType dtype, std::size_t bytes, const char* what) {
   const Napi::Array list = array_of(arrays, what, is_used ? offer.piece_count() : 0);

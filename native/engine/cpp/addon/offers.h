@@ -12,7 +12,7 @@ namespace coll {
 
 using ProgramPointer = std::shared_ptr<const Program>;
 
-// The offers of all ranks, in one hand.
+// The offers of all ranks, for a single controller.
 struct OffersOfAll {
   std::vector<Offer> offers;
   std::vector<const Offer*> pointers;
@@ -28,19 +28,23 @@ inline constexpr HandleKind kHandle<OffersOfAll> = handle_kind("offers", 3);
 // program(words: Int32Array): External
 Napi::Value make_program(const Napi::CallbackInfo& info);
 
-// offer(program, rank, begins: Float64Array, inputs, outputs, sharesResult, agreed: Float64Array): External
-// `begins` tells where each piece begins in the whole buffer, and at last its length; `agreed` is what all ranks must have alike.
+// offer(program, rank, begins: Float64Array, inputs, outputs, sharesResult, agreed: Float64Array):
+// External
+// `begins`: where each piece begins in the whole buffer, and at last the length of the buffer.
+// `agreed`: the numbers that must be the same on all ranks.
 Napi::Value make_offer(const Napi::CallbackInfo& info);
 
-// refillOffer(offer, program, rank, ...): makes an offer anew in a handle whose call has ended. Other ranks may read an offer of threads until this rank's
-// next call has ended.
+// refillOffer(offer, program, rank, ...): makes a new offer in a handle whose call has ended. Other
+// ranks may read an offer for threads until this rank's next call has ended.
 Napi::Value refill_offer(const Napi::CallbackInfo& info);
 
-// The offer of the arguments from `first` on. Throws WrongArgument where it would read or write outside of the arrays.
+// The offer described by the arguments from `first` on. Throws WrongArgument if it would access
+// memory outside of the arrays.
 Offer offer_from(const Napi::CallbackInfo& info, std::size_t first = 0);
 
-// offersOfAll(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External | [rank, rank]
-// The latter: whose output lies in whose memory.
+// offersOfAll(program, begins: Float64Array, inputs[][], outputs[][], sharesResult): External |
+// [rank, rank]
+// The pair: the rank whose output overlaps memory of the other rank.
 Napi::Value make_offers_of_all(const Napi::CallbackInfo& info);
 
 // refillOffersOfAll(offers, program, ...): undefined | [rank, rank]; the same in a handle whose call has ended

@@ -27,7 +27,7 @@ namespace {
 HeldCall& call_of(const Napi::Value& value) { return held<HeldCall>(value); }
 
 std::chrono::microseconds timeout_of(const Napi::Value& millis) {
-  // A hundred years are for ever.
+  // A hundred years: no limit in practice.
   constexpr double kMost = 3.2e12;
   const double count = amount_of(millis, "timeoutMillis");
   return std::chrono::microseconds(count > 0 ? static_cast<std::int64_t>(std::min(count, kMost) * 1000) : 0);
@@ -50,8 +50,10 @@ MessageProgramPointer messages_for(const Offer& offer, const Napi::Value& handle
   throw WrongArgument("message program must be of the same rank and request as the program");
 }
 
-// call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array, messages?): External | undefined
-// The latter: an output lies in memory of another piece.
+// call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array,
+// messages?):
+//   External | undefined
+// undefined: an output overlaps memory of another piece.
 Napi::Value make_call(const Napi::CallbackInfo& info) {
   auto made = std::make_unique<HeldCall>();
   Call& call = made->call;
@@ -66,7 +68,8 @@ Napi::Value make_call(const Napi::CallbackInfo& info) {
   return hold(info.Env(), made.release());
 }
 
-// executeCall(group, call, timeoutMillis: number): number, a Status; kWaiting after a while, since JavaScript ends a thread only outside of this
+// executeCall(group, call, timeoutMillis: number): number, a Status. Returns kWaiting after a
+// while, since JavaScript can end a thread only outside of this call.
 Napi::Value execute_call(const Napi::CallbackInfo& info) {
   HeldCall& held_call = call_of(info[1]);
   Group& group = held<HeldGroup>(info[0]).group_for(held_call);
@@ -80,24 +83,26 @@ Napi::Value try_call(const Napi::CallbackInfo& info) {
   return status_of(info.Env(), held<HeldGroup>(info[0]).try_execute(call_of(info[1]), patience, time_slice));
 }
 
-// copiedBytes(group, call): number, in and out, where it is staged
+// copiedBytes(group, call): number of bytes copied, in and out, if the call is staged
 Napi::Value copied_bytes(const Napi::CallbackInfo& info) {
   const HeldCall& call = call_of(info[1]);
   return Napi::Number::New(info.Env(), static_cast<double>(held<HeldGroup>(info[0]).staging_pool().copied_bytes(call.call.offer, call.detachable)));
 }
 
-// stage(group, call): boolean; false where it has to wait for a call before. What may be taken away is copied, and its memory is free.
+// stage(group, call): boolean; false if it has to wait for an earlier call. Copies the inputs that
+// JavaScript can detach; the call no longer uses their memory.
 Napi::Value stage(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), held<HeldGroup>(info[0]).stage(call_of(info[1])));
 }
 
-// submit(group, call, id: number, timeoutMillis: number), of a call that was staged
+// submit(group, call, id: number, timeoutMillis: number), for a staged call
 Napi::Value submit(const Napi::CallbackInfo& info) {
   held<HeldGroup>(info[0]).submit(call_of(info[1]), static_cast<std::uint32_t>(count_of(info[2], "id", UINT32_MAX)), timeout_of(info[3]));
   return info.Env().Undefined();
 }
 
-// finish(group, call, delivers: boolean), of a call that was staged; its result is written to its outputs, which must be there
+// finish(group, call, delivers: boolean), for a staged call. `delivers`: copies the result to the
+// outputs, whose memory must still exist.
 Napi::Value finish_call(const Napi::CallbackInfo& info) {
   held<HeldGroup>(info[0]).finish(call_of(info[1]), flag_of(info[2], "delivers"));
   return info.Env().Undefined();

@@ -14,12 +14,12 @@ HeldGroup::HeldGroup(Napi::Env env, Watch watch, const Napi::Function& wake) : e
     has_parted_ = true;
     this->wake();
   };
-  // From here on the sockets have an owner.
+  // From here on the group owns the sockets.
   group_ = std::make_unique<Group>(std::move(watch));
   runner_ = std::make_unique<Runner>(*group_, [this] { this->wake(); });
   wake_ = Napi::ThreadSafeFunction::New(env, wake, "coll process group", 0, 1);
   wake_.Unref(env);
-  // Hooks run in reverse order: this one ends the threads before the function that they call is gone.
+  // Hooks run in reverse order, so the threads end before the function that they call is destroyed.
   napi_add_env_cleanup_hook(env, stop_with_thread, this);
 }
 
@@ -67,7 +67,7 @@ bool HeldGroup::stage(HeldCall& held) {
   const auto is_before = [&](const HeldCall* other) { return other == &held || other->staging_buffer->is_read_by(held.call.offer); };
   if (std::any_of(staged_.begin(), staged_.end(), is_before)) return false;
   const bool is_under_way = std::exchange(begun_, nullptr) == &held;
-  // Nobody is going to execute it.
+  // The group has failed: no executor is going to use the memory.
   if (!is_under_way && group().has_failed()) return true;
   try {
     auto buffer = std::make_unique<StagingBuffer>(staging_pool_, held.call.offer, held.detachable, is_under_way);
@@ -75,7 +75,7 @@ bool HeldGroup::stage(HeldCall& held) {
     staged_.push_back(&held);
     held.staging_buffer = std::move(buffer);
   } catch (const std::exception&) {
-    // The others have come, or will.
+    // The other ranks are waiting in this collective, or will be.
     monitor.fail_here("is out of memory");
     throw;
   }
@@ -87,7 +87,7 @@ void HeldGroup::finish(HeldCall& held, bool delivers) {
   const auto staged = std::find(staged_.begin(), staged_.end(), &held);
   if (staged == staged_.end()) throw WrongArgument("call must be one that this group has staged");
   if (delivers) held.staging_buffer->deliver();
-  // Others may still be about to write there.
+  // Other ranks may still write there.
   else if (!group_ || group_->has_failed()) held.staging_buffer->abandon();
   staged_.erase(staged);
   held.staging_buffer.reset();
@@ -100,7 +100,7 @@ void HeldGroup::submit(HeldCall& held, std::uint32_t id, std::chrono::microsecon
   try {
     runner_->submit({id, &held.call, timeout});
   } catch (const std::exception& error) {
-    // It may have begun.
+    // The call may have begun.
     monitor.fail_here(std::string("cannot continue: ") + error.what());
     throw;
   }

@@ -18,16 +18,17 @@ enum class Transport { kNone, kMemory, kMessages };
 
 class HeldGroup;
 
-// A call as JavaScript holds it, with its place in staging while another thread executes it.
+// A call as JavaScript holds it, with its staging buffer while another thread executes it.
 struct HeldCall {
   Call call;
   Detachable detachable;
   std::unique_ptr<StagingBuffer> staging_buffer;
-  // The first that took it: no other does then.
+  // The first group that took it; other groups refuse it then.
   const HeldGroup* group = nullptr;
 };
 
-// A group as JavaScript holds it. It wakes the event loop when calls have ended, or all connections, and keeps it alive only until then.
+// A group as JavaScript holds it. It wakes the event loop when calls end, or when all connections
+// have ended, and keeps the loop alive only until then.
 class HeldGroup {
  public:
   HeldGroup(Napi::Env env, Watch watch, const Napi::Function& wake);
@@ -35,29 +36,32 @@ class HeldGroup {
   HeldGroup(const HeldGroup&) = delete;
   HeldGroup& operator=(const HeldGroup&) = delete;
 
-  // Throws Error once it has stopped.
+  // Throws Error once the group has stopped.
   Group& group() const;
   int size() const { return size_; }
   StagingPool& staging_pool() { return *staging_pool_; }
   // Sets the executor, once. Throws Error if there is one already.
   void take(std::unique_ptr<Executor> executor, Transport transport);
   void require_no_executor() const;
-  // The group, for a call that its thread executes next. Throws Error where another thread executes, or the call is of another group's.
+  // Returns the group if the calling thread may execute this call. Throws if another thread is
+  // executing calls, or the call belongs to another group.
   Group& group_for(HeldCall& held) const;
-  // Executes in the calling thread, with the limits of an executor.
+  // Executes a call in the calling thread, with the limits of an executor.
   Status try_execute(HeldCall& held, std::chrono::microseconds patience, std::chrono::microseconds time_slice);
-  // Readies a call for another thread: from now on JavaScript may do what it likes with its memory. False where that has to wait for the
-  // end of a call before, of which this one takes the result, or which is the same.
+  // Prepares a call for another thread: from now on, JavaScript may change or detach its memory.
+  // Returns false if this has to wait for the end of an earlier call that writes its inputs, or of
+  // the same call.
   bool stage(HeldCall& held);
   void submit(HeldCall& held, std::uint32_t id, std::chrono::microseconds timeout);
-  // A staged call has ended. `delivers`: its result is wanted, and where it belongs is still there.
-  // Throws Error where it was staged in another group.
+  // Ends a staged call. `delivers`: copies the result to the outputs, which must still exist.
+  // Throws Error if another group has staged the call.
   void finish(HeldCall& held, bool delivers);
   std::vector<Runner::Result> take_results();
-  // Begins to leave; `has_parted` tells when it is done.
+  // Begins to leave; `has_parted` becomes true when that is done.
   void leave();
   bool has_parted() const { return has_parted_; }
-  // Ends all threads and connections. The others find out by themselves what they were not told.
+  // Ends all threads and connections. Other members find out by themselves what this one has not
+  // reported.
   void stop();
 
  private:
@@ -76,10 +80,10 @@ class HeldGroup {
   bool is_leaving_ = false;
   const std::shared_ptr<StagingPool> staging_pool_ = std::make_shared<StagingPool>();
   std::vector<HeldCall*> staged_;
-  // Begun in the calling thread, and not over.
+  // A call that the calling thread has begun and not completed.
   const HeldCall* begun_ = nullptr;
   std::unique_ptr<Group> group_;
-  // Last, so that its thread ends before what it uses.
+  // Last, so that its thread ends before the members that it uses.
   std::unique_ptr<Runner> runner_;
 };
 
@@ -88,7 +92,7 @@ inline constexpr HandleKind kHandle<HeldGroup> = handle_kind("group", 8);
 template <>
 inline constexpr HandleKind kHandle<HeldCall> = handle_kind("call", 9);
 
-// The group that a JavaScript object holds. Throws Error once it has stopped.
+// The group of a JavaScript handle. Throws Error once it has stopped.
 inline Group& group_of(const Napi::Value& value) { return held<HeldGroup>(value).group(); }
 
 }  // namespace coll

@@ -32,19 +32,19 @@ Napi::Value make_group(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new HeldGroup(info.Env(), std::move(watch), info[3].As<Napi::Function>()));
 }
 
-// tellOpened(group): says to the others that this member has opened the group
+// tellOpened(group): reports to the other members that this one has opened the group
 Napi::Value tell_opened(const Napi::CallbackInfo& info) {
   group_of(info[0]).monitor().tell_opened();
   return info.Env().Undefined();
 }
 
-// unopened(group): number[], who has not said so
+// unopened(group): number[], the ranks that have not reported that
 Napi::Value unopened(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().unopened()); }
 
 // failGroup(group, kind: number, rank: number, ranks: Int32Array, text: string)
 Napi::Value fail_group(const Napi::CallbackInfo& info) {
   const auto kind = static_cast<FailureKind>(integer_of(info[1], "kind", 0, kFailureKindCount - 1));
-  // Minus one where it is because of nobody.
+  // -1 if no rank is the cause.
   const int rank = integer_of(info[2], "rank", -1, kMostRank);
   const Elements ranks = elements_of(info[3], napi_int32_array, "ranks", 0);
   if (ranks.count > kMostOtherRanks) throw WrongArgument("ranks must be at most " + std::to_string(kMostOtherRanks) + ", got " + std::to_string(ranks.count));
@@ -66,10 +66,10 @@ Napi::Value failure(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// missing(group): number[], who has not come to the call that has expired
+// missing(group): number[], the ranks that had not arrived at the call that expired
 Napi::Value missing(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).missing()); }
 
-// absent(group): number[], who was not seen to have come to the call under way
+// absent(group): number[], the ranks that are not known to have arrived at the current call
 Napi::Value absent(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).absent()); }
 
 // states(group): (number[] | undefined)[], what each rank asks for in the collective that they disagree about
@@ -85,7 +85,7 @@ Napi::Value states(const Napi::CallbackInfo& info) {
   return list;
 }
 
-// leave(group): begins to; the group wakes JavaScript when `hasParted`
+// leave(group): begins to leave; the group wakes JavaScript when `hasParted`
 Napi::Value leave(const Napi::CallbackInfo& info) {
   held<HeldGroup>(info[0]).leave();
   return info.Env().Undefined();

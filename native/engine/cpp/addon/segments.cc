@@ -17,7 +17,8 @@ int ranks_with_rings(const Napi::Value& number) { return integer_of(number, "ran
 
 std::size_t bytes_with_rings(int ranks) { return Segment::first_free() + static_cast<std::size_t>(ranks) * kRingBytes; }
 
-// segment(maxBytes: number, ranks: number): [External, info: Uint8Array]; `maxBytes` of tensors, or as much as there is, or rings
+// segment(maxBytes: number, ranks: number): [External, info: Uint8Array]; with room for `maxBytes`
+// of tensors (0: as much as there is), and for rings
 Napi::Value make_segment(const Napi::CallbackInfo& info) {
   const std::size_t most = count_of(info[0], "maxBytes");
   const std::size_t wanted = most > 0 ? SharedMemory::fixed_bytes() + most : Segment::usual_bound();
@@ -43,7 +44,7 @@ Napi::Value open_segment(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new SegmentPointer(std::move(segment)));
 }
 
-// makeRings(segment, ranks: number): rings for all ranks, in a segment that has nothing else
+// makeRings(segment, ranks: number): makes rings for all ranks, in a segment that has nothing else
 Napi::Value make_rings(const Napi::CallbackInfo& info) {
   segment_of(info[0])->grow_to(bytes_with_rings(ranks_with_rings(info[1])));
   return info.Env().Undefined();
@@ -54,7 +55,7 @@ Napi::Value has_mark(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), segment_of(info[0])->has_mark_of(rank_with_mark(info[1])));
 }
 
-// releaseSegment(segment): its memory and its descriptor, as soon as nobody else uses them
+// releaseSegment(segment): frees its memory and descriptor as soon as nothing else uses them
 Napi::Value release_segment(const Napi::CallbackInfo& info) {
   held<SegmentPointer>(info[0]).reset();
   return info.Env().Undefined();
@@ -76,7 +77,7 @@ Napi::Value shared_memory(const Napi::CallbackInfo& info) {
   return hold(info.Env(), new MemoryPointer(std::make_shared<SharedMemory>(rank, std::move(segments))));
 }
 
-// allocate(memory, bytes: number): ArrayBuffer; the memory lives as long as that
+// allocate(memory, bytes: number): ArrayBuffer, which keeps `memory` alive
 Napi::Value allocate(const Napi::CallbackInfo& info) {
   const MemoryPointer& memory = memory_of(info[0]);
   const std::size_t bytes = count_of(info[1], "bytes");

@@ -19,14 +19,14 @@ inline constexpr HandleKind kHandle<SegmentPointer> = handle_kind("segment", 6);
 template <>
 inline constexpr HandleKind kHandle<MemoryPointer> = handle_kind("memory", 7);
 
-// Of a handle. Both throw Error where it was released.
+// The value of a handle. Both throw Error once it was released.
 const SegmentPointer& segment_of(const Napi::Value& handle);
 const MemoryPointer& memory_of(const Napi::Value& handle);
 
-// Of a pair that sends each other messages through memory.
+// The size of a ring, through which a pair of ranks sends messages.
 constexpr std::size_t kRingBytes = 512 * 1024;
 
-// Where the lower rank of a pair has the ring for a higher one. Throws Error where that has not been made.
+// The lower rank's ring for a higher rank. Throws Error if it was not made.
 std::byte* ring_of(Segment& segment, int higher);
 
 void add_segments(Napi::Object exports);
