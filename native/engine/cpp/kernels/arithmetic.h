@@ -17,7 +17,7 @@ struct Sum {
   }
 };
 
-// A sum that is divided when it is complete.
+// A sum that is divided once it is complete.
 struct Mean : Sum {};
 
 struct Product {
@@ -28,8 +28,9 @@ struct Product {
   }
 };
 
-// Of two floats comparisons both ways find the same one, but for NaN, which has to win, and zeros of both signs: what
-// they find then is joined bit by bit. NaN with any other bits stays NaN.
+// For two unequal floats, the comparison in either order finds the same one. For NaN, which has to
+// win, and for zeros of both signs, the two findings differ and are combined bit by bit. NaN with
+// any other bits stays NaN.
 struct Min {
   template <class T>
   static T combine(T a, T b) {
@@ -53,7 +54,7 @@ struct Max {
   }
 };
 
-// Of bools, stored as bytes of which any but zero is true.
+// For bools, stored as bytes: any value but zero is true.
 struct Or {
   static std::uint8_t combine(std::uint8_t a, std::uint8_t b) { return (a | b) != 0; }
 };
@@ -79,7 +80,7 @@ struct Divide {
   }
 };
 
-// The same bits as dividing, for powers of two, in a fraction of the time.
+// For powers of two, multiplies by the inverse: the same bits in a fraction of the time.
 template <class T>
 struct Scale {
   T factor;

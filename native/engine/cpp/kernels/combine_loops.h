@@ -17,7 +17,8 @@ inline typename Format::Wide combined(const typename Format::Stored* const* inpu
   else return Op::combine(combined<Format, Op, kInputs - 1>(inputs, i), last);
 }
 
-// The elements of whole lanes; returns how many. The small arrays stay in registers.
+// Combines as many elements as fill whole lanes, and returns how many. The small arrays stay in
+// registers.
 template <class Format, class Op, int kInputs, int kOutputs, class Last>
 inline std::size_t combine_lanes(typename Format::Stored* const* outputs, const typename Format::Stored* const* inputs,
                                  std::size_t count, Last last) {
@@ -38,7 +39,8 @@ inline std::size_t combine_lanes(typename Format::Stored* const* outputs, const 
   return done;
 }
 
-// An output that is an input is written only after that element was read, which is why no iteration depends on another.
+// An output that is also an input is written only after its element was read, so no iteration
+// depends on another.
 template <class Format, class Op, int kInputs, int kOutputs, class Last>
 inline void combine_each(typename Format::Stored* const* outputs, const typename Format::Stored* const* inputs,
                          std::size_t begin, std::size_t end, Last last) {
@@ -54,7 +56,8 @@ inline void combine_each(typename Format::Stored* const* outputs, const typename
   }
 }
 
-// Calls `run` with what divides by `divisor` in the least time. Any float holds the number of ranks.
+// Calls `run` with the fastest way to divide by `divisor`. Every float format can represent the
+// number of ranks.
 template <class T, class Run>
 inline void with_division(int divisor, Run run) {
   const T number = static_cast<T>(divisor);
@@ -68,7 +71,8 @@ inline void with_ending(int divisor, Run run) {
   else run(Keep());
 }
 
-// Flattened, like the other loops: in a file of so many compilers stop inlining, and a call cannot be vectorised.
+// Flattened, like the other loops: in such large files compilers stop inlining, and a loop with a
+// call cannot be vectorized.
 template <class Format, class Op, int kInputs, int kOutputs>
 [[gnu::flatten]] void combine(void* const* to, const void* const* from, std::size_t count, int divisor) {
   using Stored = typename Format::Stored;

@@ -50,14 +50,14 @@ constexpr Combiner make_common() {
   combiner.most_inputs = kMostInputs;
   add_loops<Format, Op, kMostInputs>(combiner);
   add_streams<Format, Op, kMostInputs>(combiner);
-  // Converting halves takes longer than fetching them.
+  // For half types, conversion takes longer than memory access.
   constexpr bool kConverts = !std::is_same<typename Format::Stored, typename Format::Wide>::value;
   if constexpr (!kConverts) add_long_loops<Format, Op, kMostInputs>(combiner);
   return combiner;
 }
 
-// Gradients are sums and means of floats. What is rarer makes do with a third of the code: eight inputs in the cache
-// then take a third longer, in memory as long.
+// Gradients are sums and means of floats. Rarer operations use a third of the code: with eight
+// inputs they take a third longer in the cache, and as long as others in memory.
 template <class Format, class Op>
 constexpr Combiner kRare = make_rare<Format, Op>();
 template <class Format, class Op>

@@ -6,7 +6,8 @@
 
 namespace coll {
 
-// A part of a copy, which overlaps nothing; others see what is streamed only after end_stream().
+// Copies a part of a larger copy; the ranges must not overlap. Streamed bytes are visible to other
+// threads only after end_stream().
 void copy_part(void* into, const void* from, std::size_t bytes, Write write);
 
 }  // namespace coll

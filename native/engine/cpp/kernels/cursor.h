@@ -10,7 +10,7 @@
 
 namespace coll {
 
-// A fold's inputs and outputs at the element that is next.
+// The inputs and outputs of a fold, at the next element.
 class Cursor {
  public:
   Cursor(const Fold& fold, std::size_t begin)
@@ -24,7 +24,7 @@ class Cursor {
   std::size_t output_bytes(std::size_t count) const { return count * output_bytes_; }
   void advance(std::size_t count) { at_ += count; }
 
-  // Elements until a cache line of output k begins.
+  // The number of elements before the next cache line of output k.
   std::size_t until_line(int k) const {
     const std::size_t past_line = reinterpret_cast<std::uintptr_t>(output(k)) % kCacheLine;
     return past_line == 0 ? 0 : (kCacheLine - past_line) / output_bytes_;
@@ -37,7 +37,8 @@ class Cursor {
   std::size_t at_;
 };
 
-// The loops for a whole fold; null where its results are of another type than its accumulators and no loop converts.
+// The loops for a whole fold; null if its results have another type than its accumulators and no
+// loop converts them.
 inline const Combiner* combiner_of(const Kernels& kernels, const Fold& fold) {
   return kernels.combiners[static_cast<int>(fold.dtype)][static_cast<int>(fold.op)];
 }

@@ -35,7 +35,8 @@ constexpr bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype =
 
 constexpr bool is_floating(DType dtype) { return dtype <= DType::kFloat64; }
 
-// The type in which sums are carried: half types in float32, so that they round once; all others in themselves.
+// The type in which sums are computed: float32 for half types, so that they are rounded once; for
+// all others the type itself.
 constexpr DType accumulator_of(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
 
 // The type of a result: the mean of integers is a float, of float32 up to 16 bits and of float64 above.

@@ -6,21 +6,22 @@
 
 namespace coll {
 
-// How results are written. Streaming goes past the caches, which saves reading what is about to be overwritten: it pays
-// for outputs that are no inputs and too large to stay in a cache.
+// How results are written. Streaming bypasses the caches, which saves reading what will be
+// overwritten. It pays for outputs that are not inputs and are too large to stay in a cache.
 enum class Write { kCached, kStreamed };
 
-// What is combined, from left to right in this order, and where every copy of the result goes.
+// The inputs, combined from left to right in this order, and the outputs, each of which gets a copy
+// of the result.
 struct Fold {
   DType dtype;
   Op op;
-  int divisor;  // of a mean, from 1 and below 2^24
+  int divisor;  // for a mean: from 1, and below 2^24
   const void* const* inputs;
   int input_count;  // from 1
   void* const* outputs;
   int output_count;  // from 1
   Write write = Write::kCached;
-  // Whether inputs that are long are asked for ahead of their use.
+  // Whether long inputs are prefetched.
   bool asks_ahead = false;
 };
 
@@ -31,15 +32,16 @@ struct Fold {
 void fold(const Fold& fold, std::size_t begin, std::size_t count);
 
 // The parts of a fold, for schedules that are executed round by round on accumulators.
-// into[i] = from[i] as the accumulator of `dtype` has it.
+// into[i] = from[i], converted to the accumulator of `dtype`.
 void widen(DType dtype, void* into, const void* from, std::size_t count);
-// into[i] = the result for the accumulator from[i]: divided for a mean, rounded for half types.
+// into[i] = the result for the accumulator from[i]: divided for a mean, and rounded for half types.
 void finish(DType dtype, Op op, int divisor, void* into, const void* from, std::size_t count);
 // into[i] = from[i] without arithmetic; `bytes` in all.
 void copy(void* into, const void* from, std::size_t bytes, Write write = Write::kCached);
 
-// The instructions in use: "scalar", "avx2", "avx512", "neon". COLL_NATIVE_SIMD names another one that this processor
-// has. Throws Error where it has not, as the other functions then do.
+// The instructions in use: "scalar", "avx2", "avx512" or "neon". COLL_NATIVE_SIMD selects others
+// that this processor has. Throws Error if the processor lacks them; the other functions then throw
+// it as well.
 const char* simd_name();
 
 }  // namespace coll

@@ -10,7 +10,8 @@
 namespace coll {
 namespace {
 
-// Half types that are combined as accumulators, the sum of those before among them.
+// The most half-type inputs that are combined as accumulators at a time, including the sum of those
+// before.
 constexpr int kMostWidened = 4;
 
 struct alignas(kCacheLine) Block {
@@ -31,7 +32,8 @@ struct Operands {
   void add(const void* address) { addresses[count++] = address; }
 };
 
-// The first `input_count` inputs combined from left to right, as accumulators; returns where they are.
+// Combines the first `input_count` inputs from left to right into accumulators, and returns their
+// address.
 const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& cursor, int input_count,
                        std::size_t count, Workspace& space) {
   const Convert widen = kernels.widen[static_cast<int>(fold.dtype)];
@@ -53,13 +55,13 @@ const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& c
   return accumulators;
 }
 
-// Whether the last of the loops can write results. One on half types takes no accumulators among its inputs.
+// Whether the last loop can write results. Loops on half types take no accumulators as inputs.
 bool ends_in_loop(const Combiner* combiner, const Fold& fold) {
   if (combiner == nullptr || fold.input_count == 1) return false;
   return fold.input_count <= combiner->most_inputs || !is_half(fold.dtype);
 }
 
-// Combines what the last loop has no room for, then the rest.
+// First combines the inputs for which the last loop has no room, then the rest.
 void end_in_loop(const Kernels& kernels, const Fold& fold, const Cursor& cursor, void* const* outputs, int output_count,
                  std::size_t count, Workspace& space) {
   const Combiner& combiner = *combiner_of(kernels, fold);
@@ -70,7 +72,7 @@ void end_in_loop(const Kernels& kernels, const Fold& fold, const Cursor& cursor,
   combiner.loop(operands.count, output_count)(outputs, operands.addresses, count, fold.divisor);
 }
 
-// Results are at `address`, and in as many of the first outputs as `written` says.
+// The address of the results, and the number of outputs, from the first, that already have them.
 struct Results {
   const void* address;
   int written;
@@ -97,7 +99,7 @@ void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin,
   Cursor cursor(fold, begin);
   const std::size_t most = tuning::kFoldBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
   for (std::size_t left = count; left > 0;) {
-    // The first block makes the later ones begin with a cache line.
+    // The first block ends where a cache line begins, so that the later ones are aligned.
     const std::size_t head = cursor.output_bytes(count) < tuning::kLeastAligned ? 0 : cursor.until_line(0);
     const std::size_t length = std::min(left, head > 0 ? head : most);
     const Results results = fold_block(kernels, fold, cursor, length, space);

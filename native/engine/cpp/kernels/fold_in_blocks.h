@@ -7,7 +7,7 @@
 
 namespace coll {
 
-// Any fold at all: in blocks that stay in the cache between the passes over them.
+// Executes any fold, in blocks that stay in the cache between the passes over them.
 void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count);
 
 }  // namespace coll

@@ -25,7 +25,7 @@ void fold_in_one_loop(Combine loop, const Fold& fold, std::size_t begin, std::si
   run(loop, fold, cursor, count - head);
 }
 
-// Whole runs in the long loop, what is before and after them in others.
+// Whole runs go through the long loop; the elements before and after them go through other loops.
 void fold_in_long_loop(CombineLong loop, const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count, bool asks_ahead) {
   const Cursor cursor(fold, begin);
   const std::size_t head = cursor.until_line(0);
@@ -35,7 +35,7 @@ void fold_in_long_loop(CombineLong loop, const Kernels& kernels, const Fold& fol
   fold_with(kernels, fold, begin + count - tail, tail);
 }
 
-// Whether cache lines begin at the same elements of all outputs.
+// Whether cache lines begin at the same elements in all outputs.
 bool has_common_lines(const Fold& fold) {
   const Cursor cursor(fold, 0);
   for (int k = 1; k < fold.output_count; ++k) {
@@ -44,7 +44,7 @@ bool has_common_lines(const Fold& fold) {
   return true;
 }
 
-// Whole lines are streamed, what is before and after them is not.
+// Whole cache lines are streamed; the elements before and after them are not.
 void stream_lines(Stream loop, const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count) {
   Fold cached = fold;
   cached.write = Write::kCached;

@@ -9,7 +9,8 @@
 namespace coll {
 namespace {
 
-// How elements are stored, in which type they are combined, and what converts several at once.
+// How elements are stored, the type in which they are combined, and how several are converted at
+// once.
 template <class T>
 struct Plain {
   using Stored = T;

@@ -18,7 +18,7 @@ inline To bits_as(From from) {
 inline std::uint32_t bits_of(float value) { return bits_as<std::uint32_t>(value); }
 inline std::uint64_t bits_of(double value) { return bits_as<std::uint64_t>(value); }
 
-// Both have been computed: a branch would keep the loop around it from being vectorised.
+// Both values are computed beforehand: a branch would keep the loop from being vectorized.
 inline std::uint32_t choose(bool condition, std::uint32_t yes, std::uint32_t no) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
   return (yes & mask) | (no & ~mask);
@@ -38,7 +38,7 @@ inline std::uint16_t float_to_float16(float value) {
   const std::uint32_t bits = bits_of(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
-  // Adding a half leaves as many bits as a subnormal has, rounded by the addition.
+  // Adding 0.5 leaves as many bits as a subnormal has: the addition rounds.
   const std::uint32_t subnormal = bits_of(bits_as<float>(magnitude) + 0.5f) - 0x3f000000u;
   const std::uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
   const std::uint32_t infinite_or_nan = choose(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
@@ -50,7 +50,7 @@ inline float bfloat16_to_float(std::uint16_t half) { return bits_as<float>(stati
 
 inline std::uint16_t float_to_bfloat16(float value) {
   const std::uint32_t bits = bits_of(value);
-  // Rounding might carry a NaN into infinity.
+  // Rounding could turn a NaN into infinity.
   const std::uint32_t nan = bits | 0x400000u;
   const std::uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
   return static_cast<std::uint16_t>(choose((bits & 0x7fffffffu) > 0x7f800000u, nan, rounded) >> 16);

@@ -20,7 +20,8 @@ inline void ask_for(const void* line) {
 #endif
 }
 
-// Results go to all outputs run by run, while what was read is at hand. All in one loop: between calls nothing would be under way.
+// Writes results to all outputs run by run, while the inputs are at hand. In one loop: between
+// calls, no memory access would be in progress.
 template <class Format, class Op, int kInputs>
 [[gnu::flatten]] void combine_long(void* const* to, int output_count, const void* const* from, std::size_t begin,
                                    std::size_t count, int divisor, bool asks_ahead) {
@@ -30,14 +31,14 @@ template <class Format, class Op, int kInputs>
   const Stored* inputs[kInputs];
   for (int k = 0; k < kInputs; ++k) inputs[k] = static_cast<const Stored*>(from[k]) + begin;
   Stored* const first = static_cast<Stored*>(to[0]) + begin;
-  // A single output is written twice.
+  // If there is one output, it is written twice.
   Stored* const second = static_cast<Stored*>(to[output_count > 1 ? 1 : 0]) + begin;
   with_ending<Op, typename Format::Wide>(divisor, [&](auto last) {
     for (std::size_t at = 0; at < count; at += kElements) {
       const Stored* operands[kInputs];
       for (int k = 0; k < kInputs; ++k) operands[k] = inputs[k] + at;
       if (asks_ahead) {
-        // Never past the end: what follows is another rank's, who may be writing it.
+        // Not beyond the end: what follows belongs to another rank, which may be writing it.
         const std::size_t ahead = std::min(at + tuning::kAheadBytes / sizeof(Stored), count - kElements);
         for (std::size_t line = ahead; line < ahead + kElements; line += kLineElements) {
           for (int k = 0; k < kInputs; ++k) ask_for(inputs[k] + line);

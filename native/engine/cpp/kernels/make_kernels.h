@@ -35,7 +35,7 @@ struct Maker {
     kernels.narrow[static_cast<int>(dtype)] = convert<Format, Plain<float>>;
   }
 
-  // Sums and products are the same bits, signed or not.
+  // Sums and products have the same bits for signed and unsigned integers.
   template <class T, class Unsigned, class Quotient>
   constexpr void add_integers(DType dtype) {
     set(dtype, Op::kSum, kRare<Plain<Unsigned>, Sum>);
@@ -56,7 +56,8 @@ struct Maker {
 constexpr Kernels make_kernels(const char* name) {
   Maker maker{};
   maker.kernels.name = name;
-  // Without instructions conversions take so much of the time that they need not be part of every loop.
+  // Without conversion instructions, conversions take most of the time, so they need not be part of
+  // every loop.
   if constexpr (Float16::kHasInstructions) maker.add_floats<Float16>(DType::kFloat16);
   maker.add_conversions<Float16>(DType::kFloat16);
   maker.add_floats<Bfloat16>(DType::kBfloat16);

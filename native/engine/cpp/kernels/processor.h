@@ -2,7 +2,8 @@
 
 namespace coll {
 
-// Whether this processor has the instructions of avx2.cc and of avx512.cc. The build asks the same, see tools/processor.cc.
+// Whether this processor has the instructions of avx2.cc and of avx512.cc. The build uses this as
+// well: see tools/processor.cc.
 #if defined(__x86_64__)
 inline bool has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
 

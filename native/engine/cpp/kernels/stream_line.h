@@ -13,8 +13,8 @@
 namespace coll {
 namespace {
 
-// Writes a cache line to where one begins, past the caches: what fills only a part of one costs a read of the rest.
-// Others see it after end_stream().
+// Writes a whole, aligned cache line, bypassing the caches; a partial line would have to be read
+// first. Other threads see it after end_stream().
 #if defined(__AVX512F__)
 
 inline void stream_line(void* into, const void* from) {
@@ -31,7 +31,7 @@ inline void stream_line(void* into, const void* from) {
 
 #else
 
-// Without such instructions lines are written like anything else.
+// Without streaming instructions, lines are written in the usual way.
 inline void stream_line(void* into, const void* from) { std::memcpy(into, from, kCacheLine); }
 
 #endif

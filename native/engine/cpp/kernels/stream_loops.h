@@ -9,7 +9,8 @@
 namespace coll {
 namespace {
 
-// A line of results goes to all outputs before the next one is read: bursts of lines would keep inputs from coming in.
+// Writes each line of results to all outputs before the next one is computed: bursts of lines would
+// delay the inputs.
 template <class Format, class Op, int kInputs>
 [[gnu::flatten]] void stream(void* const* to, int output_count, const void* const* from, std::size_t begin,
                              std::size_t count, int divisor) {

@@ -1,4 +1,5 @@
-// Names that new headers ask for and that the libraries of older distributions lack, where Node itself runs.
+// Functions that new headers need but libraries of older distributions lack, on which Node itself
+// runs.
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr long kNanosPerSecond = 1'000'000'000;
 
-// A time on one clock, on another one.
+// Converts a time from one clock to another.
 timespec moved(const timespec& time, clockid_t from, clockid_t to) {
   timespec there{};
   timespec here{};
@@ -26,7 +27,7 @@ timespec moved(const timespec& time, clockid_t from, clockid_t to) {
 }  // namespace
 
 extern "C" {
-// glibc 2.32: whether there is one thread only. There never is in Node.
+// glibc 2.32: whether the process has a single thread. In Node it never has.
 __attribute__((visibility("hidden"))) char __libc_single_threaded = 0;
 
 // glibc 2.33. On 64-bit Linux the kernel fills in the same structure.
@@ -34,20 +35,21 @@ __attribute__((visibility("hidden"))) int fstat(int descriptor, struct stat* sta
   return static_cast<int>(syscall(SYS_fstat, descriptor, status));
 }
 
-// glibc 2.34: waits by a clock other than that of the calendar. Who waits looks at its own clock before it gives up.
+// glibc 2.34: waits by a given clock. Callers check their own clock before they stop waiting.
 __attribute__((visibility("hidden"))) int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                                                  const timespec* until) {
   const timespec moment = moved(*until, clock, CLOCK_REALTIME);
   return pthread_cond_timedwait(condition, mutex, &moment);
 }
 
-// GCC 12's libstdc++ has std::condition_variable::wait in a new version. It is a pthread_cond_t, and a lock begins with the address of its mutex.
+// GCC 12's libstdc++ has std::condition_variable::wait in a new version. The condition variable is
+// a pthread_cond_t, and a lock begins with the address of its mutex.
 __attribute__((visibility("hidden"))) void coll_wait(pthread_cond_t* condition, pthread_mutex_t** lock) __asm__(
     "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE");
 void coll_wait(pthread_cond_t* condition, pthread_mutex_t** lock) { pthread_cond_wait(condition, *lock); }
 }
 
-// libstdc++ of GCC 11: what `new T[n]` throws for too large an n.
+// GCC 11's libstdc++: the exception for `new T[n]` with too large an n.
 namespace std {
 [[noreturn]] __attribute__((visibility("hidden"))) void __throw_bad_array_new_length() { throw bad_array_new_length(); }
 }  // namespace std
