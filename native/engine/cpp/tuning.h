@@ -5,11 +5,14 @@
 
 #include "cache_line.h"
 
-// The numbers that were chosen by measuring: what each decides, and what was found. All ranks of a group must have the same ones.
+// The numbers that were chosen by measuring: what each decides, and what was found. All ranks of a
+// group must use the same ones.
 //
-// Elsewhere are layouts and protocol limits (beside what they describe), the times of the failure detector (processes/) and the counterparts of the
-// other engines: packages/core/src/threads and packages/core/src/wasm (sizes of slices, blocks and small inputs), packages/processes/src/call-timing.ts
-// (when the calling thread hands a call to the progress thread) and native/engine/src/turns.ts (polls of the event loop).
+// These are elsewhere: layouts and protocol limits (next to what they describe), the times of the
+// failure detector (processes/) and the counterparts of the other engines:
+// packages/core/src/threads and packages/core/src/wasm (sizes of slices, blocks and small inputs),
+// packages/processes/src/call-timing.ts (when the calling thread hands a call to the progress
+// thread) and native/engine/src/turns.ts (polls of the event loop).
 namespace coll::tuning {
 
 using namespace std::chrono_literals;
@@ -17,7 +20,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kKiB = 1024;
 constexpr std::size_t kMiB = 1024 * kKiB;
 
-// How often a thread polls before it yields, how often it does both, and how long it sleeps then; 0 ms: it gives up instead.
+// How often a thread polls before it yields, how often it does both, and how long it sleeps
+// afterwards; 0 ms: it gives up instead.
 struct Patience {
   int spins = 0;
   int rounds = 0;
@@ -26,23 +30,25 @@ struct Patience {
 
 // --- Waiting for words of other ranks (threads/waiter.cc) ---
 
-// Some hundred microseconds in all: being woken takes thirty.
+// Some hundred microseconds in all: waking a thread takes thirty.
 constexpr Patience kOwnCore{300, 60, 0};
-// A rank that spins on a core that another rank needs only delays it.
+// A rank that spins on a core that another rank needs only delays that rank.
 constexpr Patience kSharedCore{1, 300, 0};
-// Some ten microseconds: short waits end within them, and they are nothing beside long ones.
+// Some ten microseconds: short waits end within that time, and it adds little to long ones.
 constexpr Patience kElsewhere{200, 1, 0};
 // For waits that an event loop should not notice.
 constexpr int kBriefRounds = 12;
 // Sleep of later waits, after brief ones were in vain.
 constexpr int kPatientSleepMillis = 2;
-// After a yield to a program that only computes, a thread is back after milliseconds. A rank at work on another core arrives sooner, even if it was
-// asleep.
+// A yield to a program that only computes takes milliseconds. A rank at work on another core
+// arrives sooner, even if it was asleep.
 constexpr int kRoundsWithoutYield = 20;
-// Another rank on the same core waits too, or is soon done. A longer yield went to another program: a thread that goes on yielding is scheduled behind
-// that again and again, one that sleeps is woken ahead of it.
+// Other ranks on the same core wait too, or are done soon, so a longer yield went to another
+// program. A thread that continues to yield is scheduled behind that program again and again; one
+// that sleeps is woken ahead of it.
 constexpr std::chrono::microseconds kLongYield = 200us;
-// A rank that has moved to another core stays there at least this long: moving costs some ten microseconds, and systems undo it with every wake-up.
+// A rank that has moved to another core stays there at least this long: moving costs some ten
+// microseconds, and systems may undo it with every wake-up.
 constexpr std::chrono::milliseconds kLeastStay = 1ms;
 // Sleep of a thread of one process between two checks of the group.
 constexpr int kThreadSleepMillis = 25;
@@ -58,72 +64,84 @@ constexpr int kLeavingSpins = 1000;
 // Polls of a helper for the next task: back-to-back calls find it awake.
 constexpr int kPoolSpins = 2000;
 constexpr int kPoolSleepMillis = 1000;
-// Less is done sooner than a second thread takes notice.
+// For less work, a second thread would start too late to help.
 constexpr std::size_t kTaskBytes = 128 * kKiB;
 constexpr std::size_t kTaskUnitBytes = 128 * kKiB;
 
 // --- Small inputs, which travel with announcements (threads/board.h, shared/rank_state.h) ---
 
-// Larger inputs are sooner worked on in place, though that takes both halves of a meeting.
+// Larger inputs are faster if they are processed in place, though that takes both halves of a
+// meeting.
 constexpr std::size_t kSmallBytes = 16 * kCacheLine;
-// Of all ranks together. Each of them works off the whole collective by itself, which is no gain with many ranks.
+// For all ranks together. Each of them executes the whole collective by itself, which does not pay
+// with many ranks.
 constexpr std::size_t kSmallBytesOfAll = 8 * kSmallBytes;
 // Inputs up to this size are small with any number of ranks.
 constexpr std::size_t kAlwaysSmallBytes = kCacheLine / 2;
-// Prefetched from each of the others: more lines than processors request at once do not arrive sooner.
+// The most bytes prefetched of each other rank's input: more lines than a processor requests at
+// once do not arrive sooner.
 constexpr std::size_t kFetchedBytes = 8 * kCacheLine;
-// Results of others whose lines a rank claims ahead: more keeps the loop from its first lines for longer than it saves.
+// The most bytes claimed of other ranks' results: claiming more delays the loop by more than it
+// saves.
 constexpr std::size_t kClaimedBytes = 2048;
 
 // --- Dividing work (threads/work_slices.cc, execute.cc) ---
 
-// All ranks' inputs of a batch, which takes about a millisecond: an event loop may be kept waiting that long.
+// The inputs of all ranks in a batch. A batch takes about a millisecond, which an event loop can
+// wait.
 constexpr std::size_t kBatchBytes = 32 * kMiB;
-// Of all ranks' inputs. Less stays in the caches of the ranks that had it before; taking units over costs more than it saves.
+// The inputs of all ranks. Smaller ones stay in the caches of the ranks that used them before, and
+// taking over units costs more than it saves.
 constexpr std::size_t kLargeBytes = 16 * kMiB;
-// Of each rank's input: a unit is worth being fetched ahead.
+// The input of each rank. A unit this large is worth prefetching.
 constexpr std::size_t kUnitBytes = 128 * kKiB;
-// Cache of a core, as servers have them.
+// The cache of a core, as in servers.
 constexpr std::size_t kCoreCacheBytes = 2 * kMiB;
-// Larger results are not found in a cache again, and are written past the caches.
+// Larger results are not found in a cache later, and are written past the caches.
 constexpr std::size_t kStreamedBytes = 8 * kMiB;
-// Registers of all ranks together, which fit into the second-level cache; a block of them is worth its calls.
+// The registers of all ranks together: they fit into the second-level cache, and a block of them is
+// worth its calls.
 constexpr std::size_t kRegisterBytes = 256 * kKiB;
 constexpr std::size_t kLeastRegisterLength = 256;
 constexpr std::size_t kMostRegisterLength = 4096;
 
 // --- Kernels ---
 
-// Output from which whole cache lines pay for a call that goes up to the first one: memory often begins in the middle of a line. Less is worked on
-// alike wherever it is. Ranks that each combine the same few inputs then get the same bits, of NaN as well: which of two NaNs stays is up to the
-// instructions, and they differ between the middle of a loop and its end.
+// Outputs of at least this size are processed in whole cache lines, with a separate call up to the
+// first one, since memory often begins in the middle of a line. Smaller ones are processed in the
+// same way at any address. Then ranks that each combine the same few inputs get the same bits, also
+// for NaN: which of two NaNs remains depends on the instructions, which differ between the middle
+// and the end of a loop.
 constexpr std::size_t kLeastAligned = 2048;
-// Output from which a long loop is worth its calls for what is before and after it.
+// Outputs of at least this size are worth a long loop, with its calls for the elements before and
+// after it.
 constexpr std::size_t kLeastLong = 16 * kKiB;
-// Less output is found in caches of this core as often as not, where prefetching costs more than it saves.
+// Smaller outputs are often in caches of this core, where prefetching costs more than it saves.
 constexpr std::size_t kLeastAhead = 128 * kKiB;
-// How far long loops prefetch. Processors do so by themselves, but only for a few streams at once, not past the end of a page, and too late for lines
-// that another core has just written.
+// How far ahead long loops prefetch. Processors do this by themselves, but only for a few streams
+// at once, not past the end of a page, and too late for lines that another core has just written.
 constexpr std::size_t kAheadBytes = 2048;
 // All blocks of a fold together, and one of each input, fit into a first-level cache.
 constexpr std::size_t kFoldBlockBytes = 4096;
-// From here on the C library copies with `rep movsb`. AMD's Zen 3 and 4 take twenty times as long for that if the target lies less than a line ahead of
-// the source, seen within their pages: 64 KiB in 36 to 47 microseconds, in 2 by lines, which elsewhere cost a fifth more.
+// From this size on, the C library copies with `rep movsb`. On AMD's Zen 3 and 4 this takes twenty
+// times as long if the target is less than a line ahead of the source, modulo the page size: 64 KiB
+// take 36 to 47 microseconds, but 2 if copied line by line, which elsewhere takes a fifth longer.
 constexpr std::size_t kLeastMovsb = 2048;
 
 // --- Shared memory (shared/) ---
 
 // Blocks of all stages of the pipeline stay in a second-level cache.
 constexpr std::size_t kSlotBlockBytes = 256 * kKiB;
-// Blocks of all ranks together, if all ranks fill and collect blocks and some share a cache.
+// The blocks of all ranks together, if all ranks fill and collect blocks and some share a cache.
 constexpr std::size_t kSlotBlockBytesOfAll = 512 * kKiB;
 // Smaller blocks are not worth their phases.
 constexpr std::size_t kLeastSlotBlockBytes = 64 * kKiB;
-// Buffers of all ranks that stay in the caches anyway need no small blocks.
+// Buffers of all ranks, together up to this size, stay in the caches and need no small blocks.
 constexpr std::size_t kCachedBytes = 4 * kMiB;
-// Buffers of all ranks from here on are found in no cache.
+// Buffers of all ranks, together from this size on, are in no cache.
 constexpr std::size_t kUncachedBytes = 64 * kMiB;
-// Copies from memory or to it: processors prefetch some lines in each of the places that a loop goes through at a time.
+// The number of places from which memory outside the caches is copied in turn: processors prefetch
+// some lines at each.
 constexpr std::size_t kCopyStreams = 4;
 constexpr std::size_t kCopyStep = 256;
 // Time for which an allocation collapses pages, enough for 256 MiB if pages are at hand: filling small pages takes four times as long as collapsing and
@@ -143,43 +161,50 @@ constexpr std::chrono::microseconds kSpinning = 100us;
 constexpr std::chrono::microseconds kYielding = 300us;
 // Systems put processes that often wait for each other on one core. A rank that has waited longer than messages take moves to another.
 constexpr std::chrono::microseconds kLeavingCore = 15us;
-// Sleep if nothing wakes for memory.
+// Sleep if nothing can wake a rank that waits for memory.
 constexpr int kNapMillis = 1;
-// What a rank moves before those that share its core run: more would leave the caches before they get to it.
+// The bytes that a rank moves before it yields to ranks that share its core: more would leave the
+// caches before they are used.
 constexpr std::size_t kBytesBetweenYields = 512 * kKiB;
-// Per peer: the inbox, and what is sent before receiving continues, so that what is being combined stays in the cache.
+// Per peer: the size of the inbox, and the bytes sent before receiving continues. What is being
+// combined stays in the cache.
 constexpr std::size_t kInboxBytes = 256 * kKiB;
 constexpr std::size_t kBurstBytes = 256 * kKiB;
-// The same for ranks that share cores, which share their caches too. A call takes a little less than a packet of the loopback device: while a whole one
-// waits, BBR takes a stream to be as slow as a peer that has no core.
+// The same for ranks that share cores, and therefore caches. A call sends a little less than a
+// packet of the loopback device: while a whole packet waits, BBR takes the stream to be as slow as
+// a peer that has no core.
 constexpr std::size_t kCrowdedInboxBytes = 128 * kKiB;
 constexpr std::size_t kCrowdedBurstBytes = 128 * kKiB;
 constexpr std::size_t kCrowdedCallBytes = 65408;
-// Received at once, before sending continues.
+// The most bytes received before sending continues.
 constexpr std::size_t kReceivedBytes = 512 * kKiB;
-// Of a message that ends sooner, the following ones are received with it.
+// After a message that is shorter, the following ones are received together with it.
 constexpr std::size_t kShortBytes = 16 * kKiB;
-// Less of a message waits for more of it, since every call has its price.
+// A smaller part of a message waits for more of it, since every system call has a cost.
 constexpr std::size_t kLeastReadyBytes = 16 * kKiB;
-// Work without messages that is done at a time, which messages should not wait for.
+// The work without messages that is done at a time, so that messages need not wait long.
 constexpr std::size_t kLocalBytes = 256 * kKiB;
-// Elements of half types that are combined at a time: with two operands all of it stays in the first-level cache.
+// Elements of half types combined at a time: with two operands, all of it stays in the first-level
+// cache.
 constexpr std::size_t kWidenedLength = 2048;
-// Small all-reduces. With more ranks the messages take longer than the rounds of a tree.
+// For small all-reduces. With more ranks, the messages take longer than the rounds of a tree.
 constexpr int kMostRanksOfSmall = 16;
-// What a rank receives: with more, sending each byte to everybody takes longer than a second round.
+// The most bytes that a rank receives: with more, sending each byte to every rank takes longer than
+// a second round.
 constexpr std::size_t kMostReceivedBytes = 32 * kKiB;
-// What a rank contributes if messages have to be few.
+// The most bytes that a rank contributes if there must be few messages.
 constexpr std::size_t kMostDoubledBytes = 32 * kKiB;
 
 // --- TCP (messages/tcp_channel.cc) ---
 
-// A header and a small message. Joining them takes less time than the system takes for a list of parts.
+// A header and a small message. Joining them takes less time than the system takes for a list of
+// parts.
 constexpr std::size_t kJoinedBytes = 512;
 // Send buffer within a host: more would push what is being combined out of the second-level cache.
 constexpr int kSendBytesWithinHost = 128 * 1024;
-// Of that, as much may wait to leave. BBR measures how fast a stream can go while data waits and paces it accordingly, which takes up to 1.7 times as long
-// within a host; it does not do so if a stream leaves as fast as it is written.
+// The most of these bytes that may wait to be sent. BBR measures the speed of a stream while data
+// waits and paces the stream accordingly, which takes up to 1.7 times as long within a host; it
+// does not do so if a stream leaves as fast as it is written.
 constexpr int kWaitingBytesWithinHost = 16 * 1024;
 
 }  // namespace coll::tuning

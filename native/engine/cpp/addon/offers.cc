@@ -68,7 +68,8 @@ Offer offer_of(const ProgramPointer& program, int rank, const std::vector<std::s
   return offer;
 }
 
-// Threads touch each other's memory as far as their own offers say, so that these must be alike, whatever callers say of them.
+// Threads access each other's memory according to their own offers, so these must be alike,
+// whatever the callers claim.
 std::uint64_t fingerprint_for_threads(const Offer& offer) {
   const Program& program = *offer.program;
   const double numbers[] = {static_cast<double>(offer.fingerprint >> 32), static_cast<double>(offer.fingerprint & 0xffffffff),

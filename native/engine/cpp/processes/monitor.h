@@ -37,7 +37,8 @@ class Monitor {
   void tell_opened();
   // The ranks that have not opened the group yet.
   std::vector<int> unopened();
-  // Fails the group on every rank, unless it has failed already. Other ranks first complete the collectives that this rank has completed.
+  // Fails the group on every rank, unless it has failed already. Other ranks first complete the
+  // collectives that this rank has completed.
   void fail(Failure failure);
   // The same for a collective in which a member that has left does not take part.
   void fail_for_leaver();

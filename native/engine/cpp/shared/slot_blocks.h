@@ -6,9 +6,10 @@
 
 namespace coll {
 
-// How a collective goes through slots: block by block, each of one strip of the whole buffer, or of one from each of its blocks where there
-// are such. Values that only move each rank takes from everyone's slots. Others it works out in part, for all ranks: its own strip in a
-// reduce-scatter, otherwise its slice.
+// How a collective goes through slots: block by block. A block has one strip of the whole buffer
+// or, if the buffer consists of one block per rank, a strip of each of these. If values are only
+// moved, each rank copies them from the slots of the others. Otherwise each rank combines a part
+// for all ranks: its own strip in a reduce-scatter, else its slice.
 class SlotBlocks {
  public:
   explicit SlotBlocks(const Offer& offer);

@@ -26,7 +26,7 @@ std::vector<int> allowed_cores() {
   return cores;
 }
 
-// On that core now; the thread may use all afterwards.
+// Moves the thread to that core now; it may use all cores afterwards.
 void start_on(int core, const std::vector<int>& cores) {
   cpu_set_t only;
   CPU_ZERO(&only);
@@ -47,8 +47,8 @@ class AssignedCores : public testing::Test {
 
   LocalRank local(int number) const { return {number, 2 * static_cast<int>(cores_.size()), static_cast<int>(cores_.size())}; }
 
-  // Whether a thread that begins on a core is mostly on the expected one after that, in one of some tries. The system may move it as well, or keep it
-  // from running meanwhile, on a busy machine often.
+  // Whether a thread that begins on `core` usually runs on `expected` after the action, in one of
+  // several attempts. On a busy machine, the system often moves or suspends the thread as well.
   bool brings(int core, int expected, const std::function<void()>& action) const {
     for (int tries = 0; tries < 20; ++tries) {
       if (mostly_after(core, action) == expected) return true;

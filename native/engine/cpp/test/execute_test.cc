@@ -148,7 +148,7 @@ TEST(Execute, MovesBlocksToAndFromTheRoot) {
       for (std::size_t rank = 0; rank < 3; ++rank) {
         EXPECT_EQ(0, std::memcmp(gathered.outputs[static_cast<std::size_t>(root)].data() + rank * 20, gathered.inputs[rank].data(), 20));
         EXPECT_EQ(0, std::memcmp(scattered.outputs[rank].data(), scattered.inputs[static_cast<std::size_t>(root)].data() + rank * 20, 20));
-        // Nobody else gets anything.
+        // Other ranks than the root get no result.
         if (static_cast<int>(rank) == root) continue;
         EXPECT_EQ(gathered.outputs[rank], std::vector<std::byte>(60));
       }
@@ -170,7 +170,8 @@ TEST(Execute, MovesABlockFromEveryRankToEveryRank) {
   }
 }
 
-// A random program is refused, or else it touches nothing but the memory of its ranks: the address sanitizer watches.
+// A random program is refused, or it accesses only the memory of its ranks: the address sanitizer
+// checks this.
 TEST(Execute, ExecutesEveryAcceptedProgram) {
   std::mt19937 random(11);
   int executed = 0;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kHuge = kHugePage;
 
-// Of all processes, as the system counts them.
+// Of all processes, as the system reports it.
 std::size_t kilobytes_in_huge_pages() {
   std::ifstream file("/proc/self/smaps_rollup");
   std::string word;
@@ -31,7 +31,7 @@ std::size_t kilobytes_in_huge_pages() {
   return kilobytes;
 }
 
-// Whether this system has huge pages for shared memory at all. Emulators say so, and have none.
+// Whether this system has huge pages for shared memory. Emulators claim so, but have none.
 bool can_gather() {
   const int file = memfd_create("trial", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, kHuge) != 0) return false;
@@ -44,7 +44,7 @@ bool can_gather() {
   return can;
 }
 
-// Of the calling thread, which other programs do not add to.
+// Of the calling thread, so that other programs do not count.
 std::chrono::nanoseconds processor_time() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -63,13 +63,14 @@ TEST(HugePages, HoldLargeTensorsOfTheArena) {
   SharedMemory memory(0, {Segment::create(32 * kHuge)});
   const std::size_t before = kilobytes_in_huge_pages();
   std::byte* const tensor = memory.allocate(8 * kHuge);
-  // It ends in a page that others will share.
+  // The last page will be shared with other tensors.
   while (kilobytes_in_huge_pages() < before + 8 * kHuge / 1024) std::this_thread::yield();
   EXPECT_EQ(tensor[0], std::byte{0});
   EXPECT_EQ(tensor[8 * kHuge - 1], std::byte{0});
 }
 
-// It is the thread of an event loop. A gigabyte takes 70 milliseconds at best, and mostly seconds.
+// The allocating thread may have an event loop. A gigabyte takes 70 milliseconds at best, and
+// mostly seconds.
 TEST(HugePages, BlockTheAllocatingThreadOnlyBriefly) {
   if (!can_gather()) GTEST_SKIP() << "this system has none for shared memory";
   SharedMemory memory(0, {Segment::create(600 * kHuge)});

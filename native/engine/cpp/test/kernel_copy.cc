@@ -33,7 +33,7 @@ TEST(Copy, WritesOnlyTheGivenBytes) {
   }
 }
 
-// In one buffer, since only that settles how far apart both lie within their pages.
+// In one buffer, since only that determines the distance of both addresses within their pages.
 TEST(Copy, IsCorrectForEveryDistanceWithinAPage) {
   constexpr std::size_t kApart = 3 * 4096;
   for (const std::size_t bytes : {2047, 2048, 2111, 4096, 10001}) {

@@ -50,7 +50,7 @@ std::shared_ptr<const Program> sum_of(int ranks) {
   return std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, ranks)));
 }
 
-// Comes back until it is over, as the callers in JavaScript do.
+// Repeats the call until it ends, as the callers in JavaScript do.
 Status finish(Member& member, Offer& offer, bool may_block) {
   for (Wait wait = may_block ? Wait::kBlocking : Wait::kBrief;;) {
     const Status status = member.execute(offer, wait);
@@ -68,7 +68,8 @@ void on_threads(int ranks, Work work) {
 
 class Members : public testing::TestWithParam<std::tuple<int, int, bool>> {};
 
-// Sizes change all the time, so that small meetings, which have one half, and others follow each other in any order.
+// Sizes change all the time, so that small meetings, which have one half, and other meetings follow
+// each other in any order.
 TEST_P(Members, SumCorrectlyForAnySequenceOfSizes) {
   const auto [ranks, cores, may_block] = GetParam();
   Table table(ranks);
@@ -114,7 +115,8 @@ TEST(Member, CutsLargeCollectivesIntoSlices) {
   });
 }
 
-// Whoever finds it first fails the group at once, as the callers in JavaScript do, while others still wait or are about to leave.
+// The rank that finds it first fails the group at once, as the callers in JavaScript do, while
+// others still wait or are about to leave.
 TEST(Member, DetectsADisagreementAfterOthersFailedTheGroup) {
   const auto program = sum_of(5);
   for (int round = 0; round < (is_short() ? 50 : 300) && !::testing::Test::HasFailure(); ++round) {
@@ -130,7 +132,8 @@ TEST(Member, DetectsADisagreementAfterOthersFailedTheGroup) {
   }
 }
 
-// Who waits for arrivals takes a failure to be of an earlier meeting as long as somebody has not come to this one.
+// A rank that waits for arrivals attributes a failure to an earlier meeting as long as some rank
+// has not arrived at this one.
 TEST(Member, HasArrivedOnceItsArrivalIsVisible) {
   const auto program = sum_of(2);
   int late = 0;
@@ -234,7 +237,7 @@ TEST(Member, WritesASharedResultOnce) {
   });
 }
 
-// Whoever fails the group while others are in the middle of something leaves nobody behind, and nothing half-used.
+// All ranks return if one fails the group while others are in the middle of a call.
 TEST(Member, EndsOnAllRanksWhenTheGroupFails) {
   for (int round = 0; round < 30; ++round) {
     Table table(3);

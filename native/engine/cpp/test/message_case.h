@@ -7,7 +7,7 @@
 
 namespace coll::test {
 
-// What every rank hands in and gets, and what execute() says that it should get.
+// The inputs and outputs of every rank, and the results of execute(), with which they are compared.
 struct Case {
   Case(const Schedule& schedule, std::size_t length, std::vector<std::size_t> starts, bool in_place, std::mt19937& random, bool gathers = false)
       : can_gather(gathers), begins(std::move(starts)) {
@@ -66,7 +66,7 @@ struct Case {
     return offer;
   }
 
-  // The first rank whose result is not what it should be; -1 where there is none.
+  // The first rank with a wrong result; -1 if there is none.
   int first_wrong() const {
     for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
       const std::vector<std::byte>& found = is_in_place ? inputs[rank] : outputs[rank];

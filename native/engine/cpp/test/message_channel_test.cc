@@ -128,7 +128,8 @@ TEST(RingChannel, KeepsTheOrderOfBytes) {
   }
 }
 
-// What one end does wakes the other one, long before its sleep would be over. The bell of the lower end comes after the counts of both rings.
+// An action of one end wakes the other one long before its sleep would end. The bell of the lower
+// end comes after the counts of both rings.
 TEST(RingChannel, WakesThePeerWhenItSendsOrReceives) {
   constexpr std::size_t bytes = 16 * 1024;
   SharedLines memory(bytes);
@@ -147,12 +148,12 @@ TEST(RingChannel, WakesThePeerWhenItSendsOrReceives) {
     }
     std::thread sleeper([&] { lower.sleep(60'000); });
     while (is_asleep == 0) std::this_thread::yield();
-    // For the sleeper to fall asleep.
+    // Gives the sleeper time to fall asleep.
     for (int turn = 0; turn < 100; ++turn) std::this_thread::yield();
     ASSERT_EQ(sends ? higher.send(&part, 1) : higher.receive(&part, 1), 1);
     sleeper.join();
     EXPECT_EQ(rung, round + 1);
-    // Takes note of what the other end has done.
+    // Lets this end notice what the other one has done.
     ASSERT_EQ(sends ? lower.receive(&part, 1) : lower.send(nullptr, 0), sends ? 1 : 0);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));

@@ -36,7 +36,7 @@ void execute_random_schedules(Transport transport, int ranks, int rounds, std::s
     const int blocks = chunks_of(kind, ranks);
     const int chunks = has_blocks ? blocks * static_cast<int>(1 + random() % 3) : static_cast<int>(1 + random() % 7);
     const int root = static_cast<int>(random() % static_cast<unsigned>(ranks));
-    // What only moves has no op, which words say as a sum.
+    // Kinds that only move values have no op, which the program's words give as a sum.
     const Op op = moves(kind) ? Op::kSum : static_cast<Op>(random() % kOpCount);
     const Schedule schedule = random_schedule(kind, op, dtype, ranks, root, chunks, random);
     std::size_t length = random() % 4 == 0 ? random() % 8 : random() % most;
@@ -116,7 +116,7 @@ TEST(MessageExecutor, GathersSmallMessages) {
 
 TEST(MessageExecutor, ExecutesManyRanks) { execute_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
-// Rank 1 comes late and with interruptions; rank 0 waits for it with a patience that runs out.
+// Rank 1 arrives late and with interruptions; rank 0 waits for it with a patience that runs out.
 TEST(MessageExecutor, ResumesAfterItsPatienceHasEnded) {
   std::mt19937 random(6);
   MessageGroup group(2, Transport::kSocketPair);
@@ -135,7 +135,7 @@ TEST(MessageExecutor, ResumesAfterItsPatienceHasEnded) {
   EXPECT_EQ(data.first_wrong(), -1);
 }
 
-// Rank 0 comes back to its caller again and again, though everything moves.
+// Rank 0 returns to its caller again and again while data still moves.
 TEST(MessageExecutor, ReturnsToTheCallerBetweenSlices) {
   std::mt19937 random(7);
   for (const Transport transport : {Transport::kTcp, Transport::kRing}) {
@@ -155,7 +155,7 @@ TEST(MessageExecutor, ReturnsToTheCallerBetweenSlices) {
   }
 }
 
-// A peer that takes all that it is sent, and never says anything.
+// A peer that accepts all that it is sent and never sends anything.
 class SilentPeer : public Channel {
  public:
   explicit SilentPeer(std::vector<std::size_t>& sizes) : sizes_(sizes) {}
@@ -191,7 +191,7 @@ TEST(MessageExecutor, SendsNothingToMostRanksIfAllShareCores) {
   EXPECT_EQ(messages(true), std::vector<std::size_t>{48}) << "partners further away get what has come from nearer ones, too";
 }
 
-// While a whole packet of the loopback device waits, BBR believes that the stream is slow.
+// While a whole packet of the loopback device waits, BBR takes the stream to be slow.
 TEST(MessageExecutor, SendsLessThanAPacketPerCallIfRanksShareCores) {
   std::mt19937 random(8);
   const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 3);

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Rank 0 of two, whose peer is a bare socket.
+// Rank 0 of two; the peer is a bare socket.
 struct Lonely {
   Lonely() {
     std::tie(own, socket) = socket_pair();
@@ -68,7 +68,7 @@ MessageHeader header_of(std::uint32_t generation, std::uint64_t sequence, std::u
   return header;
 }
 
-// What comes of a header ahead of a message, in an executor that must not touch the output.
+// Expects how an executor reacts to a header before a message; it must not touch the output.
 void expect_header_to(const MessageHeader& header, Status status, int lost, int lost_to) {
   Lonely rank;
   TwoRanks two;
@@ -92,7 +92,7 @@ TEST(MessageFaults, TreatsAPeerWithACorruptStreamAsLostBeforeItWritesTheOutput) 
   for (const MessageHeader& header : {header_of(7, 2, 42), header_of(8, 1, 42), magic, reserved}) expect_header_to(header, Status::kFailed, 1, EBADMSG);
 }
 
-// Also who only sends, and has nothing to wait for.
+// Also to a rank that only sends and has nothing to wait for.
 TEST(MessageFaults, ReportsADisagreementToEveryRank) {
   std::mt19937 random(3);
   for (const Kind kind : {Kind::kBroadcast, Kind::kReduce, Kind::kAllGather, Kind::kGather, Kind::kScatter, Kind::kAllToAll, Kind::kAllReduce}) {
@@ -179,7 +179,7 @@ TEST(MessageFaults, FinishesIfAPeerLeavesAfterItsPart) {
   EXPECT_TRUE(group.losses[0].empty());
 }
 
-// All that came from it lies ready, but a third rank has not been heard yet.
+// All of its data has arrived, but none of a third rank's.
 TEST(MessageFaults, FinishesIfAPeerLeavesBeforeItsMessageIsUsed) {
   std::mt19937 random(6);
   const Schedule schedule{Kind::kBroadcast, Op::kSum, DType::kInt8, 3, 0, 1, {{{0, 1, {0}}}, {{0, 2, {0}}}}};
@@ -248,7 +248,7 @@ TEST(MessageFaults, FailsSoonAfterTheGroupDoes) {
   }
 }
 
-// Time of this process on its cores.
+// The processor time of this process.
 std::chrono::microseconds used() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

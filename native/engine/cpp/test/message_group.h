@@ -93,7 +93,7 @@ class MessageGroup {
 
   FailureWord failure{0};
   std::vector<std::unique_ptr<MessageExecutor>> executors;
-  std::vector<std::vector<int>> losses;  // whom each rank was told to be lost
+  std::vector<std::vector<int>> losses;  // the ranks reported as lost to each rank
 
  private:
   Pair connect_pair(Transport transport) {

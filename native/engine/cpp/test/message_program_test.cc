@@ -104,7 +104,8 @@ TEST(MessageProgram, RefusesOrAcceptsRandomWordsButNeverCrashes) {
   }
 }
 
-// A changed program is refused, or else all ranks execute it to its end, within their memory: the address sanitizer watches.
+// A changed program is refused, or all ranks execute it to its end within their memory: the address
+// sanitizer checks this.
 TEST(MessageProgram, CanBeExecutedIfItIsAccepted) {
   std::mt19937 random(3);
   int executed = 0;

@@ -8,7 +8,7 @@
 namespace coll::test {
 namespace {
 
-// Hands bytes to a reader in parts, and returns the frames that it found.
+// Passes bytes to a reader in parts, and returns the frames that it found.
 std::vector<Frame> read_in_parts(FrameReader& reader, const std::string& bytes, std::size_t part) {
   std::vector<Frame> frames;
   for (std::size_t at = 0; at < bytes.size() && !reader.is_broken();) {

@@ -88,7 +88,7 @@ class ProcessGroup : public testing::Test {
 
   Group& group(int rank) { return *groups_[static_cast<std::size_t>(rank)]; }
 
-  // What becomes of a call on ranks `from` to the last one, in threads of their own.
+  // The results of a call on ranks `from` to the last one, each in a thread of its own.
   std::vector<Status> execute(int from, Group::Deadline deadline = std::nullopt) {
     std::vector<Status> statuses(groups_.size(), Status::kDone);
     std::vector<std::thread> threads;
@@ -150,7 +150,7 @@ TEST_F(ProcessGroup, NamesTheRankThatNeverArrives) {
 TEST_F(ProcessGroup, DetectsTheRankThatMakesAnotherCall) {
   open(3);
   states_ = {4, 4, 5};
-  // Not all come, so that only the monitors can tell.
+  // Some ranks do not arrive, so that only the monitors can detect the failure.
   const auto statuses = execute(1);
   const bool has_disagreed = statuses[1] == Status::kDisagreed || statuses[2] == Status::kDisagreed;
   EXPECT_TRUE(has_disagreed);
@@ -190,7 +190,7 @@ TEST_F(ProcessGroup, DetectsALostMemberAtOnce) {
   }
 }
 
-// A member of a group whose other ends are bare sockets.
+// A member of a group; the other members are bare sockets.
 struct Lone {
   explicit Lone(int size, milliseconds silence) {
     Watch watch;
@@ -210,7 +210,7 @@ struct Lone {
   }
   void say(int rank, const std::string& frame) const { ASSERT_GT(send(others[static_cast<std::size_t>(rank)], frame.data(), frame.size(), MSG_NOSIGNAL), 0); }
   void hang_up(int rank) { close(std::exchange(others[static_cast<std::size_t>(rank)], -1)); }
-  // The failure, while these ranks go on to beat.
+  // The failure of the member, while `beating` ranks continue to send beats.
   Failure failure(const std::vector<int>& beating = {}) const {
     while (!group->has_failed()) {
       for (const int rank : beating) say(rank, beat_frame());
@@ -236,7 +236,7 @@ TEST_F(ProcessGroup, BlamesTheSilentMemberIfItHearsTheOthers) {
   EXPECT_EQ(failure.rank, 2);
 }
 
-// Its last beat may have been said almost a fifth of that before the silence began.
+// The last beat may have been sent almost a fifth of that time before the silence began.
 TEST_F(ProcessGroup, WaitsOneHeartbeatLongerThanTheSilenceLimit) {
   const Lone lone(2, milliseconds(400));
   const auto begin = Clock::now();
@@ -245,7 +245,7 @@ TEST_F(ProcessGroup, WaitsOneHeartbeatLongerThanTheSilenceLimit) {
   EXPECT_GE(Clock::now() - begin, milliseconds(480));
 }
 
-// Some of the others are heard sooner than the rest when a cut is over.
+// After a cut, some of the others are heard sooner than the rest.
 TEST_F(ProcessGroup, BlamesNoMemberForASilenceOfAllMembers) {
   const Lone lone(4, milliseconds(1000));
   std::this_thread::sleep_for(milliseconds(700));
@@ -276,7 +276,7 @@ TEST_F(ProcessGroup, NamesAllMembersThatAreLostTogether) {
   lone.hang_up(3);
   while (!lone.group->has_failed()) std::this_thread::yield();
   lone.hang_up(1);
-  // What another rank has found out counts, too, and its own end does not.
+  // What another rank has found counts as well, but not that its own connection ends.
   lone.say(2, failure_frame({FailureKind::kLost, 4, "was lost: of 2"}));
   lone.hang_up(2);
   const Failure failure = lone.failure();
@@ -303,7 +303,7 @@ TEST_F(ProcessGroup, RetransmitsSoonOnControlConnections) {
   EXPECT_EQ(is_on, 1);
 }
 
-// Two addresses are two hosts, as far as a connection knows.
+// Two addresses count as two hosts.
 TEST_F(ProcessGroup, AllowsForTheRetransmissionDelayOfTcpBetweenHosts) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -343,7 +343,7 @@ TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatLeaves) {
   EXPECT_EQ(failure.text, "has left the group");
 }
 
-// A double of an executor that finds all it needs.
+// A test executor that finds all that it needs from other ranks.
 class LastExecutor : public Executor {
  public:
   Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
@@ -351,7 +351,7 @@ class LastExecutor : public Executor {
   bool came_last() const override { return true; }
 };
 
-// A double of an executor that has what it needs from the others, but is not done before it may.
+// A test executor that has what it needs from other ranks, but completes only when it may.
 class SlowExecutor : public Executor {
  public:
   SlowExecutor(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
@@ -375,7 +375,7 @@ TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatFails) {
   EXPECT_EQ(group(1).try_execute(calls[1], milliseconds(0), milliseconds(0)), Status::kWaiting);
   EXPECT_EQ(group(0).execute(calls[0], std::nullopt), Status::kDone);
   group(0).monitor().fail({FailureKind::kFailed, 0, "of the caller"});
-  // An answer comes after what was told before.
+  // An answer arrives after all that was sent before it.
   group(1).monitor().ask(0);
   while (!group(1).monitor().answers(milliseconds(100))[0]) continue;
   EXPECT_FALSE(group(1).has_failed());
@@ -408,13 +408,13 @@ TEST_F(ProcessGroup, ReceivesAFailureBeforeACallWithoutOtherRanksEnds) {
     Call call{};
     ASSERT_EQ(group(0).execute(call, std::nullopt), Status::kDone);
     group(2).monitor().fail({FailureKind::kDeadline, 2, "too late"});
-    // The others take a moment to hear of it.
+    // The others take a moment to learn of the failure.
     ASSERT_EQ(group(0).execute(call, std::nullopt), Status::kFailed);
     EXPECT_EQ(group(0).monitor().settled_failure().text, "too late");
   }
 }
 
-// A double of an executor that lacks memory.
+// A test executor that lacks memory.
 class PoorExecutor : public Executor {
  public:
   Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { throw std::bad_alloc(); }
@@ -442,7 +442,7 @@ TEST_F(ProcessGroup, TreatsAMemberThatSendsNoiseAsLost) {
   Watch watch;
   watch.sockets = {-1, pair[0]};
   Group alone(std::move(watch));
-  // As long as what is kept of a frame.
+  // As long as the reader's buffer for a frame.
   const std::string noise(kMostFrameBytes + 4, 'x');
   ASSERT_EQ(send(pair[1], noise.data(), noise.size(), MSG_NOSIGNAL), static_cast<ssize_t>(noise.size()));
   const auto begin = Clock::now();

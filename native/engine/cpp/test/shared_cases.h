@@ -11,10 +11,10 @@
 #include "threads/offer.h"
 #include "threads/execute.h"
 
-// Collectives for tests, which all ranks draw alike.
+// Collectives for tests, which all ranks choose alike.
 namespace coll::test {
 
-// Steps for any kind; all-reduce is not the same for all ranks: what they get is in other orders.
+// Steps for any kind. In an all-reduce, ranks get results that were combined in different orders.
 inline Words steps_of(Kind kind, Op op, DType dtype, int ranks, int root) {
   if (kind == Kind::kAllReduce && op != Op::kMax) return steps(op, dtype, ranks);
   const int chunks = chunks_of(kind, ranks);
@@ -35,7 +35,7 @@ inline Words steps_of(Kind kind, Op op, DType dtype, int ranks, int root) {
   return words;
 }
 
-// How a rank brings its memory.
+// How a rank's memory is allocated and aligned.
 struct Habit {
   bool has_shared_input;
   bool has_shared_output;
@@ -71,7 +71,7 @@ inline std::vector<std::byte> input_of(const SharedCase& it, int rank) {
   return bytes;
 }
 
-// What everybody should have, worked out on one thread.
+// The expected result of a rank, computed on one thread.
 inline std::vector<std::byte> expected(const SharedCase& it, int rank) {
   std::vector<std::vector<std::byte>> inputs;
   std::vector<const std::byte*> pointers;
@@ -96,7 +96,7 @@ inline std::vector<std::size_t> draw_begins(std::mt19937& random, std::size_t le
   std::vector<std::size_t> begins{0};
   const auto pieces = in_one_piece || random() % 2 == 0 ? 1 : 1 + random() % 5;
   for (std::size_t i = 1; i < pieces; ++i) begins.push_back(length == 0 ? 0 : random() % length);
-  // Now and then in more than can be announced.
+  // Sometimes in more pieces than can be announced.
   if (!in_one_piece && length > 3000 && random() % 8 == 0) {
     for (std::size_t at = 1; at < 1200; ++at) begins.push_back(at);
   }

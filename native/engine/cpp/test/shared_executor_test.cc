@@ -12,7 +12,7 @@
 namespace coll::test {
 namespace {
 
-// Memory of a rank for one collective, between bytes that nobody should touch.
+// Memory of a rank for one collective, between bytes that must not be written.
 class Memory {
  public:
   Memory(SharedMemory& memory, bool is_shared, std::size_t shift, std::size_t bytes) : memory_(memory), bytes_(bytes), shift_(shift + kGuard) {
@@ -145,8 +145,8 @@ TEST(SharedExecutor, SupportsLargeTensors) {
   for (const pid_t child : fork_ranks(*notices, 2, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-// Nobody's output is touched, and the next collective goes well.
-// Ordinary memory that no cache holds is copied otherwise, also where blocks and pieces end askew.
+// Ordinary memory that no cache has is copied in another way, also if blocks and pieces end off the
+// boundaries of cache lines.
 TEST(SharedExecutor, SupportsBuffersLargerThanTheCaches) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
@@ -184,7 +184,8 @@ TEST(SharedExecutor, DetectsThatRanksDisagree) {
   for (const pid_t child : fork_ranks(*notices, 3, 2, work)) EXPECT_EQ(ending_of(child), 0);
 }
 
-// Between slices its owner may do what it likes with memory that nobody else sees, as long as the same is there again.
+// Between slices, the owner may change memory that no other rank sees, as long as it restores the
+// contents.
 TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
   SharedNotices notices;
   const auto work = [](SharedRank& self) {
@@ -202,7 +203,7 @@ TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
       Status status = Status::kSlice;
       for (; status == Status::kSlice; ++slices) {
         offer.buffers = {{values}, {values}};
-        // Rank 1 does not come back in between.
+        // Rank 1 does not return in between.
         status = self.executor->execute(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestTimeSlice : std::chrono::microseconds(1));
         if (is_shared || status != Status::kSlice) continue;
         std::vector<std::byte> other = own;
@@ -217,7 +218,7 @@ TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
     }
     return true;
   };
-  // Each with a core of its own, where nobody else would answer for its part.
+  // Each rank has a core of its own, where no other rank would do its part.
   for (const pid_t child : fork_ranks(*notices, 3, 3, work)) EXPECT_EQ(ending_of(child), 0);
 }
 

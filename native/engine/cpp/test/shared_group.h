@@ -21,7 +21,7 @@ constexpr std::size_t kArenaForTests = std::size_t{256} << 20;
 constexpr int kMostRanksForTests = 64;
 constexpr unsigned kLongestSeconds = 1000;
 
-// What the ranks of a test tell each other: memory of zeros that forked processes share.
+// What the ranks of a test report to each other: zeroed memory that forked processes share.
 struct Notices {
   SegmentInfo infos[kMostRanksForTests];
   std::atomic<int> arrived;
@@ -70,7 +70,7 @@ class SharedNotices {
   Notices* notices_;
 };
 
-// As processes find each other: by their infos, each with mappings of its own.
+// Opens each other's segments by their infos, as processes do, each rank with mappings of its own.
 inline std::vector<std::shared_ptr<Segment>> exchange(Notices& notices, int rank, int ranks) {
   std::vector<std::shared_ptr<Segment>> segments(static_cast<std::size_t>(ranks));
   const auto own = Segment::create(kArenaForTests);
@@ -102,7 +102,7 @@ std::vector<pid_t> fork_ranks(Notices& notices, int ranks, int cores, Work work)
       } catch (const std::exception& error) {
         std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
       }
-      // Nothing of the parent's is to end here.
+      // Skips the exit handlers of the parent process.
       _exit(is_well ? 0 : 1);
     }
     children.push_back(child);

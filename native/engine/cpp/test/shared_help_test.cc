@@ -18,7 +18,7 @@ void stay_here() {
   sched_setaffinity(0, sizeof only, &only);
 }
 
-// What a rank brings to a sum of so many elements, in its arena.
+// A rank's part of a sum of `length` elements, in its arena.
 struct Part {
   Part(SharedRank& rank, std::size_t length) : self(rank) {
     sum.program = std::make_shared<const Program>(parse(chains(Kind::kAllReduce, Op::kSum, DType::kFloat32, rank.ranks)));
@@ -46,7 +46,7 @@ struct Part {
   std::byte* values;
 };
 
-// Ranks that take turns in one thread, and so on one core.
+// Ranks that take turns in one thread, and therefore on one core.
 void on_one_core(int ranks, void (*work)(std::vector<SharedRank>&)) {
   SharedNotices notices;
   std::thread([&] {
@@ -78,7 +78,7 @@ TEST(SharedHelp, ExecutesTheStepsOfRanksThatWaitForTheCore) {
   });
 }
 
-// More than ranks do without taking units from each other.
+// More than ranks process without taking units from each other.
 constexpr std::size_t kLargeLength = 1'500'000;
 
 TEST(SharedHelp, FinishesTheUnitsOfRanksThatWaitForTheCore) {

@@ -75,7 +75,7 @@ TEST(Segment, ReportsWhyItCannotBeOpened) {
   EXPECT_NE(reason_of(info).find("another container"), std::string::npos);
 }
 
-// What could shrink under its readers, or is no segment at all, is not mapped.
+// A file that could shrink, or is not a segment, is not mapped.
 TEST(Segment, IsOpenedOnlyFromValidFiles) {
   const int file = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
@@ -138,7 +138,7 @@ TEST(SharedMemory, RecognisesArenasOfOtherRanks) {
   ASSERT_NE(seen, nullptr);
   tensor[999] = std::byte{5};
   EXPECT_EQ(seen[999], std::byte{5});
-  // What is not there is not touched, whatever a rank says.
+  // Memory that does not exist is not accessed, whatever a rank announces.
   EXPECT_EQ(other.at(0, 0, 1), nullptr);
   EXPECT_EQ(other.at(0, one.offset_of(tensor), kBytes), nullptr);
   EXPECT_EQ(other.at(0, kBytes - 1, 1), nullptr);
@@ -181,7 +181,7 @@ TEST(Arena, KeepsMemoryThatIsReused) {
   EXPECT_EQ(resident_bytes(*segment), before);
 }
 
-// The other sizes are those of tensors that have huge pages of their own.
+// The other sizes are those of tensors with huge pages of their own.
 TEST(Arena, AllocatesZerosWhileItReturnsMemory) {
   Arena arena(Segment::create(kBytes), Segment::first_free(), std::chrono::milliseconds(0));
   std::mt19937 random(5);

@@ -33,7 +33,7 @@ TEST(ThreadPool, WorksWithoutHelpers) {
   EXPECT_EQ(calls, 4);
 }
 
-// A helper that nobody wakes finds out after a second.
+// A helper that is not woken starts after a second.
 TEST(ThreadPool, WakesItsHelpers) {
   ThreadPool pool(1);
   const auto begin = Clock::now();

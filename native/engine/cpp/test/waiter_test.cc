@@ -39,7 +39,8 @@ TEST(Presence, IsPublishedIfRanksShareCores) {
 
 #if defined(__linux__)
 
-// Another one on the core that it leaves would follow it, and both meet again.
+// Another waiting rank on the core that it leaves would follow it, and both would share a core
+// again.
 TEST(Presence, IsClearedWhileARankMovesToAnotherCore) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "no second core";
@@ -159,7 +160,8 @@ void stay_on(int core) {
   sched_setaffinity(0, sizeof only, &only);
 }
 
-// Who goes on yielding is away for a turn of the other program each of hundreds of times.
+// A rank that continues to yield would wait for a time slice of the other program hundreds of
+// times.
 TEST(Waiting, SleepsSoonWhileAnotherProgramComputes) {
   using std::chrono::milliseconds;
   std::atomic<bool> is_busy{false};

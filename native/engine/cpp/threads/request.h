@@ -36,7 +36,8 @@ struct Request {
 
   // Whether values are only moved, so that their bits do not change.
   bool moves() const { return kind != Kind::kAllReduce && kind != Kind::kReduce && kind != Kind::kReduceScatter; }
-  // Whether the whole buffer is blocks: one per rank, and for all-to-all one per pair of ranks, by sender, then by receiver.
+  // Whether the whole buffer consists of blocks: one per rank; for all-to-all one per pair of
+  // ranks, by sender, then by receiver.
   bool has_blocks() const { return kind >= Kind::kAllGather; }
   // Whether a rank's input, or output, is a part of the whole buffer: one block, or for all-to-all one per rank.
   bool has_block_in() const { return kind == Kind::kAllGather || kind == Kind::kGather || kind == Kind::kAllToAll; }

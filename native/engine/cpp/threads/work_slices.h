@@ -12,8 +12,9 @@ namespace coll {
 // As `batch_bytes`: a single batch, for callers that can pause between its units.
 constexpr std::size_t kOneBatch = SIZE_MAX / 2;
 
-// How a collective is divided: into batches, one after the other; each batch into one slice per rank; large slices into units, which ranks that
-// have finished their own slice take from others. Boundaries are at cache lines of the outputs, so that no two ranks write the same line.
+// How a collective is divided: into batches, one after the other; each batch into one slice per
+// rank; large slices into units, which ranks that have finished their own slice take from others.
+// Boundaries are at cache lines of the outputs, so that no two ranks write the same line.
 class WorkSlices {
  public:
   explicit WorkSlices(const Offer& offer, std::size_t batch_bytes = tuning::kBatchBytes);
@@ -22,7 +23,8 @@ class WorkSlices {
   Range slice(std::size_t batch, int rank) const;
   // Whether ranks take units from each other.
   bool has_units() const { return is_large_; }
-  // Whether a program that has written a buffer finds only its end in the cache of its core, so that the direction of a slice matters.
+  // Whether a program that has written a buffer finds only its end in the cache of its core, so
+  // that the direction of a slice matters.
   bool exceed_cache() const { return !is_large_ && exceeds_cache_; }
   std::size_t units(const Range& slice) const;
   Range unit(const Range& slice, std::size_t index) const;
