@@ -144,22 +144,25 @@ constexpr std::size_t kUncachedBytes = 64 * kMiB;
 // some lines at each.
 constexpr std::size_t kCopyStreams = 4;
 constexpr std::size_t kCopyStep = 256;
-// Time for which an allocation collapses pages, enough for 256 MiB if pages are at hand: filling small pages takes four times as long as collapsing and
-// filling huge ones. If the system first has to find memory, the same takes a second.
+// Time for which an allocation collapses pages, enough for 256 MiB if pages are at hand: filling
+// small pages takes four times as long as collapsing and filling huge ones. If the system first has
+// to find memory, the same takes a second.
 constexpr std::chrono::milliseconds kLongestCollapse = 25ms;
-// Huge pages collapsed in one call, since each call first waits for all processors; but no longer than the end of a group may take. Also the most that
-// is given back at a time while others wait.
+// Huge pages collapsed in one call, since each call first waits for all processors. More would take
+// longer than the end of a group may take. Also the most that is given back at a time while others
+// wait.
 constexpr std::size_t kHugePagesAtOnce = 8;
 // How long memory is kept: longer than most training steps, which take the same memory again.
 constexpr std::chrono::seconds kKeep = 10s;
 
 // --- Messages (messages/) ---
 
-// A message is on its way for some microseconds, and being woken takes thirty. On a busy machine, a thread that yields is back after milliseconds; on a
-// shared core, one that only polls delays the others.
+// A message takes some microseconds, and waking a thread takes thirty. On a busy machine, a yield
+// takes milliseconds; on a shared core, a rank that only polls delays the others.
 constexpr std::chrono::microseconds kSpinning = 100us;
 constexpr std::chrono::microseconds kYielding = 300us;
-// Systems put processes that often wait for each other on one core. A rank that has waited longer than messages take moves to another.
+// Systems put processes that often wait for each other on one core. A rank that has waited longer
+// than messages take moves to another core.
 constexpr std::chrono::microseconds kLeavingCore = 15us;
 // Sleep if nothing can wake a rank that waits for memory.
 constexpr int kNapMillis = 1;

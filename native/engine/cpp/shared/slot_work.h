@@ -25,7 +25,9 @@ struct RankMemory {
 // What a rank does with the blocks of a collective if some memory is not in an arena. A block takes
 // three phases:
 //
-//     fill: input -> own slot    |    execute: everyone's slice -> its results, into everyone's slots    |    collect: own slot -> output
+//     fill:    input -> own slot
+//     execute: slice of all slots -> its results, into all slots
+//     collect: own slot -> output
 //
 // so that a rank works on three blocks in each phase. What is written in a phase is read in the
 // next one, and overwritten in the one after that. Results take the place of the inputs from which

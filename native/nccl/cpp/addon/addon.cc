@@ -9,10 +9,10 @@
 namespace coll {
 namespace {
 
-// Raised with every change of what is exported: an older binary is refused then.
+// Increased with every change of the exports, so that older binaries are refused.
 constexpr int kInterface = 3;
 
-// No exception of ours crosses into JavaScript but as an error there.
+// Exceptions of C++ become JavaScript errors.
 template <Napi::Value (*function)(const Napi::CallbackInfo&)>
 Napi::Value guarded(const Napi::CallbackInfo& info) {
   try {
@@ -43,7 +43,7 @@ Napi::Value configure(const Napi::CallbackInfo& info) {
 // onStuck(listener): void
 Napi::Value on_stuck(const Napi::CallbackInfo& info) {
   const auto listener = std::make_shared<Napi::FunctionReference>(Napi::Persistent(info[0].As<Napi::Function>()));
-  // The thread's end takes it along.
+  // Destroyed when the thread ends.
   listener->SuppressDestruct();
   the_runtime().scheduler.on_stuck([queue = EventLoopQueue::of(info.Env()), listener](const std::string& message) {
     queue->send([listener, message](Napi::Env env) { listener->Call({Napi::String::New(env, message)}); });
@@ -93,6 +93,6 @@ Napi::Object fill_exports(Napi::Object exports) {
 }  // namespace
 }  // namespace coll
 
-// Loaded by every worker thread anew; the GPUs belong to the whole process.
+// Every worker thread loads the addon; the GPUs belong to the whole process.
 Napi::Object init_coll_nccl(Napi::Env, Napi::Object exports) { return coll::fill_exports(exports); }
 NODE_API_MODULE(coll_nccl, init_coll_nccl)

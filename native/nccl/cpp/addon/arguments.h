@@ -10,7 +10,7 @@
 
 namespace coll {
 
-// A value of ours behind a JavaScript object, which deletes it in the end.
+// A JavaScript handle that owns a C++ value.
 template <class T>
 Napi::Value hold(Napi::Env env, T* value, const napi_type_tag& tag) {
   auto external = Napi::External<T>::New(env, value, [](Napi::Env, T* held) { delete held; });
@@ -18,7 +18,7 @@ Napi::Value hold(Napi::Env env, T* value, const napi_type_tag& tag) {
   return external;
 }
 
-// Throws where it is something else.
+// Throws unless the handle has a value of type T.
 template <class T>
 T& held(const Napi::Value& value, const napi_type_tag& tag, const char* what) {
   if (!value.IsExternal() || !value.As<Napi::External<T>>().CheckTypeTag(&tag)) throw invalid(std::string("the argument must be a ") + what);
@@ -26,22 +26,22 @@ T& held(const Napi::Value& value, const napi_type_tag& tag, const char* what) {
 }
 
 inline int integer_of(const Napi::Value& value) { return value.As<Napi::Number>().Int32Value(); }
-// Throws for what is no count or no offset.
+// Throws unless the value is a valid count or offset.
 std::size_t size_of(const Napi::Value& value);
 std::size_t size_of(double number);
 std::vector<double> numbers_of(const Napi::Value& array);
 std::vector<int> integers_of(const Napi::Value& list);
 std::uint64_t address_of(const Napi::Value& bigint);
 
-// The bytes of a view, which the result keeps from being collected.
+// The bytes of a view. The result keeps the view from being collected.
 HostMemory memory_of(const Napi::Value& view);
 
 // A handle of device memory; null once freed.
 Napi::Value handle_of(Napi::Env env, SharedAllocation allocation);
-// Throws for a freed one.
+// Throws if the memory was freed.
 SharedAllocation allocation_of(const Napi::Value& handle);
 void drop_allocation(const Napi::Value& handle);
-// `bytes` of a buffer from an offset on. Throws where it has fewer.
+// The address of `bytes` bytes of a buffer from an offset on. Throws if the buffer has fewer.
 DeviceAddress place_of(const Napi::Value& handle, std::size_t offset, std::size_t bytes);
 
 }  // namespace coll

@@ -4,7 +4,7 @@
 
 namespace coll {
 
-// As NcclBinding in TypeScript describes them.
+// See NcclBinding in TypeScript.
 Napi::Value allocate(const Napi::CallbackInfo& info);
 Napi::Value adopt(const Napi::CallbackInfo& info);
 Napi::Value free_buffer(const Napi::CallbackInfo& info);

@@ -57,7 +57,7 @@ Napi::Value list_of(Napi::Env env, const std::vector<Part>& parts) {
   return list;
 }
 
-// Where a group call takes its buffers from: a list of handles and their offsets.
+// The buffers of a group call: a list of handles and their offsets.
 struct AddressList {
   Napi::Array handles;
   std::vector<double> offsets;

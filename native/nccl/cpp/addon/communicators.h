@@ -4,7 +4,7 @@
 
 namespace coll {
 
-// As NcclBinding in TypeScript describes them.
+// See NcclBinding in TypeScript.
 Napi::Value unique_id(const Napi::CallbackInfo& info);
 Napi::Value communicator(const Napi::CallbackInfo& info);
 Napi::Value open(const Napi::CallbackInfo& info);

@@ -23,7 +23,7 @@ void EventLoopQueue::open(Napi::Env env) {
   if (status != napi_ok) throw Napi::Error::New(env);
   napi_unref_threadsafe_function(env, call_);
   is_open_ = true;
-  // Before anything of the thread is torn down.
+  // Runs before anything of the thread is destroyed.
   env.AddCleanupHook([this] { close(); });
 }
 
@@ -62,7 +62,7 @@ void EventLoopQueue::deliver(Napi::Env env) {
     try {
       callback(env);
     } catch (const Napi::Error&) {
-      // The thread is being ended, and cannot be told anything any more.
+      // The thread is ending and accepts no more calls.
     }
   }
 }

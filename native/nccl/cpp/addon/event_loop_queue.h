@@ -13,8 +13,8 @@
 
 namespace coll {
 
-// Callbacks of native threads that run in the event loop of one JavaScript thread. Keeps that event loop alive while somebody waits for a promise,
-// and knows when the thread has ended.
+// Runs callbacks of native threads in the event loop of one JavaScript thread. Keeps that event
+// loop alive while any promise is pending, and detects the end of the thread.
 class EventLoopQueue : public std::enable_shared_from_this<EventLoopQueue> {
  public:
   using Callback = std::function<void(Napi::Env)>;
@@ -22,15 +22,15 @@ class EventLoopQueue : public std::enable_shared_from_this<EventLoopQueue> {
   // The queue of the calling JavaScript thread.
   static std::shared_ptr<EventLoopQueue> of(Napi::Env env);
 
-  // On any thread. Callbacks for a thread that has ended are dropped.
+  // May be called on any thread. Callbacks for a thread that has ended are dropped.
   void send(Callback callback);
-  // Runs `use` unless the thread, and its memory with it, has gone; it cannot go meanwhile.
+  // Runs `use` unless the thread has ended. The thread's memory exists until `use` returns.
   bool while_open(const std::function<void()>& use);
 
-  // The thread's own; ended with it.
+  // The cliques of this thread, which end with it.
   OpenedCliques cliques;
 
-  // On the JavaScript thread: somebody begins or ends to wait.
+  // Called on the JavaScript thread when a promise becomes pending, and when it is settled.
   void begin_wait(Napi::Env env);
   void end_wait(Napi::Env env);
 

@@ -11,8 +11,9 @@ namespace coll {
 class OpenedCliques {
  public:
   void add(const std::shared_ptr<Clique>& clique);
-  // Aborts them, so that the other ranks are not left waiting, and waits until that is done. The end of the process takes all along by itself: on
-  // the main thread it does nothing.
+  // Aborts the communicators, so that other ranks are not left waiting, and waits until that is
+  // done. Does nothing on the main thread: there, the process ends and takes all communicators with
+  // it.
   void end();
 
  private:

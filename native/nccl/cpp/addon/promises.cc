@@ -3,7 +3,8 @@
 namespace coll {
 namespace {
 
-// One promise. The counts are under the scheduler's lock, where settle() is called; the rest is the JavaScript thread's.
+// One promise. The counts are protected by the scheduler's lock, under which settle() is called;
+// the rest belongs to the JavaScript thread.
 struct Pending {
   Pending(Napi::Env env, std::size_t operations, MakeValue make)
       : queue(EventLoopQueue::of(env)), deferred(env), left(operations), make_value(std::move(make)) {}

@@ -12,10 +12,10 @@
 
 namespace coll {
 
-// What a promise resolves to, made on the JavaScript thread.
+// Makes the value to which a promise resolves, on the JavaScript thread.
 using MakeValue = std::function<Napi::Value(Napi::Env)>;
 
-// Submits operations and returns the promise that settles when all have, or one has failed.
+// Submits operations and returns a promise that settles when all have completed or one has failed.
 Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const std::vector<SharedOperation>& operations, MakeValue value = {});
 
 // The same for one.
@@ -24,7 +24,7 @@ Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const SharedOperatio
 // A BindingError for JavaScript.
 Napi::Error error_of(Napi::Env env, const Failure& failure, const std::string& operation, const std::string& group, std::uint64_t sequence);
 
-// Keeps a JavaScript value from being collected until the result is dropped, on any thread.
+// Keeps a JavaScript value from being collected until the result is destroyed, on any thread.
 std::shared_ptr<void> keep(const Napi::Value& value);
 
 }  // namespace coll

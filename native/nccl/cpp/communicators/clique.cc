@@ -8,7 +8,8 @@
 namespace coll {
 namespace {
 
-// A call that is not stuck comes back soon and shall find its communicator alive. One that is stuck comes back by the abort.
+// A call that is not stuck returns soon, and must still find its communicator. A stuck call returns
+// because of the abort.
 void give_launch_a_chance(const Clique& clique) {
   for (int poll = 0; poll < tuning::kLaunchPolls && clique.is_launching; ++poll) std::this_thread::sleep_for(tuning::kLaunchInterval);
 }
@@ -34,7 +35,7 @@ void Clique::abort(Scheduler& scheduler, bool were_counted) {
     std::thread([self = shared_from_this(), i, were_counted, &scheduler] {
       give_launch_a_chance(*self);
       Member& member = self->members[i];
-      // NCCL may be about to store it.
+      // NCCL may be about to store the communicator.
       const nccl::Communicator communicator = __atomic_exchange_n(&member.communicator, nullptr, __ATOMIC_ACQ_REL);
       if (communicator != nullptr && scheduler.begin_call()) {
         try {

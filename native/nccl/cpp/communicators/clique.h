@@ -15,17 +15,18 @@ namespace coll {
 
 class Scheduler;
 
-// One rank of ours.
+// One rank of this process.
 struct Member {
   int rank;
   Device* device;
-  // Made and ended on the submission thread, or by an abort.
+  // Created and destroyed on the submission thread, or by an abort.
   nccl::Communicator communicator = nullptr;
 };
 
 enum class CliqueState { kMaking, kOpen, kEnding, kClosed, kFailed };
 
-// The ranks of one NCCL communicator that live in this process. What has no comment is set before the clique is shared.
+// The ranks of one NCCL communicator that are in this process. Members without a comment are set
+// before the clique is shared.
 class Clique : public std::enable_shared_from_this<Clique> {
  public:
   std::string name;
@@ -34,29 +35,29 @@ class Clique : public std::enable_shared_from_this<Clique> {
   const nccl::Nccl* nccl = nullptr;
   std::vector<int> ranks;
   std::vector<int> devices;
-  // The process's count of communicators.
+  // The number of communicators in the process.
   std::atomic<long>* count = nullptr;
-  // On the submission thread, and read by whoever aborts or watches.
+  // Changed on the submission thread; also read by threads that abort or watch.
   std::vector<Member> members;
 
-  // All below under the scheduler's lock.
+  // The following are protected by the scheduler's lock.
   CliqueState state = CliqueState::kMaking;
   std::optional<Failure> failure;
   std::uint64_t latest_sequence = 0;
 
-  // How many aborts are under way.
+  // The number of aborts under way.
   std::atomic<std::size_t> aborts{0};
-  // The submission thread is inside a call for it.
+  // Whether the submission thread is inside an NCCL call for this clique.
   std::atomic<bool> is_launching{false};
 
-  // A failure that came by itself, such as a lost connection; undefined where all is well.
+  // A failure that NCCL has found by itself, such as a lost connection; empty if there is none.
   std::optional<Failure> async_failure() const;
-  // Aborts all communicators at the same time, each on a thread of its own, and reports those that do not come back. Those that were made
-  // completely are in the process's count.
+  // Aborts all communicators at the same time, each on its own thread, and reports aborts that do
+  // not return. `were_counted`: the communicators are included in the process's count.
   void abort(Scheduler& scheduler, bool were_counted);
-  // Waits until all aborts have come back, or so long.
+  // Waits until all aborts have returned, but not longer than `longest`.
   void wait_for_aborts(std::chrono::milliseconds longest) const;
-  // Takes the communicators away from those who abort and watch.
+  // Takes the communicators, so that aborts and the watching thread no longer use them.
   std::vector<Member> take_members();
 };
 

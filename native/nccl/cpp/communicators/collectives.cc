@@ -63,7 +63,8 @@ nccl::Result issue(const nccl::Nccl& nccl, const Call& call, std::size_t i, nccl
   }
 }
 
-// NCCL has no gather, scatter and all-to-all before 2.28: they are messages of one group, also from a rank to itself.
+// NCCL before 2.28 has no gather, scatter and all-to-all: they are sent as messages of one group,
+// also from a rank to itself.
 void issue_messages(const NcclCalls& calls, const nccl::Nccl& nccl, const Call& call, std::size_t i, const Clique& clique, nccl::Communicator communicator,
                     cuda::Stream stream) {
   if (call.count == 0) return;

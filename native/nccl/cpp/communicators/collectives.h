@@ -7,11 +7,12 @@
 
 namespace coll {
 
-// The order is that of `ncclKind` in TypeScript.
+// In the order of `ncclKind` in TypeScript.
 enum class Kind { kAllReduce, kReduce, kBroadcast, kAllGather, kReduceScatter, kGather, kScatter, kAllToAll };
 constexpr int kKindCount = 8;
 
-// One collective of a group call, for all local ranks. Where a rank has no input or output, the address has no allocation.
+// One collective of a group call, for all local ranks. If a rank has no input or output, the
+// address has no allocation.
 struct Call {
   Kind kind;
   int dtype;
@@ -22,7 +23,7 @@ struct Call {
   std::vector<DeviceAddress> outputs;
 };
 
-// All calls as one group. Throws if memory is too small or on another device than its rank.
+// Runs all calls as one group. Throws if memory is too small or is on another device than its rank.
 SharedOperation run_calls(Runtime& runtime, const std::shared_ptr<Clique>& clique, std::vector<Call> calls);
 
 }  // namespace coll

@@ -48,7 +48,8 @@ std::vector<Part> parts_of(const Clique& parent, const SplitRequest& request, co
   return parts;
 }
 
-// NCCL may store what a split makes as long as the parent has not been ended: only then it is ended itself, and its memory goes.
+// While the parent is launching or being aborted, NCCL may still store the communicators of a
+// split. So these are aborted, and their memory is freed, only afterwards.
 void abort_after(const std::shared_ptr<Clique>& parent, const std::shared_ptr<Clique>& made, Scheduler& scheduler) {
   std::thread([parent, made, &scheduler] {
     const auto is_ending = [&] {
@@ -150,7 +151,7 @@ SharedOperation split_clique(Runtime& runtime, const std::shared_ptr<Clique>& pa
   SharedOperation operation = operation_on(parent, "split");
   operation->launch = [&runtime, request, parts](Operation& self) {
     Clique& clique = *self.clique;
-    // Whatever is made is ended with it where the split fails.
+    // If the split fails, all communicators that it has made are aborted.
     const auto made = part_of(clique, clique.name);
     for (const Member& member : clique.members) made->members.push_back({member.rank, member.device});
     try {
@@ -171,7 +172,7 @@ SharedOperation destroy_clique(Runtime& runtime, const std::shared_ptr<Clique>& 
   operation->launch = [&runtime](Operation& self) {
     Clique& ending = *self.clique;
     const NcclCalls calls(runtime, ending, self);
-    // Waits for the work that is under way, and not inside NCCL, where nothing could end the wait.
+    // Waits for the work under way outside of NCCL, because nothing could end a wait inside NCCL.
     for (const Member& member : ending.members) {
       member.device->enter();
       const SharedFence fence = member.device->fence(Lane::kCommunication);
@@ -180,7 +181,8 @@ SharedOperation destroy_clique(Runtime& runtime, const std::shared_ptr<Clique>& 
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       }
     }
-    // What waits for the other ranks of the host; an abort can still end it, which takes the communicators away.
+    // This waits for other ranks of the host. An abort takes the communicators away, and so can
+    // still end the wait.
     calls.whole_group([&] {
       for (const Member& member : ending.members) calls.require(ending.nccl->finalize(calls.of(member)), calls.of(member));
     });

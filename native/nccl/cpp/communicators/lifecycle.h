@@ -14,21 +14,22 @@ struct CliqueRequest {
   std::vector<int> ranks;
   std::vector<int> devices;
   std::string name;
-  // Whether NCCL keeps its caller until a call is done. Only others can be ended safely while they wait for other ranks.
+  // Whether NCCL calls return only when they are done. Only non-blocking ones can be ended safely
+  // while they wait for other ranks.
   bool is_blocking;
 };
 
 struct SplitRequest {
-  // One of each for each local rank; a color below 0 takes no part.
+  // One element per local rank. A color below 0: this rank takes no part.
   std::vector<int> colors;
   std::vector<int> keys;
-  // Before the color.
+  // The first part of the new name, before the color.
   std::string name;
-  // The parts use the resources of their parent, and end with it.
+  // Whether the parts use the resources of their parent, and end with it.
   bool is_sharing = false;
 };
 
-// What a split has made of some of the local ranks: their places in the parent.
+// The result of a split for some of the local ranks, with their positions in the parent.
 struct Part {
   int color;
   std::shared_ptr<Clique> clique;
@@ -37,9 +38,9 @@ struct Part {
 
 using SharedParts = std::shared_ptr<std::vector<Part>>;
 
-// A clique, not opened yet. Throws for what cannot be.
+// Creates a clique that is not open yet. Throws if the request is invalid.
 std::shared_ptr<Clique> new_clique(Runtime& runtime, const CliqueRequest& request);
-// Other operations go on while ranks are waited for.
+// Other operations continue while this one waits for ranks.
 SharedOperation open_clique(Runtime& runtime, const std::shared_ptr<Clique>& clique, const nccl::UniqueId& id);
 SharedOperation make_unique_id(Runtime& runtime, const std::shared_ptr<nccl::UniqueId>& into);
 SharedOperation split_clique(Runtime& runtime, const std::shared_ptr<Clique>& parent, const SplitRequest& request, const SharedParts& parts);

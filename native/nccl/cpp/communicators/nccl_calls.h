@@ -16,18 +16,20 @@ class NcclCalls {
  public:
   NcclCalls(Runtime& runtime, const Clique& clique, const Operation& operation) : runtime_(runtime), nccl_(*clique.nccl), clique_(clique), operation_(operation) {}
 
-  // One group around the calls. A group that was begun is ended, whatever happens in it. Whether it is done with it: where it says "in progress",
-  // the caller waits, as it may of any communicator: the environment can make all of them non-blocking. Throws for what fails.
+  // Makes the calls in one NCCL group, which is always ended. Returns whether the group is done. If
+  // it is still in progress, the caller has to wait, which can happen with any communicator,
+  // because the environment can make all of them non-blocking. Throws if a call fails.
   bool group(const std::function<void()>& calls) const;
-  // The same, and waits for the clique's communicators.
+  // The same, and waits for the communicators of the clique.
   void whole_group(const std::function<void()>& calls) const;
-  // Throws for a result that is neither success nor "in progress".
+  // Throws unless the result is success or "in progress".
   void require(nccl::Result result, nccl::Communicator communicator) const;
-  // A member's communicator. Throws where an abort has taken it away.
+  // The communicator of a member. Throws if an abort has taken it.
   nccl::Communicator of(const Member& member) const;
-  // Whether a communicator that answered "in progress" is done; throws where it fails, or the operation has failed meanwhile.
+  // Whether a communicator that was "in progress" is done. Throws if it has failed, or if the
+  // operation has failed meanwhile.
   bool is_done(const nccl::Communicator* communicator) const;
-  // Asks until it is.
+  // Polls until the communicator is done.
   void wait_for(const nccl::Communicator* communicator) const;
 
  private:

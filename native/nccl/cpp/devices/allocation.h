@@ -10,8 +10,8 @@
 
 namespace coll {
 
-// Device memory and what is known of it. Everything that uses it happens in the order in which it was submitted: each use waits for the
-// fence of the one before.
+// Device memory and its state. Uses happen in the order in which they were submitted: each use
+// waits for the fence of the previous one.
 struct Allocation {
   Allocation(int device_index, std::size_t size) : device(device_index), bytes(size) {}
   ~Allocation() {
@@ -22,14 +22,15 @@ struct Allocation {
 
   const int device;
   const std::size_t bytes;
-  // Set by the operation that makes it, on the submission thread, as the next one.
+  // Set on the submission thread by the operation that allocates it, which is the first to use it.
   cuda::Pointer pointer = 0;
   SharedFence latest;
-  // Somebody else's, of CUDA's virtual-memory API: each GPU needs leave to access it.
+  // Memory of CUDA's virtual-memory API that another library has made: each GPU needs permission to
+  // access it.
   bool is_virtual = false;
-  // Gives the memory back; runs when nobody has the allocation any more, on any thread.
+  // Frees the memory. Runs when the allocation is no longer used, on any thread.
   std::function<void(const Allocation&)> release;
-  // Why its contents are worth nothing. Under the scheduler's lock.
+  // The reason why the contents are invalid, if they are. Protected by the scheduler's lock.
   std::optional<Failure> spoiled;
 };
 

@@ -12,7 +12,7 @@ struct DeviceAddress {
   std::size_t offset = 0;
 };
 
-// Host memory that stays where it is; `touch` runs a copy of it, unless it has gone since.
+// Host memory that does not move. `touch` runs a copy of it, unless it was freed since.
 struct HostMemory {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
@@ -20,7 +20,8 @@ struct HostMemory {
   std::function<bool(const std::function<void()>&)> touch;
 };
 
-// These make operations; the caller adds how they settle, and submits them in this order. Ranges have been checked before.
+// These make operations. The caller sets how they settle, and submits them in this order. The
+// ranges must be valid.
 SharedOperation make_allocation(Runtime& runtime, const SharedAllocation& allocation);
 SharedOperation adopt_pointer(Runtime& runtime, const SharedAllocation& allocation, cuda::Pointer pointer);
 // Ordinary memory moves in parts, each through a chunk of pinned memory.
@@ -31,9 +32,9 @@ SharedOperation fill_buffer(Runtime& runtime, const DeviceAddress& into, std::si
 SharedOperation wait_for_stream(Runtime& runtime, int device, cuda::Stream stream);
 SharedOperation order_after(Runtime& runtime, const SharedAllocation& allocation, cuda::Stream stream);
 
-// Lets a lane of a device wait for all that the operation uses there.
+// Lets a lane of a device wait for all previous uses of the operation's memory on that device.
 void wait_for_uses(const Operation& operation, const Device& device, cuda::Stream stream);
-// Marks the end of the operation on that lane, for its uses on the device and for whoever waits for it.
+// Marks the end of the operation on that lane, for later uses of its memory and for completion.
 void mark_end(Operation& operation, Device& device, cuda::Stream stream);
 
 }  // namespace coll

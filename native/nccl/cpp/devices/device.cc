@@ -7,13 +7,14 @@
 namespace coll {
 namespace {
 
-// Freed memory stays with the process; CUDA's default gives it back at every synchronisation.
+// Freed memory stays with the process; by default, CUDA returns it at every synchronization.
 void keep_freed_memory(const cuda::Driver& driver, cuda::Pool pool) {
   std::uint64_t threshold = UINT64_MAX;
   driver.require(driver.set_pool(pool, cuda::kPoolReleaseThreshold, &threshold), "cuMemPoolSetAttribute");
 }
 
-// Among GPUs of one process NCCL may read the buffers of a peer directly, and memory of a pool is not open to peers by itself.
+// Between GPUs of one process, NCCL may read buffers of a peer directly, but peers have no access
+// to memory of a pool by default.
 void open_to_peers(const cuda::Driver& driver, cuda::Pool pool, int device) {
   int count = 0;
   driver.require(driver.device_count(&count), "cuDeviceGetCount");
@@ -57,7 +58,7 @@ SharedFence Device::fence(Lane lane) { return fence(stream(lane)); }
 
 SharedFence Device::fence(cuda::Stream stream) { return std::make_shared<const Fence>(driver_, context_, events_, stream); }
 
-// A driver that loads lazily compiles a kernel when it is asked for it.
+// A driver that loads lazily compiles a kernel only when its function is requested.
 void Device::load_kernels() {
   const cuda::Result result = driver_.module_load(&module_, kernels_text(), 0, nullptr, nullptr);
   if (result == cuda::kUnsupportedPtx) throw Error({FailureKind::kCuda, result, "the NVIDIA driver is too old for the kernels of this package: update the driver"});

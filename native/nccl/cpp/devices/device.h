@@ -7,11 +7,12 @@
 
 namespace coll {
 
-// What a stream of a device is for. What has its own can overlap with the others.
+// The purpose of a stream of a device. Work on different lanes can overlap.
 enum class Lane { kUpload, kDownload, kCompute, kCommunication };
 constexpr int kLanes = 4;
 
-// One GPU, used through its primary context, which all libraries of a process share. On the submission thread only, but for the events.
+// One GPU, used through its primary context, which all libraries of a process share. Except for
+// events, used on the submission thread only.
 class Device {
  public:
   // Makes the context and the streams, and has the driver compile all kernels, which may take seconds the first time on a machine.
@@ -22,7 +23,7 @@ class Device {
   int index() const { return index_; }
   cuda::Context context() const { return context_; }
   cuda::Stream stream(Lane lane) const { return streams_[static_cast<int>(lane)]; }
-  // Makes it the thread's current device.
+  // Makes the device the thread's current one.
   void enter() const;
   SharedFence fence(Lane lane);
   SharedFence fence(cuda::Stream stream);

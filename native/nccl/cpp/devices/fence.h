@@ -8,7 +8,7 @@
 
 namespace coll {
 
-// The events of one device, used again and again. Threads of several kinds give them back.
+// The events of one device, which are reused. Several threads return them.
 class EventPool {
  public:
   explicit EventPool(const cuda::Driver& driver) : driver_(driver) {}
@@ -23,19 +23,21 @@ class EventPool {
   std::vector<cuda::Event> free_;
 };
 
-// A point in a stream: all that was put there before.
+// A point in a stream, after all work that was submitted before.
 class Fence {
  public:
-  // Marks the end of what the stream holds now. The device must be current, through this context.
+  // Marks the current end of the stream. The device must be current, through this context.
   Fence(const cuda::Driver& driver, cuda::Context context, EventPool& pool, cuda::Stream stream);
   ~Fence() { pool_.give_back(event_); }
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
 
   cuda::Stream stream() const { return stream_; }
-  // Whether the device has come here. On any thread, whose current device it becomes. Throws where it failed on the way.
+  // Whether the device has reached this point. May be called on any thread, and makes the device
+  // current there. Throws if the device has failed before.
   bool has_passed() const;
-  // What is put into the stream from now on waits for this. Does nothing on the fence's own stream, which keeps order anyway.
+  // Makes later work of the stream wait for this point. Does nothing for the fence's own stream,
+  // which executes in order anyway.
   void hold_back(cuda::Stream stream) const;
 
  private:

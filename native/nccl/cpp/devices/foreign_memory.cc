@@ -11,7 +11,8 @@ bool has_attribute(const cuda::Driver& driver, int attribute, cuda::Pointer poin
   return driver.pointer_attribute(&value, attribute, pointer) == cuda::kSuccess && value != 0;
 }
 
-// Made by cuMemCreate and cuMemMap, as by PyTorch's expandable segments and by NCCL itself: neither by cuMemAlloc, nor by a pool, nor managed.
+// Memory made by cuMemCreate and cuMemMap, as by PyTorch's expandable segments and by NCCL itself.
+// It is neither from cuMemAlloc, nor from a pool, nor managed.
 bool is_virtual(const cuda::Driver& driver, cuda::Pointer pointer) {
   return !has_attribute(driver, cuda::kPointerLegacyIpc, pointer) && !has_attribute(driver, cuda::kPointerPool, pointer) &&
          !has_attribute(driver, cuda::kPointerManaged, pointer);
@@ -30,7 +31,7 @@ std::size_t bytes_from(const cuda::Driver& driver, cuda::Pointer pointer) {
   return length - static_cast<std::size_t>(pointer - begin);
 }
 
-// The driver knows one mapping at a time, and a tensor may lie in several that follow each other.
+// The driver reports one mapping at a time, but a tensor may be in several consecutive ones.
 std::size_t mapped_bytes_from(const cuda::Driver& driver, cuda::Pointer pointer, int device, std::size_t wanted) {
   std::size_t mapped = bytes_from(driver, pointer);
   while (mapped > 0 && mapped < wanted) {

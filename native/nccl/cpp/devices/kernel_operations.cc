@@ -14,7 +14,7 @@ struct DTypeRow {
   std::size_t bytes;
 };
 
-// The order is NCCL's.
+// In NCCL's order.
 constexpr DTypeRow kDTypes[] = {{"int8", 1},   {"uint8", 1},   {"int32", 4},   {"uint32", 4},  {"int64", 8},
                                 {"uint64", 8}, {"float16", 2}, {"float32", 4}, {"float64", 8}, {"bfloat16", 2}};
 constexpr int kFloat32 = 7;
@@ -75,7 +75,7 @@ std::vector<Tile> tiles_of(const std::vector<PieceCopy>& pieces, std::size_t til
   return tiles;
 }
 
-// Pieces that go along with the launch.
+// For pieces whose table fits into the arguments of the launch.
 void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
   FewPieces few{};
   std::uint32_t count = 0;
@@ -89,7 +89,7 @@ void launch_few(Runtime& runtime, Device& device, const std::vector<PieceCopy>& 
   launch(runtime, device, "coll_copy_few", tiles, arguments);
 }
 
-// Pieces that need a table on the device.
+// For more pieces, whose table is copied to the device.
 void launch_many(Runtime& runtime, Operation& operation, Device& device, const std::vector<PieceCopy>& pieces, std::size_t tile_bytes) {
   const std::vector<Tile> tiles = tiles_of(pieces, tile_bytes);
   const std::size_t bytes = tiles.size() * sizeof(Tile);
@@ -172,7 +172,7 @@ SharedOperation copy_pieces(Runtime& runtime, const std::vector<PieceCopy>& piec
   auto operation = std::make_shared<Operation>();
   operation->name = "copy pieces";
   for (const PieceCopy& piece : pieces) {
-    // Neighbours mostly lie in the same memory.
+    // Consecutive pieces are usually in the same memory.
     const std::size_t count = operation->uses.size();
     if (count < 2 || operation->uses[count - 2].allocation != piece.into.allocation || operation->uses[count - 1].allocation != piece.from.allocation) {
       operation->uses.push_back({piece.into.allocation, true});

@@ -8,7 +8,7 @@ PinnedPool::Chunk PinnedPool::take(std::size_t bytes, const std::function<bool()
   Shelf& shelf = bytes <= tuning::kSmallChunkBytes ? small_ : large_;
   std::unique_lock<std::mutex> lock(mutex_);
   while (shelf.free.empty() && shelf.made == shelf.most) {
-    // By the system's clock: waiting by the steady one asks for glibc 2.30.
+    // Uses the system clock: waiting by the steady clock needs glibc 2.30.
     returned_.wait_until(lock, std::chrono::system_clock::now() + tuning::kChunkInterval);
     lock.unlock();
     const bool goes_on = is_wanted();

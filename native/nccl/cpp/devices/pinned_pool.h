@@ -15,12 +15,13 @@ namespace coll {
 // Pinned host memory in chunks, through which ordinary memory moves to devices and back.
 class PinnedPool {
  public:
-  // Goes back to the pool when it is dropped.
+  // Returns to the pool when it is destroyed.
   using Chunk = std::shared_ptr<std::byte>;
 
   explicit PinnedPool(const cuda::Driver& driver) : driver_(driver) {}
 
-  // A chunk for up to tuning::kChunkBytes. Waits for one as long as `is_wanted`; null where it is not any more.
+  // A chunk for up to tuning::kChunkBytes. Waits for one as long as `is_wanted` returns true;
+  // afterwards returns null.
   Chunk take(std::size_t bytes, const std::function<bool()>& is_wanted);
   std::size_t bytes() const;
 
