@@ -5,7 +5,7 @@
 
 namespace coll {
 
-// The order is that of the names in error.cc.
+// In the order of the names in error.cc.
 enum class FailureKind {
   kInvalidArgument,
   kOutOfMemory,
@@ -21,17 +21,17 @@ enum class FailureKind {
   kMachine,
 };
 
-// As JavaScript knows it.
+// The name of this kind in JavaScript.
 const char* name_of(FailureKind kind);
 
-// What went wrong. `code` is CUDA's or NCCL's result, 0 where the failure is our own.
+// A failure. `code` is the result of CUDA or NCCL; 0 if the failure is from neither.
 struct Failure {
   FailureKind kind;
   int code;
   std::string message;
 };
 
-// A Failure on its way to whoever turns it into a rejected promise.
+// A Failure as an exception, until it becomes a rejected promise.
 class Error : public std::runtime_error {
  public:
   explicit Error(Failure failure) : std::runtime_error(failure.message), failure_(std::move(failure)) {}

@@ -15,7 +15,8 @@ constexpr int kLanes = 4;
 // events, used on the submission thread only.
 class Device {
  public:
-  // Makes the context and the streams, and has the driver compile all kernels, which may take seconds the first time on a machine.
+  // Makes the context and the streams, and lets the driver compile all kernels, which may take
+  // seconds the first time on a machine.
   Device(const cuda::Driver& driver, int index);
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;

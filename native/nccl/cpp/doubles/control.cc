@@ -8,7 +8,8 @@
 namespace coll::doubles {
 namespace {
 
-// The words behind `what` on the first line that begins with it and is about this rank.
+// Finds the first line that begins with `what` and applies to this rank. `rest`: the words after
+// `what`.
 bool find(const std::string& what, int rank, std::string& rest) {
   const char* const file = std::getenv("COLL_DOUBLE_CONTROL");
   if (file == nullptr) return false;

@@ -1,5 +1,6 @@
 #pragma once
-// What CUDA C++ has and C++ has not, for running the kernels on a CPU: each thread of each block in turn.
+// The features of CUDA C++ that C++ lacks, to run the kernels on a CPU: each thread of each block
+// in turn.
 
 struct Coordinates {
   unsigned x = 0;

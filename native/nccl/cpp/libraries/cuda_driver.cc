@@ -9,7 +9,7 @@ constexpr int kOldestVersion = 12000;
 
 std::string in_words(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
 
-// The names are exact: one with a suffix never changes its meaning.
+// The names are exact: a name with a version suffix never changes its meaning.
 std::string bind_all(Driver& driver) {
   std::string missing;
   const auto set = [&](const char* name, auto& function) { bind(driver.library, name, function, missing); };
@@ -58,7 +58,7 @@ std::string bind_all(Driver& driver) {
   return missing;
 }
 
-// What a refusal to start means to somebody who wants to use the GPU.
+// Explains to a user why the driver did not start.
 std::string sentence_of(Result result) {
   switch (result) {
     case kStub: return "the libcuda.so.1 that was found is a stub for linking, not a driver: remove the folder \"stubs\" from LD_LIBRARY_PATH";

@@ -9,7 +9,7 @@
 
 namespace coll::cuda {
 
-// The functions of libcuda.so.1 that we call, named without their prefix and version.
+// The functions of libcuda.so.1 that this project calls, named without prefix and version.
 struct Driver {
   Library library;
   int version = 0;
@@ -58,19 +58,20 @@ struct Driver {
   Result (*fill_words)(Pointer, unsigned, std::size_t, Stream) = nullptr;
   Result (*pointer_attribute)(void*, int, Pointer) = nullptr;
   Result (*address_range)(Pointer*, std::size_t*, Pointer) = nullptr;
-  // Of a mapping of the virtual-memory API.
+  // The access that a location has to a mapping of the virtual-memory API.
   Result (*access_of)(unsigned long long*, const Location*, Pointer) = nullptr;
 
   Result (*module_load)(Module*, const void*, unsigned, int*, void**) = nullptr;
   Result (*module_function)(Function*, Module, const char*) = nullptr;
   Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**) = nullptr;
 
-  // Throws an Error that says what the driver says.
+  // Throws an Error with the driver's message unless the result is success.
   void require(Result result, const char* what) const;
   Failure failure_of(Result result, const char* what) const;
 };
 
-// The driver, opened and started. Throws an Error of one sentence where it cannot be used. `file` is empty for the usual one.
+// The driver, loaded and started. Throws an Error of one sentence if it cannot be used. `file`:
+// empty for the usual one.
 Driver open_driver(const std::string& file);
 
 }  // namespace coll::cuda

@@ -2,8 +2,9 @@
 
 #include <cstdint>
 
-// What we use of CUDA's driver interface, declared by ourselves: no header of NVIDIA's is needed to build. Names are ours, layouts and
-// values are those of the documented binary interface.
+// The part of CUDA's driver interface that this project uses, declared here so that building needs
+// no NVIDIA header. The names are this project's, the layouts and values those of the documented
+// binary interface.
 namespace coll::cuda {
 
 struct ContextRecord;
@@ -31,7 +32,7 @@ struct Location {
   int id;
 };
 
-// Who may use the memory of a pool, or a mapping, and how.
+// Which location may access the memory of a pool, or a mapping, and how.
 struct Access {
   Location location;
   int rights;

@@ -4,26 +4,27 @@
 
 namespace coll {
 
-// A shared library, opened and never closed: those we open have threads of their own.
+// A shared library. It is never closed, because it has threads of its own.
 struct Library {
   void* handle = nullptr;
-  // How it was found, and the file that it is.
+  // How it was found; then its file.
   std::string how;
   std::string path;
   // One of the test doubles in cpp/doubles.
   bool is_double = false;
 };
 
-// Null where there is none.
+// Null if there is no such symbol.
 void* find_symbol(const Library& library, const char* name);
 
-// Fills in `path` and `is_double`, from a symbol that the library has.
+// Sets `path` and `is_double`, by a symbol of the library.
 void identify(Library& library, const char* symbol);
 
-// Keeps the library that this is compiled into: Node unloads an addon with the last thread that has loaded it, our own threads in it or not.
+// Keeps this addon loaded: Node would unload it with the last thread that has loaded it, even while
+// its own threads run.
 void stay_loaded();
 
-// Sets a function pointer to a symbol; remembers in `missing` the first that is not there.
+// Sets a function pointer to a symbol. Stores the first missing symbol in `missing`.
 template <class Function>
 void bind(const Library& library, const char* name, Function& function, std::string& missing) {
   function = reinterpret_cast<Function>(find_symbol(library, name));

@@ -10,7 +10,8 @@
 #include "library.h"
 #include "nccl_search.h"
 
-// What we use of NCCL's interface, declared by ourselves; its numbers have never changed.
+// The part of NCCL's interface that this project uses, declared here; its numbers have never
+// changed.
 namespace coll::nccl {
 
 struct CommunicatorRecord;
@@ -34,11 +35,12 @@ constexpr int kNoColor = -1;
 
 constexpr std::size_t kConfigBytes = 48;
 constexpr std::uint32_t kConfigVersion = 21800;
-// With the name of the communicator.
+// The size of a configuration that has the name of the communicator.
 constexpr std::size_t kNamedConfigBytes = 72;
 constexpr std::uint32_t kNamedConfigVersion = 22700;
 
-// A library takes as much of it as `size` says, and what is newer than `version` from its defaults. Every one from 2.18 on has the first 48 bytes.
+// A library reads as much of it as `size` says, and uses its defaults for what is newer than
+// `version`. All versions since 2.18 have the first 48 bytes.
 struct Config {
   std::size_t size = kConfigBytes;
   std::uint32_t magic = 0xcafebeef;
@@ -58,7 +60,7 @@ struct Config {
 };
 static_assert(sizeof(Config) == kNamedConfigBytes && offsetof(Config, name) == kConfigBytes);
 
-// The functions of libnccl.so.2 that we call.
+// The functions of libnccl.so.2 that this project calls.
 struct Nccl {
   Library library;
   int version = 0;
@@ -87,11 +89,12 @@ struct Nccl {
 
   // What a result means; a communicator may be null.
   Failure failure_of(Result result, Communicator communicator) const;
-  // For a communicator of this name, which the library shows in its logs where it is new enough.
+  // A configuration for a communicator of this name. Libraries that are new enough show the name in
+  // their logs.
   Config config_for(const std::string& name, bool is_blocking) const;
 };
 
-// Throws an Error of one sentence where there is none that can be used.
+// Throws an Error of one sentence if there is no usable NCCL.
 Nccl open_nccl(const Choice& choice, const Surroundings& surroundings = Surroundings::of_process());
 
 }  // namespace coll::nccl

@@ -23,7 +23,7 @@ std::string from_environment(const char* variable) {
   return text == nullptr ? "" : text;
 }
 
-// Not stat(), which glibc has as a symbol since 2.33 only.
+// Not stat(), which glibc has as a symbol only since 2.33.
 bool examine(const std::string& path, struct statx& found) {
   return statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID, &found) == 0;
 }
@@ -33,7 +33,7 @@ bool is_folder(const std::string& path) {
   return examine(path, found) && S_ISDIR(found.stx_mode);
 }
 
-// For glob(), which would take some characters for a pattern.
+// Escapes characters that glob() would take for a pattern.
 std::string escaped(const std::string& path) {
   std::string text;
   for (const char character : path) {
@@ -60,7 +60,8 @@ std::string resolved(const std::string& path) {
   return realpath(path.c_str(), whole) == nullptr ? "" : whole;
 }
 
-// Why a file that nobody asked for is not loaded: somebody else than this user and root could have put it there. Empty where all is well.
+// Why a file that the user has not selected is not loaded: another user, except root, could have
+// put it there. Empty if it can be loaded.
 std::string distrust(const std::string& file) {
   for (std::string path = file; !path.empty(); path.resize(path.rfind('/'))) {
     struct statx found {};
@@ -91,7 +92,8 @@ class Search {
     return false;
   }
 
-  // Nothing is opened in a folder that nobody asked for if somebody else could have put it there.
+  // In a folder that the user has not selected, no library is opened if another user could have put
+  // it there.
   bool opens_in(const std::string& folder, const char* how, bool is_asked) {
     if (folder.empty()) return false;
     const std::vector<std::string> files = libraries_in(folder);
@@ -142,7 +144,7 @@ Library find_library(const Choice& choice, const Surroundings& surroundings) {
   if (!choice.environment.empty()) return named(choice.environment, "COLL_NCCL_LIBRARY");
   if (!choice.program.empty()) return named(choice.program, "libraryPath");
   Search search;
-  // Profilers and replacements come in by LD_PRELOAD, which a handle would pass by.
+  // Profilers and replacements are loaded by LD_PRELOAD; a handle would bypass them.
   if (dlsym(RTLD_DEFAULT, kProof) != nullptr) {
     search.library.handle = RTLD_DEFAULT;
     search.library.how = "process";

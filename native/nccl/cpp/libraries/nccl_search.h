@@ -7,13 +7,14 @@
 
 namespace coll::nccl {
 
-// The NCCL that somebody asked for: a file, or a folder to look in. Empty for none; the environment comes first.
+// The NCCL that the user has selected: a file, or a folder to search. Empty if none is selected;
+// the environment has priority.
 struct Choice {
   std::string environment;
   std::string program;
 };
 
-// Where a search takes place.
+// The surroundings of a search.
 struct Surroundings {
   std::string virtual_environment;
   std::string conda;
@@ -25,13 +26,13 @@ struct Surroundings {
 };
 
 constexpr const char* kInCurrentFolder = "current folder";
-// Every NCCL has it.
+// A symbol that every NCCL has.
 constexpr const char* kProof = "ncclGetVersion";
 
 // The first NCCL that opens, in the order of the documentation. Throws an Error of one sentence that lists the places.
 Library find_library(const Choice& choice, const Surroundings& surroundings);
 
-// Whether a library is what this file, or folder, names.
+// Whether the library is the one that this file or folder names.
 bool is_named_by(const Library& library, const std::string& path);
 
 }  // namespace coll::nccl

@@ -12,10 +12,11 @@ struct ContextRecord {
 
 namespace coll::doubles {
 
-// The thread's.
+// The current context of the thread.
 extern thread_local cuda::Context current;
 
-// What every call on the current context begins with: what the control file wishes, or that there is none.
+// The check at the beginning of every call on the current context: the failure that the control
+// file requests, or that there is no current context.
 cuda::Result refusal(const char* function);
 
 }  // namespace coll::doubles

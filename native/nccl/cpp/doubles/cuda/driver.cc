@@ -1,4 +1,5 @@
-// The part of libcuda.so.1 that we call, in host memory. It is strict where the real one is undefined.
+// The part of libcuda.so.1 that this project calls, in host memory. Fails where the behavior of the
+// real one is undefined.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -57,7 +58,7 @@ constexpr int kMostDevices = 16;
 constexpr std::size_t kDeviceBytes = std::size_t{1} << 32;
 
 ContextRecord contexts[kMostDevices];
-// All memory but mappings comes from it.
+// All memory except mappings comes from this pool.
 PoolRecord the_pool;
 int device_count() {
   static const int count = coll::doubles::from_environment("COLL_DOUBLE_DEVICES", 2);
@@ -66,7 +67,7 @@ int device_count() {
 
 bool is_device(int device) { return device >= 0 && device < device_count(); }
 
-// What a copy on a stream needs: memory of the stream's device.
+// Whether the range is memory of the stream's device, as a copy on the stream needs.
 bool is_there(Pointer pointer, std::size_t bytes, Stream stream) { return Memory::of_process().device_of(pointer, bytes) == stream->device; }
 
 void* host(Pointer pointer) { return reinterpret_cast<void*>(pointer); }
@@ -78,7 +79,7 @@ Result put_copy(const char* function, void* into, const void* from, std::size_t 
   return kSuccess;
 }
 
-// At the exit of the process, as the real one: it waits for what the GPUs still do.
+// At the exit of the process. Like the real driver, it waits for work of the GPUs.
 void tear_down() {
   coll::doubles::is_torn_down = true;
   coll::doubles::wait_for_all_streams();
@@ -97,7 +98,7 @@ __attribute__((destructor)) static void tell_counts() {
   tell_count("events", coll_double_events());
 }
 
-// For the double of NCCL.
+// For the NCCL double.
 COLL_EXPORT void coll_double_put(Stream stream, void (*task)(void*), void* argument) {
   stream->put([=] { task(argument); });
 }
@@ -242,7 +243,7 @@ COLL_EXPORT Result cuMemcpyDtoHAsync_v2(void* into, Pointer from, std::size_t by
 }
 
 COLL_EXPORT Result cuMemcpyDtoDAsync_v2(Pointer into, Pointer from, std::size_t bytes, Stream stream) {
-  // Of what overlaps, the real one makes anything.
+  // The real driver does not define copies between ranges that overlap.
   if (into < from + bytes && from < into + bytes) return kInvalidValue;
   return put_copy("cuMemcpyDtoDAsync_v2", host(into), host(from), bytes, stream, is_there(into, bytes, stream) && is_there(from, bytes, stream));
 }
@@ -276,7 +277,7 @@ COLL_EXPORT Result cuPointerGetAttribute(void* value, int attribute, Pointer poi
   if (!memory.find(pointer, begin, bytes)) return kInvalidValue;
   const bool is_virtual = memory.is_virtual(pointer);
   if (attribute == kPointerContext || attribute == kPointerPool) {
-    // Another context than the primary one, where that is wished for.
+    // Another context than the primary one, if that is requested.
     static ContextRecord stranger{0};
     const void* found = nullptr;
     if (attribute == kPointerContext && is_wished("strange context")) found = &stranger;
@@ -295,7 +296,7 @@ COLL_EXPORT Result cuMemGetAddressRange_v2(Pointer* begin, std::size_t* bytes, P
   return Memory::of_process().find(pointer, *begin, *bytes) ? kSuccess : kInvalidValue;
 }
 
-// PTX cannot run here, but it must have what is asked of it.
+// PTX cannot run here, but its kernels must exist.
 COLL_EXPORT Result cuModuleLoadDataEx(Module* module, const void* text, unsigned, int*, void**) {
   if (const Result refused = refusal("cuModuleLoadDataEx")) return refused;
   std::this_thread::sleep_for(std::chrono::milliseconds(wish("slow module", 0)));

@@ -1,4 +1,5 @@
-// The virtual-memory API of the driver's double, in which physical memory has no contents of its own: a mapping has.
+// The virtual-memory API of the driver double. Physical memory has no contents of its own; each
+// mapping has.
 #include <sys/mman.h>
 
 #include "../exported.h"

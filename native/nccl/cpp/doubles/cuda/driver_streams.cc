@@ -1,4 +1,4 @@
-// Streams and events of the driver's double.
+// Streams and events of the driver double.
 #include "../control.h"
 #include "../exported.h"
 #include "current.h"

@@ -5,10 +5,10 @@
 
 namespace coll::doubles {
 
-// Runs a kernel of kernels.cu with the arguments that it was made with.
+// Runs a kernel of kernels.cu with its arguments.
 using Launch = std::function<void(unsigned blocks, unsigned threads)>;
 
-// Copies the arguments, as a launch does. Empty for a name that is none of ours.
+// Copies the arguments, as a launch does. Empty if there is no kernel of this name.
 Launch launch_of(const std::string& name, void** arguments);
 bool has_kernel(const std::string& name);
 

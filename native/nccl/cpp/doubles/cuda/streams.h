@@ -12,7 +12,7 @@
 
 namespace coll::doubles {
 
-// What there is now.
+// The number of streams that exist.
 extern std::atomic<long> stream_count;
 extern std::atomic<long> event_count;
 
@@ -40,7 +40,7 @@ struct StreamRecord {
   void run();
 };
 
-// How often it was recorded, and how often a stream has come to a record of it.
+// How often the event was recorded, and how often a stream has reached a record of it.
 struct EventRecord {
   std::mutex mutex;
   std::condition_variable changed;

@@ -12,27 +12,28 @@
 
 namespace coll::nccl {
 
-// One rank's end of a communicator.
+// One rank's part of a communicator.
 struct CommunicatorRecord {
-  // Known once it is open, where a split makes it.
+  // For a communicator of a split, known once it is open.
   std::atomic<int> size{0};
   std::atomic<int> rank{0};
   int device = 0;
   bool is_blocking = true;
-  // Whether the first collective has met the others, for which it blocks its caller.
+  // Whether the first collective has met the other ranks; it blocks its caller until then.
   bool is_connected = false;
   std::mutex connect_mutex;
   std::uint64_t sequence = 0;
   std::mutex exchange_mutex;
   doubles::Wire wire;
   std::atomic<bool> is_aborted{false};
-  // Ended together with this one: as long as it is being made, and for ever where it shares this one's resources.
+  // Communicators that are aborted together with this one: while they are being made, and always if
+  // they share this one's resources.
   std::mutex children_mutex;
   std::vector<std::weak_ptr<CommunicatorRecord>> children;
   std::atomic<Result> state{kSuccess};
-  // Who made the call that is in progress, and may ask about it.
+  // The thread that made the call in progress, and may ask about it.
   std::atomic<std::thread::id> waiting{};
-  // Calls that are in progress, which an abort ends and waits for.
+  // The number of calls in progress, which an abort ends and waits for.
   std::atomic<int> calls{0};
   std::mutex text_mutex;
   std::string text;
@@ -48,24 +49,24 @@ struct CommunicatorRecord {
 
 namespace coll::doubles {
 
-// The NCCL that the double says it is.
+// The NCCL version that the double reports.
 int version_of_double();
 
 using Record = std::shared_ptr<nccl::CommunicatorRecord>;
 
-// Null for what is no communicator, or no longer one.
+// Null unless the communicator exists.
 Record find_record(nccl::Communicator communicator);
 void add_record(const Record& record);
 void remove_record(nccl::Communicator communicator);
 long count_records();
 
-// Meets the other ranks; blocks until they have come, or the record is aborted.
+// Meets the other ranks. Blocks until they have arrived, or the record is aborted.
 nccl::Result open_record(nccl::CommunicatorRecord& record, const nccl::UniqueId& id);
-// A failure of what the machine has to have, where that is wished for: success otherwise.
+// The failure that is requested for missing resources of the machine; otherwise success.
 nccl::Result lack_of_room(nccl::CommunicatorRecord& record);
-// Sends a request with its input, and takes what comes back. Blocks likewise.
+// Sends a request with its input, and receives the result. Blocks in the same way.
 nccl::Result exchange(nccl::CommunicatorRecord& record, const Request& request, const void* input, Bytes& output);
-// Sleeps until it is aborted, as a kernel of NCCL does after an error.
+// Sleeps until the record is aborted, like a kernel of NCCL after an error.
 void wait_for_abort(const nccl::CommunicatorRecord& record);
 
 }  // namespace coll::doubles

@@ -17,7 +17,7 @@
 namespace coll::doubles {
 namespace {
 
-// What one rank has sent to another.
+// Data that one rank has sent to another.
 struct Message {
   Request request;
   Bytes data;
@@ -43,7 +43,7 @@ class Coordinator {
   }
 
  private:
-  // Waits for all ranks; false where they do not fit together.
+  // Waits for all ranks. Returns false if they do not fit together.
   bool meet() {
     std::string refused;
     do {
@@ -72,7 +72,7 @@ class Coordinator {
     return "";
   }
 
-  // Takes a request of every rank, and answers. False when all have gone.
+  // Reads one request of every rank and replies. Returns false once all ranks have gone.
   bool next_round() {
     while (!has_all_requests()) {
       if (!take_requests()) return false;
@@ -193,7 +193,7 @@ class Coordinator {
   static void answer(const RankConnection& connection, nccl::Result result, const std::string& text, const Bytes& data) {
     Reply reply{result, {}, data.size()};
     set_text(reply, text);
-    // One that has gone is noticed at its next request.
+    // A rank that has gone is detected at its next request.
     if (connection.wire.send(&reply, sizeof reply)) connection.wire.send(data.data(), data.size());
   }
 

@@ -4,7 +4,8 @@
 
 namespace coll::doubles {
 
-// Starts a thread that meets the ranks of one communicator and does for them what they ask together, until all have gone.
+// Starts a thread that serves the ranks of one communicator until all have gone: it carries out
+// what they request together.
 bool start_coordinator(nccl::UniqueId& id);
 
 }  // namespace coll::doubles

@@ -6,8 +6,9 @@
 
 namespace coll::doubles {
 
-// What waits for the end of a group. `prepare` may block until other ranks come; all of a group are prepared at the same time. `start` then
-// puts work onto a stream. Receives start after the rest of their group, which may send what they wait for.
+// A call that waits for the end of its group. `prepare` may block until other ranks arrive; all
+// calls of a group are prepared at the same time. `start` then submits work to a stream. Receives
+// start after the rest of their group, which may send the data that they wait for.
 struct Waiting {
   Record record;
   std::function<nccl::Result()> prepare;
@@ -16,9 +17,9 @@ struct Waiting {
 };
 
 void begin_group();
-// Adds to the thread's group; outside of one it is a group of its own.
+// Adds a call to the thread's group. Outside of a group, the call is a group of its own.
 nccl::Result add_to_group(Waiting waiting);
-// One refused call, and nothing of its group happens: the end says so again.
+// If one call of a group fails, the whole group does nothing, and its end returns the same error.
 nccl::Result fail_group(nccl::Result result);
 nccl::Result end_group();
 

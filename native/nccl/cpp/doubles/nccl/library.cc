@@ -1,4 +1,5 @@
-// The part of libnccl.so.2 that we call, among threads and processes of one machine. It says so where the real one would hang or corrupt.
+// The part of libnccl.so.2 that this project calls, for threads and processes of one machine.
+// Reports an error where the real one would hang or corrupt data.
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -35,7 +36,8 @@ Result refuse(Result result, const std::string& text) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-// What ncclCommInitRankConfig takes: as the fields were when this version came.
+// Whether ncclCommInitRankConfig accepts the configuration: the fields of the version that it
+// names.
 bool is_known(const Config& config) {
   const bool has_names = version_of_double() >= static_cast<int>(kNamedConfigVersion);
   const bool is_plain = config.size == kConfigBytes && config.version == kConfigVersion;
@@ -83,7 +85,7 @@ void run_task(void* argument) {
   if (!output.empty()) std::memcpy(task->output, output.data(), output.size());
 }
 
-// The first collective of a communicator blocks its caller until all ranks have come to theirs.
+// The first collective of a communicator blocks its caller until all ranks have called theirs.
 Result connect_first(CommunicatorRecord& record) {
   const std::lock_guard<std::mutex> lock(record.connect_mutex);
   die_if_wished("connect", record.rank);
@@ -140,7 +142,7 @@ Result message(const char* name, int kind, const void* input, void* output, std:
                        kind == kReceive});
 }
 
-// What a split makes of a rank; nothing for one without a color.
+// Opens the communicator of a rank after a split; does nothing for a rank without a color.
 Result open_part(CommunicatorRecord& parent, CommunicatorRecord& part, int color, int key) {
   Bytes output;
   const Result result = exchange(parent, {kSplit, 0, 0, 0, 0, 0, color, key, 0}, nullptr, output);
@@ -211,7 +213,7 @@ COLL_EXPORT Result ncclCommSplit(Communicator parent, int color, int key, Commun
   made->is_blocking = config == nullptr ? record->is_blocking : config->blocking != 0;
   const bool is_sharing = config != nullptr && config->split_share == 1;
   record->adopt(made);
-  // It is the parent that is in progress. What is made is stored in the end, whatever came of it.
+  // The parent is in progress. The new communicator is stored at the end, whatever the result.
   __atomic_store_n(into, nullptr, __ATOMIC_RELEASE);
   return add_to_group({record,
                        [record, made, into, color, key, is_sharing] {

@@ -7,7 +7,7 @@ namespace coll::doubles {
 
 using Bytes = std::vector<char>;
 
-// 0 for what is no dtype of NCCL's.
+// 0 if NCCL has no such dtype.
 std::size_t bytes_of(int dtype);
 
 // The inputs' elements, combined in the order of the ranks and rounded after each step.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPollMillis = 5;
 
-// Waits until the socket is ready; false where the wait is given up.
+// Waits until the socket is ready. Returns false if the wait is aborted.
 bool wait_for(const Wire& wire, short what) {
   for (;;) {
     if (wire.gives_up != nullptr && *wire.gives_up) return false;
@@ -26,7 +26,7 @@ bool wait_for(const Wire& wire, short what) {
   }
 }
 
-// The name is in no folder: it goes with the process.
+// The name is not in the file system, and is gone when the process ends.
 socklen_t address_of(const nccl::UniqueId& id, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;

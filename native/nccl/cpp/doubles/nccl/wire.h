@@ -8,7 +8,7 @@
 
 #include "../../libraries/nccl_library.h"
 
-// How ranks and the coordinator of a communicator talk over a socket of this machine.
+// The messages between ranks and the coordinator of a communicator, over a socket of this machine.
 namespace coll::doubles {
 
 constexpr std::size_t kTextBytes = 160;
@@ -21,14 +21,15 @@ struct Handshake {
   char host[64];
 };
 
-// After NCCL's five kinds: what else ranks do together.
+// Further requests that ranks make together, numbered after NCCL's five kinds.
 constexpr int kConnect = 5;
 constexpr int kSplit = 6;
 // Messages between two ranks.
 constexpr int kSend = 7;
 constexpr int kReceive = 8;
 
-// What a rank wants done. All ranks must want the same, but for color and key, and for messages, whose `root` is the other rank.
+// A request of a rank. All ranks must make the same one, except for color and key, and except for
+// messages, whose `root` is the other rank.
 struct Request {
   int kind;
   int dtype;
@@ -53,10 +54,10 @@ struct SplitReply {
   nccl::UniqueId id;
 };
 
-// A connection; false and -1 stand for one that is lost or given up.
+// A connection. False and -1 mean that it is lost or was aborted.
 struct Wire {
   int socket = -1;
-  // Looked at while waiting; null where nobody gives up.
+  // Checked while waiting; null if the wait cannot be aborted.
   const std::atomic<bool>* gives_up = nullptr;
 
   bool send(const void* data, std::size_t bytes) const;
