@@ -3,22 +3,24 @@
 #include <chrono>
 #include <cstddef>
 
-// The numbers that are chosen for speed or patience, and what each decides. What others see, such as the numbers of dtypes, is beside its use.
+// The numbers that are chosen for speed or patience, and what each decides. Numbers that others
+// see, such as those of dtypes, are next to their use.
 namespace coll::tuning {
 
 using namespace std::chrono_literals;
 
 // --- Waiting for NCCL and for devices ---
 
-// Polls of the completion thread, with a yield after each, before it sleeps; then twice as long each time.
+// Polls of the completion thread, with a yield after each, before it sleeps; each sleep is twice as
+// long as the one before.
 constexpr int kCompletionPolls = 200;
 constexpr std::chrono::microseconds kShortestCompletionSleep = 20us;
 constexpr std::chrono::microseconds kLongestCompletionSleep = 500us;
-// The same for a communicator that is being made or that works on a call.
+// The same for a communicator that is being made or is executing a call.
 constexpr int kCommunicatorPolls = 200;
 constexpr std::chrono::microseconds kShortestCommunicatorSleep = 10us;
 constexpr std::chrono::microseconds kLongestCommunicatorSleep = 500us;
-// Between two polls of operations that only have begun, on the submission thread.
+// Between two polls of launches that wait for other ranks, on the submission thread.
 constexpr std::chrono::microseconds kBegunInterval = 500us;
 // Between two checks of deadlines and communicators, on the watching thread.
 constexpr std::chrono::milliseconds kWatchInterval = 20ms;
@@ -27,7 +29,8 @@ constexpr std::chrono::milliseconds kChunkInterval = 10ms;
 
 // --- Patience at the end ---
 
-// A launch that is not stuck comes back within these polls, and then finds its communicator alive. One that is stuck comes back by the abort.
+// A launch that is not stuck comes back within these polls, and then finds its communicator alive.
+// One that is stuck comes back by the abort.
 constexpr int kLaunchPolls = 100;
 constexpr std::chrono::milliseconds kLaunchInterval = 2ms;
 // Between two checks whether all aborts have come back, and whether all threads rest.

@@ -1,4 +1,4 @@
-// The completing thread: sees when the device has passed what was launched, and settles it.
+// The completing thread: detects that the device has finished an operation, and settles it.
 #include <algorithm>
 #include <thread>
 
@@ -10,7 +10,7 @@
 namespace coll {
 namespace {
 
-// Until its communicators have been aborted, NCCL may still work on the memory of what has failed.
+// NCCL may use the memory of a failed operation until its communicators have been aborted.
 bool is_being_aborted(const Operation& operation) { return operation.clique != nullptr && operation.clique->aborts > 0; }
 
 }  // namespace

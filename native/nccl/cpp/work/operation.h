@@ -26,12 +26,13 @@ struct Use {
 
 enum class State { kQueued, kLaunched, kDone, kFailed };
 
-// Work for devices, from the call to the settled promise. It is made on a JavaScript thread and submitted; then launch() runs on the
-// submission thread, finish() on the completion thread when the device has passed all fences, and settle() once, on any thread.
+// Work for devices, from the call to the settled promise. It is made on a JavaScript thread and
+// submitted. Then launch() runs on the submission thread, finish() on the completion thread once
+// the device has passed all fences, and settle() once, on any thread.
 class Operation {
  public:
   std::string name;
-  // Empty and null where no communicator takes part.
+  // Empty and null if no communicator takes part.
   std::string group;
   std::shared_ptr<Clique> clique;
   std::uint64_t sequence = 0;
@@ -44,27 +45,27 @@ class Operation {
 
   std::vector<Use> uses;
   std::function<void(Operation&)> launch;
-  // Where launch() only begins what other ranks have to take part in: whether it is launched now. Asked on the submission thread, between
-  // other operations.
+  // For a launch in which other ranks have to take part: whether it is complete now. Called on the
+  // submission thread, between other operations.
   std::function<bool(Operation&)> is_launched;
   // Copies to host memory, mostly. Not called for what has failed.
   std::function<void(Operation&)> finish;
-  // Null for success. Called under the scheduler's lock: it hands over and does nothing else.
+  // Null for success. Called under the scheduler's lock: it must only hand over the result.
   std::function<void(const Operation&, const Failure*)> settle;
 
-  // What the device has to pass. Written by launch().
+  // The fences that the device has to pass. Set by launch().
   std::vector<SharedFence> fences;
   // The message if it was launched and runs out of time.
   const char* unfinished = "the GPU did not finish it";
-  // Kept until the device is done: staging memory, what JavaScript lent.
+  // Objects kept until the device is done: staging memory, and memory of JavaScript.
   std::vector<std::shared_ptr<void>> kept;
 
-  // Under the scheduler's lock.
+  // The following are protected by the scheduler's lock.
   State state = State::kQueued;
-  // Where it stands in the flight recorder.
+  // The entry in the flight recorder.
   std::uint64_t record = 0;
   std::list<SharedOperation>::iterator place;
-  // No operation of its clique may come before it, and none after it.
+  // Whether it must be the first, or the last, operation of its clique.
   bool opens_clique = false;
   bool ends_clique = false;
 };

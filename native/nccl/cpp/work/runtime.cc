@@ -21,8 +21,9 @@ int count_devices(const cuda::Driver& driver) {
   return count;
 }
 
-// What the driver does at the exit of the process waits for the work of GPUs, and for threads inside its calls; neither may come to an end. The system
-// takes everything back in any case.
+// At the exit of the process, the driver waits for work of the GPUs and for threads inside its
+// calls. Either may never end, so then the process exits without the driver. The system frees all
+// resources in any case.
 void end_with_process(int status, void* runtime) {
   if (static_cast<Runtime*>(runtime)->scheduler.come_to_rest(tuning::kLongestExit)) return;
   std::fflush(nullptr);
@@ -60,7 +61,8 @@ Device& Runtime::device(int index) {
   std::unique_ptr<Device>& device = devices_[index];
   if (device == nullptr) {
     scheduler.while_deadlines_stand([&] { device = std::make_unique<Device>(driver, index); });
-    // What is registered last runs first: before the driver's own, which its first context may have registered.
+    // Handlers registered last run first: this one runs before the driver's own, which its first
+    // context may have registered.
     static const int registered = on_exit(end_with_process, this);
     static_cast<void>(registered);
   }

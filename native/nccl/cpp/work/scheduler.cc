@@ -21,7 +21,7 @@ void Scheduler::submit(SharedOperation operation) {
   if (operation->deadline == Clock::time_point{}) operation->deadline = operation->submitted + timeout_;
   operation->place = unsettled_.insert(unsettled_.end(), operation);
   if (!stuck_.empty()) return fail_one(operation, {FailureKind::kStuck, 0, stuck_}, true);
-  // One that has ended needs no end.
+  // A clique that has failed or is closed needs no end.
   if (operation->ends_clique && (clique->failure || clique->state == CliqueState::kClosed)) return settle(operation, nullptr);
   if (clique != nullptr && clique->failure) {
     return fail_one(operation, {FailureKind::kBroken, clique->failure->code, "the communicator failed before: " + clique->failure->message}, false);
@@ -34,7 +34,7 @@ void Scheduler::submit(SharedOperation operation) {
   }
   spread_to(operation);
   if (operation->state == State::kFailed) return;
-  // From here on, none that comes later may use it.
+  // From here on, no later operation may use the clique.
   if (operation->ends_clique) clique->state = CliqueState::kEnding;
   queue_.push_back(std::move(operation));
   has_work_.notify_one();
@@ -66,7 +66,7 @@ void Scheduler::fail_clique(Clique& clique, const Failure& failure) {
 
 bool Scheduler::has_failed(const Operation& operation) const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  // Whoever waits for something that may never come asks this.
+  // Asked by waits that may never end.
   return is_ending_ || operation.state == State::kFailed;
 }
 
@@ -85,7 +85,8 @@ void Scheduler::fail_one(const SharedOperation& operation, const Failure& failur
   settle(operation, &failure);
 }
 
-// One pass is enough: whatever reads a result was submitted later than what makes it.
+// One pass is enough: an operation that reads a result was submitted later than the one that makes
+// it.
 void Scheduler::spread() {
   for (auto at = unsettled_.begin(); at != unsettled_.end();) {
     const SharedOperation operation = *at++;

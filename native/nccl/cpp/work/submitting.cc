@@ -9,7 +9,8 @@
 namespace coll {
 namespace {
 
-// It gives something back. Where the GPU has failed, or the driver ends with the process, there is nobody to give it back to.
+// A chore frees something. If the GPU has failed, or the driver ends with the process, the error
+// does not matter.
 void carry_out(const Scheduler::Chore& chore) {
   try {
     chore();
@@ -95,7 +96,7 @@ void Scheduler::attempt(const SharedOperation& operation, std::unique_lock<std::
   failed_while_launching_ = {};
   if (clique != nullptr) clique->is_launching = false;
   if (failure) {
-    // NCCL says so where a call has had no effect.
+    // NCCL returns this error if a call has had no effect.
     const bool is_harmless = clique != nullptr && clique->state != CliqueState::kMaking && failure->kind == FailureKind::kInvalidArgument;
     if (clique != nullptr && !is_harmless) end_clique(*clique, *failure);
     fail_one(operation, *failure, !is_harmless);
@@ -108,7 +109,7 @@ void Scheduler::attempt(const SharedOperation& operation, std::unique_lock<std::
   else let_complete(operation);
 }
 
-// What has failed, too, for what it keeps is still in use.
+// Also for failed operations, because the memory that they keep is still in use.
 void Scheduler::let_complete(const SharedOperation& operation) {
   launched_.push_back(operation);
   has_flights_.notify_one();

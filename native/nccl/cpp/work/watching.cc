@@ -48,7 +48,7 @@ void Scheduler::while_deadlines_stand(const std::function<void()>& prepare) {
 void Scheduler::resume_deadlines() {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Clock::time_point now = Clock::now();
-  // For longer than that they did not stand.
+  // Deadlines do not stand still for longer than that.
   for (const SharedOperation& operation : unsettled_)
     operation->deadline += std::min<Clock::duration>(now - std::max(standing_since_, operation->submitted), timeout_);
   standing_since_ = {};
@@ -73,7 +73,7 @@ void Scheduler::watch_deadlines(Clock::time_point now) {
     if (operation->clique != nullptr) end_clique(*operation->clique, failure);
     fail_one(operation, failure, true);
     spread();
-    // The list has changed; what else is too late is seen at the next poll.
+    // The list has changed; other operations that are late are found at the next poll.
     return;
   }
 }
@@ -82,7 +82,8 @@ void Scheduler::watch_cliques() {
   std::vector<std::shared_ptr<Clique>> cliques;
   for (const SharedOperation& operation : unsettled_) {
     const std::shared_ptr<Clique>& clique = operation->clique;
-    // NCCL joins a thread of its own where it is asked, and two must not ask for one communicator at once: a launch asks itself.
+    // NCCL joins a thread of its own where it is asked, and two must not ask for one communicator
+    // at once: a launch asks itself.
     if (clique == nullptr || clique->state != CliqueState::kOpen || clique->is_launching) continue;
     if (cliques.empty() || cliques.back() != clique) cliques.push_back(clique);
   }
