@@ -3,4 +3,5 @@ export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';
 export { type NativeBinding, nativeInterface, status } from './native-binding.js';
 export { type Program, Programs } from './programs.js';
+export { SpareHandles } from './spare-handles.js';
 export { NewCalls } from './turns.js';

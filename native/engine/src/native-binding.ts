@@ -26,7 +26,7 @@ export const status = {
 } as const;
 
 /** Version of the exports and of the integers of a program; must equal that in `cpp/addon`. */
-export const nativeInterface = 8;
+export const nativeInterface = 9;
 
 /** How long `execute` may wait for other ranks, in the order of `Wait` in C++. */
 export const waiting = {

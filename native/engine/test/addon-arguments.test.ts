@@ -212,6 +212,14 @@ describe.skipIf(!processes)('handles of process groups', () => {
   const call1 = handle('call', call);
   const timeout = number('timeoutMillis', 1);
 
+  const called: Argument[] = [
+    handle('program', one),
+    number('rank', 0, -1, 1),
+    lists[0] as Argument,
+    ...offerEnd,
+    ['state', state, undefined, [1], new Float64Array(10), new Float32Array(11)],
+    ['message program', messages, null, 1, {}, two, ...(processes ? [messagesOf(2, 0), messagesOf(2, 1)] : [])],
+  ];
   const processCalls: Record<string, Argument[]> = {
     segment: [number('maxBytes', 0, -1, 0.5, 2 ** 60), number('ranks', 1, -1, 1e6)],
     openSegment: [['info', info, undefined, [], info.slice(1), new Int8Array(info.length)], number('rank', 0, -1, 1e6)],
@@ -240,14 +248,8 @@ describe.skipIf(!processes)('handles of process groups', () => {
     takeSocket: [number('descriptor', 0, -1)],
     closeSocket: [number('descriptor', 0, -1)],
     messageProgram: [programWords, number('rank', 0, -1, 5000)],
-    call: [
-      handle('program', one),
-      number('rank', 0, -1, 1),
-      lists[0] as Argument,
-      ...offerEnd,
-      ['state', state, undefined, [1], new Float64Array(10), new Float32Array(11)],
-      ['message program', messages, null, 1, {}, two, ...(processes ? [messagesOf(2, 0), messagesOf(2, 1)] : [])],
-    ],
+    call: called,
+    refillCall: [handle('call', newCall()), ...called],
     executeCall: [group1, call1, timeout],
     tryCall: [group1, call1, number('patienceMicros', 1, -1), number('sliceMicros', 1, -1)],
     copiedBytes: [group1, call1],
@@ -286,6 +288,18 @@ describe.skipIf(!processes)('handles of process groups', () => {
     expect(processes['executeCall']?.(executing, call, 1000)).toBe(status.done);
     expect(() => executedBy(other, call)).toThrow(typeError('call must be of this rank and group'));
     expect(() => executedBy(idle, newCall())).toThrow('has no executor yet');
+  });
+
+  it('a call that is filled again combines the new arrays, and keeps the old ones if the new ones clash', () => {
+    const again = newCall();
+    const [input, output] = [floats(5, 6, 7, 8), floats(0, 0, 0, 0)];
+    const refill = (of: Float64Array, inputs: unknown[], outputs: unknown[]) =>
+      processes['refillCall']?.(again, one, 0, of, inputs, outputs, false, agreed, state);
+    expect(refill(begins, [input], [output])).toBe(true);
+    const half = floats(0, 0);
+    expect(refill(Float64Array.of(0, 2, 4), [floats(1, 2), floats(3, 4)], [half, half])).toBe(false);
+    expect(processes['executeCall']?.(executing, again, 1000)).toBe(status.done);
+    expect(output).toEqual(input);
   });
 
   it('the addon refuses handles that were released', () => {

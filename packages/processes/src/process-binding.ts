@@ -12,6 +12,8 @@ export type MessagesHandle = Held<'messages'>;
 /** A `Failure` as a tuple, with its reason as a number. */
 export type NativeFailure = readonly [reason: number, rank: number, ranks: readonly number[], text: string];
 
+type Calling = readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined];
+
 /**
  * The addon's functions for groups of processes, on platforms that support them. One thread at a
  * time executes calls: the caller of `executeCall` or `tryCall`, or the group's own thread for
@@ -83,9 +85,12 @@ export interface ProcessBinding {
    * Creates a call from the arguments of a thread's `offer`, plus `state`: values to report if
    * ranks disagree. Returns undefined if an output overlaps the memory of another piece.
    */
-  call(
-    ...calling: readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined]
-  ): CallHandle | undefined;
+  call(...calling: Calling): CallHandle | undefined;
+  /**
+   * Like `call`, in the handle of a call that has ended. Returns false if an output overlaps the
+   * memory of another piece.
+   */
+  refillCall(handle: CallHandle, ...calling: Calling): boolean;
   /**
    * Executes a call until it ends or times out; 0 means no limit. Returns `waiting` from time to
    * time, so that a thread can be terminated in between.
@@ -139,7 +144,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 8;
+const processInterface = 9;
 
 /**
  * Returns the addon.

@@ -32,15 +32,18 @@ export class ProcessCalls {
     this.#options = options;
   }
 
-  /** @throws ValueError if the same memory was passed for two pieces */
-  make(call: CheckedCall): ProcessCall {
+  /**
+   * The native request of a call, in `spare`, if given, or in a new handle.
+   * @throws ValueError if the same memory was passed for two pieces
+   */
+  make(call: CheckedCall, spare?: CallHandle): ProcessCall {
     const { collective, dtype, begins, inputs, outputs } = call;
     const { binding, programs, rank } = this.#options;
     const program = programs.find(collective, dtype);
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
     const descriptor: Descriptor = { ...askedBy(call, program.number), ...places };
     this.#draft.write(0, descriptor);
-    const handle = binding.call(
+    const calling = [
       program.handle,
       rank,
       begins,
@@ -51,7 +54,8 @@ export class ProcessCalls {
       this.#draft.negotiatedBy(0),
       this.#draft.announcedBy(0),
       this.#messagesOf(program, collective, dtype),
-    );
+    ] as const;
+    const handle = spare ? binding.refillCall(spare, ...calling) && spare : binding.call(...calling);
     if (!handle) throw clashError(operationOf(call), rank, rank);
     return { handle };
   }

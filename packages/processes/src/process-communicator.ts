@@ -1,7 +1,8 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import { nextTurn, oneRank } from '@coll/core/internal';
 import { type CheckedCall, OrderedCommunicator, type PreparedCall } from '@coll/core/plugin';
-import { NewCalls, Programs } from '@coll/native/addon';
+import { NewCalls, Programs, SpareHandles } from '@coll/native/addon';
+import type { CallHandle } from './process-binding.js';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
 import type { NativeProcessGroup } from './process-group.js';
 import type { ProcessRank } from './process-rank.js';
@@ -15,6 +16,7 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   readonly #programs: Programs;
   readonly #calls: ProcessCalls;
   readonly #newCalls = new NewCalls();
+  readonly #spares = new SpareHandles<CallHandle>();
 
   constructor(rank: ProcessRank, algorithm: Algorithm) {
     const { binding, group, memory } = rank;
@@ -34,9 +36,14 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     return this.#programs.refuses(collective, dtype);
   }
 
-  protected prepare(call: CheckedCall): ProcessCall {
-    this.#newCalls.add();
-    return this.#calls.make(call);
+  protected prepare(call: CheckedCall, isKept: boolean): ProcessCall {
+    const spare = isKept ? undefined : this.#spares.take();
+    if (!spare) this.#newCalls.add();
+    return this.#calls.make(call, spare);
+  }
+
+  protected override recycle({ handle }: ProcessCall): void {
+    this.#spares.add(handle);
   }
 
   protected playSync(call: Call, options: RunOptions): void {

@@ -30,7 +30,7 @@ namespace {
 
 // Increased with every change of the exports, or of the integers of a program, so that older
 // binaries are refused.
-constexpr int kInterface = 8;
+constexpr int kInterface = 9;
 
 constexpr int kMostCores = 1 << 16;
 

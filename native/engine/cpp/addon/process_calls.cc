@@ -50,22 +50,43 @@ MessageProgramPointer messages_for(const Offer& offer, const Napi::Value& handle
   throw WrongArgument("message program must be of the same rank and request as the program");
 }
 
+HeldCall call_from(const Napi::CallbackInfo& info, std::size_t first) {
+  HeldCall made;
+  Call& call = made.call;
+  call.offer = offer_from(info, first);
+  made.detachable = {are_detachable(info[first + 3]), are_detachable(info[first + 4])};
+  const std::vector<double> state = numbers_of(info[first + 7], "state");
+  if (state.size() != kStateWords) throw WrongArgument("state must have " + std::to_string(kStateWords) + " words, got " + std::to_string(state.size()));
+  std::copy(state.begin(), state.end(), call.state.begin());
+  const Napi::Value messages = info[first + 8];
+  if (!messages.IsUndefined()) call.offer.messages = messages_for(call.offer, messages);
+  return made;
+}
+
+bool has_clash(const HeldCall& held_call) {
+  const Offer* const offer = &held_call.call.offer;
+  return static_cast<bool>(find_clash(&offer, 1));
+}
+
 // call(program, rank, begins, inputs, outputs, sharesResult, agreed, state: Float64Array,
 // messages?):
 //   External | undefined
 // undefined: an output overlaps memory of another piece.
 Napi::Value make_call(const Napi::CallbackInfo& info) {
-  auto made = std::make_unique<HeldCall>();
-  Call& call = made->call;
-  call.offer = offer_from(info);
-  const Offer* const offer = &call.offer;
-  if (find_clash(&offer, 1)) return info.Env().Undefined();
-  made->detachable = {are_detachable(info[3]), are_detachable(info[4])};
-  const std::vector<double> state = numbers_of(info[7], "state");
-  if (state.size() != kStateWords) throw WrongArgument("state must have " + std::to_string(kStateWords) + " words, got " + std::to_string(state.size()));
-  std::copy(state.begin(), state.end(), call.state.begin());
-  if (!info[8].IsUndefined()) call.offer.messages = messages_for(call.offer, info[8]);
-  return hold(info.Env(), made.release());
+  HeldCall made = call_from(info, 0);
+  if (has_clash(made)) return info.Env().Undefined();
+  return hold(info.Env(), new HeldCall(std::move(made)));
+}
+
+// refillCall(call, program, ...): boolean; makes a new call in the handle of a call that has ended.
+// Returns false, and keeps the old call, if an output overlaps memory of another piece.
+Napi::Value refill_call(const Napi::CallbackInfo& info) {
+  HeldCall& old = call_of(info[0]);
+  if (old.staging_buffer) throw WrongArgument("call must be one that has ended");
+  HeldCall made = call_from(info, 1);
+  const bool is_sound = !has_clash(made);
+  if (is_sound) old = std::move(made);
+  return Napi::Boolean::New(info.Env(), is_sound);
 }
 
 // executeCall(group, call, timeoutMillis: number): number, a Status. Returns kWaiting after a
@@ -125,6 +146,7 @@ Napi::Value results(const Napi::CallbackInfo& info) {
 void add_calls(Napi::Object exports) {
   add<make_message_program>(exports, "messageProgram");
   add<make_call>(exports, "call");
+  add<refill_call>(exports, "refillCall");
   add<execute_call>(exports, "executeCall");
   add<try_call>(exports, "tryCall");
   add<copied_bytes>(exports, "copiedBytes");

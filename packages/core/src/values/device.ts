@@ -191,7 +191,8 @@ export function localDevicesFromNumGpus(numGpus: number): string[] {
  * ```
  */
 export function deviceType(device: string): string {
-  return (canonicalSpec(device).fields.type as string).toUpperCase();
+  const [, type = ''] = /\/device:([^:]*):/.exec(canonicalize(device)) ?? [];
+  return type;
 }
 
 /**
