@@ -21,7 +21,7 @@ export function isKnown(dtype: DType): dtype is KnownDType {
 /** The NCCL type used to move elements. Elements of other dtypes move as bytes. */
 export interface Carrier {
   readonly dtype: number;
-  /** Number of carrier elements per element. */
+  /** How many elements of this NCCL type move one element of the dtype. */
   readonly perElement: number;
 }
 

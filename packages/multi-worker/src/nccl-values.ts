@@ -30,8 +30,8 @@ export class NcclValues {
   }
 
   /**
-   * The ops for a value; undefined for values on the host.
-   * @throws ValueError if the specification names more than NCCL
+   * The cross-device ops that reduce a value; undefined for values in host memory.
+   * @throws ValueError if the name of the algorithm has parts other than `nccl`
    */
   async opsFor({ values, devices }: DistributedValues<Value>): Promise<CrossDeviceOps | undefined> {
     const found = values.find(isInDeviceMemory);

@@ -50,7 +50,7 @@ describe('the next message', () => {
       expect.objectContaining({
         ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
         message: 'a connection closed before the group could use it',
-        cause: expect.objectContaining({ message: 'the other side ended the connection' }),
+        cause: expect.objectContaining({ message: 'the other process closed the connection during the handshake' }),
       }),
     );
   });
@@ -60,7 +60,7 @@ describe('the next message', () => {
     other.end(Buffer.of(1));
     await once(own, 'end');
     own.destroy();
-    await expect(next).rejects.toThrow('the other side ended the connection');
+    await expect(next).rejects.toThrow('the other process closed the connection during the handshake');
   });
 
   it('leaves bytes after the last message to the next reader', async () => {
@@ -114,7 +114,7 @@ describe('a sent message', () => {
     await expect(stream.send(Buffer.of(1))).rejects.toBe(reason);
   });
 
-  it('may be the last, after which the connection ends', async () => {
+  it('arrives even if its sender closes the connection right after it', async () => {
     const heard = once(other, 'data');
     const ended = once(other, 'end');
     talk([1]).endWith(Buffer.of(9));

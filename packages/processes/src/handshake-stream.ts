@@ -33,7 +33,7 @@ export class HandshakeStream {
     socket.on('error', (error) => this.#close(error));
     socket.on('close', () => {
       clearTimeout(late);
-      this.#close(new Error('the other side ended the connection'));
+      this.#close(new Error('the other process closed the connection during the handshake'));
     });
   }
 

@@ -37,7 +37,7 @@ export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Ar
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Callbacks of a reader of posts. */
+/** The two ranks of a connection, and the functions that a `PostReader` calls. */
 export interface PostReaderOptions {
   readonly rank: number;
   readonly peer: number;

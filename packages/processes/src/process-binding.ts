@@ -79,7 +79,7 @@ export interface ProcessBinding {
   tellOpened(group: GroupHandle): void;
   /** The ranks that have not opened the group yet. */
   unopened(group: GroupHandle): readonly number[];
-  /** Compiles one rank's part of a message program. */
+  /** Compiles one rank's sends and receives of a schedule, encoded by `messageWords`. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /**
    * Creates a call from the arguments of a thread's `offer`, plus `state`: values to report if

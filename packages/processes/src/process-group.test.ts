@@ -173,7 +173,7 @@ describe('a synchronous call', () => {
     expect(asked.slice(1)).toEqual(['play first for 1000', `fail deadline of ${told}`, 'play first for 0']);
   });
 
-  it('fails the group if the ranks disagree', () => {
+  it('fails the group if the ranks call different collectives', () => {
     const stateOf = (length: number) => {
       const table = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
       const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere, schedule: 1, layout: 0 };
@@ -204,7 +204,7 @@ describe('a synchronous call', () => {
     expect(() => group.playSync(call('third'), {})).toThrow(
       expect.objectContaining({
         ...{ name: 'InternalError', code: 'ERR_COLL_INTERNAL' },
-        message: 'all-reduce sum: the engine failed without a reason',
+        message: 'all-reduce sum: the engine failed without stating a reason, which is a bug of the engine',
       }),
     );
   });

@@ -213,7 +213,11 @@ export class NativeProcessGroup {
   #failureOf(call: Call, number: number, signal?: AbortSignal): CollError {
     const operation = operationOf(call);
     const failure = this.#binding.failure(this.#handle);
-    if (!failure) return new InternalError('ERR_COLL_INTERNAL', `${operation}: the engine failed without a reason`);
+    if (!failure)
+      return new InternalError(
+        'ERR_COLL_INTERNAL',
+        `${operation}: the engine failed without stating a reason, which is a bug of the engine`,
+      );
     const error = this.#errorOf(failure, operation, number);
     if (error.code !== 'ERR_COLL_ABORTED' || !signal?.aborted) return error;
     return abortedError('while it was under way', signal, this.#detailsOf(call));

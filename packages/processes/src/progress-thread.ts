@@ -14,7 +14,7 @@ const mostCopiedBytes = 2 ** 27;
 /** The group that owns the thread. */
 export interface ThreadOwner {
   readonly rank: number;
-  /** Ends the group because of a call's native result. */
+  /** Ends the group with the error of a failed call; `answer` is the status from native code. */
   end(answer: number, call: Call): void;
   /** The error of a failed call. */
   failureOf(call: Call, number: number, signal: AbortSignal | undefined): CollError;

@@ -17,7 +17,7 @@ it('sockets refuse connections that arrive after their end, and leave none open'
   const met = new Promise<Socket>((resolve) => server.once('connection', resolve));
   const other = connect(server.address() as { port: number });
   const late = new HandshakeStream(await met, [], 1000);
-  expect(() => late.handOver((descriptor) => sockets.take(descriptor))).toThrow('no longer accepts');
+  expect(() => late.handOver((descriptor) => sockets.take(descriptor))).toThrow('accepts no more connections');
   late.drop();
   await new Promise((resolve) => other.once('close', resolve));
   sockets.close();

@@ -23,7 +23,7 @@ export class Sockets {
 
   /** Takes over a descriptor from Node.js. @throws Error after `close` */
   take(descriptor: number): number {
-    if (this.#isClosed) throw new Error('the listener no longer accepts connections');
+    if (this.#isClosed) throw new Error('the listener was closed and accepts no more connections');
     const socket = this.#duplicate(descriptor);
     this.#taken.add(socket);
     return socket;

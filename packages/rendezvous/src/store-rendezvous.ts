@@ -95,7 +95,10 @@ export class StoreRendezvous {
   /** When the store last answered. */
   #heard = performance.now();
 
-  /** @throws ValueError for a rank outside the group, or an invalid store or wait */
+  /**
+   * @throws ValueError for a rank outside the group, a store without the methods of `Store`, or an
+   * invalid timeout or signal
+   */
   constructor(store: Store, options: StoreRendezvousOptions) {
     requireStore(store);
     const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as StoreRendezvousOptions;

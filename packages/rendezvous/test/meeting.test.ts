@@ -296,7 +296,7 @@ describe('a StoreRendezvous', () => {
     expect(error.message.length).toBeLessThan(300);
   });
 
-  it('shortens settings of any length in its messages', async () => {
+  it('shortens long settings in its error messages', async () => {
     const store = new MemoryStore();
     const alone = { size: 2, card, timeoutSeconds };
     const long = joinGroup(store, { ...alone, rank: 0, settings: { job: 'a'.repeat(100_000) } }).catch(

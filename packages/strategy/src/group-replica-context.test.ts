@@ -43,7 +43,7 @@ describe('a failed call of a replica in its own thread', () => {
     new RangeError('too far'),
     new OutOfRangeError('too far'),
     new ValueError('ERR_COLL_VALUE', 'not that'),
-  ])('only rejects for %s', async (error) => {
+  ])('rejects for %s but does not end the group', async (error) => {
     const { fail, reduce } = replicaOf(Promise.reject(error), true);
     await expect(reduce()).rejects.toBe(error);
     expect(fail).not.toHaveBeenCalled();

@@ -69,7 +69,7 @@ describe.concurrent('workers in separate processes', () => {
     expect(first).toMatchObject({ message: expect.stringMatching(told) });
   });
 
-  it('throw the same kind of error, each about its own replicas, if shapes differ on each worker', async () => {
+  it('each throw an error that names its own replicas if shapes differ within every worker', async () => {
     const [first, last] = printed(await runWorkers('worker.js', 2, ['shapes']));
     const code = 'ERR_COLL_SHAPE_MISMATCH';
     expect(first).toMatchObject({

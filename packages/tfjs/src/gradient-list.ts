@@ -16,9 +16,9 @@ export interface GradientList {
 }
 
 /**
- * Orders gradients by variable. A list keeps its order. A map has keys only for variables that the
- * loss depends on, so the result also lists all `candidates`; by default these are all trainable
- * variables.
+ * Turns gradients into a list, by variable. A list keeps its order. A map has keys only for
+ * variables that the loss depends on, so the result also lists all `candidates`; by default these
+ * are all trainable variables.
  */
 export function gradientList(
   tf: TensorFlow,

@@ -39,7 +39,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(memoryFor([gradient, gradient]).map((memory) => memory?.tensor)).toEqual([undefined, undefined]);
   });
 
-  it('is read-only if a tensor of the program shares it', () => {
+  it('is not overwritten if a tensor of the program shares it', () => {
     const kept = tf.tensor1d([1, 2]);
     const loss = tf.customGrad((x) => ({ value: tf.sum(x as tf.Tensor), gradFunc: () => [kept.clone()] }));
     const variable = tf.variable(tf.tensor1d([0, 0]));

@@ -41,7 +41,7 @@ it.each([true, false])(
   },
 );
 
-it.each([true, false])('a measurement with still inputs makes calls back to back, sync: %s', async (isSync) => {
+it.each([true, false])('a measurement with unchanged inputs makes calls back to back, sync: %s', async (isSync) => {
   const { subject, notes } = notingSubject(isSync);
   const { samples } = await measure(subject, trialOf('still'), effort);
   expect(notes.filter((note) => note === 'r')).toHaveLength(1);

@@ -4,7 +4,7 @@ import { madeFiles, urlOf } from './pages.ts';
 
 const files = [...madeFiles()];
 
-it('all pages and their pictures are generated', () => {
+it('the generator writes every page and its pictures', () => {
   const names = files.map(([file]) => file);
   const page = files.find(([file]) => file === 'docs/algorithms.md')?.[1] ?? '';
   const shown = [...page.matchAll(/\]\((figures\/[^)]+\.svg)\)/g)].map(([, picture]) => `docs/${picture}`);

@@ -83,7 +83,7 @@ describe('RankNames', () => {
     expect(names.marked(nobody)).toBe(nobody);
   });
 
-  it('names a rank of the whole that another member reported', () => {
+  it('names a rank of the outer group that another member reported', () => {
     const { rank, ranks, text } = keptFailure(names.marked(failureOf({ rank: 2, ranks: [9] }))) as Failure;
     expect(names.retold(failureOf({ rank, ranks, text }))).toMatchObject({
       message: 'all-reduce: rank 2 (worker 1) broke (rank 9 (worker 2))',

@@ -69,7 +69,7 @@ export interface LocalGroup {
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined>;
-  /** Ends the group, also for members that wait for other local ones. */
+  /** Ends the group with `error`. Calls of this process's members fail, too, if they wait for each other. */
   fail(error: CollError): void;
   close(): Promise<void>;
 }

@@ -179,7 +179,7 @@ describe('a call that the communicator refuses', () => {
 });
 
 describe('a world', () => {
-  it('is used for values on all of its devices only', async () => {
+  it('is used only for values that are on all of its devices', async () => {
     const inner = portableWorld(['cpu:0', 'cpu:1']);
     const communicator = vi.fn((algorithm: Algorithm) => inner.communicator(algorithm));
     const world: World = { ...inner, engine: 'mine', communicator };

@@ -28,7 +28,7 @@ export interface ReplicaReduceOptions {
   readonly form?: string;
   /** Whether sparse results have each index only once, with the sum of its rows. Default: false. */
   readonly deduplicate?: boolean;
-  /** Further numbers that must be equal on all replicas. */
+  /** Numbers that must be equal on all replicas, in addition to shape and dtype; otherwise the call fails. */
   readonly announced?: readonly number[] | undefined;
 }
 
@@ -200,7 +200,7 @@ function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   if (!sharedResult) return;
   throw new NotImplementedError(
     'ERR_COLL_NOT_IMPLEMENTED',
-    'sharedResult needs replicas of one thread, or ops that hold the values of all devices: in worker threads each replica has its own result; omit sharedResult, or pass the memory for the result as into',
+    'sharedResult works only if all replicas run in one thread; here each worker thread has its own result: omit sharedResult, or pass the memory for the result in the option into',
   );
 }
 

@@ -119,7 +119,7 @@ describe('a replica whose peers are in other threads or processes', () => {
     const options = { sharedResult: true };
     const error = {
       code: 'ERR_COLL_NOT_IMPLEMENTED',
-      message: expect.stringContaining('pass the memory for the result as into'),
+      message: expect.stringContaining('pass the memory for the result in the option into'),
     };
     expect(await rejection(group.allReduce(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);
     expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0, options))).toMatchObject(error);

@@ -189,7 +189,7 @@ describe('problemOf', () => {
     );
   });
 
-  it('reports a transfer whose value only redundant transfers use', () => {
+  it('reports a transfer as redundant if only redundant transfers use its value', () => {
     const rounds = [[add(1, 0), add(2, 0)], [copy(0, 1)], [copy(1, 2)]];
     expect(problemOf(schedule(3, 1, ...rounds), reduceTo(0))).toBe(
       'round 2: rank 1 copies chunk 0 to rank 2, which does not use the chunk: remove this transfer',

@@ -135,7 +135,7 @@ describe('growth', () => {
     expect(thrown(() => new Arena(memory).reserve(2 * mebibyte))).toMatchObject({
       name: 'CollError',
       code: 'ERR_COLL_BUFFER',
-      message: `the shared arena cannot grow to ${2 * mebibyte} bytes`,
+      message: `cannot enlarge the memory that the threads share to ${2 * mebibyte} bytes`,
       cause,
     });
   });

@@ -115,7 +115,9 @@ export class Arena {
       } catch (error) {
         // Either another thread grew it further meanwhile, or memory is exhausted.
         if (this.bytes.byteLength < next)
-          throw new CollError('ERR_COLL_BUFFER', `the shared arena cannot grow to ${next} bytes`, { cause: error });
+          throw new CollError('ERR_COLL_BUFFER', `cannot enlarge the memory that the threads share to ${next} bytes`, {
+            cause: error,
+          });
       }
     }
     return at;

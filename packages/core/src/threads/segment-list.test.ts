@@ -41,7 +41,7 @@ describe('checkedCall', () => {
     expect(check(broadcast, floats(4), floats(4), {}, 1).length).toBe(4);
   });
 
-  it('keeps the layout of a single segment, and hashes it with the boundaries of several', () => {
+  it('keeps the layout of one segment, and hashes layout and boundaries of several segments', () => {
     const layoutOf = (layout: number, ...lengths: number[]) =>
       check(allReduce, floats(...lengths), floats(...lengths), { layout }).layout;
     expect(layoutOf(7, 5)).toBe(7);

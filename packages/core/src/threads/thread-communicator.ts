@@ -22,7 +22,7 @@ import { fewLooks, SharedBarrier, waitOf } from './shared-barrier.js';
 import { createThreadGroup, requireJoin } from './thread-group.js';
 import { type ThreadEngine, ThreadRank } from './thread-rank.js';
 
-/** The joining rank and its algorithm. */
+/** The rank that joins a group of threads, and how it executes collectives. */
 export interface JoinOptions {
   /** The joining rank, from 0. Each rank of a group joins once. */
   readonly rank: number;

@@ -41,7 +41,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     if (this.aggregation === 'ONLY_FIRST_REPLICA') return this.primary;
     throw new NotImplementedError(
       'ERR_COLL_NOT_IMPLEMENTED',
-      `variable "${this.name}" has one component per replica and no single one for all: read() returns the combined value`,
+      `variable "${this.name}" has a separate value on each replica; read() returns the combined value`,
     );
   }
 

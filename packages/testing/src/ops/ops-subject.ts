@@ -21,7 +21,7 @@ export interface OpsSubjectOptions {
  */
 export class OpsSubject {
   readonly plugin: Plugin<never> | undefined;
-  /** The numbers of components of values. */
+  /** How many components the tested values have: each test runs with each of these numbers. */
   readonly replicas: readonly number[];
   readonly bitsIndependentOfPacking: boolean;
   readonly #create: CreateOps;
@@ -51,7 +51,7 @@ export class OpsSubject {
     return this.#devices[index] as string;
   }
 
-  /** The largest number of replicas. */
+  /** The largest number of components that a tested value has. */
   get most(): number {
     return Math.max(...this.replicas);
   }

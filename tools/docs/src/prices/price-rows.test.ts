@@ -21,7 +21,7 @@ it('the price table matches the current schedules: npm run prices -w @coll/docs'
   expect(checkedIn.filter(({ ranks }) => upTo.includes(ranks))).toEqual([...priceRows(upTo)]);
 });
 
-it('the prices of the largest rings equal the textbook formula', () => {
+it('the estimated costs of the largest rings equal the textbook formula', () => {
   const ranks = 4096;
   const ring = checkedIn.find((row) => row.setting === 'flat' && row.algorithm === 'ring' && row.ranks === ranks);
   expect(ring?.rounds).toBe(2 * (ranks - 1));
