@@ -176,8 +176,8 @@ function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolea
 }
 
 /**
- * The dtype of the buffers and the `n` of `Collective`, taken from an input or, if no local rank
- * reads, from an output.
+ * The dtype of the buffers, and the elements per rank (`n` in `Collective`): taken from an input
+ * or, if no local rank reads its input, from an output.
  * @throws ValueError if the length of the input is not divisible by its number of blocks
  */
 function elementsOf(

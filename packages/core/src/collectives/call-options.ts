@@ -25,8 +25,8 @@ export interface CallFields extends CommunicationOptionsInit {
    */
   readonly deduplicate?: boolean | undefined;
   /**
-   * The turn in the group's call order that this call runs in, for ops that serve a part of another
-   * call. Default: the call takes its own turn.
+   * The turn (a place in the group's call order) in which this call runs, for ops that make this
+   * call as a part of another one. Default: the call takes a turn of its own.
    */
   readonly turn?: Turn | undefined;
   /** The options as a separate object. */
@@ -55,19 +55,19 @@ export type CallOptions = CommunicationOptions | CallFields;
 
 /** The last argument of a call, validated and with defaults filled in. */
 export interface ResolvedOptions {
-  /** A copy of the options, or the defaults. */
+  /** A copy of the communication options of the call, or the defaults. */
   readonly options: CommunicationOptions;
   /** Aborts this call's wait. */
   readonly signal: AbortSignal | undefined;
-  /** The turn that this call is a part of. */
+  /** The turn (a place in the group's call order) in which this call runs. */
   readonly turn?: Turn | undefined;
   /** Undefined means false: each component of a result has its own memory. */
   readonly sharedResult?: boolean;
   /** Undefined means false: duplicate indices of sparse results stay. */
   readonly deduplicate?: boolean;
   /**
-   * Memory for the results, given by the caller: one list of tensors per value. Ops may ignore it;
-   * the results are then copied there.
+   * Memory for the results, given by the caller: one list of tensors per value. Ops may ignore this
+   * memory; their results are then copied into it.
    */
   readonly targets?: readonly (readonly Tensor[] | undefined)[];
 }
@@ -152,8 +152,8 @@ export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions)
 }
 
 /**
- * The flag, if it is set.
- * @throws ValueError unless it is a boolean
+ * An object with the option `name` if its value is true; otherwise empty.
+ * @throws ValueError unless the value is a boolean or undefined
  */
 function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<ResolvedOptions, typeof name> {
   const { [name]: flag = false } = call;

@@ -4,7 +4,10 @@ import { type Collective, isSameCollective, nameOf } from './collective.js';
 /** The purpose of a collective: `itself` if the caller requested it, otherwise the request that it is a part of. */
 export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split'] as const;
 
-/** The caller's request that a collective is a part of. Ranks compare both; error messages name the request. */
+/**
+ * The caller's request that a collective is a part of. Ranks compare both the request and the
+ * collective; error messages name the request.
+ */
 export interface CallerRequest {
   readonly collective: Collective;
   readonly dtype: DType;
@@ -31,7 +34,8 @@ export interface AskedCall {
 }
 
 /**
- * The name used in messages: that of the request, or of the collective itself.
+ * The name of a call in error messages: the name of the request if there is one, otherwise the name
+ * of the collective.
  *
  * @example
  * ```ts

@@ -157,7 +157,10 @@ export function hasOneResult({ kind }: Collective): boolean {
   return kind === 'all-reduce' || kind === 'broadcast' || kind === 'all-gather';
 }
 
-/** Elements in the buffers of `rank`, for `count` elements per rank (the `n` of `Collective`). */
+/**
+ * Number of elements in the input and in the output of `rank`, for `count` elements per rank (`n`
+ * in `Collective`).
+ */
 export function bufferLengths(
   collective: Collective,
   count: number,
@@ -184,8 +187,9 @@ export function outputBlocks({ kind }: Collective, size: number): number {
 }
 
 /**
- * Output elements of a rank that writes, when a reading rank has `inputLength` elements. For
- * reduce-scatter, scatter and all-to-all, `inputLength` is a multiple of `size`.
+ * Number of elements in the output of a rank that writes it, if each rank that reads its input has
+ * `inputLength` input elements. For reduce-scatter, scatter and all-to-all, `inputLength` is a
+ * multiple of `size`.
  *
  * @example
  * ```ts

@@ -39,8 +39,9 @@ export type CommunicationImplementationLike = CommunicationImplementation | Lowe
 /** The fields of `CommunicationOptions`, all optional. */
 export interface CommunicationOptionsInit {
   /**
-   * Packs are closed once they exceed this many bytes, a whole number. With 0, the ops pack by
-   * `numPacks`, and values passed as promises form one pack per dtype. Default: 0.
+   * Values are reduced in packs. A pack is closed once it exceeds this many bytes, a whole number.
+   * With 0, the ops pack by `numPacks`, and values passed as promises form one pack per dtype.
+   * Default: 0.
    */
   readonly bytesPerPack?: number | undefined;
   /** Seconds until a collective times out; null and ≤ 0 mean no limit. Default: null. */
@@ -67,8 +68,8 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
 });
 
 /**
- * How collectives communicate. Every field has a default: `new CommunicationOptions()` leaves packs
- * to the ops, has no time limit and leaves the choice of implementation to the runtime.
+ * How collectives communicate. Every field has a default: `new CommunicationOptions()` leaves
+ * packing to the ops, has no time limit and leaves the choice of implementation to the runtime.
  *
  * @example
  * ```ts
@@ -81,8 +82,8 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
  */
 export class CommunicationOptions {
   /**
-   * Packs are closed once they exceed this many bytes. With 0, the ops pack by `numPacks`, and
-   * values passed as promises form one pack per dtype.
+   * Values are reduced in packs. A pack is closed once it exceeds this many bytes. With 0, the ops
+   * pack by `numPacks`, and values passed as promises form one pack per dtype.
    */
   bytesPerPack: number;
   /**
@@ -118,7 +119,7 @@ export class CommunicationOptions {
 
   /**
    * New options in which `other` overrides every field it sets: a `bytesPerPack` other than 0, a
-   * `timeoutSeconds` other than null (0 counts), an `implementation` other than AUTO, a
+   * `timeoutSeconds` other than null (0 counts as set), an `implementation` other than AUTO, a
    * `checkCalls` of true.
    * @throws ValueError as the constructor
    */

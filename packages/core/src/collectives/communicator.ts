@@ -20,7 +20,10 @@ export interface RunOptions {
    * limit.
    */
   readonly timeoutSeconds?: number | null;
-  /** Hash of the buffer's composition, such as the shapes of a pack's tensors. Ranks must agree on it. */
+  /**
+   * Hash of the buffer's composition, such as the shapes of a pack's tensors. Must be equal on all
+   * ranks; otherwise the call fails.
+   */
   readonly layout?: number;
   /**
    * Allows the outputs of all ranks to be one memory, which is written once and read-only
@@ -68,8 +71,8 @@ export interface Communicator extends AsyncDisposable {
    * run one after the other, in call order.
    * @throws ValueError, before any byte moves, for buffers of the wrong number, length or dtype,
    * detached or overlapping; InvalidArgumentError, the same on every rank, if the ranks disagree
-   * about the length; InternalError, likewise, if they disagree about kind, op or dtype;
-   * UnavailableError if a peer fails; RuntimeError (ERR_COLL_CLOSED) if a peer leaves;
+   * about the length; InternalError, also the same on every rank, if the ranks disagree about kind,
+   * op or dtype; UnavailableError if a peer fails; RuntimeError (ERR_COLL_CLOSED) if a peer leaves;
    * DeadlineExceededError; AbortedError.
    */
   run(
@@ -118,7 +121,7 @@ export interface Group {
    * Makes one group per color, each with its own call order. All ranks of this group must pass the
    * same `parts`, in rank order. The result has one entry per local rank: undefined for a negative
    * color. Local ranks of the same color share one communicator.
-   * @throws ValueError (ERR_COLL_REFUSED) if the engine makes no sub-groups
+   * @throws ValueError (ERR_COLL_REFUSED) if the engine does not support sub-groups
    */
   split(
     parts: readonly SplitPart[],
@@ -126,9 +129,9 @@ export interface Group {
     options: RunOptions,
   ): Promise<readonly (SubGroup | undefined)[]>;
   /**
-   * Sends a tensor from the local rank `rank` to rank `to`. Messages are numbered per pair of ranks
-   * and take no turn.
-   * @throws ValueError (ERR_COLL_REFUSED) if the engine has no messages
+   * Sends a tensor from the local rank `rank` to rank `to`. Messages between two ranks arrive in
+   * the order sent, and do not wait for collectives.
+   * @throws ValueError (ERR_COLL_REFUSED) if the engine does not support messages
    */
   send(rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void>;
   /** Receives the next tensor from rank `from` at the local rank `rank`. @throws as `send` */

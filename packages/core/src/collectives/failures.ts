@@ -32,7 +32,7 @@ export const failureReasons = [
  */
 export type FailureReason = (typeof failureReasons)[number];
 
-/** Maximum number of other ranks that a failure names. */
+/** Maximum number of ranks that a failure names besides the one that caused it. */
 export const mostOtherRanks = 64;
 
 /**

@@ -4,7 +4,9 @@ import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import type { Communicator } from './communicator.js';
 
-/** How this process exchanges data with the process of rank `rank`, and why. */
+/**
+ * How this process exchanges data with the process of rank `rank`, and the reason for this choice.
+ */
 export interface Link {
   readonly rank: number;
   readonly transport: 'shared-memory' | 'tcp';
@@ -16,9 +18,9 @@ export interface Link {
  * One member of a group of processes, on one host or several. All members issue the same
  * collectives in the same order, over all communicators of the group together.
  *
- * A group fails as a whole. Once a member is lost, throws or disagrees, all current and later
- * collectives fail on every member with the same error. Close a failed group; the same process can
- * then open another one, with the next generation.
+ * A group fails as a whole. Once a member is lost, throws an error or makes a differing call, all
+ * current and later collectives fail on every member with the same error. Close a failed group; the
+ * same process can then open another one, with the next generation.
  */
 export interface ProcessGroup extends Member {
   /** Number of this group within its job. Each group opened after a failure has a higher number. */
@@ -42,8 +44,8 @@ export interface ProcessGroup extends Member {
   fail(error: unknown): void;
 
   /**
-   * The group's failure, for members that are waiting for something else; undefined while there is
-   * none. If the method is missing, only collectives report failures.
+   * The group's failure, for members that wait outside of collectives; undefined while the group
+   * works. If the method is missing, only collectives report failures.
    */
   failure?(): CollError | undefined;
 }
