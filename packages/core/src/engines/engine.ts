@@ -11,7 +11,10 @@ export type EngineRequest = 'auto' | EngineName;
 /** Whether something is available here, and if not, why. */
 export type ProbeResult = { readonly available: true } | { readonly available: false; readonly reason: string };
 
-/** State shared by the threads of a group. It can be posted to them; each then joins with its rank. */
+/**
+ * State shared by the threads of a group. It can be posted to each thread, which then joins with
+ * its rank.
+ */
 export interface ThreadGroup {
   /** The engine of this group; every member joins with the same one. */
   readonly engine: EngineName;
@@ -59,7 +62,9 @@ export interface Engine {
   probe(): ProbeResult;
   /** A communicator for a single controller, which passes the buffers of all ranks. */
   communicator(size: number, algorithm: Algorithm): Communicator;
-  /** Creates the shared state of a group of threads. It can be posted to them; each then joins. */
+  /**
+   * Creates the shared state of a group of threads, to be posted to the threads, which then join.
+   */
   createGroup(options: ThreadGroupOptions): ThreadGroup;
   /** Joins one rank of a group whose other ranks live in other threads. */
   join(group: ThreadGroup, request: JoinRequest): Communicator;
@@ -68,7 +73,7 @@ export interface Engine {
 /** An engine considered for a request. */
 export interface EngineCandidate {
   readonly name: EngineName;
-  /** Why it was not chosen; undefined for the chosen engine and for those not probed. */
+  /** Why the engine was not chosen; undefined for the chosen engine and for engines not probed. */
   readonly refused?: string;
 }
 

@@ -7,7 +7,7 @@ import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
 import { resolveEngine } from './engines.js';
 
 /**
- * A world with all devices in this thread, under a single controller. `engine` defaults to the
+ * A `World` with all devices in this thread, under a single controller. `engine` defaults to the
  * fastest engine that works here.
  * @throws ValueError unless the devices are a list
  *
@@ -37,8 +37,8 @@ export function portableWorld(devices: readonly string[], engine?: Engine): Worl
 }
 
 /**
- * A world for one device of a group whose other devices live in other threads. `engine` defaults to
- * the registered or built-in engine with the name of the engine that made the group.
+ * A `World` for one device of a group whose other devices live in other threads. `engine` defaults
+ * to the registered or built-in engine with the name of the engine that made the group.
  * @throws ValueError unless `group` is a group of threads and `devices` a list; CollError
  * (ERR_COLL_NO_ENGINE) if no such engine is registered and `engine` is not given
  *
@@ -68,7 +68,8 @@ export function threadWorld(group: ThreadGroup, rank: number, devices: readonly 
 }
 
 /**
- * A world for one device of a group of processes with one device each; `devices` is in rank order.
+ * A `World` for one device of a group of processes with one device each; `devices` is in rank
+ * order.
  * @throws ValueError unless `group` is a process group and `devices` has one device per process
  *
  * @example
