@@ -69,7 +69,7 @@ export type Stages = Generator<Stage, void, undefined>;
 /** Copies from the first rank of a worker to all of its ranks. */
 export const handOut: Collective = { kind: 'broadcast', root: 0 };
 
-/** Memory by purpose, reused across calls. */
+/** Scratch memory for each purpose, reused across calls. */
 export class Scratch {
   readonly #kept = new Map<string, TypedArray>();
 
@@ -183,7 +183,7 @@ function reduction(
 }
 
 /**
- * Broadcasts the leaders' outputs to the other ranks of their workers, if outputs are separate
+ * Broadcasts the leaders' outputs to the other ranks of their workers, unless all outputs share one
  * memory.
  */
 function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Stage {

@@ -5,9 +5,9 @@ import type { Level } from './level.js';
 const lookMillis = 20;
 
 /**
- * Watches levels for failures, because a call waits in only one level while remote ranks may wait
- * in another. Needs a running event loop: a blocked thread notices a failure when it uses the
- * level.
+ * Watches the levels of a communicator (groups within and across workers) for failures, because a
+ * call waits in only one level while remote ranks may wait in another. Needs a running event loop:
+ * a blocked thread notices a failure only when it next uses the level.
  */
 export class LevelWatch {
   readonly #levels: readonly Level[];

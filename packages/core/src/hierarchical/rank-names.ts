@@ -9,8 +9,8 @@ import { allRanks } from '../support/ranks.js';
  */
 export class RankNames {
   /**
-   * For each rank, the ranks of the whole group that it represents, as shown in messages; with the
-   * number of the worker unless each worker is one rank: `2, 3 (worker 1)`.
+   * For each rank, the ranks of the whole group that it represents, as shown in messages, such as
+   * `2, 3 (worker 1)`. The index of the worker is left out if each worker is one rank.
    */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
@@ -30,13 +30,16 @@ export class RankNames {
     );
   }
 
-  /** For a group of the replicas of one worker, numbered after those of earlier workers. */
+  /**
+   * Names for the replicas of one worker. Each worker has `replicas` replicas, numbered worker by
+   * worker.
+   */
   static ofWorker(worker: number, replicas: number): RankNames {
     const begins = Array.from({ length: replicas + 1 }, (_, replica) => worker * replicas + replica);
     return new RankNames(begins, firstsOf(worker + 1, replicas));
   }
 
-  /** For a group of workers with equally many replicas each. */
+  /** Names for a group of workers, each of which has `replicas` replicas. */
   static ofWorkers(workers: number, replicas: number): RankNames {
     return new RankNames(firstsOf(workers, replicas));
   }

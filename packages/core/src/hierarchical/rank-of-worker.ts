@@ -23,7 +23,7 @@ import {
 import { Level } from './level.js';
 import { TwoLevels } from './two-levels.js';
 
-/** The worker of a rank. All workers have the same number of ranks. */
+/** The worker that a rank belongs to. All workers have the same number of ranks. */
 export interface WorkerSeatOptions {
   /** Number of workers. */
   readonly workers: number;

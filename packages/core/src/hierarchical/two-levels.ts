@@ -23,7 +23,7 @@ import { isKnown } from './rank-names.js';
 // the error names the rank that is missing and not the waiting one.
 const graceSeconds = 1;
 
-/** Parts that make up two levels. */
+/** The parts of a communicator with two levels. */
 export interface TwoLevelsOptions {
   readonly size: number;
   readonly localRanks: readonly number[];
@@ -51,7 +51,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #levels: readonly Level[];
-  /** Undefined unless several levels have remote ranks. */
+  /** Watches the levels for failures; undefined unless several levels have remote ranks. */
   readonly #watch: LevelWatch | undefined;
   /** The order of calls within one turn, which also run one after the other. */
   readonly #inTurn = new CallOrder();
