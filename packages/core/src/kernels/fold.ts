@@ -53,7 +53,7 @@ export interface FoldMemory {
   reserve(bytes: number): number;
 }
 
-/** Makes folds for places of one kind. */
+/** Makes folds (functions that combine ranges of elements) for one kind of place. */
 export interface Kernels<Place = number> {
   foldMaker(request: FoldRequest): FoldMaker<Place>;
 }
