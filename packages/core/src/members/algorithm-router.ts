@@ -8,7 +8,7 @@ const routers = new WeakMap<Algorithm, Router>();
 
 /**
  * Makes groups of processes execute `algorithm` with the communicator that `router` returns. The
- * router can so choose between several algorithms.
+ * router can thus choose between several algorithms.
  */
 export function routeAlgorithm(algorithm: Algorithm, router: Router): void {
   routers.set(algorithm, router);

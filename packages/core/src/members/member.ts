@@ -340,9 +340,10 @@ export class Member implements AsyncDisposable {
 
   /**
    * Sends a value to member `to`, which calls `receive`. Resolves when the value may be changed
-   * again. Messages between two members arrive in the order sent. They do not wait for collectives
-   * or involve other members.
-   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine has no messages
+   * again. Messages between two members arrive in the order sent. Messages do not wait for
+   * collectives or involve other members.
+   * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not
+   * support messages
    *
    * @example
    * ```ts
@@ -390,8 +391,8 @@ export class Member implements AsyncDisposable {
    * call order, and fails together with this one.
    * @param color a 32-bit integer
    * @param key a 32-bit integer that orders the members of a color. Default: the rank
-   * @throws what collectives throw, and ValueError (ERR_COLL_REFUSED) if the engine makes no
-   * sub-groups
+   * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not
+   * support sub-groups
    *
    * @example
    * ```ts

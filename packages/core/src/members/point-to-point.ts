@@ -96,7 +96,7 @@ export class PointToPoint {
   /**
    * Sends to another rank. Resolves when the elements have been posted to a rank that has called
    * `receive`.
-   * @throws what `receive` throws
+   * @throws the errors of `receive`
    */
   async send(to: number, value: Tensor, options: RunOptions = {}): Promise<void> {
     const details = { operation: `send to rank ${to}`, rank: this.#rank };

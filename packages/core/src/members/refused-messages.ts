@@ -2,7 +2,7 @@ import { refusedError } from '../collectives/call-errors.js';
 import type { Group } from '../collectives/communicator.js';
 
 /**
- * The methods of `Group` for sub-groups and messages, for engines that have neither. Each call
+ * The methods of `Group` for sub-groups and messages, for engines that support neither. Each call
  * throws a ValueError (ERR_COLL_REFUSED) that names `engine`.
  */
 export function refusedMessages(engine: string): Pick<Group, 'split' | 'send' | 'receive'> {
