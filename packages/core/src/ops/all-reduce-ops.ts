@@ -29,8 +29,9 @@ import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reduc
 
 export interface AllReduceOptions extends PackingOptions {
   /**
-   * The engine that does the arithmetic. In a world, this must be the world's engine or `'auto'`.
-   * Default: `'auto'`, the world's engine or else the fastest that works here.
+   * The engine that does the arithmetic. If the ops are made for a `World`, it must be the world's
+   * engine or `'auto'`. Default: `'auto'`: the world's engine or, without a world, the fastest that
+   * works here.
    */
   readonly engine?: EngineRequest | undefined;
 }
@@ -98,8 +99,8 @@ const setupFields = knownOptions<AllReduceSetup>('AllReduceOps', {
 export abstract class AllReduceOps extends CrossDeviceOps {
   readonly #setup: AllReduceSetup;
   /**
-   * Undefined in a world with its own engine, such as a group of processes, until a call with
-   * another number of replicas needs an engine.
+   * How the engine was chosen. Undefined in a world with its own engine, such as a group of
+   * processes, until a call with another number of replicas needs an engine.
    */
   #resolution: EngineResolution | undefined;
   readonly #routing: Routing;

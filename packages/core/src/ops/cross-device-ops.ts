@@ -109,8 +109,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Combines the components of a value and puts the result on every destination: `Mirrored`, or the
-   * bare value for one device. If the value has a single component that is already in place, the
-   * result is a copy and `reduceOp` is ignored. `into` provides memory for the result.
+   * bare value for one device. If the value has a single component that is already on the
+   * destination, the result is a copy and `reduceOp` is ignored. `into` provides memory for the
+   * result.
    * @throws ValueError for destinations, ops, options or values of the wrong kind;
    * InvalidArgumentError and InternalError if components differ in shape or dtype
    */
@@ -145,8 +146,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Reduces each value to its destinations; results are in the order of the pairs. If every value
-   * has a single component that is already in place, the components themselves are returned. `into`
-   * provides memory for the results, one value per pair, undefined for sparse ones.
+   * has a single component that is already on its destination, the components themselves are
+   * returned. `into` provides memory for the results, one value per pair, undefined for sparse
+   * ones.
    * @throws ValueError, InvalidArgumentError and InternalError as `reduce`; ValueError for pairs
    * that are not an iterable of two-element arrays
    */
@@ -317,7 +319,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Reduces a value that has several components, or a single one elsewhere than its destination.
+   * Reduces a value that has several components, or a single one that is not on its destination.
    * Dense components agree in shape and dtype.
    */
   protected abstract reduceImplementation(
@@ -358,7 +360,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /**
    * Joins the components along `axis` and puts the result on every destination. `value` has several
-   * components, or a single one elsewhere than its destination.
+   * components, or a single one that is not on its destination.
    */
   protected async gatherImplementation(
     value: DistributedValues<Tensor>,
@@ -422,7 +424,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  /** Whether a value has exactly one component and all of it is local. */
+  /** Whether a value has exactly one component here, and there are no other workers. */
   #isWhole({ values }: DistributedValues): boolean {
     return values.length === 1 && this.workerCount === 1;
   }
@@ -440,7 +442,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     });
   }
 
-  /** Runs a call after all earlier ones, unless it is a part of an earlier one. */
+  /** Runs a call after all earlier calls, or at once if it is a part of an earlier call. */
   #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
     const order = call.turn ? undefined : this.ordering?.group.order;
     return order ? order.hold((turn) => run({ ...call, turn })) : run(call);

@@ -6,8 +6,8 @@ import { DistributedValues } from '../values/distributed-values.js';
 import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from '../values/tensor.js';
 
 /**
- * The devices of a result: a device, a list of devices, or a value or variable. For a value or
- * variable, the devices are those that it lives on; the value itself is not changed.
+ * The devices of a result: a device, a list of devices, or a value or variable. A value or variable
+ * means the devices that hold it; the value itself is not changed.
  */
 export type Destinations = string | readonly string[] | Tensor | TensorCarrier | IndexedSlices | DistributedValues;
 
@@ -95,8 +95,8 @@ export function orderOf(destinations: Destinations, devices: readonly string[]):
 }
 
 /**
- * Whether every value lives where its result goes, and all live on the same devices. True for an
- * empty list.
+ * Whether every value is on its destinations' devices, and all values are on the same devices. True
+ * for an empty list.
  * @throws as `getDevicesFrom`
  *
  * @example

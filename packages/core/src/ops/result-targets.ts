@@ -36,9 +36,9 @@ export type BatchReduceOptions = CallOptions & {
 export type ResultTargets = readonly (readonly Tensor[] | undefined)[];
 
 /**
- * Validates the memory in `into`; undefined if `into` is not given.
- * @throws ValueError for memory of the wrong number, dtype or shape, or memory that overlaps other
- * results or values
+ * The validated memory in `into`; undefined if `into` is not given.
+ * @throws ValueError for a wrong number of results, a wrong dtype or shape, or memory that overlaps
+ * other results or values
  */
 export function resultTargets(
   op: ReduceOp,
