@@ -63,7 +63,7 @@ export function arrange(tensors: readonly Tensor[], options: PackingOptions = {}
 /**
  * Cuts one buffer, made of tensors of these lengths, into `numPacks` packs. Of T elements in total,
  * each pack has floor(T / numPacks), and the last also takes the remainder. Empty packs are left
- * out. A buffer without elements becomes one empty pack with the number of the last pack.
+ * out. A buffer without elements becomes one empty pack whose `number` is that of the last pack.
  */
 export function cutEvenly(lengths: readonly number[], numPacks: number): Pack[] {
   const total = lengths.reduce((sum, length) => sum + length, 0);

@@ -11,7 +11,7 @@ export interface Route {
   readonly indices: readonly number[];
   readonly packing: PackingOptions;
   /**
-   * The algorithm variant for a pack, given the pack's number within the route. Default: variant 0.
+   * The algorithm variant for a pack, given the pack's index within the route. Default: variant 0.
    */
   variant?(pack: number): number;
 }
