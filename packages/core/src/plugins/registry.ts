@@ -14,7 +14,7 @@ import { requireWorld, type World } from './world.js';
  */
 export type PluginName = keyof CrossDeviceOpsOptionsMap | (string & {});
 
-/** The ops to use: a plug-in or its name, either with options, or `'auto'`. */
+/** The ops to use: `'auto'`, a plug-in, or its name; the last two can be given with options. */
 export type PluginRequest =
   | PluginName
   | Plugin<never>

@@ -24,12 +24,12 @@ export interface World {
   communicator(algorithm: Algorithm): Communicator;
   /**
    * Ends the group: current and later waits get an UnavailableError with this message. If the
-   * method is missing, closing a communicator ends it.
+   * method is missing, closing a communicator ends the group.
    */
   fail?(message: string): void;
   /**
-   * The group's failure, for callers that wait for something else; undefined while there is none.
-   * If the method is missing, only collectives report failures.
+   * The group's failure, for callers that wait outside of collectives; undefined while the group
+   * works. If the method is missing, only collectives report failures.
    */
   failure?(): CollError | undefined;
 }
