@@ -22,7 +22,7 @@ export function isArriving(value: unknown): value is ArrivingValue {
 export interface Arrival {
   /** The replica's id, for errors. */
   readonly rank: number;
-  /** Groups are closed once they exceed this many bytes. 0 means one group per dtype. */
+  /** A group of values is closed once it exceeds this many bytes. 0 means one group per dtype. */
   readonly bytesPerPack: number;
   readonly signal?: AbortSignal | undefined;
   /**
@@ -30,7 +30,9 @@ export interface Arrival {
    * @throws ValueError unless `came` is a tensor or indexed slices
    */
   ready(index: number, came: unknown): Value;
-  /** Reduces the values of a group; `indices` are their indices, in ascending order. */
+  /**
+   * Reduces one group of values; `indices` are their indices in the whole list, in ascending order.
+   */
   reduce(indices: readonly number[], values: readonly Value[]): Promise<readonly Value[]>;
   /** Ends the group of replicas, so that no replica waits for a value that will not arrive. */
   fail(error: CollError): void;
@@ -58,10 +60,11 @@ export interface ArrivingStructure {
 const operation = 'all-reduce';
 
 /**
- * Reduces values while others are still being computed. Values are taken from the last to the
- * first, because gradients of the last layers arrive first. A group starts once its values and all
- * later ones have arrived, so that all replicas start the same groups in the same order. Sparse
- * values form one group at the end. If a value rejects, the group of replicas fails at once.
+ * Reduces values while others are still being computed. Values are grouped from the end of the list
+ * to the front, because gradients of the last layers are ready first. A group of values is reduced
+ * once its values, and all values behind them in the list, have arrived, so that all replicas
+ * reduce the same groups in the same order. Sparse values form one group at the end. If a value
+ * rejects, all replicas fail at once.
  */
 export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): ArrivingResults {
   const { rank, signal } = arrival;
@@ -89,7 +92,7 @@ export function reduceArriving(leaves: readonly unknown[], arrival: Arrival): Ar
   return { results: places.map(({ promise }) => promise), ended: ending.promise };
 }
 
-/** The groups of one call, in the order in which they start. */
+/** The groups of values of one call, in the order in which their reductions start. */
 class Groups {
   readonly #places: readonly Settling<Value>[];
   readonly #arrival: Arrival;

@@ -26,7 +26,10 @@ export interface Batch {
   readonly into?: readonly (readonly Tensor[] | undefined)[] | undefined;
   /** A description of the values' structure, which must be equal on all ranks. */
   readonly form: string;
-  /** Further numbers that must be equal on all ranks. */
+  /**
+   * Numbers that must be equal on all ranks, in addition to shape and dtype; otherwise the call
+   * fails.
+   */
   readonly announced?: readonly number[] | undefined;
 }
 

@@ -5,10 +5,11 @@ import { afterSeconds } from '../support/timer.js';
 
 /** A call that all local replicas make. */
 export interface Joining {
-  /** The operation, for errors. Must be the same on all replicas. */
+  /** The operation, for errors. Must be the same on all replicas; otherwise the call fails. */
   readonly name: string;
   /**
-   * A description of the structure of the values. Must be the same on all replicas. Default: none.
+   * A description of the structure of the values. Must be the same on all replicas; otherwise the
+   * call fails. Default: none.
    */
   readonly form?: string;
   /**

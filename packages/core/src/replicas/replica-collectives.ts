@@ -17,14 +17,20 @@ import { gatherAlong } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 
 export interface ReplicaReduceOptions {
-  /** Packs are closed once they exceed this many bytes. Default: 0, packs by the routing. */
+  /**
+   * Values are reduced in packs. A pack is closed once it exceeds this many bytes. Default: 0, the
+   * routing determines the packs.
+   */
   readonly bytesPerPack?: number;
   /**
    * Validated memory for the results, one tensor per dense value; may be the values themselves.
    * Default: new memory.
    */
   readonly into?: readonly Tensor[] | undefined;
-  /** A description of the values' structure. Must be the same on all replicas. */
+  /**
+   * A description of the values' structure. Must be the same on all replicas; otherwise the call
+   * fails.
+   */
   readonly form?: string;
   /** Whether sparse results have each index only once, with the sum of its rows. Default: false. */
   readonly deduplicate?: boolean;

@@ -151,8 +151,9 @@ export class ReplicaGroup {
   }
 
   /**
-   * Combines values that may still be promises. Each pack of `bytesPerPack` starts once its values
-   * and all later ones have arrived. Later calls wait until all packs have ended.
+   * Combines values that may still be promises. Each pack of `bytesPerPack` starts once its values,
+   * and all values behind them in the structure, have arrived. Later calls wait until all packs
+   * have ended.
    * @throws OutOfRangeError for a replica that is not local; ValueError for an unknown op, invalid
    * options or memory
    */

@@ -27,7 +27,7 @@ export interface SparseRequest {
  * consistent.
  */
 interface Agreement extends SparseRequest {
-  /** By rank, then by value. */
+  /** The kind of each sparse value, by rank, then by value. */
   readonly kinds: readonly (readonly SliceKind[])[];
 }
 
