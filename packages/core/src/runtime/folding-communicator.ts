@@ -67,7 +67,7 @@ export function sliced(fold: Fold, count: number, length: number): FoldSlice[] {
   });
 }
 
-/** The spans of elements that some rank receives, per chunk and segment. */
+/** The spans of elements that at least one rank receives, per chunk and segment. */
 function spansOf({ collective, schedule, chunks }: Omit<Plan, 'makeFold'>, call: CheckedCall): FoldRange<ArrayPlace>[] {
   const { begins, length } = call;
   return chunks.flatMap(({ chain, steps, targets }, index) => {
