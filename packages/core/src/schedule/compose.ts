@@ -29,8 +29,8 @@ export function together(...schedules: readonly Schedule[]): Schedule {
 
 /**
  * Merges schedules of the same number of ranks, which then run concurrently, each on its own
- * chunks. `place(which, chunk)` returns the number that a chunk of `schedules[which]` has in the
- * result. These numbers must be those from 0 to the total number of chunks minus 1, each used once.
+ * chunks. `place(which, chunk)` returns the index in the result of a chunk of `schedules[which]`.
+ * The indices must be all of those from 0 to the total number of chunks minus 1, each used once.
  * @throws CollError for an empty list, or if the numbers of ranks differ
  */
 export function sideBySide(schedules: readonly Schedule[], place: (which: number, chunk: number) => number): Schedule {
@@ -59,7 +59,7 @@ export function onRanks(schedule: Schedule, ranks: readonly number[], total: num
 }
 
 /**
- * Applies a schedule to some of `total` chunks: `place(chunk)` returns the number of a chunk in the
+ * Applies a schedule to some of `total` chunks: `place(chunk)` returns the index of a chunk in the
  * result.
  */
 export function onChunks(schedule: Schedule, place: (chunk: number) => number, total: number): Schedule {

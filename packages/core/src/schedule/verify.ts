@@ -54,7 +54,7 @@ function isBelow(limit: number, value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value < limit;
 }
 
-/** The first transfer that counted a contribution twice in the value of a place. */
+/** The first transfer that counted a contribution twice in a place (a chunk of a rank). */
 interface Spoil {
   readonly twice: bigint;
   readonly round: number;
@@ -122,8 +122,8 @@ class SymbolicRun {
   }
 
   /**
-   * Describes a redundant transfer: its value is already there, or is never used afterwards. Valid
-   * only if the schedule has no other problem.
+   * Describes a redundant transfer: the target already has its value, or never uses it afterwards.
+   * Valid only if the schedule has no other problem.
    */
   needlessTransfer(): string | undefined {
     if (this.#repeated !== undefined) return this.#repeated;

@@ -4,8 +4,8 @@ import type { Algorithm } from './schedule.js';
 
 /**
  * An algorithm with the schedules of `algorithm`, and with `linear` schedules for the collectives
- * without an op that `algorithm` refuses. Those involve no arithmetic, so they fit any algorithm.
- * The result has no `stream` and no `variants`.
+ * without an op that `algorithm` refuses. Such collectives need no arithmetic, so `linear` fits any
+ * algorithm. The result has no `stream` and no `variants`.
  */
 export function withFallbackTransfers(algorithm: Algorithm): Algorithm {
   const isMoved = (collective: Collective, ranks: number): collective is Move =>
