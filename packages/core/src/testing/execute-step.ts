@@ -51,5 +51,5 @@ export function executeStep(
   }
 }
 
-/** Elements that the scratch of `executeStep` must hold. */
+/** Number of elements that the `scratch` of `executeStep` must have. */
 export const scratchLength = blockLength;
