@@ -66,7 +66,7 @@ function cureOf(maxBytes: number): string {
   return 'an arena cannot be larger: use ordinary arrays for the rest, or the native engine';
 }
 
-/** One thread's view of an arena. */
+/** One thread's view of an arena, the shared memory of a group of threads. */
 export class Arena {
   readonly #memory: ArenaMemory;
   readonly #used: Int32Array;

@@ -31,8 +31,7 @@ export interface PreparedBuffer {
 
 /**
  * Calls that were made more than once. A training step repeats the same calls on the same memory;
- * these skip validation as long as every array still has its length, which a detached or resized
- * array does not.
+ * repeated calls skip validation unless an array was detached or resized, which changes its length.
  */
 export class CallCache<Handle> {
   readonly #byOutput = new WeakMap<TypedArray, PreparedCall<Handle>>();

@@ -10,8 +10,8 @@ import type { SharedBarrier } from './shared-barrier.js';
 import { directSlice, smallSlice, stagedSlice } from './work-slice.js';
 
 /**
- * The next need of an execution: that all ranks reach its `count` (`meeting`), a pause, or nothing,
- * because it has ended.
+ * The next need of an execution: that all ranks reach the `count` of the execution (`meeting`), a
+ * pause, or nothing because the call has ended.
  */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
@@ -29,8 +29,9 @@ export interface CallExecutionOptions {
  * memory. After the first synchronization each rank folds its share of all inputs into all outputs.
  * A last synchronization ends the call, because until then ranks may access each other's memory.
  *
- * Private memory goes through staging buffers block by block, in two slots: the next block is
- * loaded before the synchronization after which the current one is stored.
+ * Private memory is copied through staging buffers, block by block. Each buffer has two slots, so
+ * that a rank can load the next block while its peers still fold the current one. A single
+ * synchronization then covers both, and the current block is stored.
  */
 export class CallExecution {
   readonly #barrier: SharedBarrier;
@@ -126,7 +127,7 @@ export class CallExecution {
     return 'meeting';
   }
 
-  /** Whether any rank offers something else than when this contribution was last executed. */
+  /** Whether any rank's offer has changed since this contribution was last executed. */
   #isNew(): boolean {
     const { seen } = this.#part;
     let isNew = false;

@@ -10,8 +10,9 @@ export interface UsedRange {
 }
 
 /**
- * Finds two ranks of which one writes memory that the other one uses; all stretches are of one
- * buffer. Allowed are in-place reductions of a piece and, if `isShared`, one output for all ranks.
+ * Finds two ranks, one of which writes memory that the other one uses. All `stretches` lie in one
+ * ArrayBuffer. In-place reductions of a piece are allowed and, if `isShared`, one output for all
+ * ranks.
  */
 export function clashAmong(
   stretches: readonly UsedRange[],

@@ -29,7 +29,7 @@ export interface Asked {
    * scatters may have fewer.
    */
   readonly length: number;
-  /** Number of the schedule that the rank will execute. */
+  /** Hash of the schedule that the rank will execute. */
   readonly schedule: number;
   /** The caller's hash of the buffer's composition. */
   readonly layout: number;
@@ -92,10 +92,10 @@ export function bytesOfDescriptors(size: number): number {
 }
 
 /**
- * The descriptors of all ranks in shared memory. Each rank writes its own before it advances, and
- * reads the others' once they have advanced: plain stores, ordered by the barrier. There are two
- * tables, used alternately, so that a rank that is one turn ahead does not overwrite descriptors
- * still in use.
+ * The descriptors of all ranks in shared memory. Each rank writes its own before it advances the
+ * barrier, and reads the others' once they have advanced. The stores are not atomic; the barrier
+ * orders them. There are two tables, used alternately, so that a rank that is one turn ahead does
+ * not overwrite descriptors still in use.
  */
 export class Descriptors {
   readonly #words: Float64Array;
@@ -107,8 +107,8 @@ export class Descriptors {
   }
 
   /**
-   * Writes a rank's descriptor, and the offset of its piece list if it has several. Others may read
-   * it once the rank has advanced.
+   * Writes a rank's descriptor, and the offset of its piece list if its buffer has several pieces.
+   * Others may read them once the rank has advanced the barrier.
    */
   write(rank: number, descriptor: Descriptor, piecesAt = nowhere): void {
     const { collective, purpose = 0, dtype, length, schedule, layout, inputAt, outputAt, workAt } = descriptor;

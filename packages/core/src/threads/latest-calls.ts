@@ -1,6 +1,9 @@
 import type { TypedArray } from '../values/dtype.js';
 
-/** Bytes of memory that are kept alive, apart from the memory of one call that needs more. */
+/**
+ * Maximum number of bytes that the recorded calls keep alive, except for one larger pair of
+ * buffers.
+ */
 const mostBytes = 2 ** 16;
 const leastBytesOfBuffer = 64;
 const mostCallsOnBuffer = 1024;
@@ -9,9 +12,9 @@ const mostCallsOnBuffer = 1024;
 interface CallsOnMemory {
   readonly to: ArrayBufferLike;
   readonly from: ArrayBufferLike | undefined;
-  /** Of both buffers. */
+  /** Bytes of both buffers together. */
   readonly bytes: number;
-  /** The first input of each call by its first output. */
+  /** Maps the first output of each call to its first input. */
   readonly inputs: Map<TypedArray, TypedArray | undefined>;
 }
 
@@ -20,12 +23,14 @@ interface CallsOnMemory {
  * preparing it for repetitions pays; most calls on new memory are made only once.
  */
 export class LatestCalls {
-  /** By the buffer of the results; the oldest comes first. */
+  /** Calls on small buffers, keyed by the buffer of the results; the oldest comes first. */
   readonly #small = new Map<ArrayBufferLike, CallsOnMemory>();
   #bytesOfSmall = 0;
   #large: CallsOnMemory | undefined;
 
-  /** Removes the call with these first arrays and returns true, if there is one. Adds it otherwise. */
+  /**
+   * If a call with these first arrays is recorded, removes it and returns true. Otherwise adds it.
+   */
   takeOrAdd(input: TypedArray | undefined, output: TypedArray): boolean {
     const { inputs } = this.#callsOn(input?.buffer, output.buffer);
     if (inputs.has(output) && inputs.get(output) === input) return inputs.delete(output);

@@ -49,7 +49,7 @@ export interface Offer {
 }
 
 /**
- * A rank's contribution to a turn; `slice` is its work, undefined until it has seen the
+ * A rank's contribution to a turn; `slice` is its work, undefined until the rank has read the
  * contributions of the others.
  */
 export interface Contribution {
@@ -95,7 +95,7 @@ export interface OffersOptions {
   readonly nextNumber: () => number;
 }
 
-/** Makes the offers of one rank. */
+/** Makes the offers (validated calls) of one rank. */
 export class Offers {
   readonly #options: OffersOptions;
   readonly #places = new Map<string, { at: number; bytes: number }>();

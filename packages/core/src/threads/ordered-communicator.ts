@@ -91,15 +91,15 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   /**
-   * Like `play`, for a call that had to wait: meanwhile its signal may have been aborted, and its
-   * memory may be gone.
+   * Like `play`, for a call that had to wait: meanwhile its signal may have been aborted, or its
+   * memory detached.
    */
   protected playLater(call: PreparedCall<Handle>, options: RunOptions): Promise<void> | undefined {
     return this.play(call, options);
   }
 
   /**
-   * Queues a call behind those under way. Default: `playLater` executes it when `before`, the
+   * Queues a call behind the calls under way. Default: `playLater` executes it when `before`, the
    * latest of them, has ended.
    */
   protected async queue(before: Promise<unknown>, call: PreparedCall<Handle>, options: RunOptions): Promise<void> {
@@ -219,8 +219,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   /**
-   * Begins a call, or queues it behind those under way. `hasWaited` means that its memory may be
-   * gone.
+   * Begins a call, or queues it behind the calls under way. `hasWaited` means that its memory may
+   * have been detached meanwhile.
    */
   #enqueue(call: PreparedCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
     const latest = this.#latest;

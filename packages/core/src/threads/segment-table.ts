@@ -58,8 +58,8 @@ export class SegmentTable {
   }
 
   /**
-   * Reads the lists that the descriptors refer to. The returned function gives all ranks' offsets
-   * of a piece, of a buffer with `count` pieces.
+   * Reads the lists that the descriptors refer to, for a buffer with `count` pieces. The returned
+   * function gives all ranks' offsets of a piece.
    */
   places(descriptors: Descriptors, size: number, count: number): (piece: number) => Offsets {
     const lists = Array.from({ length: size }, (_, rank) => this.#listOf(descriptors, rank, count));

@@ -24,7 +24,7 @@ import { type ThreadEngine, ThreadRank } from './thread-rank.js';
 
 /** The rank that joins a group of threads, and how it executes collectives. */
 export interface JoinOptions {
-  /** The joining rank, from 0. Each rank of a group joins once. */
+  /** The rank that this thread takes in the group, from 0. Each rank of a group joins once. */
   readonly rank: number;
   /** The algorithm, which must be the same on all ranks. */
   readonly algorithm: Algorithm;

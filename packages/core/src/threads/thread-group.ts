@@ -62,10 +62,7 @@ function requireSharedMemory(): void {
   );
 }
 
-/**
- * @throws ValueError unless `group` is a group and `request` contains the joining rank and its
- * algorithm
- */
+/** @throws ValueError unless `group` is a group and `request` contains a rank and an algorithm */
 export function requireJoin(group: unknown, request: unknown): void {
   requireGroup(group);
   if (typeof request !== 'object' || request === null)

@@ -27,7 +27,10 @@ type Message =
 
 const lookMillis = 50;
 
-/** The first thread creates the shared state of a new group and posts it to the others. */
+/**
+ * Makes a new group of threads: the first thread creates its shared state and posts it to the
+ * others.
+ */
 export function shareGroup(options: SharedGroupOptions): Promise<ThreadGroup> | ThreadGroup {
   return options.rank === options.ranks[0] ? handOut(options) : request(options);
 }
