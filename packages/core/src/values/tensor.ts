@@ -49,7 +49,8 @@ export interface DeviceMemory {
    */
   copy(shape: readonly number[], device: string): Tensor;
   /**
-   * Copies the elements of a tensor of equal length in memory of the same kind.
+   * Overwrites this memory with the elements of a tensor, which must have the same length and the
+   * same kind of memory.
    * @throws CollError for any other tensor
    */
   set(from: Tensor): void;
