@@ -6,7 +6,7 @@ import { requireList } from '../support/requirements.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution } from './engine.js';
 
-/** The probing order for `'auto'`. */
+/** The order in which `'auto'` probes the engines. */
 const names: readonly EngineName[] = ['native', 'wasm', 'js'];
 const builtIn: readonly Engine[] = [wasmEngine, jsEngine];
 

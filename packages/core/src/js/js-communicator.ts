@@ -9,7 +9,10 @@ import { type Plan, Plans } from '../threads/plans.js';
 // Elements per slice: a few hundred microseconds of work for the slowest dtypes.
 const sliceLength = 1 << 14;
 
-/** A communicator of ranks in one thread that combines in JavaScript, without copies of the caller's memory. */
+/**
+ * A communicator of ranks in one thread that combines values in JavaScript, without copies of the
+ * caller's memory.
+ */
 export class JsCommunicator extends FoldingCommunicator<ArrayPlace> {
   readonly group: Group;
 

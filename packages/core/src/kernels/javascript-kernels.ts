@@ -12,7 +12,7 @@ export const arrayKernels: Kernels<ArrayPlace> = {
   foldMaker: (request) => new RequestKernels(request).foldMaker,
 };
 
-/** `arrayKernels` for byte offsets in one memory. */
+/** Like `arrayKernels`, but for elements at byte offsets in one memory. */
 export function javascriptKernels(memory: FoldMemory): Kernels {
   const placesIn = (dtype: DType, offsets: readonly number[]): ArrayPlace[] => {
     const array = memory.elements(dtype);

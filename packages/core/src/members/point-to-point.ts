@@ -24,7 +24,10 @@ export type Post = MessageId &
     | { readonly type: 'elements'; readonly dtype: DType; readonly length: number; readonly data: TypedArray }
   );
 
-/** Carries the posts of one rank to the others. Posts between two ranks keep their order. */
+/**
+ * Carries the posts (steps of messages) of one rank to the other ranks. Posts between two ranks
+ * keep their order.
+ */
 export interface Postbox {
   /**
    * Opens the connection with `peer` in both directions. Idempotent. A post may be lost if the peer

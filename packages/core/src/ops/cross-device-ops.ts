@@ -278,7 +278,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return this.#collectives?.perform(batch, call) ?? this.performHere(batch, call);
   }
 
-  /** Fills in options that a replica's call leaves out. Default: returns them unchanged. */
+  /** Fills in options that a replica's call leaves out. Default: returns `call` unchanged. */
   withDefaults(call: ResolvedOptions): ResolvedOptions {
     return call;
   }
@@ -386,7 +386,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Copies each value of replica `root` to the devices of the value in `like` with the same index.
+   * Copies each value of replica `root` to the devices of the value at the same index in `like`.
    * The default implementation requires that `root` is a local replica.
    */
   protected async broadcastValues(
@@ -398,7 +398,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return this.placeCopies(inputs[root] as readonly Tensor[], like, call);
   }
 
-  /** Copies each value to the devices of the value in `like` with the same index. */
+  /** Copies each value to the devices of the value at the same index in `like`. */
   protected placeCopies(values: readonly Tensor[], like: readonly PerReplica<Value>[], call: ResolvedOptions) {
     const place = (value: Tensor, index: number) => {
       const own = call.sharedResult && !value.memory ? copyToDevice(value, value.device) : value;

@@ -92,7 +92,8 @@ export class ReplicaGroup {
   /**
    * Prepares a call that combines the values of all replicas; the result has the structure of
    * `value`.
-   * @throws OutOfRangeError for a replica that is not local; ValueError
+   * @throws OutOfRangeError for a replica that is not local; ValueError for an unknown op, or for
+   * invalid values or options
    */
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);

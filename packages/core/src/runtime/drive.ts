@@ -23,8 +23,8 @@ export interface Run {
 export type AsyncStep<Result = unknown> = (options: RunOptions) => Promise<Result>;
 
 /**
- * Yields lists of runs, or asynchronous steps. The runs of a list may overlap, and the generator
- * resumes when all have ended. After a step, it resumes with the step's result.
+ * A generator of lists of runs, or asynchronous steps. The runs of a list may overlap; the
+ * generator resumes when all of them have ended. After a step, it resumes with the step's result.
  */
 export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unknown>;
 

@@ -82,7 +82,7 @@ export class Arena {
 
   /**
    * A tensor of zeros in memory of its own, which lives as long as the arena.
-   * @throws ValueError; CollError if the arena is full
+   * @throws ValueError for an unknown dtype or an invalid length; CollError if the arena is full
    */
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {
     if (!isDType(dtype) || !Number.isSafeInteger(length) || length < 0) {

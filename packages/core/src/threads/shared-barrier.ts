@@ -84,7 +84,7 @@ export class SharedBarrier {
     }
   }
 
-  /** `waitSync` without blocking the thread. */
+  /** Like `waitSync`, but does not block the thread. */
   async wait(count: number, wait: Wait): Promise<void> {
     for (let rank = 0; rank < this.#size; rank++) {
       let seen = this.#look(rank, count, Math.min(this.#spins, fewLooks));

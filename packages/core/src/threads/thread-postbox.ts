@@ -2,8 +2,8 @@ import type { Post, Postbox } from '../members/point-to-point.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
 /**
- * Sends and receives posts for one rank of a group of threads. Each rank receives on its own
- * channel.
+ * Sends and receives posts (steps of messages) for one rank of a group of threads. Each rank
+ * receives on its own channel.
  */
 export class ThreadPostbox implements Postbox {
   readonly #id: string;
