@@ -9,7 +9,10 @@ import { IndexedSlices } from './indexed-slices.js';
 /** A reducible value: a dense or sparse tensor. */
 export type Value = Tensor | IndexedSlices;
 
-/** A tensor or indexed slices from any value that represents them. @throws ValueError */
+/**
+ * The tensor or indexed slices that a value represents.
+ * @throws ValueError if the value represents neither
+ */
 export function asValue(value: unknown): Value {
   if (ArrayBuffer.isView(value)) return asTensor(value);
   if (value instanceof Mirrored) return asValue(value.get());

@@ -86,7 +86,7 @@ export class CollError extends Error {
 }
 
 /**
- * An invalid argument value, destination or specification.
+ * An invalid argument, option or setting; also a request that is not supported.
  *
  * @example
  * ```ts
@@ -102,7 +102,8 @@ export class CollError extends Error {
 export class ValueError extends CollError {}
 
 /**
- * A call in the wrong context or scope, mismatched merge calls, a missing environment.
+ * A call that is not possible now or here: in the wrong context or scope, on something closed or
+ * busy, with mismatched merge calls, or in a misconfigured cluster.
  *
  * @example
  * ```ts
