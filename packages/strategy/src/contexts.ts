@@ -8,7 +8,9 @@ import type { Strategy } from './strategy.js';
 export interface Frame {
   readonly strategy: Strategy;
   readonly replica?: ReplicaContext;
-  /** In a cross-replica update of a variable: the index of its component. */
+  /**
+   * The index of the component that is being updated; only in a cross-replica update of a variable.
+   */
   readonly update?: number;
 }
 
@@ -38,20 +40,20 @@ export function currentFrame(): Frame | undefined {
 }
 
 /**
- * The index of the local component that code in this frame reads: the component of its replica or
- * update; undefined in cross-replica context.
+ * The index, among the components in this process, of the one that code in this frame uses: that of
+ * the frame's replica or update; undefined in cross-replica context.
  */
 export function componentHere(frame: Frame | undefined): number | undefined {
   return frame?.replica ? localIdOf(frame.replica) : frame?.update;
 }
 
-/** The index of a replica among the local ones of its worker. */
+/** The index of a replica among the replicas of its worker. */
 export function localIdOf({ replicaIdInSyncGroup, strategy }: ReplicaContext): number {
   return replicaIdInSyncGroup - strategy.extended.firstReplica;
 }
 
 /**
- * Sets the frame outside of every scope; undefined means the default strategy.
+ * Sets the frame of code outside of all scopes; undefined means the default strategy.
  * @throws RuntimeError inside a scope
  */
 export function setOutside(frame: Frame | undefined): void {

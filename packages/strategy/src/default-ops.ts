@@ -4,7 +4,7 @@ import { reductionToOne } from '@coll/reduction-to-one';
 
 /**
  * The plug-in used by default: the one with the highest priority, or reduction to one device if the
- * devices have several types, because few libraries reach all of them.
+ * devices have several types, which few libraries support.
  * @throws CollError if no plug-in serves these devices
  */
 export async function resolveDefault(registry: Registry, situation: Situation): Promise<Resolution> {

@@ -97,12 +97,12 @@ export class StrategyExtended {
     return oneWorker;
   }
 
-  /** The ops that serve the replicas. */
+  /** The cross-device ops for the collectives of the replicas. */
   replicaOps(): Promise<CrossDeviceOps> {
     return this.#ops();
   }
 
-  /** The destination of results by default. */
+  /** The default destination of results. */
   get defaultDevice(): string {
     return this.#devices[0] ?? 'cpu:0';
   }
@@ -144,8 +144,8 @@ export class StrategyExtended {
 
   /**
    * Combines a value over the replicas and puts the result on the destinations. The mean of a
-   * mirrored or non-distributed value is the value itself. With several replicas, of
-   * non-distributed values only zeros can be summed. Structures are reduced leaf by leaf.
+   * mirrored or non-distributed value is the value itself. With several replicas, a non-distributed
+   * value can be summed only if it is zero. Structures are reduced leaf by leaf.
    * @throws AssertionError for the sum or product of a mirrored value; ValueError for invalid
    * values or options; the errors of `CrossDeviceOps.reduce`
    */
@@ -233,8 +233,8 @@ export class StrategyExtended {
   /**
    * Calls a function for each component of a variable, in replica order, with the matching
    * components of the arguments. Inside a replica this waits for the other replicas, and the
-   * function is called once per component for all of them; in a replica's own thread, only for the
-   * component of this replica.
+   * function is called once per component for all of them. A replica in its own thread calls the
+   * function only for its own component.
    * @throws ValueError unless `variable` is a variable of this strategy, and for an invalid
    * function or arguments; the error that the function throws
    */
@@ -247,9 +247,8 @@ export class StrategyExtended {
   }
 
   /**
-   * Runs code in a scope in which new variables are created on the devices of `variable`, as all
-   * variables of a strategy are. Without code, the scope lasts until the returned object is
-   * disposed of.
+   * Runs code in the scope of this strategy, which creates all variables on the same devices as
+   * `variable`. Without code, the scope lasts until the returned object is disposed of.
    * @throws ValueError unless `variable` is a variable of this strategy; RuntimeError in the same
    * cases as `scope`
    */

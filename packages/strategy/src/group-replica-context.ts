@@ -125,8 +125,8 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   }
 
   /**
-   * Merges the options of a call into the strategy's. Returns them unchanged here, because the ops
-   * merge them.
+   * The options of a call, with those of the strategy as defaults. This implementation returns them
+   * unchanged, because the ops add the defaults.
    */
   protected merged<Options extends CallOptions>(call: Options | undefined): Options | undefined {
     return call;

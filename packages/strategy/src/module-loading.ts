@@ -18,8 +18,8 @@ export interface Tsx {
   readonly esm: string;
   readonly cjs: string;
   /**
-   * tsx compiles the replica's module to CommonJS. The thread requires its entry, so that both
-   * share one copy of this library.
+   * Whether tsx compiles the replica's module to CommonJS. If so, the thread loads its entry by
+   * `require`, so that entry and module share one copy of this library.
    */
   readonly isCommonJs: boolean;
 }

@@ -19,7 +19,7 @@ import { ourEngines } from './our-engines.js';
 import { warnOfInvisible } from './visible-devices.js';
 import { withFallback } from './with-fallback.js';
 
-/** Undefined means no request. */
+/** The ops that the user requested; undefined if none were requested. */
 type OpsRequest = CrossDeviceOps | PluginRequest | undefined;
 
 export interface OpsChoiceOptions {
@@ -90,7 +90,7 @@ export class OpsChoice {
     return this.#given ? [] : (await this.#here()).candidates;
   }
 
-  /** Closes ops opened here; given ops stay open. */
+  /** Closes the ops that this object opened, but not ops that were passed in. */
   async close(): Promise<void> {
     // Ops that could not be opened need no closing, and the caller already has the error.
     const ops = await this.#opened?.catch(() => undefined);

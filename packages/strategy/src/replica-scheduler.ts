@@ -69,8 +69,8 @@ export class ReplicaScheduler {
   }
 
   /**
-   * Ends the run with an error. Waiting replicas get `errorFor` of their operation, by default the
-   * same error.
+   * Ends the run with an error. Each waiting replica gets the error that `errorFor` returns for its
+   * operation; by default the same error.
    */
   fail(error: unknown, errorFor: ErrorFor = () => error): void {
     this.#failure ??= { error };

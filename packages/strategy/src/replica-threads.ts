@@ -130,7 +130,10 @@ export class ReplicaThreads implements ReplicaListener {
     }
   }
 
-  /** Once all threads wait in a merge call, replica 0 runs it for all. */
+  /**
+   * If all threads wait in a merge call, lets replica 0 run the call for all. Fails if a replica
+   * has ended while others wait.
+   */
   #holdMerge(): void {
     const waiting = this.#merges.replicas;
     const [ended] = this.#done.keys();

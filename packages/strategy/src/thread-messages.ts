@@ -15,7 +15,9 @@ export interface WorkerHome {
   readonly cluster: ClusterDescription;
   /** Undefined for a single worker. */
   readonly task: Task | undefined;
-  /** The seat of this worker's first replica in the group of all workers; undefined for a single worker. */
+  /**
+   * How this worker's first replica opens the group of all workers; undefined for a single worker.
+   */
   readonly seat: WorkerConfig | undefined;
   readonly communication: CommunicationOptionsInit;
   /** The plug-in to register as `nccl` in the thread. */

@@ -16,7 +16,10 @@ export interface DeviceInventory {
   readonly physicalGpus?: number;
 }
 
-/** The obstacle for libraries that need one GPU per rank; undefined if no GPU is virtual. */
+/**
+ * Why virtual GPUs prevent the use of a library that needs one GPU per rank; undefined if no GPU is
+ * virtual.
+ */
 export function virtualGpus(
   devices: readonly string[],
   { visibleDevices = devices, physicalGpus }: DeviceInventory,

@@ -11,7 +11,7 @@ export type Accelerators = Readonly<Record<string, number>>;
 export interface TaskOptions {
   /** The job, such as `worker`. Default: the job of this process. */
   readonly taskType?: string | undefined;
-  /** The number in the job, from 0. Default: the number of this process. */
+  /** The index of the task within its job, from 0. Default: that of this process. */
   readonly taskId?: number | undefined;
   /** The protocol of addresses, as in `grpc://host:port`. Default: the resolver's own. */
   readonly rpcLayer?: string | undefined;
@@ -44,7 +44,7 @@ export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptio
 export abstract class ClusterResolver {
   /** The name of this process's job, such as `worker`; undefined if unknown. */
   abstract readonly taskType: string | undefined;
-  /** The number of this process in its job. */
+  /** The index of this process within its job, from 0; undefined if unknown. */
   abstract readonly taskId: number | undefined;
   abstract readonly rpcLayer: string | undefined;
 

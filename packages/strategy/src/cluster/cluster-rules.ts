@@ -13,8 +13,8 @@ export interface Task {
 
 /**
  * Validates a cluster and a task of it. Jobs are chief, worker, evaluator and ps, with at most one
- * chief and one evaluator. The task's job must be one of them, and its number must exist. An
- * evaluator does not train with the other tasks, so the cluster need not list it.
+ * chief and one evaluator. The cluster must list the task; an evaluator need not be listed, because
+ * it does not train with the other tasks.
  * @throws ValueError (ERR_COLL_CLUSTER) that names the violated rule
  *
  * @example

@@ -50,7 +50,7 @@ export class ClusterSpec {
     return this.#tasks(job).size;
   }
 
-  /** The numbers of a job's tasks, ascending. @throws ValueError for an unknown job */
+  /** The indices of a job's tasks, in ascending order. @throws ValueError for an unknown job */
   taskIndices(job: string): readonly number[] {
     return [...this.#tasks(job).keys()].sort((a, b) => a - b);
   }
@@ -63,7 +63,7 @@ export class ClusterSpec {
   }
 
   /**
-   * The addresses of a job's tasks by number; undefined for numbers without one.
+   * The addresses of a job's tasks, indexed by task number; undefined for numbers without a task.
    * @throws ValueError for an unknown job
    */
   jobTasks(job: string): readonly (string | undefined)[] {
@@ -83,7 +83,7 @@ export class ClusterSpec {
     return Object.fromEntries(this.jobs.map((job) => [job, dense(job)]));
   }
 
-  /** The description, for JSON. */
+  /** The result of `asDescription`; `JSON.stringify` calls this. */
   toJSON(): ClusterDescription {
     return this.asDescription();
   }

@@ -63,8 +63,8 @@ export class Variables {
   }
 
   /**
-   * The place of a process that is the only one on its host. `rank` and `size` are names of
-   * variables.
+   * The place of a process that is the only one on its host. `rank` and `size` are the names of the
+   * environment variables that contain them.
    */
   single(rank: string, size: string | undefined): GroupPlace {
     return {

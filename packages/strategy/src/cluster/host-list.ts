@@ -34,7 +34,7 @@ export function expandTaskCounts(list: string): number[] {
   });
 }
 
-/** Splits at commas outside of brackets. */
+/** Splits a list at the commas that are outside of brackets. */
 function splitOutside(list: string): string[] {
   const parts = [''];
   let depth = 0;

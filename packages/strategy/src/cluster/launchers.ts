@@ -22,8 +22,8 @@ export interface Launcher {
 }
 
 /**
- * The known launchers in order of precedence: the first one whose markers are set is used. Under
- * `mpirun` in a Slurm step both are set, so MPI precedes Slurm.
+ * The known launchers in order of precedence: the first one whose markers are set is used. MPI
+ * precedes Slurm, because `mpirun` in a Slurm step sets its markers in addition to Slurm's.
  */
 export const launchers: readonly Launcher[] = [
   {

@@ -13,7 +13,10 @@ export interface SlurmOptions {
    * workers.
    */
   readonly jobs?: Readonly<Record<string, number>> | undefined;
-  /** The port of a host's first task; each further task uses the next port. Default: 8888. */
+  /**
+   * The port of the first task on each host; the second task uses the next port, and so on.
+   * Default: 8888.
+   */
   readonly portBase?: number | undefined;
   /** Number of GPUs of each node. Default: `SLURM_GPUS_ON_NODE`, else 0. */
   readonly gpusPerNode?: number | undefined;
@@ -80,7 +83,10 @@ export class SlurmClusterResolver extends ClusterResolver {
   readonly #variables: Record<string, string | undefined>;
   readonly #cluster: ClusterSpec;
   readonly #gpusPerTask: number;
-  /** The GPUs of this task. */
+  /**
+   * The value that `clusterSpec` gives to `CUDA_VISIBLE_DEVICES`; undefined to leave the variable
+   * unchanged.
+   */
   readonly #gpus: string | undefined;
 
   /**
@@ -192,7 +198,10 @@ function requireAllInJobs(jobs: Readonly<Record<string, number>>, tasks: number)
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: list all tasks in jobs`);
 }
 
-/** The number of each job's first task; jobs are numbered in the order of their names. */
+/**
+ * For each job, sorted by name: the index of its first task among all tasks, and its number of
+ * tasks.
+ */
 function startsOf(jobs: Readonly<Record<string, number>>) {
   let next = 0;
   return Object.entries(jobs)

@@ -19,7 +19,7 @@ export const AutoShardPolicy = { OFF: 'OFF', AUTO: 'AUTO', FILE: 'FILE', DATA: '
 /** `'OFF'`, `'AUTO'`, `'FILE'` or `'DATA'`. */
 export type AutoShardPolicy = (typeof AutoShardPolicy)[keyof typeof AutoShardPolicy];
 
-/** The effective policy for a given dataset. */
+/** A policy once `AUTO` has been resolved for a dataset. */
 export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
 
 /**

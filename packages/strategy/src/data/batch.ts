@@ -127,8 +127,8 @@ function rowsOfTensor(tensor: Tensor): Rows | undefined {
 }
 
 /**
- * A tensor of this library, or a carrier of one. TensorFlow.js tensors look similar, but their data
- * is a method.
+ * Whether a value is a tensor of this library, or an object that contains one. TensorFlow.js
+ * tensors look similar, but their data is a method.
  */
 function isCarried(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || value instanceof DistributedValues) return false;

@@ -62,7 +62,7 @@ export class DatasetReader {
 
   /**
    * Awaits an element, because iterables may yield promises. Closes the reader if the promise is
-   * rejected, because the iterable stays open.
+   * rejected, because the rejection does not close the iterable.
    */
   async #settled(value: unknown): Promise<unknown> {
     try {

@@ -7,7 +7,7 @@ import type { Steps } from './read-ahead.js';
 /**
  * Steps in which each replica gets a whole element. A single reader gives its elements to all
  * replicas in turn; otherwise each replica has its own reader. If too few elements are left for the
- * last step, the later replicas get empty batches.
+ * last step, the last replicas get empty batches.
  */
 export class DealtSteps implements Steps<Structure<unknown>> {
   readonly #readers: readonly DatasetReader[];
@@ -60,7 +60,7 @@ export class DealtSteps implements Steps<Structure<unknown>> {
   }
 }
 
-/** The batch of a replica without an element. @throws ValueError for a scalar */
+/** An empty batch, for a replica that gets no element. @throws ValueError for a scalar */
 function emptyLike(batch: Batch): Batch {
   if (batch.size !== undefined) return new Batch(batch.part(0, 0));
   throw new ValueError(

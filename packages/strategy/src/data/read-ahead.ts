@@ -1,7 +1,7 @@
 /** The input of the replicas, step by step. */
 export interface Steps<Step> {
   next(): Promise<IteratorResult<Step, undefined>>;
-  /** Ends the steps early. */
+  /** Closes the source before its last step has been read. */
   close(): Promise<void>;
   /** Frees a step that no replica receives. */
   discard(step: Step): void;
@@ -71,7 +71,7 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
     }
   }
 
-  /** Reads one step, after earlier ones. */
+  /** Reads one step once all earlier reads have finished. */
   #read(): Promise<IteratorResult<Step, undefined>> {
     const step = this.#latest.then(() => this.#readNow());
     // Marks an error as handled; it is reported when this step is requested.

@@ -24,7 +24,7 @@ export interface Rebatching {
 export class RebatchedSteps implements Steps<Structure<unknown>> {
   readonly #reader: DatasetReader;
   readonly #rebatching: Rebatching;
-  /** Remaining steps of a batch that makes several steps. */
+  /** Steps of the current batch that have not been returned yet. */
   readonly #pending: Structure<unknown>[] = [];
   #globalBatchSize: number | undefined;
   #isClosed = false;
@@ -36,7 +36,10 @@ export class RebatchedSteps implements Steps<Structure<unknown>> {
     this.#globalBatchSize = rebatching.globalBatchSize;
   }
 
-  /** Checksum of the first batch, once it has been read with `isChecked`; undefined without one. */
+  /**
+   * Checksum of the first batch; undefined before that batch has been read, and without
+   * `isChecked`.
+   */
   get checksum(): number | undefined {
     return this.#checksum;
   }

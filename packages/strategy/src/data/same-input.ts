@@ -2,13 +2,13 @@ import { asTensor, type Structure, type TensorLike, ValueError } from '@coll/cor
 import { flatten } from '@coll/core/internal';
 import type { Batch } from './batch.js';
 
-/** Returns the element-wise maxima over all readers of a dataset. */
+/** Returns the element-wise maxima of the numbers that the readers of a dataset pass. */
 export type MaxOverReaders = (numbers: Float64Array) => Promise<TensorLike>;
 
 /** The readers of the same dataset. */
 export interface Readers {
   readonly max: MaxOverReaders;
-  /** The word for the readers in error messages. */
+  /** What the readers are called in error messages, such as `workers`. */
   readonly readers: string;
 }
 

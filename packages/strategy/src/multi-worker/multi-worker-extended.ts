@@ -102,7 +102,9 @@ export class MultiWorkerExtended extends StrategyExtended {
     >;
   }
 
-  /** Reduces values with a component per device in one batch, then single values in another. */
+  /**
+   * Reduces all values with a component per device in one batch, then all other values in another.
+   */
   protected override async reducePairs(
     op: ReduceOp,
     pairs: readonly ValuePair[],

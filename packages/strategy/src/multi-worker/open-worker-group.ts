@@ -18,7 +18,7 @@ export interface WorkerConfig {
   readonly transport: TransportOptions;
   /** Seconds until all workers must have arrived; null and 0 mean no limit. */
   readonly startupTimeoutSeconds: number | null;
-  /** The name of this group among those of the same workers. */
+  /** Distinguishes this group from other groups of the same workers. */
   readonly scope: string;
 }
 

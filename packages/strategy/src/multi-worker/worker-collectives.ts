@@ -18,12 +18,12 @@ import type { WorkerGroup } from '../worker-group.js';
 import { forDevices } from './nccl-for-devices.js';
 import { requireSameSettings } from './same-settings.js';
 
-/** Context of the collectives of workers. */
+/** This worker, and how it joins the other workers. */
 export interface WorkerCollectivesOptions {
   readonly workers: number;
   /** The devices of this worker. */
   readonly devices: readonly string[];
-  /** The CPU of this worker, on which single values are combined. */
+  /** The CPU of this worker, on which values without a component per device are combined. */
   readonly host: string;
   readonly communication: CommunicationOptions;
   /** The engine for the arithmetic within this worker. */
@@ -44,7 +44,10 @@ interface Opened {
   readonly group: ProcessGroup | undefined;
   /** Collectives over the devices of all workers. */
   readonly deviceOps: CollectiveAllReduce;
-  /** All-reduce over the CPU of every worker: one rank per worker, for single values. */
+  /**
+   * All-reduce over the CPU of every worker: one rank per worker, for values without a component
+   * per device.
+   */
   readonly hostOps: CollectiveAllReduce;
   close(): Promise<void>;
 }
@@ -107,14 +110,14 @@ export class WorkerCollectives implements WorkerGroup {
     return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
   }
 
-  /** This worker's links to the others; empty until the workers have met. */
+  /** This worker's links to the other workers; empty until all workers have joined. */
   get links(): readonly Link[] {
     return this.#opened?.group?.links ?? [];
   }
 
   /**
-   * The failure that ended communication between the workers, worded for replicas; undefined if
-   * there is none.
+   * The failure that ended communication between the workers, with ranks converted to replicas;
+   * undefined if there is none.
    */
   failure(): Error | undefined {
     const failure = this.#opened?.group?.failure?.();

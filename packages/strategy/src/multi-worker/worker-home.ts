@@ -21,8 +21,8 @@ import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js
 import { openWorkerGroup } from './open-worker-group.js';
 
 /**
- * The home of a replica of one worker among several. The first replica of each worker opens a group
- * with the other workers, and handles all communication beyond its worker.
+ * Opens the environment of a replica in a thread, if there are several workers. The first replica
+ * of each worker opens a group with the other workers, and handles all communication with them.
  */
 export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Promise<ThreadHome> {
   const { devices, replica, group: threads } = start;

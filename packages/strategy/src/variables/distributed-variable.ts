@@ -51,7 +51,10 @@ export abstract class DistributedVariable extends Variable implements Distribute
     return this.#thread !== undefined;
   }
 
-  /** Index of the first component among the local ones: 0, except for a variable in a replica's thread. */
+  /**
+   * Index of the first component among the replicas of this worker: 0, except for a variable in a
+   * replica's own thread.
+   */
   get firstComponent(): number {
     return this.#thread ? localIdOf(this.#thread) : 0;
   }
@@ -96,7 +99,7 @@ export abstract class DistributedVariable extends Variable implements Distribute
   }
 
   /**
-   * Applies a change to all components, with one value for all or a mirrored value.
+   * Applies a change to all components. `value` is the same for all, or a mirrored value.
    * @throws WrongTypeError for a value that is not mirrored
    */
   protected changeAll(change: Change, value: unknown): void {

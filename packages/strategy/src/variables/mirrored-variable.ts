@@ -64,7 +64,10 @@ export class MirroredVariable extends DistributedVariable {
     return this;
   }
 
-  /** Makes the change and returns true if no other replica is needed; otherwise returns false. */
+  /**
+   * Makes the change and returns true if it does not involve other replicas; otherwise returns
+   * false.
+   */
   #changeAlone(change: Change, value: unknown): boolean {
     this.#requireMeaning(change);
     const component = this.local(change);

@@ -44,7 +44,10 @@ export function requireUpdate(fn: unknown, options: UpdateOptions): void {
   );
 }
 
-/** Calls a function for each local component in turn, with that replica's part of the arguments. */
+/**
+ * Calls a function for each component in this process, in turn, with that replica's part of the
+ * arguments.
+ */
 export async function updateComponents(
   variable: DistributedVariable,
   fn: UpdateFunction,

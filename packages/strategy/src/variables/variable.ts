@@ -54,7 +54,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   protected abstract change(change: Change, value: unknown): Promise<this>;
   /**
    * Makes a change before it returns; may block the thread.
-   * @throws RuntimeError if it must wait and cannot block
+   * @throws RuntimeError if it must wait but cannot block this thread
    */
   protected abstract changeSync(change: Change, value: unknown): this;
 
@@ -68,8 +68,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * Replaces the value at once.
-   * @throws the errors of `assign`; RuntimeError if it must wait and cannot block
+   * Replaces the value synchronously.
+   * @throws the errors of `assign`; RuntimeError if it must wait but cannot block this thread
    */
   assignSync(value: VariableValue): this {
     return this.changeSync('assign', value);
@@ -81,8 +81,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * Adds to the value at once.
-   * @throws the errors of `assignAdd`; RuntimeError if it must wait and cannot block
+   * Adds to the value synchronously.
+   * @throws the errors of `assignAdd`; RuntimeError if it must wait but cannot block this thread
    */
   assignAddSync(value: VariableValue): this {
     return this.changeSync('assignAdd', value);
@@ -93,7 +93,7 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
     return this.change('assignSub', value);
   }
 
-  /** Subtracts from the value at once. @throws the errors of `assignAddSync` */
+  /** Subtracts from the value synchronously. @throws the errors of `assignAddSync` */
   assignSubSync(value: VariableValue): this {
     return this.changeSync('assignSub', value);
   }
@@ -109,8 +109,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterAdd` at once.
-   * @throws the errors of `scatterAdd`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterAdd`.
+   * @throws the errors of `scatterAdd`; RuntimeError if it must wait but cannot block this thread
    */
   scatterAddSync(rows: IndexedSlices): this {
     return this.changeSync('scatterAdd', rows);
@@ -122,8 +122,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterSub` at once.
-   * @throws the errors of `scatterSub`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterSub`.
+   * @throws the errors of `scatterSub`; RuntimeError if it must wait but cannot block this thread
    */
   scatterSubSync(rows: IndexedSlices): this {
     return this.changeSync('scatterSub', rows);
@@ -135,8 +135,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterMul` at once.
-   * @throws the errors of `scatterMul`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterMul`.
+   * @throws the errors of `scatterMul`; RuntimeError if it must wait but cannot block this thread
    */
   scatterMulSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMul', rows);
@@ -151,8 +151,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterDiv` at once.
-   * @throws the errors of `scatterDiv`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterDiv`.
+   * @throws the errors of `scatterDiv`; RuntimeError if it must wait but cannot block this thread
    */
   scatterDivSync(rows: IndexedSlices): this {
     return this.changeSync('scatterDiv', rows);
@@ -167,8 +167,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterMin` at once.
-   * @throws the errors of `scatterMin`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterMin`.
+   * @throws the errors of `scatterMin`; RuntimeError if it must wait but cannot block this thread
    */
   scatterMinSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMin', rows);
@@ -180,8 +180,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterMax` at once.
-   * @throws the errors of `scatterMax`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterMax`.
+   * @throws the errors of `scatterMax`; RuntimeError if it must wait but cannot block this thread
    */
   scatterMaxSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMax', rows);
@@ -193,8 +193,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * `scatterUpdate` at once.
-   * @throws the errors of `scatterUpdate`; RuntimeError if it must wait and cannot block
+   * Synchronous `scatterUpdate`.
+   * @throws the errors of `scatterUpdate`; RuntimeError if it must wait but cannot block this thread
    */
   scatterUpdateSync(rows: IndexedSlices): this {
     return this.changeSync('scatterUpdate', rows);
