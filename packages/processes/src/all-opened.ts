@@ -8,7 +8,8 @@ const lookMillis = 1;
 
 /**
  * Waits until no member needs the store any more, so that the process that hosts it may block.
- * Members signal each other over the group's connections. Undefined `secondsLeft` means no limit.
+ * Members signal each other over the group's connections. If `secondsLeft` is undefined, there is
+ * no limit.
  * @throws DeadlineExceededError that names the members that did not open the group; AbortedError;
  * the failure of the group
  */

@@ -1,12 +1,12 @@
 import { status } from '@coll/native/addon';
 
-/** A slice: the longest time that a call may block the event loop. */
+/** Length of a slice in milliseconds: the longest time that a call may block the event loop. */
 export const sliceMillis = 1;
-/** The shortest timeout passed to the engine, where 0 means no limit. */
+/** The shortest timeout in milliseconds to pass to the engine, which takes 0 as no limit. */
 export const leastMillis = 0.001;
 /**
- * How long to poll without progress before returning to the event loop. Other members answer
- * sooner, unless they are busy with other work.
+ * Milliseconds to poll without progress before returning to the event loop. Other members usually
+ * answer sooner, unless they are busy with other work.
  */
 export const patienceMillis = 0.05;
 

@@ -12,7 +12,7 @@ export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret
   readonly addresses: readonly Address[];
   readonly channel: number;
   readonly signal: AbortSignal;
-  /** Called with the reason after each attempt without an answer. */
+  /** Called with the reason each time that an attempt to connect gets no answer. */
   readonly onMissed?: (why: unknown) => void;
 }
 

@@ -21,7 +21,8 @@ export interface Channel {
 }
 
 /**
- * Makes one connection on each of `wanted`; the lower rank of a pair accepts.
+ * Makes one connection for each channel in `wanted`. Of two members, the one with the lower rank
+ * accepts the connection.
  * @throws CollError if a member refuses; DeadlineExceededError that names the members that could
  * not be reached; the reason of the rendezvous's signal if it aborts
  */

@@ -11,8 +11,8 @@ const forgottenMillis = 1000;
 
 /**
  * Detects, while a group opens, that this process cannot open files for some tenths of a second,
- * and then calls `fail` once. Without this report the other members would only see connections that
- * close at once, because the system closes them before this process receives them.
+ * and then calls `fail` once. Without it, the other members would only see that this process closes
+ * their connections at once, because the system closes them before this process receives them.
  */
 export class Descriptors {
   readonly #member: MemberConfig;
@@ -33,8 +33,8 @@ export class Descriptors {
   }
 
   /**
-   * Records that a connection could not be taken over from Node.js. This counts if no file can be
-   * opened at this moment, even if files can be opened between such attempts.
+   * Records that a connection could not be taken over from Node.js. The attempt counts only if no
+   * file can be opened at this moment. Files may be opened between such attempts.
    */
   missed(): void {
     const why = whyNoneOpens();

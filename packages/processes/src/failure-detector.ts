@@ -35,23 +35,25 @@ function afterTurns(seconds: number, act: () => void): () => void {
 }
 
 /**
- * Detects, while a group opens, that a member has exited. Members form a ring by rank, and
- * neighbours hold an idle connection, which closes when either process exits, or about eleven
- * seconds after the other host has gone silent. The higher rank connects to the lower one; once the
- * lower one has exited, its host refuses connections. No member connects to the last rank, which
- * may exit before it has connected to rank 0, so rank 0 polls whether the last rank still listens.
+ * Detects, while a group opens, that a member has exited. Members form a ring by rank. Neighbours
+ * keep an idle connection, which closes when either process exits, or about eleven seconds after
+ * the other host has gone silent. The higher rank connects to the lower one; once the lower one has
+ * exited, its host refuses connections. No member connects to the last rank, which may exit before
+ * it has connected to rank 0, so rank 0 polls whether the last rank still listens.
  */
 export class FailureDetector {
   readonly #mesh: Mesh;
   readonly #over = new AbortController();
   /**
-   * Per rank, a function that cancels its last check and the pending report of its closed
-   * connection.
+   * For each rank, a function that cancels its last check and the pending report that its
+   * connection has closed.
    */
   readonly #forgive = new Map<number, () => void>();
   #tell: (error: UnavailableError) => void;
 
-  /** @param tell called at most once, with an error that names the lost member */
+  /**
+   * @param tell called with an error that names the lost member; only for the first lost member
+   */
   constructor(mesh: Mesh, tell: (error: UnavailableError) => void) {
     this.#mesh = mesh;
     this.#tell = tell;

@@ -8,7 +8,7 @@ interface Wired {
 
 /**
  * Exchanges handshake messages of known lengths with a peer. The connection is closed if the peer
- * sends more bytes than that, or takes longer than `longestMillis`.
+ * sends more bytes than these messages have, or takes longer than `longestMillis`.
  */
 export class HandshakeStream {
   readonly #socket: Socket;
@@ -19,7 +19,9 @@ export class HandshakeStream {
   #end: Error | undefined;
   #changed: () => void = () => {};
 
-  /** @param lengths of all messages that the peer sends, in order */
+  /**
+   * @param lengths lengths in bytes of all messages that the peer sends, in order
+   */
   constructor(socket: Socket, lengths: readonly number[], longestMillis: number) {
     this.#socket = socket;
     this.#lengths = [...lengths];
@@ -73,7 +75,8 @@ export class HandshakeStream {
   }
 
   /**
-   * Hands over the connection by its descriptor, which Node.js then releases.
+   * Passes the connection's descriptor to `take`, which must keep it open; Node.js then releases
+   * its own.
    * @throws UnavailableError if the connection has ended
    */
   handOver(take: (descriptor: number) => number): number {

@@ -31,7 +31,7 @@ export const messageChannel = 0xfffe;
  */
 export const secretBytes = 48;
 
-/** Reasons for a refusal. The indices are sent. */
+/** Reasons for a refusal. Messages contain the index of the reason. */
 export const refusals = ['no', 'version', 'job', 'generation', 'rank', 'key'] as const;
 
 /** A reason for a refusal, and a number that adds detail. */
@@ -77,7 +77,7 @@ export function encodeHello(member: MemberConfig, to: number, channel: number): 
   return Buffer.concat([bytes, randomBytes(nonceBytes)]);
 }
 
-/** Decodes a first message; undefined if it is not a hello. */
+/** Decodes the first message of a connection; undefined if it is not a hello. */
 export function decodeHello(bytes: Buffer): Hello | undefined {
   if (bytes.length !== lengths.hello || !bytes.subarray(0, 8).equals(magic)) return undefined;
   return {

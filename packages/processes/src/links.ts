@@ -13,14 +13,14 @@ export interface Links {
 }
 
 /**
- * Results of a member's attempts to open other ranks' memory: why it failed, or null if it
- * succeeded.
+ * For each rank whose memory a member tried to open: the reason for the failure, or null for
+ * success.
  */
 type Found = Readonly<Record<number, string | null>>;
 
 /**
- * Finds the pairs that share memory: each member opens the other's memory, leaves a mark there, and
- * checks its own for the other's mark. All members get the same result.
+ * Finds the pairs that share memory: each member opens the other's memory, writes a mark there, and
+ * checks whether its own memory has the other's mark. All members get the same result.
  * @throws CollError if shared memory was requested and does not work
  */
 export async function findLinks(

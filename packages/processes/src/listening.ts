@@ -2,7 +2,7 @@ import { connect as dial } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Address } from './peer-info.js';
 
-/** Tracks for how long all attempts to connect to a listener have been refused. */
+/** Measures for how long all attempts to connect to a listener have been refused. */
 export class Refusals {
   #since: number | undefined;
 
@@ -18,14 +18,13 @@ export class Refusals {
 }
 
 /**
- * A listener's addresses, and for how long attempts must be refused before the listener counts as
- * gone.
+ * A listener's addresses, and how long they must refuse attempts until the listener counts as gone.
  */
 export interface Listening {
   readonly addresses: readonly Address[];
-  /** Seconds of refused attempts, if the listener is known to be reachable. */
+  /** Seconds for which attempts must be refused, if the listener is known to be reachable. */
   readonly goneSeconds: number;
-  /** Seconds of refused attempts, if a firewall may refuse them. */
+  /** Seconds for which attempts must be refused, if a firewall may refuse them. */
   readonly silentSeconds: number;
   readonly isReachable: boolean;
   readonly signal: AbortSignal;

@@ -74,7 +74,8 @@ export function memberOf(
 }
 
 /**
- * The store of the options, else a new connection to the environment's store (`isOwn`).
+ * The store in the options, or else a new connection to the store in the environment; `isOwn` is
+ * then true, and the caller must close it.
  * @throws the errors of `storeFromEnvironment`
  */
 export async function storeOf(

@@ -74,7 +74,7 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
 }
 
 /**
- * A member's rendezvous, which first checks that protocol version and job are the same on all
+ * A member's rendezvous. Its first step checks that protocol version and job are equal on all
  * members.
  */
 function rendezvousOf(

@@ -17,8 +17,8 @@ export interface OpenProcessGroupOptions {
   /** Number of members, 1 to 1024; must be the same on all of them. Default: `COLL_SIZE`. */
   readonly size?: number | undefined;
   /**
-   * Number of this group within its job, 0 to 4294967295. A group opened after a failure needs a
-   * higher number. Default: `COLL_GENERATION`, else 0.
+   * Index of this group within its job, 0 to 4294967295. A group opened after a failure needs a
+   * higher one. Default: `COLL_GENERATION`, else 0.
    */
   readonly generation?: number | undefined;
   /** The name of the job; members of other jobs are refused. Default: `COLL_JOB`, else none. */
@@ -51,9 +51,9 @@ export interface OpenProcessGroupOptions {
   readonly streams?: number | 'auto' | undefined;
   /**
    * Seconds, 0.05 to 3600, for which a member may be stopped or unreachable without counting as
-   * lost. After that it has a fifth of this time more to be heard again; between hosts another 1.5
-   * seconds at most (before Linux 6.15: another `heartbeatSeconds` plus half a second). All members
-   * must agree. Default: 5.
+   * lost. It is then given a fifth of this time more, and between hosts at most another 1.5 seconds
+   * (before Linux 6.15: another `heartbeatSeconds` plus half a second). All members must agree.
+   * Default: 5.
    */
   readonly heartbeatSeconds?: number | undefined;
   /**

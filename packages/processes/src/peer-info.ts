@@ -4,8 +4,8 @@ import { type Host, isLoopback, isSameHost } from './host.js';
 import { type MemberConfig, type Transport, transports } from './member-config.js';
 
 /**
- * Protocol version, compared before anything else. Increase it whenever any message between members
- * changes.
+ * Protocol version; members compare it before all other settings. Increase it whenever any message
+ * between members changes.
  */
 export const groupVersion = 8;
 
@@ -47,9 +47,9 @@ export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
 
 /**
  * Checks all members' infos.
- * @throws RuntimeError (ERR_COLL_CLUSTER) if their settings differ, or they cannot or must not
- * reach each other; CollError (ERR_COLL_REFUSED) if they cannot share memory. All members throw the
- * same error.
+ * @throws RuntimeError (ERR_COLL_CLUSTER) if settings differ, or members are on different hosts but
+ * listen only locally or are not `insecure`; CollError (ERR_COLL_REFUSED) if members cannot share
+ * memory. All members throw the same error.
  */
 export function requireCompatible(peers: readonly PeerInfo[]): void {
   for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {

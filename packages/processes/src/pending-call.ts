@@ -27,7 +27,7 @@ export class PendingCall {
   pace: CallTiming | undefined;
   /** Input and output bytes to copy, if the group's thread has taken over the call. */
   copiedBytes = 0;
-  /** Whether the call can no longer move data. The group's thread then determines the reason. */
+  /** Whether the call can no longer move data. The group's thread takes over and finds out why. */
   isBroken = false;
   readonly #millis: number;
   readonly #abort: () => void;

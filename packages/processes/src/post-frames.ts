@@ -15,7 +15,7 @@ import { byteSize, viewOf } from '@coll/core/plugin';
 const headerBytes = 16;
 const types = ['ready', 'offer', 'request', 'elements'] as const;
 
-/** Encodes a post without its elements. */
+/** Encodes a post (one step of a message between two ranks), but not its elements. */
 export function encodePost(post: Post): Uint8Array {
   const header = Buffer.alloc(headerBytes);
   header.writeUInt8(types.indexOf(post.type), 0);
@@ -55,8 +55,8 @@ interface Arriving {
 }
 
 /**
- * Decodes the posts of another rank, and writes their elements to their destination as they arrive.
- * Only headers are buffered.
+ * Decodes posts (steps of messages) from another rank, and writes their elements to their
+ * destination as they arrive. Only headers are buffered.
  */
 export class PostReader {
   readonly #options: PostReaderOptions;

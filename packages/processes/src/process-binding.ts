@@ -30,17 +30,17 @@ export interface ProcessBinding {
   closeSocket(descriptor: number): void;
   /**
    * Creates memory to share on this host, with room for `maxBytes` of tensors; 0 means as much as
-   * the machine has. Other processes open it with `info`.
+   * the machine has. Other processes pass `info` to `openSegment`.
    */
   segment(maxBytes: number, ranks: number): readonly [SegmentHandle, info: Uint8Array];
   /**
-   * Opens another rank's memory and leaves this rank's mark there.
+   * Opens another rank's memory, and writes a mark of this rank there to prove it.
    * @throws Error with the reason if that fails
    */
   openSegment(info: Uint8Array, rank: number): SegmentHandle;
   /** Whether `rank` has left its mark in the memory. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
-  /** Makes room for messages with `ranks` ranks, in memory used for nothing else. */
+  /** Makes room for messages with `ranks` ranks, in memory that is used for nothing else. */
   makeRings(segment: SegmentHandle, ranks: number): void;
   /** Releases a segment. It is freed once neither joined memory nor messages use it. */
   releaseSegment(segment: SegmentHandle): void;
@@ -58,12 +58,12 @@ export interface ProcessBinding {
    * calls have ended, and when all connections have ended.
    */
   group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): GroupHandle;
-  /** Lets all ranks work directly on each other's memory from now on. */
+  /** Lets all ranks read and write each other's memory directly from now on. */
   useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
-   * Connects ranks by messages. `sockets` and `rings` are indexed by rank. A rank has either data
-   * connections, which the group takes over, or the segment of the pair's lower rank, which must
-   * have rings; this rank has neither.
+   * Connects ranks by messages. `sockets` and `rings` have an entry for each rank: either data
+   * connections, which the group takes over, or the segment of the lower rank of the pair, for
+   * which `makeRings` was called. The entries of this rank are empty.
    */
   useMessages(
     group: GroupHandle,
@@ -82,13 +82,14 @@ export interface ProcessBinding {
   /** Compiles one rank's sends and receives of a schedule, encoded by `messageWords`. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /**
-   * Creates a call from the arguments of a thread's `offer`, plus `state`: values to report if
-   * ranks disagree. Returns undefined if an output overlaps the memory of another piece.
+   * Creates a call from the arguments of a thread's `offer` and `state`, this rank's request, which
+   * is reported if ranks disagree. Returns undefined if an output overlaps the memory of another
+   * piece.
    */
   call(...calling: Calling): CallHandle | undefined;
   /**
-   * Like `call`, in the handle of a call that has ended. Returns false if an output overlaps the
-   * memory of another piece.
+   * Like `call`, but reuses the handle of a call that has ended. Returns false if an output
+   * overlaps the memory of another piece.
    */
   refillCall(handle: CallHandle, ...calling: Calling): boolean;
   /**
@@ -131,9 +132,12 @@ export interface ProcessBinding {
   failure(group: GroupHandle): NativeFailure | undefined;
   /** Ranks that did not arrive in the call that has timed out. */
   missing(group: GroupHandle): readonly number[];
-  /** Ranks not seen in the current call. Members are asked for their state every second. */
+  /**
+   * Ranks that have not been seen in the current call. Members are asked for their state every
+   * second.
+   */
   absent(group: GroupHandle): readonly number[];
-  /** The request of each rank, as in its descriptor, if the ranks disagree. */
+  /** The request of each rank, in the form of a descriptor, if the ranks disagree. */
   states(group: GroupHandle): readonly (readonly number[] | undefined)[];
   /** Begins to leave the group; `wake` is called once `hasParted` is true. */
   leave(group: GroupHandle): void;

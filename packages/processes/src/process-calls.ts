@@ -22,7 +22,7 @@ export interface ProcessCallsOptions {
   readonly byMessages: boolean;
 }
 
-/** Makes the calls of one rank. */
+/** Creates the native calls of one rank. */
 export class ProcessCalls {
   readonly #options: ProcessCallsOptions;
   readonly #messages = new WeakMap<Program, MessagesHandle>();
@@ -33,7 +33,7 @@ export class ProcessCalls {
   }
 
   /**
-   * The native request of a call, in `spare`, if given, or in a new handle.
+   * The native request of a call. Reuses the handle `spare` if it is given.
    * @throws ValueError if the same memory was passed for two pieces
    */
   make(call: CheckedCall, spare?: CallHandle): ProcessCall {

@@ -9,7 +9,7 @@ export function failureFrom([kind, rank, ranks, text]: NativeFailure, hosts: rea
 }
 
 /**
- * Describes how ranks disagree, in the same words as for threads; some requests may be unknown.
+ * Describes how ranks disagree, with the same text as for threads; some requests may be unknown.
  * `names`: the names of the ranks.
  */
 export function disagreementOf(

@@ -31,8 +31,8 @@ export interface NativeGroupOptions {
 }
 
 /**
- * How a member exchanges messages, per rank: over connections, which are taken over, or through
- * memory of the pair's lower rank.
+ * How a member exchanges messages with each rank: over connections, which the group takes over, or
+ * through the memory of the lower rank of the pair.
  */
 export interface MessageOptions {
   readonly sockets: readonly (readonly number[])[];
@@ -93,7 +93,7 @@ export class NativeProcessGroup {
     return this.#isClosed;
   }
 
-  /** Lets all members work directly on each other's memory. */
+  /** Lets all members read and write each other's memory directly. */
   useSharedMemory(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
     this.#binding.useSharedMemory(this.#handle, memory, number, ranks, cores);
   }
@@ -141,16 +141,16 @@ export class NativeProcessGroup {
   }
 
   /**
-   * Ends the group for all members, with this member as the cause. `text` and `ranks` as in
-   * `Failure`.
+   * Ends the group for all members, and reports this member as the cause. For `text` and `ranks`,
+   * see `Failure`.
    */
   fail(reason: Failure['reason'], text: string, ranks: readonly number[] = []): void {
     this.#fail({ reason, rank: this.rank, ranks, text });
   }
 
   /**
-   * Ends the group for all members because of an error from outside. Members throw an error of the
-   * same class, code and `rank`.
+   * Ends the group for all members with an error that occurred outside of the group's calls.
+   * Members throw an error of the same class, code and `rank`.
    */
   failWith(error: CollError): void {
     this.#fail(failureOf(error, this.rank));
@@ -197,7 +197,9 @@ export class NativeProcessGroup {
     if (this.#parted && this.#binding.hasParted(this.#handle)) this.#parted();
   }
 
-  /** Handles the native result of a call that ends the group. */
+  /**
+   * Ends the group with the error for `answer`, the status that native code returned for `call`.
+   */
   #end(answer: number, call: Call): void {
     if (answer === status.disagreed) {
       this.failWith(disagreementOf(this.#binding.states(this.#handle), call.request?.ranks));

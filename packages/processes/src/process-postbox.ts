@@ -30,8 +30,8 @@ const graceMillis = 1000;
 const mostBytes = 2 ** 30;
 
 /**
- * The posts of one process. Each pair of ranks that exchanges messages has a TCP connection, opened
- * for the first message by the higher rank.
+ * Sends and receives the posts (steps of messages) of one process. Each pair of ranks that
+ * exchanges messages has a TCP connection, which the higher rank opens for the first message.
  */
 export class ProcessPostbox implements Postbox {
   readonly #mesh: MessageMesh;
@@ -145,8 +145,8 @@ export class ProcessPostbox implements Postbox {
   }
 
   /**
-   * Ends messages with a rank that was lost. By then the loss has failed the group, and pending
-   * messages throw the group's error.
+   * Ends messages with a rank that was lost. Waits first, so that the loss has already failed the
+   * group and pending messages throw the group's error.
    */
   #leave(rank: number, peer: Peer): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;

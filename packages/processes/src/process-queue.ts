@@ -35,7 +35,10 @@ export class ProcessQueue {
    */
   readonly #held: PendingCall[] = [];
   #isTurnDue = false;
-  /** Whether the program was busy during the latest call that took more than a slice. */
+  /**
+   * Whether the program was busy with other work during the latest call that took more than a
+   * slice.
+   */
   #isNeglectful = false;
   readonly #stallWatch: StallWatch | undefined;
 
@@ -109,7 +112,7 @@ export class ProcessQueue {
     });
   }
 
-  /** Executes a slice after other code may have run. */
+  /** Executes a slice of the first call in a new turn, before which other code may have run. */
   #playTurn(): void {
     const end = performance.now() + sliceMillis;
     for (let first = this.#held[0]; first && this.#thread.isIdle; first = this.#held[0]) {
@@ -146,8 +149,8 @@ export class ProcessQueue {
   }
 
   /**
-   * Length of a slice for a program that blocks its event loop anyway: the time that copying for
-   * the group's thread would take.
+   * Length of a slice for a program that blocks its event loop anyway: as long as it would take to
+   * copy the call's memory for the group's thread.
    */
   #longSliceOf(call: Call): number {
     return Math.max(sliceMillis, leavingMillis(this.#copiedBytes(call)));
@@ -208,7 +211,9 @@ export class ProcessQueue {
     return this.#held.shift() as PendingCall;
   }
 
-  /** Ends the group, because a call that may have begun has lost its memory. */
+  /**
+   * Ends the group, because the program has transferred the memory of a call that may have begun.
+   */
   #lose(pending: PendingCall): CollError {
     const error = pending.lostError(this.#owner.rank);
     this.#owner.fail('failed', `cannot continue: ${error.message}`);

@@ -22,8 +22,8 @@ export interface ThreadOwner {
 
 /**
  * The calls that a group's own thread executes in order. The thread works on copies, because the
- * program may transfer its memory meanwhile: inputs are copied when the thread takes over a call,
- * and results when the call has ended.
+ * program may transfer its memory in the meantime: inputs are copied when the thread takes over a
+ * call, and results when the call has ended.
  */
 export class ProgressThread {
   readonly #binding: ProcessBinding;

@@ -29,7 +29,7 @@ export class SharedSegments {
   }
 
   /**
-   * Opens another rank's memory and leaves this rank's mark there. Returns the reason if that
+   * Opens another rank's memory, and writes a mark of this rank there. Returns the reason if that
    * failed; undefined on success.
    */
   open(rank: number, secret: Buffer): string | undefined {

@@ -47,8 +47,8 @@ export class Sockets {
   }
 
   /**
-   * Hands over the connections with each rank, ordered by channel, so that both ends use the same
-   * order. The caller must close them.
+   * Returns the connections with each rank, in the order of their channels, so that both ends use
+   * the same order. The caller must close them.
    */
   handOver(connections: readonly Taken[]): ReadonlyMap<number, readonly number[]> {
     const byRank = new Map<number, number[]>();

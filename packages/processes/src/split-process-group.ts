@@ -10,8 +10,8 @@ import type { ProcessRankOptions } from './process-rank.js';
 type Open = (options: OpenProcessGroupOptions) => Promise<OpenedProcessGroup>;
 
 /**
- * Splits a member's group: the members of each color open a new group with the same options. Its
- * first member hosts the store until the group is open.
+ * Splits a member's group: the members of each color open a new group with the same options. The
+ * first member of the new group hosts the store until the group is open.
  */
 export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['split'] {
   let splits = 0;

@@ -16,7 +16,7 @@ export interface StallListener {
   tell(stall: Stall | undefined): void;
 }
 
-/** The pending call that all others wait for. */
+/** The pending call that all later calls wait for. */
 export interface FirstCall {
   readonly number: number;
   readonly operation: string;

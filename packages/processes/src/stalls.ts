@@ -17,7 +17,10 @@ export function stallListener({ rank, size }: MemberConfig): StallListener | und
   return { seconds, tell: (stall) => reportStall(stall && { ...stall, missing: isOfAll ? stall.missing : [] }) };
 }
 
-/** Reports to the launcher if opening a group stalls. @returns a function that ends the watch */
+/**
+ * Reports to the launcher if opening a group takes too long.
+ * @returns a function that ends the watch
+ */
 export function watchOpening(listener: StallListener | undefined): () => void {
   if (!listener) return () => {};
   const { seconds } = listener;

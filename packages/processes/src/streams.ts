@@ -16,7 +16,7 @@ export function streamsTo({ streams, size }: Settings, isSameHost: boolean): num
   return isSameHost || size > 2 ? 1 : streamsOfTwoHosts;
 }
 
-/** The largest number of streams of any pair of members. */
+/** The number of streams of the pair of members that has the most. */
 export function mostStreams(member: Settings): number {
   return streamsTo(member, false);
 }

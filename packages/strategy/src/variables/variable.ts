@@ -194,7 +194,8 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
 
   /**
    * Synchronous `scatterUpdate`.
-   * @throws the errors of `scatterUpdate`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterUpdate`; RuntimeError if it must wait but cannot block this
+   * thread
    */
   scatterUpdateSync(rows: IndexedSlices): this {
     return this.changeSync('scatterUpdate', rows);
