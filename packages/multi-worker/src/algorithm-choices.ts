@@ -12,10 +12,7 @@ export interface PricedCandidate {
 /** The algorithm for collectives of one kind and size class, and the reason. */
 export interface AlgorithmChoice {
   readonly kind: CollectiveKind;
-  /**
-   * Size in bytes of the largest buffer in this class. The next smaller class ends at half this
-   * size.
-   */
+  /** Size in bytes of the largest buffer in this class. The class begins above half this size. */
   readonly upToBytes: number;
   readonly chosen: string;
   /** In ascending order of predicted time. The first candidate is chosen. */
@@ -31,7 +28,7 @@ export interface AlgorithmChoice {
 
 /** The choice for one kind and size class, with its measured times. */
 export class SizeClass {
-  /** Index of the chosen algorithm among all algorithms. */
+  /** Index of the chosen algorithm in the list of all algorithms. */
   readonly chosen: number;
   readonly #explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>;
   #calls = 0;
@@ -62,8 +59,9 @@ const sharing = 1.15;
 const rounding = 1e-9;
 
 /**
- * Chooses an algorithm per kind and size class of collectives: the fastest by a link model,
- * computed at the first collective of the class. All ranks with the same model choose alike.
+ * Chooses an algorithm per kind and size class of collectives: the one that is fastest according to
+ * a link model, computed at the first collective of the class. Ranks with the same model choose the
+ * same algorithm.
  */
 export class AlgorithmChoices {
   readonly #algorithms: readonly Algorithm[];
@@ -129,7 +127,7 @@ export class AlgorithmChoices {
   }
 }
 
-/** Whether several pairs of ranks share a host's link to other hosts. */
+/** Whether several pairs of ranks use the link between a host and other hosts in the same round. */
 function haveSharedLinks({ rounds }: Schedule, ranksPerHost: number): boolean {
   const streams = new Map<number, string>();
   return rounds.some((round) =>

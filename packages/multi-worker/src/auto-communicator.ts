@@ -144,7 +144,7 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
-  /** Refuses unsupported calls before the links are measured. */
+  /** Throws for an unsupported call before the links are measured. */
   #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
     const details = { operation: nameOf(collective) };
@@ -164,7 +164,7 @@ async function followed(choice: SizeClass, begin: number, running: Promise<void>
   choice.ended(begin);
 }
 
-/** Bytes of the longest buffer of any rank, computed from this rank's own buffer. */
+/** Bytes of the longest input or output of any rank, computed from this rank's own buffer. */
 function bytesOf(
   collective: Collective,
   { size, localRanks: [rank] }: Communicator,

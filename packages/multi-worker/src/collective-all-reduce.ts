@@ -43,7 +43,7 @@ import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { NcclChoice } from './nccl-choice.js';
 import { WorkerAllReduce } from './worker-all-reduce.js';
 
-/** An explanation that also contains the algorithms chosen for the group's collectives. */
+/** An explanation that also contains the algorithms that were chosen by size. */
 export interface CollectiveExplanation extends Explanation {
   /** The choices for all collectives of the process group, including those of other ops. */
   readonly choices: readonly AlgorithmChoice[];
@@ -78,10 +78,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   readonly #setting: CollectiveSetting;
   readonly #given: CollectiveAllReduceOptions;
   readonly #world: World | undefined;
-  /** The implementation of these ops for values that NCCL does not combine. */
+  /** The implementation that these ops use for values that NCCL does not combine. */
   readonly #plays: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
-  /** Ops for calls that request a ring, if these ops execute something else. */
+  /** Ops for calls that request a ring, if these ops use another algorithm. */
   #ring: CollectiveAllReduce | undefined;
 
   /**
@@ -121,15 +121,15 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** Values may live on devices of several tasks. */
+  /** True: values may be on devices of several tasks. */
   override get severalTasks(): boolean {
     return true;
   }
 
   /**
-   * Determines whether NCCL can be used and how fast the links are. Without this call, the first
-   * collective that depends on the result does so. All workers must call it at the same point of
-   * their call order.
+   * Determines whether NCCL can be used and how fast the links are. Otherwise the first collective
+   * that depends on the result determines it. All workers must call this at the same point of their
+   * call order.
    * @throws CollError if NCCL was requested by name for GPUs, but is not available on a worker
    */
   async join(): Promise<void> {
@@ -258,8 +258,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Warns if a replica in its own thread requests another implementation, because such a replica
-   * joins its group only once, with the implementation of these ops.
+   * Warns if a replica in its own thread requests another implementation. The request has no
+   * effect, because such a replica joins its group only once, with the implementation of these ops.
    */
   #tellThread({ implementation }: CommunicationOptions): void {
     if (this.#world?.localRanks.length !== 1 || implementation === 'AUTO' || implementation === this.#plays) return;
@@ -342,12 +342,12 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-/** The call, as it is passed on to the chosen ops. */
+/** The call as the chosen ops receive it. */
 function handedOver(call: ResolvedOptions) {
   return { ...partOf(call), options: chosen(call.options) };
 }
 
-/** Options for work whose ops have been chosen, so that nothing is chosen again. */
+/** Options for ops that have already been chosen: RING, so that these ops do not choose again. */
 function chosen(options: CommunicationOptions): CommunicationOptions {
   return options.merge({ implementation: 'RING' });
 }

@@ -41,14 +41,17 @@ export const collectiveAllReduceOptions = knownOptions<CollectiveAllReduceOption
   collectiveKeys: true,
 });
 
-/** The participants in the collectives of some ops, and their default options. */
+/**
+ * The devices and workers that take part in the collectives of some ops, and the ops' default
+ * options.
+ */
 export interface CollectiveSetting {
   readonly options: CommunicationOptions;
   /** The devices of this worker; undefined if it is the only one and accepts any devices. */
   readonly devices: readonly string[] | undefined;
   /** The workers, two processes or more; undefined if this one is the only worker. */
   readonly group: ProcessGroup | undefined;
-  /** Number of devices of all workers; undefined if `devices` is. */
+  /** Number of devices of all workers; undefined if `devices` is undefined. */
   readonly groupSize: number | undefined;
   /**
    * Counts a collective on these devices, and returns their group key, which is equal on all
@@ -58,6 +61,7 @@ export interface CollectiveSetting {
 }
 
 /**
+ * Validates and completes the arguments of `CollectiveAllReduce`.
  * @throws ValueError for invalid or inconsistent devices, group size or options; AssertionError for
  * a device listed twice
  */

@@ -24,7 +24,10 @@ export interface GatheringOptions {
   /** Number of devices per member. The caller counts each device as a rank. */
   readonly devices: number;
   readonly algorithm: Algorithm;
-  /** Opens a communicator of the group, whose messages use these names for the members. */
+  /**
+   * Opens a communicator of the group; error messages of the communicator use these names for the
+   * members.
+   */
   connect(names: readonly string[]): Communicator;
 }
 
@@ -39,7 +42,7 @@ export class GatheringOps extends CrossDeviceOps {
   /** The communicator across the workers. */
   readonly communicator: Communicator;
   readonly #names: RankNames;
-  /** Names of the components of this worker. */
+  /** Names of this worker's components in messages. */
   readonly #own: RankNames;
 
   constructor({ group, devices, algorithm, connect }: GatheringOptions) {
@@ -138,14 +141,14 @@ export class GatheringOps extends CrossDeviceOps {
 }
 
 /**
- * The options for this worker's part of a call, without `sharedResult`, because workers share no
- * memory.
+ * The options for the part of a call within this worker, without `sharedResult`, because workers
+ * share no memory.
  */
 function ownPart({ options, signal, turn }: ResolvedOptions) {
   return { options, signal, turn };
 }
 
-/** The tensor as the only row of a tensor with one more dimension. */
+/** The tensor with an additional first dimension of size 1. */
 function alone(tensor: Tensor): Tensor {
   return { ...tensor, shape: [1, ...tensor.shape] };
 }

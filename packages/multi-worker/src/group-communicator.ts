@@ -14,7 +14,7 @@ import { CallOrder, listOf } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
-/** Codes of errors of calls that have not begun. No other member waits for such a call. */
+/** Codes of errors of calls that have not begun. Other members do not wait for such a call. */
 const refusals: ReadonlySet<string> = new Set(['ERR_COLL_BUSY', 'ERR_COLL_CLOSED']);
 
 export interface GroupCommunicatorOptions {
@@ -103,8 +103,8 @@ export class GroupCommunicator implements Communicator {
   }
 
   /**
-   * Fails the group, except for calls that are invalid or have not begun: these fail on all
-   * members, because all make the same calls.
+   * Fails the group with the error, except for calls that are invalid or have not begun: these
+   * calls fail on all members anyway, because all make the same calls.
    */
   #failWith(error: unknown): void {
     const isRefused = error instanceof ValueError || (error instanceof CollError && refusals.has(error.code));

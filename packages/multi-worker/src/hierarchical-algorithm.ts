@@ -109,7 +109,7 @@ function inEachWorker(schedule: Schedule, workers: number): Schedule {
   return together(...copies);
 }
 
-/** The same schedules, with chunks split so that all schedules have the same number. */
+/** The same schedules, with chunks split so that all schedules have the same number of chunks. */
 function inEqualChunks(schedules: readonly Schedule[]): Schedule[] {
   const total = schedules.map(({ chunks }) => chunks).reduce(leastCommonMultiple);
   return schedules.map((schedule) => refine(schedule, total / schedule.chunks));

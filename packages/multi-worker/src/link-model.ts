@@ -92,8 +92,9 @@ export function fit(samples: readonly Sample[], ranksPerWorker?: number): LinkMo
 }
 
 /**
- * The derivative of a predicted time with respect to one parameter. Times are sums and maxima of
- * multiples of parameters, so the sum of parameters times slopes is the time.
+ * The derivative of a predicted time with respect to one parameter. A predicted time consists of
+ * sums and maxima of multiples of parameters, so it equals the sum of all parameters times their
+ * slopes.
  */
 function slopeAt(numbers: readonly number[], index: number, sample: Sample): number {
   const number = numbers[index] as number;
@@ -102,11 +103,12 @@ function slopeAt(numbers: readonly number[], index: number, sample: Sample): num
 }
 
 /**
- * Least squares with bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara 2005).
+ * Least squares with lower bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara
+ * 2005).
  *
- * Finds numbers, none below its floor, whose products with the rows are closest to 1. Improves one
- * number after the other until they converge. If rows do not distinguish some numbers, the first of
- * these changes most.
+ * Finds numbers, none below its bound in `floor`, whose products with the rows are closest to 1.
+ * Improves one number after the other until they converge. If the rows do not determine some
+ * numbers, the first of these changes most.
  */
 function descend(rows: readonly (readonly number[])[], begin: readonly number[], floor: readonly number[]): number[] {
   const numbers = [...begin];

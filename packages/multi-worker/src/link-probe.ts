@@ -69,8 +69,8 @@ export function* probe(
 }
 
 /**
- * The seconds of the fastest call of each trial, measured on its slowest rank. A rank that arrives
- * late finds all data already there, so on long links its own time is nearly zero.
+ * For each trial, the seconds of its fastest call, measured on the slowest rank. A rank that
+ * arrives late finds all data already there, so on slow links its own time would be nearly zero.
  */
 function* fastestOf(
   communicator: Communicator,

@@ -45,7 +45,7 @@ export class LinkTuning {
     this.#rank = group.communicator(directAlgorithm()).group;
   }
 
-  /** The choices so far, and their times. */
+  /** The choices so far, with predicted and measured times. */
   get explained(): readonly AlgorithmChoice[] {
     return this.#choices?.explained ?? [];
   }
@@ -78,8 +78,9 @@ export class LinkTuning {
   }
 
   /**
-   * Begins a call in its turn, and measures the links first if no earlier call has done so; later
-   * calls wait. If the call fails here, the group fails, because other members wait for it.
+   * Begins a call after all earlier calls, and measures the links first if no earlier call has done
+   * so; later calls wait. If the call fails here, the group fails, because other members wait for
+   * the call.
    */
   async #beginMeasured(call: Call, options: RunOptions, collective?: Collective): Promise<void> {
     const own = options.turn ? undefined : this.#rank.order.take();

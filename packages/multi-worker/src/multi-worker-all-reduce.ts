@@ -42,9 +42,12 @@ import { isSpread, requireWorkerByWorker, type Workers, workersAmong, workersOf 
 
 /** Options of `MultiWorkerAllReduce`; `numPacks` defaults to 0. */
 export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
-  /** The algorithm for tensors of each size. Default: `['pscpu/pscpu', 2, -1]`. */
+  /**
+   * The algorithm for tensors of each size. Default: `['pscpu/pscpu', 2, -1]`, i.e. 2 shards and no
+   * limit.
+   */
   readonly allReduceSpec?: AllReduceSpecLike | undefined;
-  /** The unit of the limits in a specification. Default: elements. */
+  /** The unit of the limits in `allReduceSpec`. Default: elements. */
   readonly limitUnit?: LimitUnit | undefined;
   /**
    * The processes that are the workers, in rank order. Values then have only the components of this
@@ -65,9 +68,9 @@ const multiWorkerAllReduceOptions = knownOptions<MultiWorkerAllReduceOptions>('M
 
 /**
  * All-reduce over the devices of several workers. Each tensor uses the first entry of the
- * specification whose limit it does not exceed. Components of a value are listed worker by worker;
- * with a process group, a value has only this worker's components. Results are in the order of the
- * values.
+ * all-reduce specification (`allReduceSpec`) whose limit it does not exceed. Components of a value
+ * are listed worker by worker; with a process group, a value has only this worker's components.
+ * Results are in the order of the values.
  *
  * If a CPU or GPU that gathers holds no component, another device of the same worker replaces it.
  * `nccl` in a specification means the plug-in that is registered under that name when the
@@ -147,14 +150,14 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     this.#workers = workers;
   }
 
-  /** Values may live on devices of several tasks. */
+  /** True: values may be on devices of several tasks. */
   override get severalTasks(): boolean {
     return true;
   }
 
   /**
-   * Also reports the devices that replace gathering devices without a component, and deviations of
-   * NCCL from the request.
+   * Also reports the devices that replace gathering devices without a component, and how NCCL
+   * deviates from the request.
    */
   override explain(): Explanation {
     const explanation = super.explain();
@@ -178,7 +181,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return super.performHere(batch, call);
   }
 
-  /** Checks that the workers are known, then continues like every all-reduce. */
+  /** Checks that the workers are known, then calls the implementation of the base class. */
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -192,7 +195,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     return super.reduceImplementation(op, value, destinations, call);
   }
 
-  /** Checks that the workers are known, then continues like every all-reduce. */
+  /** Checks that the workers are known, then calls the implementation of the base class. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
@@ -300,6 +303,7 @@ interface SpecWorkers {
 }
 
 /**
+ * This worker's connection to the other workers.
  * @throws ValueError for an entry that cannot run across processes, or if this worker has a wrong
  * number of devices
  */
@@ -326,8 +330,8 @@ function requirePlaces(devices: readonly string[], workers: Workers | undefined,
 }
 
 /**
- * The entries of the specification. The default entry has 2 shards, as in TensorFlow, but at most
- * one per worker if the workers were not named.
+ * The entries of the all-reduce specification. The default entry has 2 shards, as in TensorFlow,
+ * but at most one per worker if the workers were not named.
  */
 function entriesFor(
   spec: AllReduceSpecLike | undefined,

@@ -36,8 +36,8 @@ export class MultiWorkerCommunicator implements Communicator {
   }
 
   /**
-   * The reason why a collective is not supported at all. The plan's routes later report
-   * restrictions of an entry.
+   * Why a collective is not supported by any entry. Restrictions of a single entry are reported
+   * later, when a value uses it.
    */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return collective.kind === 'all-reduce'

@@ -1,15 +1,15 @@
 import { CollError, type CrossDeviceOps, type Plugin, registry, type Turn } from '@coll/core';
 import { deviceType } from '@coll/core/plugin';
 
-/** The workers of a choice, and how to reach and inform them. */
+/** The workers that decide together about NCCL, and how to reach and inform them. */
 export interface NcclChoiceOptions {
   /** Number of workers that must agree. */
   readonly workers: number;
-  /** Sends a line to all workers, and returns the lines of all workers in rank order. */
+  /** Sends a line of text to all workers, and returns the lines of all workers in rank order. */
   toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;
   /** Opens the plug-in's ops for all workers. */
   open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
-  /** Records why something deviates from the request, and logs it once. */
+  /** Records how the result deviates from the request, and logs it once. */
   remark(level: 'info' | 'warn', why: string): void;
 }
 
@@ -38,8 +38,8 @@ export class NcclChoice {
   }
 
   /**
-   * NCCL's ops; undefined if NCCL is not used, with a remark unless `AUTO` found nothing to probe.
-   * All workers must make the same request, and get the same result.
+   * NCCL's ops; undefined if NCCL is not used, which is recorded as a remark unless `AUTO` found
+   * nothing to probe. All workers must make the same request, and get the same result.
    * @throws CollError if NCCL was requested by name for GPUs, but the plug-in of a worker refuses
    */
   async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[], turn?: Turn): Promise<CrossDeviceOps | undefined> {
@@ -88,7 +88,7 @@ export class NcclChoice {
     }
   }
 
-  /** Deviations of NCCL's ops from the request. */
+  /** Notes on how NCCL's ops deviate from the request. */
   get notes(): readonly string[] {
     return this.#served?.explain().notes ?? [];
   }

@@ -20,15 +20,18 @@ export class NcclGroups {
   #opened: CrossDeviceOps | undefined;
 
   /**
-   * `engine` executes the part across workers if all are local; `connect` opens a communicator
-   * across workers if they are processes.
+   * If all workers are in this process, `engine` executes the part across workers; if workers are
+   * processes, `connect` opens a communicator across them.
    */
   constructor(engine: () => Engine, connect?: (algorithm: Algorithm) => Communicator) {
     this.#engine = engine;
     this.#connect = connect;
   }
 
-  /** @throws CollError if nothing is registered as `nccl`, or the plug-in refuses these devices */
+  /**
+   * The communicator that executes an entry with NCCL.
+   * @throws CollError if nothing is registered as `nccl`, or the plug-in refuses these devices
+   */
   async group(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {
     const key = `${choice.alg} ${devices.join()}`;
     const opened = this.#groups.get(key) ?? this.#open(choice, workers, devices);
@@ -43,7 +46,7 @@ export class NcclGroups {
   }
 
   /**
-   * NCCL's ops.
+   * The cross-device ops of NCCL.
    * @throws CollError if no plug-in is registered as `nccl`, or the plug-in refuses these devices
    */
   async ops(devices: readonly string[]): Promise<CrossDeviceOps> {
@@ -58,7 +61,7 @@ export class NcclGroups {
     }
   }
 
-  /** Deviations of NCCL's ops from the request. */
+  /** Notes on how NCCL's ops deviate from the request. */
   get notes(): readonly string[] {
     return this.#opened?.explain().notes ?? [];
   }

@@ -17,8 +17,8 @@ import type { SpecPlan } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
 
 /**
- * Passes values in GPU memory, which schedules cannot access, to NCCL. The specification must then
- * name only NCCL.
+ * Passes values in GPU memory, which schedules cannot access, to NCCL. The all-reduce specification
+ * must then name only NCCL.
  */
 export class NcclValues {
   readonly #plan: SpecPlan;
@@ -31,7 +31,7 @@ export class NcclValues {
 
   /**
    * The cross-device ops that reduce a value; undefined for values in host memory.
-   * @throws ValueError if the name of the algorithm has parts other than `nccl`
+   * @throws ValueError if the all-reduce specification names an algorithm other than `nccl`
    */
   async opsFor({ values, devices }: DistributedValues<Value>): Promise<CrossDeviceOps | undefined> {
     const found = values.find(isInDeviceMemory);

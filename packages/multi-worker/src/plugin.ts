@@ -59,8 +59,8 @@ declare module '@coll/core' {
 }
 
 /**
- * All-reduce in two levels, within and across workers, or by the algorithms of a specification,
- * selected by tensor size.
+ * All-reduce in two levels, within and across workers, or with the algorithms that an all-reduce
+ * specification selects by tensor size.
  *
  * @example
  * ```ts

@@ -70,8 +70,8 @@ interface Cube {
   /** Distances of partners: 1, 2, 4 up to half the ranks. */
   readonly distances: readonly number[];
   /**
-   * The chunk that a rank completes: its own block or, without blocks, the chunk whose number has
-   * the rank's bits in reverse order.
+   * The chunk that a rank completes: its own block or, in a collective without blocks, the chunk
+   * whose index has the rank's bits in reverse order.
    */
   chunkOf(owner: number): number;
 }

@@ -40,7 +40,9 @@ export interface OtherWorkers {
    * devices.
    */
   readonly devices: readonly string[];
-  /** Opens a communicator of the ranks of all workers; `engine` connects the local ranks. */
+  /**
+   * Opens a communicator of the ranks of all workers; `engine` connects the ranks of this worker.
+   */
   connect(engine: Communicator): Communicator;
   /** The algorithm for gathers and sparse values. Default: the fastest for the size. */
   readonly gathering?: Algorithm;
@@ -55,12 +57,12 @@ export interface OtherWorkers {
 
 /** Options of an all-reduce, and the other workers if there are any. */
 export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
-  /** Undefined means that all components of a value are local. */
+  /** Undefined means that all components of a value are in this process. */
   readonly others?: OtherWorkers | undefined;
 }
 
 /**
- * All-reduce over local devices, or over the devices of several workers. With several workers, each
+ * All-reduce over the devices of one worker, or of several workers. With several workers, each
  * passes the components of its own devices; all make the same calls in the same order and get the
  * same bits. Operations other than all-reduces then use `GatheringOps`.
  */
@@ -70,7 +72,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
 
   /**
    * @throws ValueError if there are other workers and the replicas of `world` are not all in this
-   * thread; also as `AllReduceOps`
+   * thread; the errors of `AllReduceOps`
    */
   constructor({ others, world, ...setup }: WorkerSetup) {
     const gathering = others && gatheringAmong(others);
@@ -92,7 +94,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return this.#gathering?.communicator;
   }
 
-  /** Sends a line to all workers, and returns the lines of all workers, in rank order. */
+  /** Sends a line of text to all workers, and returns the lines of all workers in rank order. */
   protected async toldByAll(line: string, options: CallOptions): Promise<readonly string[]> {
     if (!this.#gathering) return [line];
     const text = tensor(new TextEncoder().encode(`${line}\n`), { device: 'cpu:0' });
@@ -100,10 +102,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
     return new TextDecoder().decode(data).split('\n').slice(0, -1);
   }
 
-  /**
-   * Reduces on the devices of the value, then copies the result to destinations that differ from
-   * them.
-   */
+  /** Reduces on the devices of the value, then copies the result to the other destinations. */
   protected override async reduceImplementation(
     op: ReduceOp,
     value: DistributedValues<Value>,
@@ -207,8 +206,8 @@ function gatheringAmong(others: OtherWorkers): GatheringOps {
 }
 
 /**
- * If each worker has one device, a world of all workers' devices; otherwise the given world,
- * because local replicas are combined first.
+ * A world of all workers' devices if each worker has one device; otherwise the given world, because
+ * a worker first combines the values of its own replicas.
  */
 function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
   if (world && world.localRanks.length !== world.devices.length) {
@@ -226,7 +225,7 @@ export function inTask(device: string, task: number): string {
   return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
 }
 
-/** The value with its sparse components made dense. */
+/** The value, with sparse components converted to dense ones. */
 function densified(value: DistributedValues<Value>): DistributedValues<Value> {
   if (!value.values.some((item) => item instanceof IndexedSlices)) return value;
   return new PerReplica(value.values.map((item) => (item instanceof IndexedSlices ? densify(item) : item)));

@@ -2,8 +2,8 @@ import { canonicalize, DeviceSpec, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
 /**
- * The workers of a group, each with the same number of GPUs, or of logical devices instead of GPUs.
- * Ranks are numbered worker by worker.
+ * The number of workers in a group, and of each worker's GPUs (or of the logical devices that
+ * replace them). Ranks are numbered worker by worker.
  */
 export interface Workers {
   readonly workers: number;
@@ -69,7 +69,10 @@ export function requireWorkerByWorker(devices: readonly string[], { workers }: W
   throw new ValueError('ERR_COLL_DEVICE', told, { operation: 'all-reduce' });
 }
 
-/** Whether devices belong to more than one worker. Devices without a name belong to any. */
+/**
+ * Whether devices belong to more than one worker. Devices whose names contain no worker are
+ * ignored.
+ */
 export function isSpread(devices: readonly string[]): boolean {
   return new Set(devices.filter((device) => device !== '').map(taskOf)).size > 1;
 }

@@ -3,8 +3,8 @@ import { quote } from '@coll/core/internal';
 import { entriesOfText } from './spec-text.js';
 
 /**
- * Algorithms of a specification. The part before a `/` works within each worker, the part after it
- * across workers.
+ * Names of the algorithms in an all-reduce specification. The part before a `/` works within each
+ * worker, the part after it across workers.
  */
 export const allReduceAlgs = [
   'nccl',
@@ -17,15 +17,15 @@ export const allReduceAlgs = [
   'pscpu/pscpu',
 ] as const;
 
-/** The name of an algorithm in a specification. */
+/** The name of an algorithm in an all-reduce specification. */
 export type AllReduceAlg = (typeof allReduceAlgs)[number];
 
-/** One entry of a specification: the algorithm for tensors up to a size. */
+/** One entry of an all-reduce specification: the algorithm for tensors up to a size. */
 export interface AllReduceSpec {
   readonly alg: AllReduceAlg;
   /**
-   * Number of pieces into which a tensor is cut, each reduced on a different device or ring. At
-   * least 1.
+   * Number of pieces into which a tensor is cut, 1 or more. Each piece is reduced on a different
+   * device or ring.
    */
   readonly shards: number;
   /**
@@ -35,19 +35,20 @@ export interface AllReduceSpec {
   readonly limit: number;
 }
 
-/** One entry of a specification. Default: 1 shard, no limit. */
+/** One entry of an all-reduce specification. Default: 1 shard, no limit. */
 export type AllReduceSpecEntry =
   | readonly [alg: AllReduceAlg, shards?: number, limit?: number]
   | { readonly alg: AllReduceAlg; readonly shards?: number | undefined; readonly limit?: number | undefined };
 
 /**
- * A whole specification: one entry, a list of entries with increasing limits, or text such as
- * `pscpu:2k:pscpu#2:64k:xring`, where `#` precedes shards and limits separate algorithms.
+ * An all-reduce specification: one entry, a list of entries with increasing limits, or text such as
+ * `pscpu:2k:pscpu#2:64k:xring`, where `#` precedes the number of shards, and the limit of an
+ * algorithm follows it.
  */
 export type AllReduceSpecLike = AllReduceAlg | (string & {}) | AllReduceSpecEntry | readonly AllReduceSpecEntry[];
 
 /**
- * The entries of a specification, validated and with defaults.
+ * The entries of an all-reduce specification, validated and with defaults.
  * @throws ValueError that names the entry: an unknown algorithm, shards below 1, limits that do not
  * increase, or no entry for the largest tensors
  *

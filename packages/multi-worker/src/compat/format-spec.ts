@@ -5,7 +5,7 @@ import { requireChoice } from './spec-fit.js';
 import { suffixes } from './spec-text.js';
 
 /**
- * The one-line form of a parsed specification; parsing it gives the same entries.
+ * The one-line text of a parsed all-reduce specification; parsing the text gives the same entries.
  * @throws ValueError unless `entries` are parsed entries
  *
  * @example

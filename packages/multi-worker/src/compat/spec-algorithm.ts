@@ -11,11 +11,11 @@ import { groupDeviceNames } from './group-device-names.js';
 import { misfitOfRanks, requireChoice, requireFit, requireWorkers, type SpecChoice, usesNccl } from './spec-fit.js';
 
 /**
- * The schedule of an entry: `xring`, `pscpu`, `psgpu` or `pscpu/pscpu`. Ranks are numbered worker
- * by worker, equally many in each. A worker's first rank represents its CPU, its rank `i` its GPU
- * `i`; if there are more GPUs than ranks, they wrap around. `xring` combines contributions around
- * the ring, `pscpu` and `psgpu` in rank order, and `pscpu/pscpu` first within each worker and then
- * across workers.
+ * The schedule of an entry of an all-reduce specification: `xring`, `pscpu`, `psgpu` or
+ * `pscpu/pscpu`. Ranks are numbered worker by worker, equally many in each. A worker's first rank
+ * represents its CPU, its rank `i` its GPU `i`; if there are more GPUs than ranks, they wrap
+ * around. `xring` combines contributions around the ring, `pscpu` and `psgpu` in rank order, and
+ * `pscpu/pscpu` first within each worker and then across workers.
  *
  * `pscpu` and `psgpu` have `groupCount` schedules, each of which gathers on a different group of
  * devices; `group` selects one. Default: 0.
@@ -63,7 +63,8 @@ function noSchedule(alg: string): string {
 }
 
 /**
- * Number of schedules of an entry. Pack `k` of a call uses schedule `k mod groupCount`.
+ * Number of schedules of an entry of an all-reduce specification. Pack `k` of a call uses schedule
+ * `k mod groupCount`.
  * @throws ValueError for an invalid entry or invalid workers
  */
 export function groupCount(choice: SpecChoice, among: Workers): number {
@@ -75,7 +76,8 @@ export function groupCount(choice: SpecChoice, among: Workers): number {
 }
 
 /**
- * The algorithm of an `nccl/` entry across the leaders of all workers; undefined for other entries.
+ * The algorithm of an `nccl/` entry across the workers, one rank per worker; undefined for other
+ * entries.
  */
 export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {
   if (alg === 'nccl/xring') return ringAlgorithm({ workers });
@@ -84,8 +86,8 @@ export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algo
 }
 
 /**
- * The algorithm of an entry across workers, with one rank per worker, after each has combined its
- * own values: a ring or, for entries that gather, a shuffle on the workers of the gathering
+ * The algorithm of an entry across workers, with one rank per worker, once each worker has combined
+ * its own values: a ring or, for entries that gather, a shuffle on the workers of the gathering
  * devices.
  */
 export function algorithmAcross(choice: SpecChoice, workers: Workers, group: number): Algorithm {
@@ -122,13 +124,13 @@ function played(choice: SpecChoice, workers: Workers, group: number, ranks: numb
   }
 }
 
-/** A GPU of a worker, or its CPU as GPU 0, because the first rank represents both. */
+/** A GPU of a worker. GPU 0 also means the worker's CPU, because the first rank represents both. */
 interface GatherDevice {
   readonly worker: number;
   readonly gpu: number;
 }
 
-/** The devices of one group of gathering devices. */
+/** The devices of a group on which an entry gathers. */
 function gatherersOf(choice: SpecChoice, workers: Workers, group: number): readonly GatherDevice[] {
   const groups = groupDeviceNames(devicesThatGather(choice, workers), choice.shards);
   return groups[group % groups.length] as GatherDevice[];

@@ -3,18 +3,18 @@ import { quote } from '@coll/core/internal';
 import type { Workers } from '../workers.js';
 import type { AllReduceSpec } from './all-reduce-spec.js';
 
-/** An entry of a specification without its limit. */
+/** An entry of an all-reduce specification without its limit. */
 export type SpecChoice = Pick<AllReduceSpec, 'alg' | 'shards'>;
 
 /**
- * Whether NCCL reduces for this entry, within each worker or everywhere. Such an entry has no
- * schedule.
+ * Whether NCCL reduces for this entry of an all-reduce specification, within each worker or
+ * everywhere. Such an entry has no schedule.
  */
 export function usesNccl({ alg }: SpecChoice): boolean {
   return alg.startsWith('nccl');
 }
 
-/** @throws ValueError unless `choice` is an entry of a specification */
+/** @throws ValueError unless `choice` is an entry of an all-reduce specification */
 export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   const { alg, shards } = Object(choice) as Partial<SpecChoice>;
   if (typeof alg === 'string' && isCount(shards) && shards > 0) return;

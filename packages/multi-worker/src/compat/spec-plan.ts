@@ -19,15 +19,19 @@ export interface SpecPlanOptions {
   readonly packing: Required<PackingOptions>;
 }
 
-/** An entry, and the number of the group of devices on which it gathers. */
+/**
+ * An entry of an all-reduce specification, and the index of the group of devices on which it
+ * gathers.
+ */
 export interface SpecVariant {
   readonly entry: AllReduceSpec;
   readonly group: number;
 }
 
 /**
- * A specification applied to some workers: the entry for each value, and the schedule of each
- * all-reduce variant. Each variant is one group of an entry; variants are numbered entry by entry.
+ * An all-reduce specification applied to some workers: the entry for each value, and the schedule
+ * of each variant. A variant is an entry with one of its groups of gathering devices; variants are
+ * numbered entry by entry.
  */
 export class SpecPlan {
   readonly #options: SpecPlanOptions;
@@ -41,7 +45,7 @@ export class SpecPlan {
     this.#options = options;
   }
 
-  /** The specification and its packing, for the log. */
+  /** The all-reduce specification and its packing, for the log. */
   toString(): string {
     const { packing } = this.#options;
     const { numPacks, aggSmallGradsMaxBytes, aggSmallGradsMaxGroup } = packing;
@@ -49,7 +53,7 @@ export class SpecPlan {
     return `${this.specification}, ${packs}`;
   }
 
-  /** Whether any entry needs NCCL. */
+  /** Whether any entry of the all-reduce specification needs NCCL. */
   get usesNccl(): boolean {
     return this.#options.entries.some(usesNccl);
   }
@@ -62,7 +66,7 @@ export class SpecPlan {
     return entries.every((entry) => entry.alg === 'nccl' || (usesNccl(entry) && (workers?.workers ?? 1) === 1));
   }
 
-  /** The specification as text. */
+  /** The all-reduce specification as text. */
   get specification(): string {
     return formatSpec(this.#options.entries);
   }
@@ -92,7 +96,7 @@ export class SpecPlan {
     return this.#options.workers ?? { workers: 1, gpusPerWorker: ranks };
   }
 
-  /** The variants of an all-reduce across `ranks` ranks, by number. */
+  /** The variants of an all-reduce across `ranks` ranks, indexed by variant number. */
   variants(ranks: number): readonly SpecVariant[] {
     const known = this.#variants.get(ranks);
     if (known) return known;
@@ -165,8 +169,8 @@ export class SpecPlan {
   }
 
   /**
-   * Notes that other devices replace gathering devices that hold no component, because only ranks
-   * can combine.
+   * Notes for `explain()` that other devices replace the gathering devices that hold no component,
+   * because only devices with a component can combine.
    */
   #noteStandIns({ alg }: AllReduceSpec, { device }: Tensor): void {
     const [, gatherer] = /ps([cg]pu)$/.exec(alg) ?? [];

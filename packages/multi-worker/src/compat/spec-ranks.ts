@@ -19,8 +19,9 @@ import type { SpecPlan } from './spec-plan.js';
 type Buffers = readonly Segments[];
 
 /**
- * The ranks of all workers for the schedules of a specification: an engine executes the part within
- * this worker, a process group the part across workers. Parts for NCCL are not executed here.
+ * Executes the schedules of an all-reduce specification on the ranks of all workers: an engine
+ * executes the part within this worker, a process group the part across workers. Parts for NCCL are
+ * executed elsewhere.
  */
 export class SpecRanks implements Communicator {
   readonly size: number;
@@ -49,7 +50,7 @@ export class SpecRanks implements Communicator {
   }
 
   /**
-   * The group of the collectives other than all-reduces; the groups of all variants share its
+   * The group for collectives other than all-reduces. The groups of all variants have the same
    * failure and call order.
    */
   get group(): Group {
@@ -93,7 +94,9 @@ export class SpecRanks implements Communicator {
   }
 }
 
-/** The collective without its variant, which has its own communicator. */
+/**
+ * The collective without the number of its variant, because each variant has its own communicator.
+ */
 function withoutVariant(collective: Collective): Collective {
   return collective.kind === 'all-reduce' ? { kind: 'all-reduce', op: collective.op } : collective;
 }
