@@ -69,10 +69,7 @@ export function requireWorkerByWorker(devices: readonly string[], { workers }: W
   throw new ValueError('ERR_COLL_DEVICE', told, { operation: 'all-reduce' });
 }
 
-/**
- * Whether devices belong to more than one worker. Devices whose names contain no worker are
- * ignored.
- */
+/** Whether devices belong to more than one worker. Empty device names are ignored. */
 export function isSpread(devices: readonly string[]): boolean {
   return new Set(devices.filter((device) => device !== '').map(taskOf)).size > 1;
 }

@@ -57,8 +57,8 @@ export abstract class CheckedStore implements Store {
   protected abstract raise(key: string, amount: number): Promise<number>;
 
   /**
-   * Writes a value if the current one is `expected` (undefined: if there is none). Returns whether
-   * it wrote the value.
+   * Writes `desired` if the current value is `expected`, or if there is no value and `expected` is
+   * undefined. Returns whether it wrote.
    */
   protected abstract exchange(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
 
@@ -66,8 +66,8 @@ export abstract class CheckedStore implements Store {
   protected abstract erase(key: string): Promise<boolean>;
 
   /**
-   * The reason if the store's reply refuses a call; undefined for other errors. Default: always
-   * undefined.
+   * The reason if an error is the store's refusal of a call; undefined for other errors. Default:
+   * always undefined.
    */
   protected refusal(_: unknown): string | undefined {
     return undefined;

@@ -30,7 +30,8 @@ interface Present {
 }
 
 /**
- * An entry in an answer. Field names are those of etcd or in camel case, depending on the gateway.
+ * An entry in an answer of etcd. The gateway returns field names either as in etcd or in camel
+ * case.
  */
 interface KeyValue {
   readonly value?: string;
@@ -104,8 +105,8 @@ export class EtcdStore extends ServerStore {
   }
 
   /**
-   * Writes a value if no other write has happened in between. Compares revisions instead of values,
-   * because a request with two values may exceed etcd's size limit.
+   * Writes a value unless the key has changed since `present` was read. Compares revisions instead
+   * of values, because a request with two values may exceed etcd's size limit.
    */
   async #replace(key: string, present: Present | undefined, desired: Uint8Array): Promise<boolean> {
     const name = this.#named(key);

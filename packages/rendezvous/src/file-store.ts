@@ -32,7 +32,7 @@ interface Version {
 
 /**
  * A store in a shared file system. Each key is a folder, to which every write adds a file with the
- * next number. `link` creates each name at most once; it is atomic even on NFS, unlike locks. Old
+ * next number. `link` creates each name at most once; unlike locks, it is atomic even on NFS. Old
  * versions stay until `remove`, so use this store for rendezvous, not for traffic.
  *
  * @example
@@ -94,8 +94,8 @@ export class FileStore extends CheckedStore {
   }
 
   /**
-   * Writes the value that `change` returns, retrying if another member was faster. Returns false if
-   * `change` returns 'keep'.
+   * Writes the value that `change` returns for the current one, retrying if another member has
+   * written in between. Returns false if `change` returns 'keep'.
    */
   async #update(
     key: string,
@@ -140,7 +140,10 @@ async function ensureFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes one version of a value. Returns false if another member has already used the number. */
+/**
+ * Writes one version of a value as file `number`. Returns false if another member has already
+ * written this version.
+ */
 async function putVersion(folder: string, number: number, value: Uint8Array | undefined): Promise<boolean> {
   const draft = path.join(folder, `draft-${randomUUID()}`);
   const bytes = Buffer.concat([Buffer.of(value === undefined ? gone : there), value ?? Buffer.of()]);

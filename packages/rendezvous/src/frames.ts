@@ -19,7 +19,7 @@ export interface Request {
   readonly op: Op;
   readonly key: string;
   readonly value: Uint8Array;
-  /** Only for `compareSet`: the value that must be present; undefined if there must be none. */
+  /** Only for `compareSet`: the value that the key must have; undefined if it must have none. */
   readonly expected: Uint8Array | undefined;
 }
 

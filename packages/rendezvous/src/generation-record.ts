@@ -5,8 +5,8 @@ import { quote } from '@coll/core/internal';
 export type Settings = Readonly<Record<string, string | number>>;
 
 /**
- * The newest of the groups that meet in a store one after the other, as recorded by its first
- * member.
+ * Describes the newest group in a store that groups use one after the other. The first member of
+ * the group writes it.
  */
 export interface GenerationRecord {
   readonly generation: number;
@@ -17,7 +17,7 @@ export interface GenerationRecord {
 
 /**
  * Encodes a record. Settings are stored under the name `terms`, which members of all releases read,
- * so that members of another release are refused because their version differs.
+ * so that they can report a different version.
  */
 export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));
@@ -33,7 +33,7 @@ export function decodeGenerationRecord(bytes: Uint8Array, operation: string): Ge
   });
 }
 
-/** Describes the settings that differ; undefined if all are equal. */
+/** Describes the settings that differ between two members; undefined if all are equal. */
 export function differenceOf(own: GenerationRecord, other: GenerationRecord): string | undefined {
   const names = [...new Set([...Object.keys(own.settings), ...Object.keys(other.settings)])];
   const odd = names.filter((name) => own.settings[name] !== other.settings[name]);

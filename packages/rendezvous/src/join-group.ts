@@ -2,7 +2,7 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { requireValue, type Store } from './store.js';
 import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous.js';
 
-/** The member that joins, its group, and its card. */
+/** The member that joins, its group, and the data that the member publishes (its card). */
 export interface JoinGroupOptions extends StoreRendezvousOptions {
   /** Data that this member publishes to the others, such as its address. At most 1 MiB. */
   readonly card: Uint8Array;
@@ -21,13 +21,13 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
 });
 
 /**
- * Brings the members of a group together. Each member publishes its card, and gets the cards of all
- * members in rank order once all have arrived.
+ * Waits for all members of a group. Each member publishes its card (data such as an address), and
+ * gets the cards of all members in rank order once all have arrived.
  * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ or
  * a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation have
  * arrived, or the store has lost a member's data; DeadlineExceededError if the store does not
  * answer, or if ranks, which the message lists, did not arrive; AbortedError if `signal` aborts;
- * ValueError for a rank outside the group, or an invalid store, card or wait
+ * ValueError for a rank outside the group, or an invalid store, card, timeout or signal
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@ import { Table, type TableLimits } from './table.js';
 const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: true, mostBytes: true });
 
 /**
- * A store in the memory of one process. Members share one store, or use separate ones on the same
+ * A store in the memory of one process. Members use the same store, or separate stores that share a
  * table.
  *
  * @example
@@ -21,7 +21,7 @@ export class MemoryStore extends CheckedStore {
   readonly #table: Table;
 
   /**
-   * @param shared a store whose table this one uses as well, or the limits of a new table
+   * @param shared another store whose table this store shares, or the limits of a new table
    * @throws ValueError for an unknown limit
    */
   constructor(shared: MemoryStore | TableLimits = {}) {

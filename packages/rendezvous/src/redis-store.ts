@@ -42,7 +42,7 @@ const redisStoreOptions = knownOptions<RedisStoreOptions>('RedisStore', {
   outageSeconds: true,
 });
 
-/** A client that the store has created, and closes when it is closed. */
+/** A client that the store has created, and that the store therefore closes. */
 interface OwnClient extends RedisClient {
   readonly status: string;
   readonly stream: { readonly writable: boolean };
@@ -90,11 +90,11 @@ export class RedisStore extends ServerStore {
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
   /**
-   * Settles when the own client's first attempt to connect has ended. The client makes later
-   * attempts itself.
+   * Settles when the first attempt of the store's own client to connect has ended. The client
+   * retries by itself.
    */
   readonly #attempted: Promise<unknown> | undefined;
-  /** The reason why the own client has no connection. */
+  /** The reason why the store's own client has no connection. */
   #trouble = new Error('the connection was lost');
 
   private constructor(client: RedisClient | OwnClient, options: RedisStoreOptions) {
@@ -168,7 +168,7 @@ export class RedisStore extends ServerStore {
     await this.#over;
   }
 
-  /** Whether the own client has no connection. */
+  /** Whether the store's own client has no connection. */
   #isAway(): boolean {
     return this.#own !== undefined && !(this.#own.status === 'ready' && this.#own.stream.writable);
   }
@@ -191,7 +191,7 @@ export class RedisStore extends ServerStore {
   }
 }
 
-/** Whether ioredis reports an error answer of the server. */
+/** Whether an error of ioredis is an error reply of the server. */
 function isRefusal(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }

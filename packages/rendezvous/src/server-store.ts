@@ -15,7 +15,7 @@ export interface OutageOptions {
   readonly outageSeconds?: number;
 }
 
-/** The error if a server did not answer a call. */
+/** The error if a server does not answer a call. */
 export class NoAnswer extends Error {
   /** Whether the server certainly did not execute the call. */
   readonly isUnsent: boolean;
@@ -33,8 +33,8 @@ export function requireOutage({ outageSeconds = 10 }: OutageOptions): number {
 }
 
 /**
- * A store in a server that may be unreachable for a while. Calls are retried until it is back, but
- * executed at most once.
+ * A store in a server that may be unreachable for a while. Calls are retried until the server is
+ * back, but executed at most once.
  */
 export abstract class ServerStore extends CheckedStore {
   readonly #outageSeconds: number;
@@ -53,7 +53,7 @@ export abstract class ServerStore extends CheckedStore {
   protected abstract peek(key: string): Promise<Uint8Array | undefined>;
   /** Adds to a counter with one request. @throws NoAnswer */
   protected abstract increase(key: string, amount: number): Promise<number>;
-  /** Writes a value with one request if the current one is `expected`. @throws NoAnswer */
+  /** Writes `desired` with one request if the current value is `expected`. @throws NoAnswer */
   protected abstract swap(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
   /** Deletes a key with one request. @throws NoAnswer */
   protected abstract drop(key: string): Promise<boolean>;

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** A rank's wait that takes too long. */
+/** An operation of a rank that waits too long. */
 export interface Stall {
   /** Name of the operation, such as `all-reduce sum`. */
   readonly operation: string;
@@ -14,7 +14,7 @@ export interface Stall {
   readonly seconds: number;
 }
 
-/** A rank's report that it waits too long, or (`stall` undefined) that it continues. */
+/** A rank's report that it waits too long. If `stall` is undefined, the rank continues. */
 export interface StallReport {
   readonly rank: number;
   readonly stall: Stall | undefined;

@@ -107,7 +107,8 @@ export class StoreConnection {
   }
 
   /**
-   * Sends answers until too many are unread. Reads no further requests while answers are waiting.
+   * Sends answers until the client has left too many unread. Reads no requests while answers are
+   * pending.
    */
   #send(): void {
     while (this.#socket.writableLength < mostUnreadBytes) {

@@ -18,8 +18,8 @@ import { Waits } from './waiting.js';
 /** The member that joins, its group, and its timeout. */
 export interface StoreRendezvousOptions extends WaitOptions {
   /**
-   * Number of this group among the groups that meet in this store one after the other; increase it
-   * after a failure. Default: 0.
+   * Index of this group among the groups that use this store one after the other; increase it after
+   * a failure. Default: 0.
    */
   readonly generation?: number;
   /** The rank of this member, from 0. Each rank joins once per generation. */
@@ -27,11 +27,11 @@ export interface StoreRendezvousOptions extends WaitOptions {
   /** Number of members; must be the same on all of them. At most 4096. */
   readonly size: number;
   /**
-   * Further settings that must be equal on all members, by name, such as a protocol version.
-   * Default: none.
+   * Settings that must be equal on all members in addition to `size`, by name, such as a protocol
+   * version. If they differ, all members throw CollError. Default: none.
    */
   readonly settings?: Settings;
-  /** Name of this operation in errors. Default: `meet`. */
+  /** Name of the rendezvous in error messages. Default: `meet`. */
   readonly operation?: string;
   /**
    * Called at each step with the ranks that have not arrived yet. The set shrinks as ranks arrive.
@@ -60,8 +60,8 @@ const longestLookSeconds = 0.5;
 const unref = { ref: false };
 
 /**
- * Brings the members of a group together in a store, step by step. A member that cannot continue
- * publishes its error, so that no other member waits for it in vain.
+ * Lets the members of a group exchange data through a store, step by step. A member that cannot
+ * continue publishes its error, so that no other member waits for it in vain.
  *
  * The store holds the newest generation with the settings of its first member (`newest`), and for
  * each failed generation the error that ended its rendezvous (`generation/0/over`). A member that
@@ -132,8 +132,8 @@ export class StoreRendezvous {
   }
 
   /**
-   * Publishes a card of up to 1 MiB, waits until all members have published one in this step, and
-   * returns all cards in rank order.
+   * Publishes a card (this member's data, up to 1 MiB), waits until all members have published one
+   * in this step, and returns all cards in rank order.
    * @throws CollError (ERR_COLL_STORE), on all members that are present, if their settings differ
    * or a rank is present twice; UnavailableError (ERR_COLL_STORE) if members of a newer generation
    * have arrived, or the store has lost a member's data; DeadlineExceededError if the store does
@@ -183,8 +183,8 @@ export class StoreRendezvous {
   }
 
   /**
-   * Ends the rendezvous like `fail`, because another member has ended. If the store is lost, too,
-   * the store's error takes precedence, because it may be why the other member has ended.
+   * Ends the rendezvous like `fail`, because another member has exited. If the store is lost, too,
+   * the store's error comes first, because it may be the reason why the other member has exited.
    */
   reportLoss(loss: UnavailableError): Promise<void> {
     return this.#endFor(loss, (cause) => {
@@ -260,7 +260,7 @@ export class StoreRendezvous {
 
   /**
    * Rejects once the store has lost this member's data. Does not write the data again, because
-   * other members may already have given up.
+   * other members may already have failed.
    */
   async #untilLost(key: string, card: Uint8Array, over: AbortSignal): Promise<never> {
     do await pause(checkMillis, undefined, { ...unref, signal: over });
@@ -349,7 +349,10 @@ export class StoreRendezvous {
     if (isFirst) this.#over.abort(reason);
   }
 
-  /** Publishes an error for the members of a generation. Returns whether it is the first one. */
+  /**
+   * Publishes an error for the members of a generation. Returns whether it is the first error
+   * published.
+   */
   #leave(generation: number, error: CollError): Promise<boolean> {
     return this.#store.compareSet(overKey(generation), undefined, encodeFailureRecord(error));
   }

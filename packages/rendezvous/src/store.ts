@@ -32,8 +32,8 @@ export interface Store extends AsyncDisposable {
    */
   add(key: string, amount: number): Promise<number>;
   /**
-   * Writes a value if the current one is `expected` (undefined: if there is none). Returns whether
-   * it wrote the value.
+   * Writes `desired` if the current value is `expected`, or if there is no value and `expected` is
+   * undefined. Returns whether it wrote.
    */
   compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
   /** Deletes a key. Returns whether it existed. */
@@ -61,7 +61,7 @@ export function requireWait(options: WaitOptions): void {
 }
 
 /**
- * Like `requireWait`, if the options' names have already been checked.
+ * Like `requireWait`, but without a check for unknown options.
  * @throws ValueError for a timeout or signal of the wrong type
  */
 export function requireWaitFields({ timeoutSeconds, signal }: WaitOptions): void {

@@ -2,7 +2,7 @@ import type { Store } from './store.js';
 
 /**
  * The part of a store whose keys begin with `name` and a slash, for a separate rendezvous in the
- * same store. Closing it leaves the store open.
+ * same store. Closing the part leaves the store open.
  *
  * @example
  * ```ts

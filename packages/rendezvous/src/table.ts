@@ -61,7 +61,10 @@ export class Table {
     return this.#values.delete(key);
   }
 
-  /** Calls `tell` once, as soon as the key has a value. @returns a function that ends the wait */
+  /**
+   * Calls `tell` once: as soon as the key has a value.
+   * @returns a function that cancels the call
+   */
   whenThere(key: string, tell: (value: Uint8Array) => void): () => void {
     const value = this.#values.get(key);
     if (value !== undefined) {

@@ -11,7 +11,7 @@ import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 
 /** The address to listen at, and the job to serve. */
 export interface TcpStoreServerOptions extends TableLimits {
-  /** The name of the job. Members of other jobs are refused with that reason. */
+  /** The name of the job. Members of other jobs are refused; the error names the reason. */
   readonly job: string;
   /** The secret shared by all members of the job: 16 bytes or more. */
   readonly jobKey: string;

@@ -64,7 +64,7 @@ export class TcpStore extends CheckedStore {
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  /** Creates the error of a request after the connection is lost; undefined while it is open. */
+  /** Creates the error for requests after the connection was lost; undefined while it is open. */
   #lost: ((operation: string) => CollError) | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
@@ -85,11 +85,11 @@ export class TcpStore extends CheckedStore {
   }
 
   /**
-   * Connects to the server, retrying for up to `timeoutSeconds` (default: 60) while it does not
-   * listen.
-   * @throws ValueError for an invalid address, job, key or wait; CollError if the server has a
-   * different key, or refuses this job or version; DeadlineExceededError after `timeoutSeconds`;
-   * AbortedError if `signal` aborts
+   * Connects to the server, retrying for up to `timeoutSeconds` (default: 60) while no server
+   * listens at the address.
+   * @throws ValueError for an invalid address, job, key, timeout or signal; CollError if the server
+   * has a different key, or refuses this job or version; DeadlineExceededError after
+   * `timeoutSeconds`; AbortedError if `signal` aborts
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(

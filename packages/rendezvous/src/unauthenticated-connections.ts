@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Maximum number of unauthenticated connections. It exceeds the number of members that connect at
- * once, so that members' connections are rarely dropped.
+ * Maximum number of unauthenticated connections. More members rarely connect at once, so their
+ * connections are rarely dropped.
  */
 export const mostUnauthenticated = 256;
 
@@ -31,8 +31,8 @@ export class UnauthenticatedConnections {
   }
 
   /**
-   * Removes a connection, which has authenticated itself. `socket` is its socket or the TLS socket
-   * around it.
+   * Removes a connection that has authenticated. `socket` is its socket, or the TLS socket around
+   * that.
    */
   know(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));

@@ -22,8 +22,8 @@ export class Waits {
   }
 
   /**
-   * Waits for the promise of `start`, within the timeout and signal. The signal passed to `start`
-   * aborts when the wait is over.
+   * Waits for the promise that `start` returns, within the timeout and signal. The signal passed to
+   * `start` aborts when the wait is over.
    * @throws DeadlineExceededError; AbortedError; RuntimeError if the store is closed
    */
   async within<Result>(
