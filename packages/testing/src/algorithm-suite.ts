@@ -151,8 +151,8 @@ interface Plan {
 }
 
 /**
- * The schedules of all collectives that the algorithm does not refuse. Fails if planning one of
- * them throws.
+ * The schedules of all collectives that the algorithm supports. Fails if planning one of them
+ * throws.
  */
 function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
   const planned = collectivesOf(algorithm, ranks).filter(
@@ -196,7 +196,9 @@ function contributionOf(rank: number, element: number): number {
   return (rank + 1) * 1000 + element * 7;
 }
 
-/** A rank's input in a collective of `count` elements per rank, the `n` of `Collective`. */
+/**
+ * A rank's input in a collective. `count` is the number of elements per rank (`n` in `Collective`).
+ */
 function inputOf({ kind }: Collective, ranks: number, rank: number, count: number): number[] {
   const isLong = kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all';
   return Array.from({ length: isLong ? ranks * count : count }, (_, element) => contributionOf(rank, element));

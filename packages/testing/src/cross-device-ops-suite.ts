@@ -33,11 +33,11 @@ interface CommonOptions {
 
 /** The cross-device ops under test and the test framework. */
 export interface OpsSuiteOptions extends CommonOptions {
-  /** The name of the ops, with which test names begin. */
+  /** The name of the ops; test names begin with it. */
   readonly name: string;
   /**
-   * Creates the ops with these packing options in addition to their own, for a world if one is
-   * given.
+   * Creates the ops with these packing options in addition to the options under test, for a world
+   * if one is given.
    */
   readonly create: CreateOps;
 }

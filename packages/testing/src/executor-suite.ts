@@ -21,13 +21,13 @@ export interface ExecutorSuiteOptions {
   readonly test: DeclareTest;
   /** Declares a group around the tests. Default: no group. */
   readonly describe?: DeclareGroup;
-  /** The name of the executor, with which test names begin. */
+  /** The name of the executor; test names begin with it. */
   readonly name: string;
   /** Opens a group of ranks that execute an algorithm; the suite closes it. */
   readonly open: OpenGroup;
   /**
-   * The algorithms to test; the suite adds its own, which adds values in the order of a tree.
-   * Undefined means that the executor has its own algorithm, and bits are compared only if they do
+   * The algorithms to test; the suite adds an algorithm that adds values in the order of a tree.
+   * Undefined means that the executor has its own algorithm; bits are then compared only if they do
    * not depend on the order of arithmetic.
    */
   readonly algorithms?: readonly SuiteAlgorithm[];
@@ -36,8 +36,8 @@ export interface ExecutorSuiteOptions {
   /** The kinds of collectives to test. Default: all. */
   readonly kinds?: readonly CollectiveKind[];
   /**
-   * The number of members of a group of `size` ranks; cases that would have nothing to check are
-   * not declared. Default: unknown.
+   * Returns the number of members of a group of `size` ranks; cases that would have nothing to
+   * check are not declared. Default: unknown.
    */
   readonly membersOf?: (size: number) => number;
   /**

@@ -6,18 +6,18 @@ import type { SuiteAlgorithm } from './suite-algorithm.js';
 export interface CallOptions {
   /** The method of the communicator. Default: `run`. */
   readonly mode?: 'run' | 'runSync';
-  /** The same as in `RunOptions` of core. */
+  /** The timeout, as in `RunOptions` of core. */
   readonly timeoutSeconds?: number | null;
   /** Whether the outputs of all ranks may share memory. */
   readonly sharedResult?: boolean;
   /**
-   * Passes an `AbortSignal` that is aborted before the call, right after it in the same turn, or
+   * When to abort the call's `AbortSignal`: before the call, right after it in the same turn, or
    * once the call waits.
    */
   readonly abort?: 'before' | 'at once' | 'later';
   /**
    * Whether the call uses memory that the communicator's group allocates: tensors are copied into
-   * it, and results back.
+   * this memory, and results copied back.
    */
   readonly isAllocated?: boolean;
   /**
@@ -130,14 +130,17 @@ export class Group implements AsyncDisposable {
     if (failed) throw failed;
   }
 
-  /** Makes calls with the buffers of all ranks. Returns the outcomes by member, then by call. */
+  /**
+   * Makes calls with the buffers of all ranks. Returns one list of outcomes per member, in the
+   * order of the calls.
+   */
   play(calls: readonly Call[]): Promise<(readonly Outcome[])[]> {
     return this.playEach((member) => calls.map((call) => partOf(call, member)));
   }
 
   /**
-   * Lets all members make their own calls concurrently. Returns the outcomes by member, then by
-   * call.
+   * Lets all members make their own calls concurrently. Returns one list of outcomes per member, in
+   * the order of its calls.
    */
   playEach(callsOf: (member: GroupMember, index: number) => readonly Call[]): Promise<(readonly Outcome[])[]> {
     return Promise.all(this.members.map((member, index) => member.play(callsOf(member, index))));

@@ -1,7 +1,8 @@
 import { CollError, type Member } from '@coll/core';
 
 /**
- * The calls of one member of a group. Returns their results as plain values, which can be posted.
+ * Makes the calls of one member of a group. Returns their results as plain values, which can be
+ * posted.
  */
 export type MemberScenario = (member: Member) => Promise<unknown>;
 

@@ -6,8 +6,8 @@ import { buffersOf, decodeError, type EncodedError, encodeError } from './rank-m
 // become two separate arrays.
 
 /**
- * A call whose buffers are separate from its tensors: each buffer once, and the place of each
- * tensor in them.
+ * A call whose buffers are separate from its tensors: contains each buffer once, and for each
+ * tensor its buffer and position.
  */
 export interface PackedCall extends Omit<Call, 'inputs' | 'outputs'> {
   readonly buffers: readonly { readonly bytes: Uint8Array; readonly isShared: boolean }[];
@@ -86,7 +86,10 @@ export function packOutcomes(
   };
 }
 
-/** Copies the buffers of the other process back into the caller's, and returns the outcomes. */
+/**
+ * Copies the buffers from the other process back into the caller's buffers, and returns the
+ * outcomes.
+ */
 export function takeOutcomes(calls: readonly Call[], { outcomes, buffers }: PackedOutcomes): Outcome[] {
   calls.forEach((call, index) => {
     buffersOf(call).forEach((buffer, position) => {

@@ -3,9 +3,9 @@ import type { Algorithm } from '@coll/core/schedule';
 import type { PackedCall } from './packed-call.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
-/** The place in a group that a process or one of its threads takes. */
+/** The place that a process or one of its threads takes in a group. */
 export interface Seat {
-  /** The number of the group, unique among all groups that were opened. */
+  /** Identifies the group among all groups that were opened. */
   readonly group: number;
   readonly member: number;
   readonly members: number;

@@ -52,7 +52,7 @@ export interface Played {
   readonly buffers: readonly (readonly (ArrayBuffer | undefined)[])[];
 }
 
-/** The fields of an error. An error that is posted itself would lose its class and code. */
+/** The fields of an error. If the error itself were posted, it would lose its class and code. */
 export interface EncodedError {
   readonly name: string;
   readonly message: string;

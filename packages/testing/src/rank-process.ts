@@ -7,7 +7,7 @@ import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
 /**
- * The entry of a process of ranks, and of the threads in it: joins groups and makes the requested
+ * The entry of a process with ranks, and of the threads in it: joins groups and makes the requested
  * calls.
  */
 

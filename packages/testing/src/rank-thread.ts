@@ -78,7 +78,7 @@ function placedInShared(call: Call, { arena }: ThreadGroup): Call {
   };
 }
 
-/** The names of a module's exports that are a plug-in with this name. */
+/** The names of those exports of a module that are a plug-in with the name `plugin`. */
 async function inspect(module: string, plugin: string): Promise<string[]> {
   const exported = Object.entries((await import(module)) as Record<string, unknown>);
   return exported

@@ -37,8 +37,8 @@ export function needsTypeScript(module: string): boolean {
 }
 
 /**
- * The Node.js flags with which threads and processes import packages of this library from the same
- * place: sources or built files.
+ * The Node.js flags that make threads and processes import packages of this library from the same
+ * place as this process: sources or built files.
  */
 export const conditions: readonly string[] = fromSource ? ['--conditions=@coll/source'] : [];
 

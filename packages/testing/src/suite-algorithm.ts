@@ -51,7 +51,7 @@ async function algorithmOfPlugin(create: CreateOps, options: unknown, size: numb
   throw new Error('the plug-in requests no communicator of its world, so that its algorithm is unknown');
 }
 
-/** The name of the algorithm in test names, with its options if it has any. */
+/** The name of the algorithm for test names, with its options if it has any. */
 export function titleOf(algorithm: SuiteAlgorithm | undefined): string {
   if (!algorithm) return 'its own algorithm';
   const options = algorithm.source?.options;

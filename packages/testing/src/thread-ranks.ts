@@ -110,7 +110,7 @@ async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
   };
 }
 
-/** Copies the buffers of the thread back into the caller's, and returns the outcomes. */
+/** Copies the buffers from the thread back into the caller's buffers, and returns the outcomes. */
 function takeOver(calls: readonly Call[], { outcomes, buffers }: Played): Outcome[] {
   calls.forEach((call, index) => {
     buffersOf(call).forEach((buffer, position) => {

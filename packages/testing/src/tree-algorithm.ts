@@ -53,8 +53,8 @@ function roundsOf(collective: Collective, ranks: number, chunk: number): Round[]
 }
 
 /**
- * Reduces a chunk to the hub: in each round the distance between partners doubles. Places count
- * from the hub.
+ * Reduces a chunk to the rank `hub`: in each round the distance between partners doubles. A place
+ * is a rank's distance from the hub.
  */
 function collect(ranks: number, hub: number, chunk: number): Round[] {
   const rounds: Round[] = [];
@@ -69,7 +69,7 @@ function collect(ranks: number, hub: number, chunk: number): Round[] {
   return rounds;
 }
 
-/** Sends one rank's chunk to the hub along the tree, in the rounds of `collect`. */
+/** Sends a chunk from rank `start` to the rank `hub` along the tree, in the rounds of `collect`. */
 function pass(ranks: number, start: number, hub: number, chunk: number): Round[] {
   let at = start;
   return collect(ranks, hub, chunk).map((round) => {
@@ -80,7 +80,10 @@ function pass(ranks: number, start: number, hub: number, chunk: number): Round[]
   });
 }
 
-/** Reverses the rounds and directions of transfers, as copies: from the hub back to all ranks. */
+/**
+ * Reverses the order and the directions of transfers, which become copies from the hub back to all
+ * ranks.
+ */
 function turned(rounds: readonly Round[]): Round[] {
   return rounds
     .toReversed()

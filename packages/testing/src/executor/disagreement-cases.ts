@@ -20,7 +20,7 @@ const otherLength: ExpectedError = { class: InvalidArgumentError, code: 'ERR_COL
 const sharedMemory: ExpectedError = { class: ValueError, code: 'ERR_COLL_BUFFER' };
 
 /**
- * If the calls of members do not match, all members get the same error. If only one member's call
+ * Tests that all members get the same error if their calls do not match. If only one member's call
  * differs from those of the others, the error names a rank of that member. A group of one member
  * cannot disagree.
  */
@@ -75,7 +75,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
   });
 }
 
-/** Whether a setting has several members and supports the kinds of these requests. */
+/** Returns whether a setting has several members and supports the kinds of these requests. */
 function disagreeing(requests: readonly GoodRequest[]) {
   return (setting: Setting): boolean =>
     severalMembers(setting) && requests.every(({ collective: { kind } }) => setting.kinds.includes(kind));

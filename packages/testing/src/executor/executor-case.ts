@@ -12,8 +12,8 @@ export interface Setting {
 }
 
 /**
- * A test of one property of an executor, for one group size and algorithm. Throws if the property
- * does not hold.
+ * A test of one property of an executor, for one group size and algorithm. Throws if the executor
+ * does not have the property.
  */
 export interface ExecutorCase {
   (subject: Subject): Promise<void>;
@@ -21,7 +21,7 @@ export interface ExecutorCase {
   readonly appliesTo?: (setting: Setting) => boolean;
 }
 
-/** Cases by the name of their test, which follows the name of the executor. */
+/** Cases by the name of their test. In test names, the name of the executor precedes it. */
 export type ExecutorCases = Readonly<Record<string, ExecutorCase>>;
 
 /** A case that is declared only in settings in which it has something to check. */
@@ -33,7 +33,7 @@ export function caseFor(
 }
 
 /**
- * Whether a group has several members, which then wait for each other. Unless known, every rank
- * counts as a member.
+ * Whether a group has several members, which then wait for each other. If the number of members is
+ * unknown, every rank counts as a member.
  */
 export const severalMembers = ({ size, members = size }: Setting): boolean => members > 1;

@@ -8,7 +8,7 @@ import { placeBuffers } from './placement.js';
 export interface GoodRequest {
   readonly collective: Collective;
   readonly dtype?: DType;
-  /** The `n` of `Collective`. Default: 4. */
+  /** Number of elements per rank (`n` in `Collective`). Default: 4. */
   readonly block?: number;
   readonly options?: CallOptions;
 }

@@ -8,7 +8,7 @@ import { placements } from './placement.js';
 import type { Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Executors work with buffers in any placement, and change only the outputs. */
+/** Tests that executors accept buffers in any placement, and change only the outputs. */
 export const memoryCases: ExecutorCases = {
   ...Object.fromEntries(
     placements.map((placement) => {

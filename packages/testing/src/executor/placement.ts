@@ -38,7 +38,7 @@ export interface BufferRequest {
   readonly collective: Collective;
   readonly dtype: DType;
   readonly size: number;
-  /** The `n` of `Collective`. */
+  /** Number of elements per rank (`n` in `Collective`). */
   readonly count: number;
   readonly placement: Placement;
 }
@@ -47,8 +47,8 @@ export interface BufferRequest {
 const [before, after] = [3, 2];
 
 /**
- * Makes a zero-filled input and output for every rank. An all-to-all gets separate memory instead
- * of 'in place'.
+ * Makes a zero-filled input and output for every rank. For an all-to-all, separate memory replaces
+ * 'in place'.
  */
 export function placeBuffers({ collective, dtype, size, count, placement }: BufferRequest): PlacedBuffers {
   const resultDType = outputDType(collective, dtype);

@@ -11,7 +11,9 @@ import { goodCall, Untouched } from './good-call.js';
 import type { Subject } from './subject.js';
 import { damages } from './wrong-buffers.js';
 
-/** Invalid calls are refused before any data is moved, and the group remains usable. */
+/**
+ * Tests that invalid calls are refused before any data is moved, and that the group remains usable.
+ */
 export const refusalCases: ExecutorCases = {
   ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
   'refuses segments of buffers that have a block per rank': caseFor(
@@ -41,8 +43,8 @@ interface Attempt {
 const soon: CallOptions = { timeoutSeconds: 0.1 };
 
 /**
- * Whether any call of a member can be damaged in this way. True if the ranks of members are
- * unknown.
+ * Returns whether a member's call can be made invalid in the way `name`. True if the ranks of
+ * members are unknown.
  */
 function canBeDamaged(name: string) {
   return ({ size, members, kinds }: Setting): boolean => {

@@ -6,13 +6,15 @@ import { placements } from './placement.js';
 import type { Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Many different collectives are called one after the other. */
+/** Tests that many different collectives can be called one after the other. */
 export const sequenceCases: ExecutorCases = {
   'keeps the order of many calls in flight': (subject) => keepsOrder(subject),
   'lets sync and async calls of different ranks match': mixesWaiting,
 };
 
-/** Collectives with buffers of very different lengths are called one after the other. */
+/**
+ * Tests that collectives with buffers of very different lengths can be called one after the other.
+ */
 export const growthCases: ExecutorCases = { 'grows with its buffers and shrinks again': grows };
 
 async function keepsOrder(subject: Subject): Promise<void> {

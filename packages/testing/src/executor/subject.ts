@@ -24,7 +24,7 @@ export interface SubjectOptions {
   readonly kinds: readonly CollectiveKind[];
 }
 
-/** Changes how a member makes a call, but not its collective or data. */
+/** Changes how a member makes a call, such as its mode, but not its collective or data. */
 export type Arrange = (call: Call, member: number, index: number) => Call;
 
 /**
@@ -67,7 +67,7 @@ export class Subject {
     await (await group?.catch(() => undefined))?.close();
   }
 
-  /** The given collectives whose kinds the suite tests. */
+  /** Those of the given collectives whose kinds the suite tests. */
   among(collectives: readonly Collective[]): readonly Collective[] {
     return collectives.filter(({ kind }) => this.#kinds.includes(kind));
   }
@@ -78,9 +78,9 @@ export class Subject {
   }
 
   /**
-   * Runs trials on the shared group without waiting in between, every third with `runSync` if
-   * members can block, and verifies each. Without a known algorithm, only inputs whose sums are
-   * exact in any order are used.
+   * Runs trials on the shared group without waiting in between, every third trial with `runSync` if
+   * members can block, and verifies each. If the algorithm is unknown, uses only inputs whose sums
+   * are exact in any order.
    */
   async check(
     trials: readonly Trial[],
@@ -104,7 +104,7 @@ export class Subject {
     });
   }
 
-  /** The reason for which the executor cannot run this collective; undefined if it can. */
+  /** The reason why the executor cannot run this collective; undefined if it can. */
   refusal(collective: Collective, dtype: DType): Promise<string | undefined> {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#refusals.get(key);
@@ -130,7 +130,7 @@ export class Subject {
   }
 }
 
-/** Expects the outputs, to the bit, that another executor of the same algorithm returns. */
+/** Expects outputs with the same bits as those of another executor of the same algorithm. */
 export function expectFrom(reference: Communicator): Expect {
   return async ({ collective, dtype }, inputs) => {
     const resultDType = outputDType(collective, dtype);

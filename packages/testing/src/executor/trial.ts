@@ -12,7 +12,7 @@ import { type Placement, placeBuffers } from './placement.js';
 export interface Trial {
   readonly collective: Collective;
   readonly dtype: DType;
-  /** The `n` of `Collective`. */
+  /** Number of elements per rank (`n` in `Collective`). */
   readonly block: number;
   /** Default: `rough`. */
   readonly flavour?: Flavour;
@@ -48,7 +48,10 @@ export class PreparedTrial {
     this.#image = new MemoryImage([...call.outputs.map(named('output')), ...call.inputs.map(named('input'))]);
   }
 
-  /** Makes and fills the buffers of `size` ranks. With a `refusal`, no buffer may change. */
+  /**
+   * Makes and fills the buffers of `size` ranks. If `refusal` is given, the call must not change
+   * any buffer.
+   */
   static async prepare(
     trial: Trial,
     size: number,

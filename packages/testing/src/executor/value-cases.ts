@@ -8,14 +8,14 @@ import { caseFor, type ExecutorCases, type Setting } from './executor-case.js';
 import { expectFrom, type Subject } from './subject.js';
 import type { Trial } from './trial.js';
 
-/** Results are correct for every root and every length, for which schedules differ. */
+/** Tests that results are correct for every root and for lengths for which schedules differ. */
 export const scheduleCases: ExecutorCases = {
   'supports every root': caseFor(hasAny('reduce', 'broadcast', 'gather', 'scatter'), servesEveryRoot),
   'supports every length': servesEveryLength,
   'processes long buffers': playsLongBuffers,
 };
 
-/** Results are correct to the bit for every dtype and op. */
+/** Tests that results are correct to the bit for every dtype and op. */
 export const dtypeCases: ExecutorCases = {
   'reduces every dtype with every op': combinesEveryDType,
   'moves every dtype': caseFor(hasAny('broadcast', 'all-gather', 'gather', 'scatter', 'all-to-all'), movesEveryDType),
@@ -23,7 +23,7 @@ export const dtypeCases: ExecutorCases = {
   'refuses the mean of bool': hasNoMeanOfBool,
 };
 
-/** Results have the bits of another executor that executes the same algorithm. */
+/** Tests that results have the same bits as those of another executor of the same algorithm. */
 export const referenceCases: ExecutorCases = { 'returns the bits of the reference': givesBitsOfReference };
 
 function hasAny(...kinds: readonly CollectiveKind[]) {

@@ -14,8 +14,8 @@ import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMe
 import { type GoodRequest, goodCall } from './good-call.js';
 
 /**
- * Members wait for each other until a deadline, an abort or a closed group ends the wait. In groups
- * with one member nobody waits.
+ * Tests that a deadline, an abort or a closed group ends the members' wait for each other. In
+ * groups with one member, no member waits.
  */
 export const waitingCases: ExecutorCases = {
   'waits for late members': withMembers(waitsForLate),
@@ -28,8 +28,8 @@ export const waitingCases: ExecutorCases = {
 };
 
 /**
- * A member ends without notifying the others. Separate from `waitingCases`, because starting a new
- * member may take long.
+ * Tests members that exit without notifying the others. Separate from `waitingCases`, because
+ * starting a new member may take long.
  */
 export const crashCases: ExecutorCases = {
   'wakes the others when a member crashes': caseFor(
@@ -43,7 +43,7 @@ const aborted: ExpectedError = { class: AbortedError, code: 'ERR_COLL_ABORTED' }
 
 type Mode = NonNullable<CallOptions['mode']>;
 
-/** Runs the check with each calling mode, on a new group of several members each time. */
+/** Runs the check once per calling mode, each time on a new group of several members. */
 function withMembers(run: (group: Group, mode: Mode) => Promise<void>): ExecutorCase {
   const appliesTo = (setting: Setting) => severalMembers(setting) && setting.kinds.includes('all-reduce');
   return caseFor(appliesTo, async (subject) => {

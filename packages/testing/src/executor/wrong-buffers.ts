@@ -17,8 +17,8 @@ const ofLength = ({ dtype }: Tensor, length: number) => zeros(dtype, [length]);
 const ofDType = ({ data }: Tensor, dtype: DType) => zeros(dtype, [data.length]);
 
 /**
- * Mistakes that a member can detect without the others, by name. They expect that the root, if any,
- * is the last local rank.
+ * Mistakes that a member can detect without the other members, by name. If the collective has a
+ * root, it must be the member's last rank.
  */
 export const damages: Readonly<Record<string, Damage>> = {
   'no input': (call) => ({ ...call, inputs: [] }),

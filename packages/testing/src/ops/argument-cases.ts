@@ -15,7 +15,7 @@ import { componentOn, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { textOf } from './text-of.js';
 
-/** Invalid arguments are refused before any data is moved. */
+/** Tests that invalid arguments are refused before any data is moved. */
 export const argumentCases: OpsCases = {
   'refuses invalid destinations': refusesDestinations,
   'refuses invalid values': refusesValues,

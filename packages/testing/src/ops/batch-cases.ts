@@ -18,7 +18,7 @@ import { combinedElements, componentOn, meanDTypes, valueOn } from './contribute
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** `batchReduce` of many values. */
+/** Tests of `batchReduce` with many values. */
 export const batchCases: OpsCases = {
   'returns an empty list for an empty batch': answersEmpty,
   'keeps the order of a batch of mixed dtypes and shapes': keepsOrder,

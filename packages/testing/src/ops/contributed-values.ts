@@ -19,7 +19,7 @@ export function valueOn(devices: readonly string[], request: ValueRequest = {}):
   return new PerReplica(devices.map((device, replica) => componentOn(device, replica, request)));
 }
 
-/** The component of a replica in a value of `valueOn`. */
+/** The component that `valueOn` gives to a replica. */
 export function componentOn(device: string, replica: number, request: ValueRequest = {}): Tensor {
   const { dtype = 'float32', shape = [2, 3], op, flavour = 'whole', seed = 0 } = request;
   const length = elementCount(shape);
@@ -28,7 +28,9 @@ export function componentOn(device: string, replica: number, request: ValueReque
   return { data, dtype, shape, device };
 }
 
-/** The elements, as stored, of the components combined in their order. */
+/**
+ * The elements that result from combining the components in their order, as stored in the dtype.
+ */
 export function combinedElements(op: ReduceOp, components: readonly Tensor[]): readonly Plain[] {
   const { dtype } = components[0] as Tensor;
   const inputs = components.map(({ data }) => data);

@@ -18,7 +18,7 @@ import { componentOn, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** `broadcast` and `gather`, which move values without combining them. */
+/** Tests of `broadcast` and `gather`, which move values without combining them. */
 export const moveCases: OpsCases = {
   'broadcasts every dtype to every kind of destination': broadcasts,
   'broadcasts the values and indices of sparse values': broadcastsSparse,

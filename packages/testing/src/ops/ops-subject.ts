@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { CrossDeviceOps, PackingOptions, Plugin, World } from '@coll/core';
 
 /**
- * Creates the ops under test with these packing options in addition to their own, for a world if
- * one is given.
+ * Creates the ops under test with these packing options in addition to the options under test, for
+ * a world if one is given.
  */
 export type CreateOps = (packing: PackingOptions, world?: World) => CrossDeviceOps | Promise<CrossDeviceOps>;
 
@@ -57,7 +57,7 @@ export class OpsSubject {
   }
 }
 
-/** A test of one property of cross-device ops. Throws if the property does not hold. */
+/** A test of one property of cross-device ops. Throws if the ops do not have the property. */
 export type OpsCase = (subject: OpsSubject) => Promise<void>;
 
 /** Cases by the name of their test. */

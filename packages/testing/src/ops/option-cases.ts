@@ -6,7 +6,10 @@ import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { textOf } from './text-of.js';
 
-/** The options of a call are accepted in every form, and checked before the other arguments. */
+/**
+ * Tests that the options of a call are accepted in every form, and checked before the other
+ * arguments.
+ */
 export const optionCases: OpsCases = {
   'accepts options in every form': takesOptions,
   'refuses wrong options': refusesOptions,

@@ -13,7 +13,7 @@ import { assertEverywhere, assertTensor, like } from './assert-value.js';
 import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 
-/** Results are the same however values are packed; rounded sums may differ slightly. */
+/** Tests that results do not depend on how values are packed; rounded sums may differ slightly. */
 export const packingCases: OpsCases = {
   'returns the same numbers with any packing': givesSameNumbers,
   'returns close sums with any packing, or the same bits if it promises them': givesSameBits,

@@ -6,7 +6,7 @@ import { assertEverywhere } from './assert-value.js';
 import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 
-/** The ops object, from its creation until it is closed. */
+/** Tests of the ops object, from its creation until it is closed. */
 export const objectCases: OpsCases = {
   'describes itself': saysWhatItIs,
   'explains deviations from the request': explainsFallbacks,
@@ -15,7 +15,7 @@ export const objectCases: OpsCases = {
   'can be closed twice, and does not hang afterwards': closesTwice,
 };
 
-/** The plug-in that creates the ops. */
+/** Tests of the plug-in that creates the ops. */
 export const pluginCases: OpsCases = {
   'has the shape of a plug-in': hasShape,
   'is loaded from its module by other threads': isLoadedElsewhere,

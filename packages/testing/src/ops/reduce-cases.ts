@@ -18,7 +18,7 @@ import { combinedElements, componentOn, meanDTypes, type ValueRequest, valueOn }
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** `reduce` of one value. */
+/** Tests of `reduce` with one value. */
 export const reduceCases: OpsCases = {
   'reduces every dtype with every op': reducesEveryDType,
   'refuses the mean of bool': hasNoMeanOfBool,

@@ -18,7 +18,7 @@ import { combinedElements, componentOn, meanDTypes } from './contributed-values.
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { Unchanged } from './unchanged.js';
 
-/** Collectives called by replicas that all live in this thread. */
+/** Tests of collectives that are called by replicas in this thread. */
 export const replicaCases: OpsCases = {
   'reduces the values of all replicas': reducesTogether,
   'keeps structures, with sparse values in them': keepsStructures,

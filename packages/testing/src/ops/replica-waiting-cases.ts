@@ -13,7 +13,7 @@ import { componentOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { openWorld } from './replica-cases.js';
 
-/** Errors, deadlines, aborts and closing end the wait of replicas for each other. */
+/** Tests that errors, deadlines, aborts and closing end the replicas' wait for each other. */
 export const replicaWaitingCases: OpsCases = {
   'fails on all replicas with the same error if their calls differ': failsAlike,
   'names the replicas that did not arrive by the deadline': namesMissing,

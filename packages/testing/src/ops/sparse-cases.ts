@@ -17,7 +17,7 @@ import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { assertRows, type Rows, slicesOn, sparseValue, usualRows, usualSum } from './sparse-values.js';
 import { Unchanged } from './unchanged.js';
 
-/** Sparse values, alone and mixed with dense ones. */
+/** Tests of sparse values, alone and mixed with dense ones. */
 export const sparseCases: OpsCases = {
   'concatenates slices and keeps duplicate indices': concatenates,
   'divides the values of slices for a mean': dividesValues,

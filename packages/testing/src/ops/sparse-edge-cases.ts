@@ -8,7 +8,7 @@ import { combinedElements, valueOn } from './contributed-values.js';
 import type { OpsCases, OpsSubject } from './ops-subject.js';
 import { assertRows, slicesOn, sparseValue, usualRows, usualSum } from './sparse-values.js';
 
-/** Sparse values of unusual shapes and dtypes, and their duplicate indices. */
+/** Tests of sparse values with unusual shapes and dtypes, and with duplicate indices. */
 export const sparseEdgeCases: OpsCases = {
   'returns slices that represent the sum of all components': standsForSum,
   'accepts slices without rows, of scalars, and of rows without elements': takesEmpty,
@@ -20,7 +20,10 @@ export const sparseEdgeCases: OpsCases = {
 
 const { SUM, MEAN } = ReduceOp;
 
-/** A generator of pseudo-random whole numbers from 0 to `limit - 1`, equal in every run. */
+/**
+ * Returns a function that generates pseudo-random whole numbers from 0 to `limit - 1`, equal in
+ * every run.
+ */
 function numbersFrom(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {

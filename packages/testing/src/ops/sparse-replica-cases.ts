@@ -18,8 +18,8 @@ import { openWorld } from './replica-cases.js';
 import { assertRows, type Rows, slicesOn, usualRows, usualSum } from './sparse-values.js';
 
 /**
- * Collectives with sparse values called by replicas: by all replicas of one ops object, and by ops
- * objects with one replica each, as in separate threads.
+ * Tests of collectives with sparse values that replicas call: all replicas on one ops object, or
+ * each replica on its own, as in separate threads.
  */
 export const sparseReplicaCases: OpsCases = {
   'concatenates the slices of all replicas': joins,

@@ -26,7 +26,7 @@ export function sparseValue(devices: readonly string[], rows: readonly Rows[]): 
   return new PerReplica(devices.map((device, replica) => slicesOn(device, rows[replica] as Rows)));
 }
 
-/** Rows of three replicas, each with a different number of rows; one has none. */
+/** The rows of three replicas, each with a different number of rows; one replica has none. */
 export const usualRows: readonly Rows[] = [
   { indices: [3, 0, 3], values: [1, 2, 3, 4, 5, 6] },
   { indices: [], values: [] },

@@ -12,8 +12,8 @@ import { type Plain, storedOf } from './plain-arithmetic.js';
 export type Flavour = 'rough' | 'whole' | 'special' | 'special whole';
 
 /**
- * The length from which on `special` inputs contain every pair of special values on the first two
- * ranks, and each value on all ranks at once.
+ * The shortest `special` input that contains every pair of special values on the first two ranks,
+ * and each value on all ranks at once.
  */
 export const specialLength = 110;
 
@@ -24,7 +24,7 @@ export interface Contributor {
   readonly rank: number;
 }
 
-/** Fills a rank's input. An element depends on its index, but not on the length. */
+/** Fills a rank's input. An element depends on its index, but not on the length of the input. */
 export function contribute(into: TypedArray, contributor: Contributor): void {
   (into as Float32Array).set(contributionsOf(contributor, into.length).subarray(0, into.length) as Float32Array);
 }

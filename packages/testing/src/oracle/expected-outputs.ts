@@ -15,7 +15,7 @@ export interface Question {
   readonly schedule: Schedule | undefined;
 }
 
-/** The values of a chunk. They are never changed, so ranks can share a piece that is copied. */
+/** The values of a chunk. A piece is never changed, so several ranks can have the same piece. */
 type Piece = readonly Plain[];
 
 /**
@@ -24,8 +24,8 @@ type Piece = readonly Plain[];
 type Places = (Piece | undefined)[][];
 
 /**
- * The elements of each rank's output after a collective; undefined for outputs that it does not
- * change.
+ * For each rank, the elements of its output after a collective; undefined if the collective does
+ * not change the output.
  */
 export function expectedOutputs(question: Question): (readonly Plain[] | undefined)[] {
   const { collective, dtype, inputs } = question;
@@ -81,7 +81,7 @@ function startOf({ collective, dtype, inputs }: Question, { chunks }: Schedule):
   });
 }
 
-/** The numbers of the chunks that make up a rank's output, in order. */
+/** The indices of the chunks that make up a rank's output, in order. */
 function chunksOf({ kind }: Collective, { ranks, chunks }: Schedule, rank: number): number[] {
   const from = (begin: number, count: number) => Array.from({ length: count }, (_, chunk) => begin + chunk);
   if (kind === 'reduce-scatter' || kind === 'scatter') return from((rank * chunks) / ranks, chunks / ranks);

@@ -3,7 +3,10 @@ import type { DType } from '@coll/core';
 /** A 16-bit floating-point format in the form of IEEE 754: sign, exponent, fraction. */
 export interface HalfFormat {
   readonly fractionBits: number;
-  /** The exponent of the smallest normal number; `maxExponent` is that of the largest. */
+  /**
+   * The exponent of the smallest normal number; `maxExponent` is the exponent of the largest
+   * number.
+   */
   readonly minExponent: number;
   readonly maxExponent: number;
 }
@@ -42,8 +45,8 @@ function decode({ fractionBits, minExponent, maxExponent }: HalfFormat, bits: nu
 }
 
 /**
- * The bits of the nearest number in the format; ties go to the even one. Computes with the value,
- * not with its bits.
+ * The bits of the nearest number in the format; if two are equally near, those of the even one.
+ * Computes with the value, not with its bits.
  */
 export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFormat, value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
@@ -59,7 +62,7 @@ export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFor
   return sign + Math.min(bits, infinity);
 }
 
-/** The exponent of a magnitude, but at least `least`. */
+/** The exponent of a magnitude; `least` if the exponent is smaller. */
 function exponentOf(magnitude: number, least: number): number {
   let exponent = Math.max(Math.floor(Math.log2(magnitude)), least);
   while (exponent > least && 2 ** exponent > magnitude) exponent--;
