@@ -1,8 +1,8 @@
 import { CrossDeviceOps, NotImplementedError } from '@coll/core';
 
 /**
- * Fallback across processes if no other ops are configured: refuses everything that NCCL does not
- * execute.
+ * The ops for what NCCL does not execute across processes, if no other ops are configured: refuses
+ * every call.
  */
 export class AllReduceOnly extends CrossDeviceOps {
   readonly name = 'nobody';

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type NcclBinding, ncclInterface } from './nccl-binding.js';
 
-/** The loaded addon, or a sentence that says why it cannot be loaded. */
+/** The loaded addon, or an error message if it cannot be loaded. */
 export type BindingSearch = { readonly binding: NcclBinding } | { readonly failure: string };
 
-/** Where to search for the addon. Default: the values of this process; tests pass others. */
+/** The locations to search for the addon. Default: those of this process; tests pass others. */
 export interface Surroundings {
-  /** `COLL_NCCL_PATH`; if it is set, no other location is tried. */
+  /** The value of `COLL_NCCL_PATH`; if it is set, no other location is tried. */
   readonly explicit: string | undefined;
   /** The addon that `npm run build` makes in a checkout. */
   readonly built: string;

@@ -1,15 +1,15 @@
 import type { PeerBoard } from './peer-board.js';
 
-/** An NCCL communicator's ranks in this process, and its contact with the other processes. */
+/** An NCCL communicator's ranks in this process, and the way to reach the other processes. */
 export interface CliqueMembers {
   readonly size: number;
   readonly ranks: readonly number[];
   /** The GPU of each local rank. */
   readonly devices: readonly number[];
-  /** Name of the group in errors and in NCCL's logs. */
+  /** Name of the group in error messages and in NCCL's logs. */
   readonly name: string;
   /**
-   * Exchanges failures and requests with other processes; undefined if all ranks are in this
+   * Exchanges failures and requests with the other processes; undefined if all ranks are in this
    * process.
    */
   readonly board?: PeerBoard | undefined;
@@ -18,11 +18,14 @@ export interface CliqueMembers {
    * 60.
    */
   readonly lostAfterSeconds?: number | undefined;
-  /** Whether to compare the requests of all processes before each call. Default: false. */
+  /**
+   * Whether to compare the requests of all processes before each call; different requests fail the
+   * call. Default: false.
+   */
   readonly checkCalls?: boolean | undefined;
 }
 
-/** The members of a clique, and how to open it. */
+/** The members of a group of ranks, and how to open the group. */
 export interface CliqueOpening extends CliqueMembers {
   /**
    * Whether an NCCL call blocks its native thread until it is done. Default: true if all ranks are
@@ -35,11 +38,14 @@ export interface CliqueOpening extends CliqueMembers {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A color and a key per local rank. A rank with a negative color joins no part. */
+/**
+ * A color and a key per local rank. Ranks of the same color form a group, ordered by key; a rank
+ * with a negative color joins none.
+ */
 export interface SplitRequest {
   readonly colors: readonly number[];
   readonly keys: readonly number[];
-  /** Whether the parts use the resources of the original communicator. */
+  /** Whether the new groups use the resources of the original communicator. */
   readonly isSharing: boolean;
   readonly timeoutMillis: number;
 }

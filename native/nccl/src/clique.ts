@@ -30,12 +30,12 @@ export class Clique {
   readonly #stopWatching: readonly (() => void)[] = [];
   readonly #waiting = new Set<string>();
   readonly #ending = new AbortController();
-  /** The clique that this one was split from. A clique and its parts fail together. */
+  /** The clique that this one was split from. If either fails, the other one fails, too. */
   readonly #parent: Clique | undefined;
   readonly #parts = new Set<Clique>();
   #isOpening = false;
   #started = 0;
-  /** Number of calls compared so far; the latest may not have started yet. */
+  /** Number of calls whose requests were compared so far; the latest may not have started yet. */
   #asked = 0;
   /** The first process that left, and how many calls it took part in. */
   #left: { readonly rank: number; readonly taken: Taken } | undefined;
@@ -58,7 +58,7 @@ export class Clique {
   }
 
   /**
-   * Opens a clique, waiting for all ranks and detecting lost ones.
+   * Opens a clique: waits for all ranks, and fails if one of them is lost.
    * @throws the group's error if a rank is lost or does not arrive
    */
   static async open(id: Uint8Array, { timeoutMillis, signal, ...opening }: CliqueOpening): Promise<Clique> {
@@ -233,7 +233,7 @@ export class Clique {
     return new RuntimeError('ERR_COLL_CLOSED', told, { operation });
   }
 
-  /** Fails the group if a call waits for a process that has left. */
+  /** Fails the group if this process waits in a call for a process that has left. */
   #failWhereLeft(started: number, asked: number): void {
     if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
     const { rank } = this.#left;
@@ -242,7 +242,7 @@ export class Clique {
     void this.fail(new RuntimeError('ERR_COLL_CLOSED', told, { operation, rank }));
   }
 
-  /** Describes what the local ranks are doing, for the other processes' errors. */
+  /** Describes what the local ranks are doing, for error messages of the other processes. */
   #state(): string {
     const [first] = this.#pending;
     const [waiting] = this.#waiting;
@@ -300,7 +300,7 @@ export class Clique {
   }
 }
 
-/** Adds the rank of an ended process to an error of NCCL, which does not report it. */
+/** Adds the rank of a process that has exited to an error of NCCL, which does not contain it. */
 async function withLostRank(error: CollError, board: PeerBoard): Promise<CollError> {
   const { code, message, operation, cause } = error;
   if (code !== 'ERR_COLL_PEER_FAILED' || error.rank !== undefined) return error;

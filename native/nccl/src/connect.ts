@@ -12,7 +12,7 @@ import { ncclVersion, probe, runtime } from './probe.js';
 export interface JoinRequest {
   /** The store for the rendezvous. It must stay open as long as the group. */
   readonly store: Store;
-  /** Number of this process, from 0; `size` is the number of processes. */
+  /** Index of this process, from 0; `size` is the number of processes. */
   readonly rank: number;
   readonly size: number;
   /**
@@ -22,7 +22,10 @@ export interface JoinRequest {
   readonly devices?: readonly string[] | undefined;
   /** Name of the group; must differ between groups of the same processes. Default: `world`. */
   readonly group?: string | undefined;
-  /** Increase it to open the group again after a failure. Default: 0. */
+  /**
+   * Number of the attempt to open this group; increase it to open the group again after a failure.
+   * Default: 0.
+   */
   readonly generation?: number | undefined;
   /** Seconds to wait for the other processes. Default: 60. */
   readonly timeoutSeconds?: number | undefined;
@@ -30,13 +33,13 @@ export interface JoinRequest {
   readonly signal?: AbortSignal | undefined;
   /**
    * Seconds without a heartbeat after which a process that others wait for counts as lost. Each
-   * process writes a heartbeat to the store every second, unless its JavaScript is busy. On the
-   * same host, an ended process is detected within a second. Default: 60.
+   * process writes a heartbeat to the store every second, unless its JavaScript is busy. A process
+   * of the same host that has exited is detected within a second. Default: 60.
    */
   readonly lostAfterSeconds?: number | undefined;
   /**
-   * Whether to compare the requests of all processes before each call, to find mistakes. This takes
-   * milliseconds, because it uses the store. Default: false.
+   * Whether to compare the requests of all processes before each call; if they differ, all
+   * processes throw. This takes milliseconds, because it uses the store. Default: false.
    */
   readonly checkCalls?: boolean | undefined;
 }
@@ -71,7 +74,7 @@ interface Opening {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Publishes a card, and returns the cards of all processes, in order. */
+/** Publishes a card, and returns the cards of all processes, in process order. */
 export type Exchange = (card: Uint8Array) => Promise<readonly Uint8Array[]>;
 
 const secondsToMeet = 60;
@@ -92,7 +95,7 @@ export async function openLocal(devices: readonly string[], name: string, openin
 /**
  * Joins a group of processes.
  * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that
- * names a process lost meanwhile; NCCL's errors
+ * names a process that was lost while this one waited; NCCL's errors
  */
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';
@@ -126,7 +129,7 @@ export async function join(request: JoinRequest, blocking: boolean | undefined):
 }
 
 /**
- * Joins a group of processes that exchange their cards by `exchange`; `rank` is the number of this
+ * Joins a group of processes, which publish their cards by `exchange`; `rank` is the index of this
  * process.
  */
 export async function joinBy(exchange: Exchange, rank: number, devices: readonly string[], opening: Opening) {

@@ -26,7 +26,7 @@ export interface CopyRange {
 }
 
 /**
- * A range of elements in GPU memory. Accepted wherever a tensor is, as a tensor of one dimension.
+ * A range of elements in GPU memory. Accepted as a one-dimensional tensor wherever a tensor is.
  * Views share the memory of another buffer.
  *
  * Operations on the same memory execute in the order of the calls, even across devices, so you need
@@ -64,14 +64,14 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 
   /**
-   * Allocates memory on GPU number `device`.
+   * Allocates memory on the GPU with index `device`.
    * @throws ValueError for an invalid length; CollError if there is no GPU
    */
   static allocate(device: number, dtype: DType, length: number): DeviceBuffer {
     return new DeviceBuffer(GpuMemory.allocate(device, bytesOf(dtype, length)), dtype, 0, length, false);
   }
 
-  /** A buffer at the begin of existing memory. */
+  /** A buffer at the beginning of existing memory. */
   static over(memory: GpuMemory, dtype: DType, length: number): DeviceBuffer {
     return new DeviceBuffer(memory, dtype, 0, length, false);
   }
@@ -141,7 +141,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 
   /**
-   * A view of `length` elements from `start` on. It keeps the memory reachable; disposing of the
+   * A view of `length` elements from `start` on. The view keeps the memory alive; disposing of the
    * view frees nothing.
    */
   view(start: number, length: number): DeviceBuffer {
@@ -160,8 +160,8 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 
   /**
-   * Frees the memory after the operations so far; later uses throw. Idempotent; does nothing for a
-   * view.
+   * Frees the memory after all previous operations; later uses throw. Idempotent; does nothing for
+   * a view.
    */
   dispose(): void {
     if (this.#isView) return;
@@ -197,7 +197,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 }
 
-/** A GPU buffer as core's `DeviceMemory`. */
+/** A GPU buffer in the form of core's `DeviceMemory`. */
 class GpuElements implements DeviceMemory {
   readonly buffer: DeviceBuffer;
 

@@ -2,7 +2,7 @@ import type { Collective, CollectiveOp, DType } from '@coll/core';
 import { byteSize } from '@coll/core/plugin';
 import { ncclDtype, ncclOp } from './nccl-binding.js';
 
-/** The NCCL operation of each op. A mean is a sum followed by one division. */
+/** NCCL's number for the operation of each op. A mean is a sum followed by one division. */
 export const opNumbers: Readonly<Record<CollectiveOp, number>> = {
   sum: ncclOp.sum,
   mean: ncclOp.sum,
@@ -21,7 +21,7 @@ export function isKnown(dtype: DType): dtype is KnownDType {
 /** The NCCL type used to move elements. Elements of other dtypes move as bytes. */
 export interface Carrier {
   readonly dtype: number;
-  /** How many elements of this NCCL type move one element of the dtype. */
+  /** Number of elements of this NCCL type that hold one element of the dtype. */
   readonly perElement: number;
 }
 

@@ -61,7 +61,7 @@ function isBindingError(failure: unknown): failure is BindingError {
   return failure instanceof Error && 'kind' in failure && 'sequence' in failure;
 }
 
-/** The error for a synchronous call. */
+/** The error for a synchronous call, which NCCL does not support. */
 export function blocksNoThread(collective: Collective): NotImplementedError {
   const operation = nameOf(collective);
   const told = `${operation}: NCCL has no synchronous calls: use the asynchronous call`;

@@ -19,8 +19,8 @@ export function flightRecorder(): readonly FlightEntry[] {
 }
 
 /**
- * Registers a function that is called, at most once, if NCCL does not return from an abort. From
- * then on this process cannot use its GPUs: all calls fail, and the process must exit.
+ * Registers a listener that is called, at most once, if native threads are still running after an
+ * abort. From then on this process cannot use its GPUs: all calls fail, and the process must exit.
  * @throws CollError if there is no GPU or no NCCL
  *
  * @example

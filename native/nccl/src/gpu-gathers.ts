@@ -25,9 +25,11 @@ interface Form {
   readonly shape: readonly number[];
 }
 
-/** What a process tells all others about its part of a value, so that all make the same choice. */
+/**
+ * What a process publishes about its part of a value, so that all processes make the same choice.
+ */
 interface Card {
-  /** Per component: the form of its tensor, or of its rows and indices. */
+  /** One entry per component: the form of its tensor, or of its rows and indices. */
   readonly forms: readonly (readonly Form[])[];
   readonly denseShape?: readonly number[] | undefined;
   /** Whether the components are on different GPUs and the result goes to the same GPUs. */
@@ -44,7 +46,7 @@ interface Joining {
 }
 
 interface Joined {
-  /** Per part (tensor, or rows and indices): one tensor per local rank. */
+  /** One entry per part (the tensor, or the rows and the indices): one tensor per local rank. */
   readonly tensors: readonly (readonly Tensor[])[];
   /** Number of components on all processes. */
   readonly components: number;
@@ -52,8 +54,8 @@ interface Joined {
 }
 
 /**
- * Joins values on GPUs by NCCL. Returns undefined, on all processes alike, for a value that NCCL
- * cannot join.
+ * Joins values on GPUs by NCCL. Returns undefined for a value that NCCL cannot join; the result is
+ * undefined on all processes or on none.
  */
 export class GpuGathers {
   readonly #ranks: GpuRanks;
@@ -140,8 +142,8 @@ function joiningOf(
 }
 
 /**
- * The parts that NCCL joins, as chosen from all processes' cards. Undefined if the value must be
- * gathered elsewhere, which also reports values that cannot be joined.
+ * The parts that NCCL joins, computed from all processes' cards. Undefined if other ops must gather
+ * the value; these throw if it cannot be joined at all.
  */
 function askedOf({ components, axis }: Joining, cards: readonly Card[]) {
   const forms = cards.flatMap((card) => card.forms);
@@ -167,7 +169,10 @@ async function slicesOf(op: 'SUM' | 'MEAN', { tensors, components, denseShape }:
   return mirror(results.map((own, place) => new IndexedSlices(own, indices[place] as Tensor, denseShape)));
 }
 
-/** Divides rows where they are, on the GPU or host. The mean of integers is in new memory. */
+/**
+ * Divides rows in the memory where they are, on the GPU or host. The mean of integers is in new
+ * memory.
+ */
 async function meanOf(rows: Tensor, divisor: number): Promise<Tensor> {
   if (!isOnGpu(rows)) return divide(rows, divisor);
   const sum = bufferOf(rows);

@@ -19,8 +19,8 @@ export interface GpuGroup {
 export interface GpuRanks {
   of(devices: readonly string[]): Promise<GpuGroup>;
   /**
-   * Exchanges `line` with all processes, then calls `then` with their lines, in process order, and
-   * a function that opens the group. Later calls begin once `then` has ended.
+   * Exchanges `line` with all processes, then calls `then` with the lines of all processes, in
+   * process order, and a function that opens the group. Later calls begin once `then` has ended.
    */
   meet<Result>(
     devices: readonly string[],
@@ -41,6 +41,7 @@ export class GpuGroups implements GpuRanks {
   }
 
   /**
+   * The communicator for these GPUs.
    * @throws CollError if there is no NCCL; ValueError for a device that is not a GPU of this
    * process, or is listed twice
    */

@@ -22,12 +22,12 @@ export class GpuMemory {
     this.#owner = owner;
   }
 
-  /** Allocates memory. If the GPU has none left, operations that use the memory are rejected. */
+  /** Allocates memory. If the GPU has too little, operations that use the memory are rejected. */
   static allocate(device: number, byteLength: number, binding = runtime().binding): GpuMemory {
     return new GpuMemory(binding, device, byteLength, binding.allocate(device, byteLength));
   }
 
-  /** Memory that was allocated elsewhere and is never freed here. Keeps `owner` alive. */
+  /** Memory that was allocated elsewhere, and that is never freed here. Keeps `owner` alive. */
   static adopt(device: number, pointer: bigint, byteLength: number, owner: unknown): GpuMemory {
     const { binding } = runtime();
     return new GpuMemory(binding, device, byteLength, binding.adopt(device, pointer, byteLength), owner);
@@ -48,7 +48,7 @@ export class GpuMemory {
     return this.#owner !== undefined;
   }
 
-  /** Frees the memory after the operations so far. Idempotent. */
+  /** Frees the memory after all previous operations. Idempotent. */
   free(): void {
     if (this.#isFreed) return;
     this.#isFreed = true;
@@ -79,7 +79,7 @@ export function isGpu(device: string): boolean {
 }
 
 /**
- * Whether all devices are GPUs, and no two are the same.
+ * Whether all devices are GPUs and no GPU is listed twice.
  * @throws ValueError for a GPU that this process does not have
  */
 export function haveGpuEach(devices: readonly string[]): boolean {
@@ -87,8 +87,8 @@ export function haveGpuEach(devices: readonly string[]): boolean {
 }
 
 /**
- * Warns, once per process, of a GPU resource left to the garbage collector, which does not know how
- * scarce it is.
+ * Warns, once per process, of a GPU resource that was garbage-collected before it was disposed of:
+ * the garbage collector does not know how scarce GPU memory is.
  */
 export const leftBehind = new FinalizationRegistry<string>((told) => {
   logFirst(1, 'left behind on GPUs', 'warn', told);

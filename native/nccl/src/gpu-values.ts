@@ -40,7 +40,7 @@ export function livesOnGpu({ values }: DistributedValues<Value>): boolean {
 
 export interface GpuValuesOptions {
   readonly ranks: GpuRanks;
-  /** Executes on the host what NCCL and the GPUs cannot. */
+  /** The ops for values on the host, and for operations that NCCL and the GPUs do not support. */
   readonly onHost: CrossDeviceOps;
   /** Whether all components of a value are in this process. */
   readonly isWhole: boolean;
@@ -49,7 +49,10 @@ export interface GpuValuesOptions {
   tell(why: string): void;
 }
 
-/** Reduces, broadcasts and gathers values with components in GPU memory. Results are there, too. */
+/**
+ * Reduces, broadcasts and gathers values with components in GPU memory. Results are in GPU memory,
+ * too.
+ */
 export class GpuValues {
   readonly #options: GpuValuesOptions;
   readonly #gathers: GpuGathers;
@@ -90,8 +93,8 @@ export class GpuValues {
   }
 
   /**
-   * Copies a value to every destination; by NCCL if the destinations are several GPUs including the
-   * value's own.
+   * Copies a value to every destination. Uses NCCL if the destinations are several GPUs, including
+   * the GPU of the value.
    */
   async broadcast(value: Value, destinations: readonly string[]): Promise<PossiblyMirrored> {
     if (value instanceof IndexedSlices) return this.#broadcastSlices(value, destinations);
@@ -106,8 +109,8 @@ export class GpuValues {
   }
 
   /**
-   * Joins components on their GPUs. Undefined if no component is in GPU memory, on all processes
-   * alike.
+   * Joins components on their GPUs. Undefined if no component is in GPU memory; the result is
+   * undefined on all processes or on none.
    */
   async gather(
     value: DistributedValues<Tensor>,
@@ -193,7 +196,7 @@ function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
   else groups.set(key, [placed]);
 }
 
-/** Whether it is a sum or mean of slices, which is made by joining them. */
+/** Whether an operation is a sum or mean of slices, whose result consists of the joined slices. */
 function isJoin(op: ReduceOp, [value]: ReadyPair): boolean {
   return isIndexedSlices(value) && (op === 'SUM' || op === 'MEAN');
 }

@@ -8,8 +8,8 @@ import type { DeviceFinding } from './nccl-binding.js';
 import { runtime } from './probe.js';
 
 /**
- * Memory allocated by another library. Two buffers at the same address count as two memories, so
- * operations on one are not ordered after those on the other.
+ * Memory allocated by another library. Two buffers at the same address count as different memory,
+ * so operations on one are not ordered after those on the other.
  */
 export interface ForeignMemory {
   readonly pointer: bigint;
@@ -22,8 +22,8 @@ export interface ForeignMemory {
    */
   readonly owner: unknown;
   /**
-   * A CUDA stream that still writes the memory. Operations here wait for the work that this stream
-   * holds now.
+   * A CUDA stream that still writes the memory. Operations here wait for the work that is in this
+   * stream at the time of the call.
    */
   readonly stream?: bigint | undefined;
 }
@@ -146,8 +146,8 @@ export class Gpu {
   }
 
   /**
-   * Makes later operations on this GPU wait for the work that another library's CUDA stream holds
-   * now.
+   * Makes later operations on this GPU wait for the work that is now in another library's CUDA
+   * stream.
    */
   async waitFor(stream: bigint): Promise<void> {
     requireStream('waitFor', stream);
@@ -155,8 +155,8 @@ export class Gpu {
   }
 
   /**
-   * Makes later work of another library's CUDA stream wait for the operations on this buffer so
-   * far. Settles when this order is set up, not when the operations are done.
+   * Makes later work in another library's CUDA stream wait for all previous operations on this
+   * buffer. Settles when this order is set up, not when the operations are done.
    */
   async orderAfter(stream: bigint, buffer: DeviceBuffer): Promise<void> {
     requireStream('orderAfter', stream);

@@ -19,7 +19,7 @@ export function thisProcess(): HostProcess | undefined {
   return host === undefined || began === undefined ? undefined : { host, pid: process.pid, began };
 }
 
-/** Whether a process has certainly ended. False for processes of other hosts. */
+/** Whether a process has certainly exited. False for processes of other hosts. */
 export function hasEnded({ host, pid, began }: HostProcess): boolean {
   if (host !== thisHost()) return false;
   const state = stateOf(pid);

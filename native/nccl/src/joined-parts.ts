@@ -20,9 +20,9 @@ export interface Parts {
 const piecesPerLaunch = 2 ** 16;
 
 /**
- * Joins the tensors of all ranks in rank order, by one group call. Returns for each of `all` one
- * new tensor per local rank, in the same kind of memory as its own part. Parts of equal length need
- * one all-gather, others one broadcast per rank, which avoids padding as in PyTorch.
+ * Joins the tensors of all ranks in rank order, by one group call. For each entry of `all`, returns
+ * one new tensor per local rank, in the same kind of memory as the rank's own part. Parts of equal
+ * length need one all-gather, others one broadcast per rank, which avoids padding as in PyTorch.
  */
 export async function joinParts(
   group: GpuGroup,
@@ -49,8 +49,8 @@ class Joined {
   /** Number of rows of the result; each row takes one piece from every part. */
   readonly #rows: number;
   /**
-   * Per local rank: the parts one after the other, and the result. Both are the same buffer if
-   * there is only one row.
+   * One buffer per local rank, for the parts one after the other, and for the result. Both are the
+   * same buffer if there is only one row.
    */
   readonly #flat: readonly DeviceBuffer[];
   readonly #whole: readonly DeviceBuffer[];

@@ -4,7 +4,7 @@ import type { PeerBoard } from './peer-board.js';
 
 const beatMillis = 1000;
 
-/** The processes to check, and the callback for a lost one. */
+/** The processes to check, and the function to call for a lost process. */
 export interface LivenessOptions {
   readonly board: PeerBoard;
   /**
@@ -19,7 +19,7 @@ export interface LivenessOptions {
 
 /**
  * Writes a heartbeat every second. While `isWaiting()`, also checks the other processes: by process
- * ID on this host, by heartbeat on any host. Returns a function that stops it.
+ * ID on this host, by heartbeat on any host. Returns a function that stops both.
  */
 export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: LivenessOptions): () => void {
   let count = 0;

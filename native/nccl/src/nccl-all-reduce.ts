@@ -39,8 +39,8 @@ export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions
    */
   readonly numPacks?: number | undefined;
   /**
-   * Serves what NCCL does not: other destinations, indexed slices and gathers. Closed with these
-   * ops. Default: reduction to one device; none if the world has several processes.
+   * The ops for what NCCL does not support: other destinations, indexed slices and gathers. Closed
+   * with these ops. Default: reduction to one device; none if the world has several processes.
    */
   readonly onHost?: CrossDeviceOps | undefined;
 }
@@ -58,9 +58,9 @@ const ncclAllReduceOptions = knownOptions<NcclAllReduceOptions>('NcclAllReduce',
  * All-reduce across GPUs by NCCL, in one process or several. With several processes, each passes
  * values with the components of its own GPUs, and all make the same calls in the same order.
  *
- * Values are tensors in GPU memory, or host tensors that name a GPU as their device, which are
- * copied to the GPU and back. Results are in the same memory as the values. Everything but an
- * all-reduce across GPUs goes to one device, as `explain()` reports.
+ * Values are tensors in GPU memory, or host tensors that name a GPU as their device; these are
+ * copied to the GPU and back. Results are in the same memory as the values. All other operations
+ * use one device; `explain()` reports them.
  *
  * @example
  * ```ts
@@ -81,13 +81,13 @@ export class NcclAllReduce extends AllReduceOps {
   readonly #onGpus: GpuValues;
   readonly #processes: number;
   /**
-   * Whether `onHost` serves what NCCL does not across processes, so that all must agree on the
-   * choice.
+   * Whether, with several processes, `onHost` executes what NCCL does not support. All processes
+   * must then agree which of the two they use.
    */
   readonly #hasChoice: boolean;
 
   /**
-   * Needs no GPU until the first value on a GPU, which fails if NCCL or the GPU is missing.
+   * A GPU is not needed until the first value on a GPU, which fails if NCCL or the GPU is missing.
    * @throws ValueError for a negative `numPacks`, or options that are not an object
    */
   constructor(options?: NcclAllReduceOptions, world?: World) {
@@ -133,7 +133,7 @@ export class NcclAllReduce extends AllReduceOps {
     return this.#processes;
   }
 
-  /** Executes a batch by this class's methods, so that values in GPU memory stay there. */
+  /** Executes a batch with the methods of this class, so that values in GPU memory stay there. */
   override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.performByMethods(batch, call);
   }
@@ -195,7 +195,10 @@ export class NcclAllReduce extends AllReduceOps {
     return joined ?? this.gatherElsewhere(value, destinations, axis, call);
   }
 
-  /** Whether a value is on GPUs, or may be, so that all processes must decide together. */
+  /**
+   * Whether a value is on GPUs, or may be on GPUs in another process, so that all processes must
+   * decide together.
+   */
   #isForGpus(value: DistributedValues<Value>, isGather = false): boolean {
     return livesOnGpu(value) || (this.#hasChoice && (isGather || isIndexedSlices(value)));
   }
@@ -207,7 +210,7 @@ export class NcclAllReduce extends AllReduceOps {
 
 /**
  * Why NCCL does not reduce this host value: a device is not a GPU, or two components share a GPU.
- * Undefined if it does.
+ * Undefined if NCCL reduces it.
  */
 function refusal([value, destinations]: ReadyPair): string | undefined {
   const devices = [...value.devices, ...getDevicesFrom(destinations)];

@@ -31,8 +31,8 @@ export const ncclDtype = {
 } as const;
 
 /**
- * NCCL's numbers of operations. `average` rounds 1/n to the element type first, so it differs from
- * a division.
+ * NCCL's numbers of operations. `average` multiplies by 1/n, rounded to the element type, so its
+ * results differ from those of a division.
  */
 export const ncclOp = { sum: 0, prod: 1, max: 2, min: 3, average: 4 } as const;
 
@@ -48,7 +48,7 @@ export const ncclKind = {
   allToAll: 7,
 } as const;
 
-/** Where a library was opened, or why it cannot be used. */
+/** The file from which a library was opened, or why it cannot be used. */
 export interface LibraryFinding {
   /** The file that was opened; undefined if there is none. */
   readonly path?: string;
@@ -64,7 +64,7 @@ export interface LibraryFinding {
   readonly version?: number;
   /** Whether it is a test double of this project, whose results say nothing about a GPU. */
   readonly isDouble: boolean;
-  /** Why the library cannot be used, in one sentence; undefined if it can. */
+  /** Error message if the library cannot be used; undefined if it can. */
   readonly failure?: string;
 }
 
@@ -82,13 +82,13 @@ export interface DeviceFinding {
 export interface Findings {
   readonly driver: LibraryFinding;
   readonly nccl: LibraryFinding;
-  /** Empty if the driver cannot be used. */
+  /** The GPUs that the driver reports; empty if the driver cannot be used. */
   readonly devices: readonly DeviceFinding[];
 }
 
 /**
- * Libraries to load. Default: the locations listed in the docs. The first call in a process decides
- * for all its threads.
+ * Libraries to load. Default: the locations listed in docs/gpu.md. The first call in a process
+ * decides for all its threads.
  */
 export interface LibraryChoice {
   /** Path of the CUDA driver. */
@@ -107,7 +107,7 @@ export interface LibraryChoice {
 /**
  * Reason for a failure. `spoiled`: a failed operation has left the buffer in an unknown state;
  * `broken`: the communicator failed before; `stuck`: a native thread does not return, so the
- * process must exit; `machine`: it lacks what NCCL needs, such as shared memory.
+ * process must exit; `machine`: the machine lacks what NCCL needs, such as shared memory.
  */
 export type FailureKind =
   | 'invalid-argument'
@@ -133,13 +133,14 @@ export interface BindingError extends Error {
   /** The communicator's name; empty if the operation has no communicator. */
   readonly group: string;
   /**
-   * Number of the operation in its communicator, from 1; operations without one count per process.
+   * Index of the operation in its communicator, from 1. Operations without a communicator are
+   * counted per process.
    */
   readonly sequence: number;
 }
 
 export interface Settings {
-  /** Timeout of operations that pass none. */
+  /** Timeout of operations that are called without one. */
   readonly timeoutMillis: number;
   /** How long an abort may take before the process counts as stuck. */
   readonly abortGraceMillis: number;
@@ -164,7 +165,9 @@ export interface SplitPart {
   readonly communicator: CommunicatorHandle;
   readonly color: number;
   readonly size: number;
-  /** Indices of its members in the parent's `ranks`; `ranks` holds their ranks in this part. */
+  /**
+   * Indices of the part's members in the parent's `ranks`; `ranks` holds their ranks in this part.
+   */
   readonly places: readonly number[];
   readonly ranks: readonly number[];
 }
@@ -178,8 +181,8 @@ export interface FlightEntry {
   readonly sequence: number;
   readonly operation: string;
   /**
-   * Collectives only. A group call of several has the dtype and op of the first, and the number of
-   * elements of all, as NCCL counts them.
+   * Collectives only. A group call of several collectives has the dtype and op of the first one,
+   * and the number of elements of all of them, as NCCL counts them.
    */
   readonly dtype?: string;
   readonly op?: string;
@@ -213,7 +216,7 @@ export interface Counts {
  * - Only pending promises keep the process alive.
  */
 export interface NcclBinding {
-  /** `ncclInterface` of the binary. */
+  /** The `ncclInterface` with which the binary was built. */
   readonly interface: number;
   /**
    * Searches for the libraries and queries them. Never throws. The first call takes as long as the
@@ -223,22 +226,22 @@ export interface NcclBinding {
   /** Changes settings of the whole process. */
   configure(settings: Settings): void;
   /**
-   * Registers a function that is called once, with one sentence, if native threads do not return
-   * from an abort. Calls it at once if this has happened already.
+   * Registers a listener that is called once, with an error message, if native threads are still
+   * running after an abort. If that has already happened, the listener is called at once.
    */
   onStuck(listener: (message: string) => void): void;
 
   /**
-   * The buffer can be used at once. If memory is exhausted, operations that use it are rejected.
-   * `bytes` may be 0.
+   * Returns a buffer that can be used at once. If memory is exhausted, operations that use the
+   * buffer are rejected. `bytes` may be 0.
    */
   allocate(device: number, bytes: number): BufferHandle;
   /**
-   * A buffer over memory that must outlive the buffer and all operations on it. `address` validates
-   * it.
+   * A buffer over existing memory, which must outlive the buffer and all operations on it. To check
+   * that the memory is valid, call `address`.
    */
   adopt(device: number, pointer: bigint, bytes: number): BufferHandle;
-  /** Frees the memory after the operations so far; later uses throw. Idempotent. */
+  /** Frees the memory after all previous operations; later uses throw. Idempotent. */
   free(buffer: BufferHandle): void;
   /** The address on the GPU; resolves when the memory has been allocated. */
   address(buffer: BufferHandle): Promise<bigint>;
@@ -256,16 +259,16 @@ export interface NcclBinding {
    * Detaches pinned memory, and frees it when nothing uses it. Garbage collection frees it as well.
    */
   freeHost(memory: ArrayBuffer): void;
-  /** Bytes, as the driver counts them for all processes. */
+  /** Free and total bytes, as the driver counts them for all processes. */
   memory(device: number): Promise<{ readonly free: number; readonly total: number }>;
   /**
-   * Makes later operations on the device wait for the work that another stream (a CUstream) holds
-   * now.
+   * Makes later operations on the device wait for the work that is now in another stream (a
+   * CUstream).
    */
   waitFor(device: number, stream: bigint): Promise<void>;
   /**
-   * Makes later work of another stream wait for the operations on this buffer so far. Resolves when
-   * this order is set up, not when the operations are done.
+   * Makes later work in another stream wait for all previous operations on this buffer. Resolves
+   * when this order is set up, not when the operations are done.
    */
   orderAfter(stream: bigint, buffer: BufferHandle): Promise<void>;
 
@@ -309,19 +312,19 @@ export interface NcclBinding {
    */
   uniqueId(): Promise<Uint8Array>;
   /**
-   * Creates a communicator, which must be opened, and may be aborted at any time. It is aborted if
-   * its thread ends before it is closed.
+   * Creates a communicator. It must be opened before use, and may be aborted at any time. If its
+   * thread ends before it is closed, it is aborted.
    */
   communicator(request: CommunicatorRequest): CommunicatorHandle;
   /**
    * Resolves when all ranks have arrived. `id`: the result of one `uniqueId()`, equal on all ranks,
-   * used only once. Other operations proceed meanwhile, unless the communicator is blocking.
+   * used only once. Other operations proceed in the meantime, unless the communicator is blocking.
    */
   open(communicator: CommunicatorHandle, id: Uint8Array, timeoutMillis: number): Promise<void>;
   /**
    * Splits a communicator; all its ranks must call it. There is one color and one key per local
    * rank; a rank with a negative color joins no part. Parts with `isSharing` use the resources of
-   * their parent, and end with it.
+   * their parent, and are closed with it.
    */
   split(
     parent: CommunicatorHandle,
@@ -348,7 +351,7 @@ export interface NcclBinding {
   ): Promise<void>;
   /** Ends the communicator at once; current operations are rejected with `reason`. */
   abort(communicator: CommunicatorHandle, reason: string): void;
-  /** Closes the communicator after the operations so far. All ranks of a host must call it. */
+  /** Closes the communicator after all previous operations. All ranks of a host must call it. */
   destroy(communicator: CommunicatorHandle): Promise<void>;
 
   /** The latest 1024 operations, oldest first. */

@@ -30,10 +30,11 @@ import { refuseSharing } from './sharing.js';
 
 /** Options of a communicator, all of them optional. */
 export interface NcclOptions {
-  /** Timeout of calls that pass none. 0 means no limit. Default: 600. */
+  /** Timeout in seconds of calls that are made without one. 0 means no limit. Default: 600. */
   readonly defaultTimeoutSeconds?: number | undefined;
   /**
-   * Name of a one-process group in errors, the flight recorder and NCCL's logs. Default: `local`.
+   * Name in error messages, the flight recorder and NCCL's logs, for a group in one process.
+   * Default: `local`.
    */
   readonly name?: string | undefined;
   /**
@@ -128,10 +129,10 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   /**
-   * Joins a group of processes, which meet in a store of `@coll/rendezvous`.
+   * Joins a group of processes, which find each other through a store of `@coll/rendezvous`.
    * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError
-   * that names a lost process; CollError if NCCL is missing, or processes use different releases of
-   * it
+   * that names a lost process; CollError if NCCL is missing, or its release differs between
+   * processes
    */
   static async connect(request: JoinRequest, options?: NcclOptions): Promise<NcclCommunicator> {
     const given = optionsOf(options, '{ defaultTimeoutSeconds: 60 }', ncclOptions);
@@ -139,7 +140,7 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   /**
-   * Joins a group of processes that exchange their cards by `exchange`. `signal` aborts the wait
+   * Joins a group of processes, which publish their cards by `exchange`. `signal` aborts the wait
    * for the other processes.
    */
   static async joinBy(
@@ -251,7 +252,9 @@ export class NcclCommunicator extends JoiningCommunicator {
     }
   }
 
-  /** Compares a call's request with the other processes', in the order in which calls were made. */
+  /**
+   * Compares a call's request with the requests of the other processes, in the order of the calls.
+   */
   #agreed(passages: readonly Passage[], submission: Submission, signal: AbortSignal | undefined): Promise<void> {
     const [{ collective, inputs, outputs }] = passages as readonly [Passage];
     const { dtype } = this.#sample(collective, inputs, outputs);
@@ -282,8 +285,8 @@ export class NcclCommunicator extends JoiningCommunicator {
 }
 
 /**
- * A clique as core's `Group`. NCCL chooses its algorithms itself, and host tensors get ordinary
- * memory.
+ * A clique in the form of core's `Group`. NCCL chooses its algorithms itself, and host tensors get
+ * ordinary memory.
  */
 function groupOf(clique: Clique): Group {
   return {

@@ -9,7 +9,7 @@ export function lengthOf(tensor: Tensor): number {
 }
 
 /**
- * A tensor with the dtype of the call: the input of a local rank that reads one, else the first
+ * A tensor with the dtype of the call: the input of a local rank that reads one, or else the first
  * output.
  */
 export function sampleOf(
@@ -22,7 +22,7 @@ export function sampleOf(
   return (reader < 0 ? outputs[0] : inputs[reader]) as Tensor;
 }
 
-/** The `n` in the description of `Collective`; the same on all ranks. */
+/** Number of elements per rank (`n` in `Collective`); the same on all ranks. */
 export function countOf(
   { collective, inputs, outputs }: Buffers,
   { size, ranks }: { readonly size: number; readonly ranks: readonly number[] },
@@ -130,7 +130,7 @@ function overlap(one: Tensor, other: Tensor): boolean {
   return a.memory === b.memory && a.begin < b.end && b.begin < a.end && a.begin < a.end && b.begin < b.end;
 }
 
-/** A range of bytes in a memory. */
+/** A range of bytes in a buffer. */
 export interface Place {
   readonly memory: object;
   readonly begin: number;

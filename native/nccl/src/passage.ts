@@ -20,7 +20,7 @@ export interface Passage {
   readonly part?: Part;
 }
 
-/** Elements `begin` to `end` of the operands; undefined means all. */
+/** Elements `begin` to `end` (exclusive) of the operands; undefined means all. */
 type Part = { readonly begin: number; readonly end: number } | undefined;
 
 // One part can be uploaded while another is reduced and a third is downloaded.
@@ -63,7 +63,7 @@ export async function passTogether(
   for (const memory of crossing.taken) scratch.giveBack(memory);
 }
 
-/** Divides sums on their GPU, to get means. */
+/** Divides sums on their GPU to compute means. */
 export function divided(binding: NcclBinding, into: DeviceBuffer, from: DeviceBuffer, divisor: number): Promise<void> {
   const [to, of] = [carrierOf(into.dtype).dtype, carrierOf(from.dtype).dtype];
   const [target, source] = [into.memory.handle, from.memory.handle];
@@ -71,8 +71,8 @@ export function divided(binding: NcclBinding, into: DeviceBuffer, from: DeviceBu
 }
 
 /**
- * Waits for all promises, even if one rejects.
- * @throws the first failure that is not a consequence of another
+ * Waits for all promises, even if some reject.
+ * @throws the first error that was not caused by another failure
  */
 export async function allEnded(started: readonly Promise<unknown>[]): Promise<void> {
   const ended = await Promise.allSettled(started);
@@ -81,7 +81,7 @@ export async function allEnded(started: readonly Promise<unknown>[]): Promise<vo
   throw failures.find((failure) => (failure as { kind?: string }).kind !== 'spoiled') ?? failures[0];
 }
 
-/** A collective whose tensors are all on GPUs now, with one buffer per local rank. */
+/** A collective whose operands are all in GPU memory now, with one buffer per local rank. */
 interface Entered {
   readonly passage: Passage;
   readonly sources: readonly (DeviceBuffer | undefined)[];
@@ -89,7 +89,7 @@ interface Entered {
   readonly results: readonly (DeviceBuffer | undefined)[];
 }
 
-/** Copies host tensors to GPUs and results back. Starts all copies without waiting. */
+/** Copies host tensors to GPUs, and results back. Starts all copies without waiting for them. */
 class Crossing {
   readonly started: Promise<unknown>[] = [];
   readonly taken: GpuMemory[] = [];
@@ -173,7 +173,7 @@ function cutHost({ data }: Tensor, part: Part): Tensor['data'] {
   return part ? data.subarray(part.begin, part.end) : data;
 }
 
-/** Whether an earlier output uses the same memory, as all outputs of a shared result do. */
+/** Whether an earlier output uses the same memory. With a shared result, all outputs do. */
 function isRepeated(outputs: readonly Tensor[], index: number): boolean {
   const { data } = outputs[index] as Tensor;
   const isSame = (other: Tensor) =>

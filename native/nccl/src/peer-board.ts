@@ -17,23 +17,26 @@ const mostSecondsForStates = 1;
 const mostLooksForLost = 10;
 const millisBetweenLooks = 20;
 
-/** The state reported for a process that does not answer. */
+/** The state in error messages of a process that does not answer. */
 export const unheard = 'status unknown';
 
 /**
- * Number of calls that a process took part in. `started` counts NCCL's group calls and splits,
- * `asked` counts compared calls.
+ * Number of calls in which a process took part. `started` counts NCCL's group calls and splits,
+ * `asked` counts the calls whose requests were compared.
  */
 export interface Taken {
   readonly started: number;
   readonly asked: number;
 }
 
-/** Callbacks for what other processes write. */
+/** Functions to call when another process reports a failure or leaves. */
 export interface Listeners {
   /** Called when another process has failed, with an error of the same class. */
   failed(error: CollError): void;
-  /** Called when the first process has left; it takes part in no later call. */
+  /**
+   * Called when a process has left, which then takes part in no later call; only for the first
+   * process.
+   */
   left(rank: number, taken: Taken): void;
 }
 
@@ -60,8 +63,8 @@ interface End {
 }
 
 /**
- * Exchanges a group's failures, departures and heartbeats through a store, and requests if calls
- * are compared.
+ * Exchanges failures, departures and heartbeats of a group through a store; also the requests of
+ * calls, if these are compared.
  */
 export class PeerBoard {
   readonly #store: Store;
@@ -76,7 +79,7 @@ export class PeerBoard {
     this.#peers = peers;
   }
 
-  /** The other processes, with their number and first rank. */
+  /** The other processes, each with its index and first rank. */
   get others(): readonly {
     readonly member: number;
     readonly rank: number;
@@ -91,8 +94,8 @@ export class PeerBoard {
   }
 
   /**
-   * Calls back, once each, when another process has failed and when the first process has left.
-   * Returns a function that stops watching.
+   * Calls `failed` once when another process has failed, and `left` once when the first process has
+   * left. Returns a function that stops watching.
    */
   watch({ failed, left }: Listeners): () => void {
     const ending = new AbortController();
@@ -110,8 +113,8 @@ export class PeerBoard {
   }
 
   /**
-   * Reports a failure to the other processes. Returns the state of each by its first rank,
-   * `unheard` for those that do not answer.
+   * Reports a failure to the other processes. Returns the state of each by its first rank;
+   * `unheard` for a process that does not answer.
    */
   async tell(error: CollError, state: string): Promise<ReadonlyMap<number, string>> {
     try {
@@ -128,8 +131,8 @@ export class PeerBoard {
   }
 
   /**
-   * The first rank of a process of this host that has ended. Polls for a moment, because
-   * connections close before their process ends.
+   * The first rank of a process on this host that has exited. Polls for a moment, because
+   * connections close before their process exits.
    */
   async lostRank(): Promise<number | undefined> {
     const known = this.others.filter(({ process }) => process);
@@ -146,7 +149,9 @@ export class PeerBoard {
     await this.#write(`state/${this.#member}`, state).catch(() => undefined);
   }
 
-  /** Tells the others that this process leaves, so that they do not wait for it in later calls. */
+  /**
+   * Notifies the others that this process leaves, so that they do not wait for it in later calls.
+   */
   async leave(state: string, taken: Taken): Promise<void> {
     try {
       await this.#write(`state/${this.#member}`, `gone, ${state}`);
@@ -157,7 +162,7 @@ export class PeerBoard {
   }
 
   /**
-   * Publishes this process's request for a call, and returns those of all processes.
+   * Publishes this process's request for a call, and returns the requests of all processes.
    * @throws DeadlineExceededError that names the ranks that did not arrive
    */
   async ask(number: number, request: Request, waiting: WaitOptions): Promise<readonly Asked[]> {

@@ -8,7 +8,7 @@ import type { DeviceFinding, Findings, LibraryFinding, NcclBinding } from './ncc
 /** NVIDIA's libraries and GPUs on this machine, and whether collectives can run on them. */
 export interface NcclProbe {
   readonly available: boolean;
-  /** If NCCL is not available: why, and what to do, in one sentence. */
+  /** If NCCL is not available: an error message that says why, and what to do. */
   readonly reason: string | undefined;
   /** Path of the CUDA driver, and the CUDA version that it supports. */
   readonly driver: LibraryVersion | undefined;

@@ -4,8 +4,8 @@ import { refusedByNccl } from './element-types.js';
 import type { ProcessGpus } from './process-gpus.js';
 
 /**
- * The ranks of one process in a group of several. The processes' previous communicator executes
- * what NCCL does not: other dtypes and blocking calls.
+ * The ranks of one process in a group of several processes. Another communicator of these processes
+ * executes what NCCL does not support: other dtypes and blocking calls.
  */
 export class ProcessCommunicator extends JoiningCommunicator {
   readonly size: number;

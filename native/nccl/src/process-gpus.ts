@@ -13,9 +13,9 @@ const bytesOfLength = 4;
 const millisBetweenLooks = 100;
 
 /**
- * The GPUs of several processes as one NCCL group, opened at first use. The processes' world, in
- * which each has the same number of ranks, distributes NCCL's unique id. If the world or the NCCL
- * group fails, so does the other.
+ * The GPUs of several processes as one NCCL group, which is opened at first use. A world, in which
+ * each process has the same number of ranks, distributes NCCL's unique id. If the world or the NCCL
+ * group fails, the other one fails, too.
  */
 export class ProcessGpus implements GpuRanks, GpuGroup {
   readonly #world: World;
@@ -60,8 +60,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
 
   /**
    * Executes several collectives as one group call.
-   * @throws ValueError for invalid operands, which all processes find; other errors end the group
-   * for all
+   * @throws ValueError for invalid operands, on all processes; other errors end the group for all
+   * processes
    */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
     if (options.checkCalls) return this.#order.hold(() => this.#play(passages, options));
@@ -115,8 +115,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   }
 
   /**
-   * A signal that aborts with the caller's, and when the processes have failed, which NCCL does not
-   * detect.
+   * A signal that aborts when the caller's signal aborts, or when the processes' world has failed,
+   * which NCCL does not detect.
    */
   #watch(wanted: AbortSignal | undefined) {
     const failed = new AbortController();
@@ -140,7 +140,7 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   }
 
   /**
-   * Lets the world compare the requests of all processes, as it does for its own collectives.
+   * Compares the requests of all processes through the world, as for its own collectives.
    * @throws the same error on all processes if the requests differ
    */
   async #compare(
@@ -185,8 +185,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
 }
 
 /**
- * Exchanges the cards of all processes by two all-gathers of their ranks: first lengths, then
- * cards.
+ * Exchanges the cards of all processes by two all-gathers of their ranks: first the lengths of the
+ * cards, then the cards.
  */
 function exchangeBy(meeting: Communicator, { timeoutSeconds, signal, turn }: RunOptions): Exchange {
   const here = meeting.localRanks.length;

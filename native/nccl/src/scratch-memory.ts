@@ -1,6 +1,6 @@
 import { GpuMemory } from './gpu-memory.js';
 
-/** GPU memory through which host tensors pass; kept for later calls. */
+/** GPU memory for copies of host tensors; kept for later calls. */
 export class ScratchMemory {
   readonly #free = new Map<number, GpuMemory[]>();
 
@@ -13,7 +13,7 @@ export class ScratchMemory {
     return GpuMemory.allocate(device, 2 ** Math.ceil(Math.log2(Math.max(bytes, 4096))));
   }
 
-  /** Keeps memory for later calls. No failed operation may have used it. */
+  /** Keeps memory for later calls. The memory must not have been used by a failed operation. */
   giveBack(memory: GpuMemory): void {
     const free = this.#free.get(memory.device);
     if (free) free.push(memory);
