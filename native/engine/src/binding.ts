@@ -15,7 +15,7 @@ export type BindingSearch =
   | { readonly binding: NativeBinding; readonly place: string }
   | { readonly attempts: readonly Attempt[] };
 
-/** Locations to search. Default: those of this process; tests pass others. */
+/** The locations to search for the binary. Default: those of this process; tests pass others. */
 export interface Surroundings {
   /** An explicit path; no other location is tried. */
   readonly explicit: string | undefined;

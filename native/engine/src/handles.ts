@@ -15,12 +15,13 @@ export type ControllerHandle = Held<'controller'>;
 
 export type Segments = readonly TypedArray[];
 
-/** The output of `rank` overlaps memory of `other`. */
+/** Two ranks with overlapping memory: the output of `rank` overlaps a buffer of `other`. */
 export type Clash = readonly [rank: number, other: number];
 
 /**
- * A rank's request. `begins`: the begin of each piece in the whole buffer, followed by its length;
- * `sharesResult`: all outputs may be one memory; `agreed`: values that must be equal on all ranks.
+ * A rank's request. `begins`: the index of the first element of each piece in the whole buffer,
+ * followed by the length of the buffer; `sharesResult`: whether all outputs may use the same
+ * memory; `agreed`: values that must be equal on all ranks.
  */
 export type Offering = readonly [
   program: ProgramHandle,

@@ -32,9 +32,9 @@ export const nativeInterface = 9;
 export const waiting = {
   /** No limit, but it returns every few tens of milliseconds. */
   blocking: 0,
-  /** So briefly that an event loop does not notice. */
+  /** So briefly that the event loop is not delayed noticeably. */
   brief: 1,
-  /** Two milliseconds asleep, after unsuccessful waits. */
+  /** Two milliseconds, asleep; for use after unsuccessful waits. */
   patient: 2,
 } as const;
 
@@ -43,14 +43,17 @@ export const waiting = {
  * that executes on them, the caller must check that they are alive and have their original length.
  */
 export interface NativeBinding {
-  /** `nativeInterface` of the binary. */
+  /** The `nativeInterface` with which the binary was built. */
   readonly interface: number;
   /** The SIMD instructions in use. */
   readonly simd: string;
   boardBytes(ranks: number): number;
   program(words: Int32Array): ProgramHandle;
   offer(...offering: Offering): OfferHandle;
-  /** Makes an offer in the handle of a call that has ended, and that other ranks no longer read. */
+  /**
+   * Like `offer`, but reuses the handle of a call that has ended and that other ranks no longer
+   * read.
+   */
   refillOffer(handle: OfferHandle, ...offering: Offering): void;
   /**
    * Joins a group. `arrival` holds this rank's arrival count and the number of event loops that
@@ -67,16 +70,24 @@ export interface NativeBinding {
   execute(member: MemberHandle, offer: OfferHandle, wait: number): number;
   /** Drops the current collective after the group has failed. */
   abandon(member: MemberHandle): void;
-  /** This rank's latest synchronization, as an arrival count. */
+  /** The arrival count of this rank's latest synchronization. */
   meeting(member: MemberHandle): number;
   isMissing(member: MemberHandle, rank: number): boolean;
-  /** The ranks of a `clashed` result; undefined if the ranks' pieces differ. */
+  /**
+   * The ranks whose memory overlaps, after the result `clashed`; undefined if the ranks' pieces
+   * differ.
+   */
   clash(member: MemberHandle): Clash | undefined;
   offersOfAll(...offering: OfferingOfAll): OffersHandle | Clash;
-  /** Makes offers in the handle of a call that has ended. */
+  /**
+   * Like `offersOfAll`, but reuses the handle of a call that has ended. Returns undefined on
+   * success.
+   */
   refillOffersOfAll(handle: OffersHandle, ...offering: OfferingOfAll): Clash | undefined;
   controller(ranks: number, cores: number): ControllerHandle;
-  /** Executes a part from element `begin`. Returns where it ended. */
+  /**
+   * Executes a part of the collective from element `begin` on. Returns the element after the part.
+   */
   control(controller: ControllerHandle, offers: OffersHandle, begin: number): number;
   close(controller: ControllerHandle): void;
   /** Groups of processes for `@coll/processes`; undefined if the platform has none. */

@@ -140,7 +140,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#goOn(undefined, call, options);
   }
 
-  /** Leaves the group: later waits for this rank fail. */
+  /** Leaves the group: other ranks that wait for this rank from now on fail. */
   protected override release(): void {
     joined.delete(this.#memory[0].buffer as SharedArrayBuffer);
     this.#barrier.leave(this.#rank);
@@ -148,8 +148,9 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Writes the data that other ranks read if ranks disagree; once per known call.
-   * @throws the failure of a group whose members may still read the previous data
+   * Writes this rank's request, which other ranks read if the requests differ. Does nothing if the
+   * call is the one that was written last.
+   * @throws the failure of a group whose members may still read the previous request
    */
   #describe(call: Call): void {
     const offer = call.handle;
@@ -160,7 +161,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Continues a call after the native result `first`; undefined if native code was not called yet.
+   * Continues a call. `first` is the status that native code returned; undefined if native code was
+   * not called yet.
    */
   #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
     const wait = waitOf(this.#rank, operationOf(call), options);
@@ -182,7 +184,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Continues a call after other code may have run.
+   * Calls native code again to continue a call after other code may have run.
    * @throws ValueError if memory of the call was transferred
    */
   #playOn(call: Call, operation: string, looks: number): number {
@@ -193,14 +195,20 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     throw error;
   }
 
-  /** Waits until all ranks have arrived; by then, some may be busy with other work. */
+  /**
+   * Waits until all ranks have arrived. Some of them may be busy with other work when this
+   * resolves.
+   */
   async #waitFor(wait: Wait, look: number): Promise<void> {
     await this.#barrier.wait(this.#binding.meeting(this.#member), wait);
     this.#lookAfter(wait);
     if (look > 0) await laterTurn(look);
   }
 
-  /** @throws the group's failure, or DeadlineExceededError, unless all ranks have arrived by now */
+  /**
+   * Checks that all ranks have arrived.
+   * @throws the group's failure, or DeadlineExceededError, if a rank has not arrived
+   */
   #lookAfter({ rank, operation, deadline }: Wait): void {
     // Check the failure first: a rank that fails the group because of the offers of this
     // synchronization has reached it, and so has every other rank.

@@ -23,7 +23,7 @@ export class Offers {
     this.#rank = rank;
   }
 
-  /** The native request of a call, in `spare`, if given, or in a new handle. */
+  /** The native request of a call. Reuses the handle `spare` if it is given. */
   make(call: CheckedCall, spare?: OfferHandle): Offer {
     const { collective, dtype, begins, isShared, inputs, outputs } = call;
     const program = this.#programs.find(collective, dtype);

@@ -13,7 +13,7 @@ export interface Program {
   readonly schedule: Schedule;
 }
 
-/** The programs of one algorithm, each made once. */
+/** The native programs of one algorithm, each created once. */
 export class Programs {
   readonly #binding: NativeBinding;
   readonly #planner: Planner;
@@ -24,7 +24,9 @@ export class Programs {
     this.#planner = new Planner(algorithm, size);
   }
 
-  /** Why this algorithm has no such program, as text for the user; undefined if it has one. */
+  /**
+   * Why this algorithm cannot execute the collective, as text for the user; undefined if it can.
+   */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return this.#planner.refuses(collective, dtype);
   }

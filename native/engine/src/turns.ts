@@ -3,8 +3,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 const mostNewCalls = 256;
 
 /**
- * Counts calls on new arrays. Their native objects are freed only when the event loop turns, so a
- * series of calls that end without waiting must sometimes wait for a turn.
+ * Counts calls on new arrays. Their native objects are freed only when the event loop runs, so a
+ * series of calls that end without waiting must sometimes wait for the event loop.
  */
 export class NewCalls {
   #count = 0;
@@ -13,7 +13,7 @@ export class NewCalls {
     this.#count++;
   }
 
-  /** Whether the next call must wait for a turn; returns true once per turn that is due. */
+  /** Whether the next call must wait for the event loop. Restarts the count if so. */
   isTurnDue(): boolean {
     if (this.#count < mostNewCalls) return false;
     this.#count = 0;
