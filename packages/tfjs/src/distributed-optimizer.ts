@@ -24,12 +24,12 @@ import {
  * `dispose`, are those of the given optimizer.
  *
  * Each replica calls this function in its own thread, and computes each step on its share of the
- * batch; if all shares have the same size, the step equals that of the whole batch. Variables take
- * the values of replica 0 on first use: before the first forward pass in `fit`, `minimize` and
- * `computeGradients`. Afterwards, gradients passed to `applyGradients` hold the means, unless their
- * memory has another owner. A missing gradient counts as zeros if another replica has one; if no
- * replica has one, the variable does not change. Losses and metrics are per replica. If the model
- * is compiled again with an optimizer that is not distributed, its first step logs a warning.
+ * batch; if all shares have the same size, the step equals that of the whole batch. On first use,
+ * variables are set to the values of replica 0: before the first forward pass in `fit`, `minimize`
+ * and `computeGradients`. Gradients passed to `applyGradients` hold the means afterwards, unless
+ * their memory has another owner. A missing gradient counts as zeros if another replica has one; if
+ * no replica has one, the variable does not change. Losses and metrics are per replica. If the
+ * model is compiled again with an optimizer that is not distributed, its first step logs a warning.
  *
  * @throws ValueError unless `optimizer` is an optimizer object; in the first step
  * InvalidArgumentError, the same on all replicas, if their models differ

@@ -5,8 +5,8 @@ import type { ReplicaContext } from '@coll/strategy';
 /** How gradients are averaged. */
 export interface GradientOptions {
   /**
-   * Number of bytes of gradients after which the next pack begins. 0 means a single pack. Default:
-   * 0.
+   * Packs of gradients are closed once they exceed this many bytes; each pack is reduced
+   * separately. 0 means a single pack. Default: 0.
    */
   readonly bytesPerPack?: number | undefined;
   /** Maximum seconds to wait for the other replicas. Default: no limit. */
@@ -25,8 +25,8 @@ export const gradientOptions = knownOptions<GradientOptions>('distributedOptimiz
 });
 
 /**
- * An all-reduce that an exchange needs before it can continue. `into[i]` may be the memory of
- * `values[i]`.
+ * An all-reduce that the caller must execute before the exchange can continue. `into[i]` may be the
+ * memory of `values[i]`.
  */
 interface Request {
   readonly op: 'mean' | 'max' | 'sum';
@@ -35,15 +35,15 @@ interface Request {
 }
 
 /**
- * A generator that yields the all-reduces that it needs, so that the caller can execute them
- * blocking or asynchronously.
+ * A generator that yields the all-reduces that it needs. Its caller executes them, either blocking
+ * or asynchronously.
  */
 export type Exchange<Result> = Generator<Request, Result, undefined>;
 
 export type SyncReducer = Pick<ReplicaContext, 'allReduceSync'>;
 export type AsyncReducer = Pick<ReplicaContext, 'allReduce'>;
 
-/** Executes an exchange, blocking the thread in each all-reduce. */
+/** Runs an exchange to its end, blocking the thread in each all-reduce. */
 export function exchangeSync<Result>(
   exchange: Exchange<Result>,
   context: SyncReducer,
@@ -63,7 +63,7 @@ export function exchangeSync<Result>(
   return next.value;
 }
 
-/** Executes an exchange without blocking the thread. */
+/** Runs an exchange to its end without blocking the thread. */
 export async function exchange<Result>(
   steps: Exchange<Result>,
   context: AsyncReducer,

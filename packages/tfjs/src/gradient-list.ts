@@ -16,9 +16,9 @@ export interface GradientList {
 }
 
 /**
- * Turns gradients into a list, by variable. A list keeps its order. A map has keys only for
- * variables that the loss depends on, so the result also lists all `candidates`; by default these
- * are all trainable variables.
+ * Converts gradients to a list of variables and their gradients. A list is converted in its order.
+ * A map lacks the variables that the loss does not depend on; these are added from `candidates`
+ * (default: all trainable variables) without a gradient.
  */
 export function gradientList(
   tf: TensorFlow,
@@ -40,8 +40,8 @@ export function isList(gradients: TfGradients): gradients is Extract<TfGradients
 }
 
 /**
- * The means as tensors: the gradient itself if its mean was written in place, otherwise a new
- * tensor.
+ * The mean of each variable's gradient as a tensor: the gradient itself if the mean was written in
+ * place, otherwise a new tensor; undefined if there is no mean.
  */
 export function tensorsOf(
   tf: TensorFlow,

@@ -15,8 +15,8 @@ import type { TfVariable } from './tensorflow.js';
 export class GradientMean {
   readonly #place: Place;
   /**
-   * For each list of variables, the positions that ever had a gradient on any replica, in order of
-   * first appearance.
+   * For each list of variables, the indices of those that ever had a gradient on any replica, in
+   * order of first appearance.
    */
   readonly #known = new Map<string, number[]>();
 
@@ -25,7 +25,7 @@ export class GradientMean {
   }
 
   /**
-   * Compares a list of variables across replicas when it is first used.
+   * On the first use of a list of variables, checks that it is the same on all replicas.
    * @throws the errors of `requireSameVariables`
    */
   *compare(variables: readonly TfVariable[]): Exchange<void> {
@@ -59,8 +59,8 @@ export class GradientMean {
   }
 
   /**
-   * Positions of a compared list that ever had a gradient on any replica, in order of first
-   * appearance.
+   * Indices of the variables in a compared list that ever had a gradient on any replica, in order
+   * of first appearance.
    */
   known(variables: readonly TfVariable[]): number[] {
     return this.#known.get(keyOf(variables)) as number[];

@@ -25,9 +25,9 @@ interface WasmBackend {
 
 /**
  * Views of the gradients' own memory on the cpu and WASM backends, copies on the others. Views are
- * valid until TensorFlow.js next allocates, which may move the WASM heap. Memory with more than one
- * owner is read but not written, because gradients share it with each other (such as both gradients
- * of a sum) or possibly with a tensor of the program. Which gradients share memory may differ
+ * valid until the next allocation of TensorFlow.js, which may move the WASM heap. Memory with more
+ * than one owner is read but not written, because several gradients share it (such as both
+ * gradients of a sum), or possibly a tensor of the user. Which gradients share memory may differ
  * between replicas, so gradients with shared memory are also reduced one by one.
  * @throws ValueError for a gradient that is not float32 or not of its variable's size
  */
@@ -49,8 +49,8 @@ export function memoryOf(
 }
 
 /**
- * Memory that stays valid while other code runs, for asynchronous reductions. Results are not
- * written in place.
+ * The gradients in memory that stays valid while other code runs, for asynchronous reductions.
+ * Results are not written in place.
  */
 export async function lastingMemoryOf(
   variables: readonly TfVariable[],

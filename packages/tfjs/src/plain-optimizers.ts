@@ -34,7 +34,7 @@ export function watchPlainOptimizers(tf: TensorFlow, plain: TfOptimizer, ours: T
   };
 }
 
-/** The object in the prototype chain that defines `minimize`. */
+/** The object in an optimizer's prototype chain that defines `minimize`. */
 function ownerOfMinimize(optimizer: object): { minimize: Minimize } | undefined {
   for (let owner: object | null = optimizer; owner; owner = Object.getPrototypeOf(owner) as object | null) {
     if (Object.hasOwn(owner, 'minimize')) return owner as { minimize: Minimize };

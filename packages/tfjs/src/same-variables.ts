@@ -22,8 +22,9 @@ interface Description {
 }
 
 /**
- * Compares dtypes and shapes by position. Names may differ, because layers are numbered per
- * process. If all replicas agree, this takes a single all-reduce of two numbers.
+ * Checks that dtypes and shapes of variables are equal on all replicas, in list order. Names may
+ * differ, because layers are numbered per process. If all replicas agree, this takes a single
+ * all-reduce of two numbers.
  * @throws InvalidArgumentError, the same on all replicas, with the first variable that differs and
  * its description on each replica; ValueError for dtypes that cannot be sent
  */

@@ -54,9 +54,9 @@ export interface TfModel {
 export interface TensorFlow {
   /** The name of the backend in use. */
   getBackend(): string;
-  /** The backend in use, which counts the tensors that share a piece of memory. */
+  /** The backend in use; `refCount` returns how many tensors share a piece of memory. */
   backend(): { refCount(dataId: object): number };
-  /** The engine, which lists all variables by name. */
+  /** The engine of TensorFlow.js, which lists all variables by name. */
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
   /** A new tensor of these elements. */
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
@@ -89,8 +89,8 @@ export function isCarried(dtype: string): dtype is CarriedDType {
 }
 
 /**
- * Elements in the array type of their dtype, copied only if they have another type. The cpu backend
- * keeps a float32 tensor that was cast from int32 in an Int32Array.
+ * The elements in the array type of their dtype. Copies them only if they have another array type.
+ * The cpu backend keeps a float32 tensor that was cast from int32 in an Int32Array.
  */
 export function elementsOf(data: TfData, dtype: CarriedDType): Float32Array | Int32Array | Uint8Array {
   return data instanceof arrays[dtype] ? data : arrays[dtype].from(data as Int32Array);
