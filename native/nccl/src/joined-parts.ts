@@ -49,8 +49,8 @@ class Joined {
   /** Number of rows of the result; each row takes one piece from every part. */
   readonly #rows: number;
   /**
-   * One buffer per local rank, for the parts one after the other, and for the result. Both are the
-   * same buffer if there is only one row.
+   * A buffer per local rank in `flat` for the parts one after the other, and in `whole` for the
+   * result. Both are the same buffer if there is only one row.
    */
   readonly #flat: readonly DeviceBuffer[];
   readonly #whole: readonly DeviceBuffer[];

@@ -8,8 +8,8 @@ import { toHost } from './host-values.js';
 import { allEnded, divided } from './passage.js';
 
 /**
- * Combines tensors in order on one GPU: the first destination, or the first tensor's GPU if that is
- * a CPU. Results for GPUs are in GPU memory, results for CPUs in host memory.
+ * Combines tensors in order on one GPU: the first destination or, if that is a CPU, the GPU of the
+ * first tensor. Results for GPUs are in GPU memory, results for CPUs in host memory.
  */
 export async function reduceToOneGpu(
   op: CollectiveOp,

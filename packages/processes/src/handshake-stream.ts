@@ -75,7 +75,7 @@ export class HandshakeStream {
   }
 
   /**
-   * Passes the connection's descriptor to `take`, which must keep it open; Node.js then releases
+   * Passes the connection's descriptor to `take`, which must duplicate it; Node.js then releases
    * its own.
    * @throws UnavailableError if the connection has ended
    */

@@ -47,9 +47,9 @@ export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
 
 /**
  * Checks all members' infos.
- * @throws RuntimeError (ERR_COLL_CLUSTER) if settings differ, or members are on different hosts but
- * listen only locally or are not `insecure`; CollError (ERR_COLL_REFUSED) if members cannot share
- * memory. All members throw the same error.
+ * @throws RuntimeError (ERR_COLL_CLUSTER) if settings differ, or if members are on different hosts
+ * and one listens only on a loopback address or `insecure` is false; CollError (ERR_COLL_REFUSED)
+ * if members cannot share memory. All members throw the same error.
  */
 export function requireCompatible(peers: readonly PeerInfo[]): void {
   for (const setting of ['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const) {

@@ -34,7 +34,7 @@ export interface ProcessBinding {
    */
   segment(maxBytes: number, ranks: number): readonly [SegmentHandle, info: Uint8Array];
   /**
-   * Opens another rank's memory, and writes a mark of this rank there to prove it.
+   * Opens another rank's memory, and writes a mark of this rank there, which `hasMark` finds.
    * @throws Error with the reason if that fails
    */
   openSegment(info: Uint8Array, rank: number): SegmentHandle;

@@ -40,10 +40,10 @@ export interface ReplicaContext {
 
   /**
    * `allReduce` for a structure with promises of values that are still being computed. Returns a
-   * structure of promises at once. Values are packed from the last to the first, up to
-   * `bytesPerPack`. A pack is reduced once its values and all values behind it are ready, and its
-   * promises then settle. Either all replicas pass promises, or none does. Later calls wait until
-   * all packs have finished; a rejected promise ends the group.
+   * structure of promises at once. Values are packed from the last to the first; a pack is closed
+   * once it exceeds `bytesPerPack`. A pack is reduced once its values and all values behind it are
+   * ready, and its promises then settle. Either all replicas pass promises, or none does. Later
+   * calls wait until all packs have finished; a rejected promise ends the group.
    */
   allReduce<const V extends Arriving<V>, Op extends ReduceOpLike>(
     op: Op,

@@ -126,8 +126,8 @@ export abstract class Strategy {
    * Combines a value over all replicas into one tensor on the first device. With axes, each replica
    * first sums along these axes. A mean then weighs every element equally, so replicas may have
    * batches of different sizes.
-   * @param options the options of the collectives that this method runs: their fields, `{ options
-   * }` or, as in older programs, `{ experimentalHints }`
+   * @param options the options of the collectives that this method runs: their fields, or an object
+   * with `options` or, as in older programs, `experimentalHints`
    * @throws WrongTypeError for ops other than SUM and MEAN with an axis, or an axis that is not an
    * integer; ValueError for an axis out of range, for unknown options, and for `options` together
    * with `experimentalHints`; RuntimeError inside a replica or another strategy's scope

@@ -75,7 +75,10 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
   });
 }
 
-/** Returns whether a setting has several members and supports the kinds of these requests. */
+/**
+ * A condition for cases: the group has several members, and the suite tests the kinds of these
+ * requests.
+ */
 function disagreeing(requests: readonly GoodRequest[]) {
   return (setting: Setting): boolean =>
     severalMembers(setting) && requests.every(({ collective: { kind } }) => setting.kinds.includes(kind));

@@ -43,8 +43,8 @@ interface Attempt {
 const soon: CallOptions = { timeoutSeconds: 0.1 };
 
 /**
- * Returns whether a member's call can be made invalid in the way `name`. True if the ranks of
- * members are unknown.
+ * A condition for cases: the mistake `name` can be made in some call of a member. True if the ranks
+ * of members are unknown.
  */
 function canBeDamaged(name: string) {
   return ({ size, members, kinds }: Setting): boolean => {
