@@ -105,8 +105,8 @@ export class Gpu {
   }
 
   /**
-   * Free and total bytes on this GPU, as the driver counts them for all processes. Memory freed
-   * here counts as used, because it is kept for reuse.
+   * Free and total bytes on this GPU, as the driver counts them for all processes. Memory that was
+   * freed with `dispose` counts as used, because it is kept for reuse.
    */
   memory(): Promise<{ readonly free: number; readonly total: number }> {
     return settled(runtime().binding.memory(this.index), { operation: 'memory' });

@@ -43,8 +43,8 @@ export class NcclValues {
   }
 
   /**
-   * Reduces values in GPU memory by NCCL, and all others by `others`. Results are in the order of
-   * the pairs.
+   * Reduces values in GPU memory by NCCL, and all other values by the function `others`. Results
+   * are in the order of the pairs.
    */
   async batchReduce(
     op: ReduceOp,

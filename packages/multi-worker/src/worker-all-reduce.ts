@@ -31,7 +31,7 @@ import { autoAlgorithm, connectGroup } from './auto-communicator.js';
 import { GatheringOps } from './gathering-ops.js';
 import { GroupCommunicator } from './group-communicator.js';
 
-/** The connection of this worker to the others. Each worker is a process. */
+/** The connection of this worker to the other workers. Each worker is a process. */
 export interface OtherWorkers {
   /** A group of two processes or more. */
   readonly group: ProcessGroup;

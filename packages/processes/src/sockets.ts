@@ -59,7 +59,7 @@ export class Sockets {
     return byRank;
   }
 
-  /** Closes the connections that were not handed over, and refuses further ones. */
+  /** Closes the connections that were not handed over; later calls of `take` throw. */
   close(): void {
     this.#isClosed = true;
     for (const socket of this.#taken) this.#binding.closeSocket(socket);

@@ -4,7 +4,7 @@ import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous
 
 /** The member that joins, its group, and the data that the member publishes (its card). */
 export interface JoinGroupOptions extends StoreRendezvousOptions {
-  /** Data that this member publishes to the others, such as its address. At most 1 MiB. */
+  /** Data that this member publishes to the other members, such as its address. At most 1 MiB. */
   readonly card: Uint8Array;
 }
 

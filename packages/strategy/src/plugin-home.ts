@@ -16,7 +16,7 @@ import type { PluginHome, ThreadStart } from './thread-messages.js';
 /** The environment of a replica in a thread. */
 export interface ThreadHome extends AsyncDisposable {
   readonly strategy: Strategy;
-  /** The ops that connect this replica to the others. */
+  /** The ops that connect this replica to the other replicas. */
   readonly ops: CrossDeviceOps;
   /** Default options of all calls. */
   readonly defaults?: CommunicationOptions;

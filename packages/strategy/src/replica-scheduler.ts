@@ -3,7 +3,7 @@ import { type ErrorFor, Rendezvous } from '@coll/core/internal';
 import { annotate } from './replica-error.js';
 
 interface Replica {
-  /** Index among the local replicas. */
+  /** Index among the replicas of this thread. */
   readonly place: number;
   /** Index among the replicas of all workers, for messages. */
   readonly id: number;
@@ -27,7 +27,7 @@ export class ReplicaScheduler {
   #undelivered = 0;
   readonly #wakers: (() => void)[] = [];
 
-  /** Number of local replicas, and the id of the first of them. */
+  /** Number of replicas in this thread, and the id of the first of them. */
   constructor(size: number, firstReplica = 0) {
     this.#replicas = Array.from({ length: size }, (_, place) => ({ place, id: firstReplica + place, hasEnded: false }));
     this.arrivals = new Rendezvous(

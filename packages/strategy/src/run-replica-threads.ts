@@ -15,15 +15,20 @@ export interface ThreadRun {
   readonly module: URL;
   readonly argsOf: (replica: number) => readonly unknown[];
   readonly options: RunOptions;
-  /** Remote replicas, which fail together with these. Default: none. */
+  /**
+   * The replicas of other workers, which fail together with this worker's replicas. Default: none.
+   */
   readonly others?: OtherReplicas;
 }
 
-/** The replicas of other workers, as seen from here. */
+/** The replicas of other workers, as seen by this worker. */
 export interface OtherReplicas {
-  /** The failure of one of these replicas; undefined if none has failed. Polled repeatedly. */
+  /**
+   * The failure of one of the other workers' replicas; undefined if none has failed. Polled
+   * repeatedly.
+   */
   failure(): Error | undefined;
-  /** Notifies these replicas that a local replica has failed. */
+  /** Notifies the replicas of other workers that a replica of this worker has failed. */
   fail(error: unknown): void;
 }
 

@@ -26,7 +26,7 @@ export interface ThreadReplica {
   /** Index among the replicas of this process. */
   readonly replica: number;
   readonly strategy: Strategy;
-  /** The ops that connect this replica to the others. */
+  /** The ops that connect this replica to the other replicas. */
   readonly ops: CrossDeviceOps;
   readonly port: MessagePort;
   /** Default options of calls that the ops do not merge with their own. */

@@ -13,7 +13,10 @@ export type LimitUnit = 'elements' | 'bytes';
 
 export interface SpecPlanOptions {
   readonly entries: readonly AllReduceSpec[];
-  /** The workers. Undefined means one worker, with as many devices as a value has components. */
+  /**
+   * The workers that take part. Default: one worker, with as many devices as a value has
+   * components.
+   */
   readonly workers?: Workers | undefined;
   readonly limitUnit: LimitUnit;
   readonly packing: Required<PackingOptions>;

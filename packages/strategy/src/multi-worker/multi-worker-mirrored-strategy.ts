@@ -80,11 +80,11 @@ const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiW
   heartbeatSeconds: true,
 });
 
-/** The workers, this worker's links to the others, and the ops in use. */
+/** The workers, this worker's links to the other workers, and the ops in use. */
 export interface MultiWorkerExplanation extends Explanation {
   readonly workers: number;
   readonly worker: number;
-  /** This worker's link to each of the others; empty for a single worker. */
+  /** This worker's link to each other worker; empty for a single worker. */
   readonly links: readonly Link[];
 }
 
@@ -207,7 +207,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     }
   }
 
-  /** The cross-device ops that serve this strategy, and this worker's links to the others. */
+  /**
+   * The cross-device ops that serve this strategy, and this worker's links to the other workers.
+   */
   async explain(): Promise<MultiWorkerExplanation> {
     const ops = await this.#collectives.deviceOps();
     const { workers, idInCluster: worker } = this.#place;

@@ -12,7 +12,7 @@ export interface JobOptions {
   /** The secret shared by all workers: 16 bytes or more. Default: `COLL_JOB_KEY`. */
   readonly jobKey?: string | undefined;
   /**
-   * Number of this strategy in the job. Increase it by one for each strategy that replaces a failed
+   * Index of this strategy in the job. Increase it by one for each strategy that replaces a failed
    * one. Default: `COLL_GENERATION`, else 0.
    */
   readonly generation?: number | undefined;
