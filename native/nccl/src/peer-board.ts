@@ -33,10 +33,7 @@ export interface Taken {
 export interface Listeners {
   /** Called when another process has failed, with an error of the same class. */
   failed(error: CollError): void;
-  /**
-   * Called when a process has left, which then takes part in no later call; only for the first
-   * process.
-   */
+  /** Called once: when the first process has left. That process takes part in no later call. */
   left(rank: number, taken: Taken): void;
 }
 

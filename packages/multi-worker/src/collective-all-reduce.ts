@@ -127,9 +127,9 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Determines whether NCCL can be used and how fast the links are. Otherwise the first collective
-   * that depends on the result determines it. All workers must call this at the same point of their
-   * call order.
+   * Determines whether NCCL can be used and how fast the links are. Without this call, the first
+   * collective that depends on the result determines it. All workers must call this at the same
+   * point of their call order.
    * @throws CollError if NCCL was requested by name for GPUs, but is not available on a worker
    */
   async join(): Promise<void> {

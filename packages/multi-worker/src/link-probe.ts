@@ -70,7 +70,8 @@ export function* probe(
 
 /**
  * For each trial, the seconds of its fastest call, measured on the slowest rank. A rank that
- * arrives late finds all data already there, so on slow links its own time would be nearly zero.
+ * arrives late finds all data already there, so on links with high latency its own time would be
+ * nearly zero.
  */
 function* fastestOf(
   communicator: Communicator,
