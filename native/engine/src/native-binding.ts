@@ -14,7 +14,7 @@ export const status = {
   done: 0,
   /** A rank has not arrived: check the group, and call again. */
   waiting: 1,
-  /** An event loop waits for this rank's arrival: wake it, and call again. */
+  /** Another rank's event loop waits for this rank's arrival: wake it, and call the function again. */
   notify: 2,
   /** A part is done: let other code run, and call again. */
   slice: 3,

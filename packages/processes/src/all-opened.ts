@@ -35,7 +35,10 @@ export async function awaitAllOpened(
   }
 }
 
-/** The error if the caller has aborted the opening. */
+/**
+ * The error of a caller that aborts while its group is being opened. `error` is its cause if the
+ * signal has no reason.
+ */
 export function abortedError({ rank, signal }: MemberConfig, error?: unknown): AbortedError {
   const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };
   return new AbortedError('ERR_COLL_ABORTED', `rank ${rank} was aborted while it opened a group`, details);

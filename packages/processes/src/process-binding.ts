@@ -112,7 +112,7 @@ export interface ProcessBinding {
    */
   stage(group: GroupHandle, call: CallHandle): boolean;
   /**
-   * Lets the group's thread execute a staged call after earlier ones; `results` reports its `id`
+   * Lets the group's thread execute a call that `stage` has prepared; `results()` reports its `id`
    * when it has ended.
    */
   submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;

@@ -236,7 +236,7 @@ describe('the log of ReductionToOneDevice', () => {
     setLogSink();
   });
 
-  it('reports ten times where values are combined and where results go', async () => {
+  it('reports for the first ten calls where values are combined and where results go', async () => {
     const ops = new ReductionToOneDevice();
     for (let time = 0; time < 12; time++) await ops.reduce(ReduceOp.SUM, value, ['cpu:2', 'cpu:1']);
     const told = `reduce 3 components to ${cpu(2)}, then broadcast to ${cpu(2)}, ${cpu(1)}`;

@@ -318,7 +318,7 @@ describe('the error for a method called in the wrong context', () => {
     ['broadcastSync', (replica) => replica.broadcastSync(1)],
     ['allocate', (replica) => replica.allocate('float32', [1])],
     ['mergeCall', (replica) => replica.mergeCall(() => 1)],
-  ])('names %s of a replica outside the replica', async (method, call) => {
+  ])('names the method %s of a replica context that is called outside its replica', async (method, call) => {
     const replicas = one.experimentalLocalResults(await one.run((replica) => replica)) as readonly ReplicaContext[];
     const told = `^${method} must be called inside a replica function, not in cross-replica context`;
     await expectContextError(() => one.scope(() => call(replicas[1] as ReplicaContext)), new RegExp(told), method);

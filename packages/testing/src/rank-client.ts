@@ -48,7 +48,7 @@ export class RankClient<Request extends { readonly type: string }> {
    */
   async request<Answer>(request: Request): Promise<Answer> {
     const host = this.#host;
-    if (this.#hasEnded) throw new Error(`the ${host.kind} has ended`);
+    if (this.#hasEnded) throw new Error(`the ${host.kind} has ended, see its output`);
     const ticket = this.#tickets++;
     host.hold(true);
     const busy = new Error(`the ${host.kind} is still busy with ${request.type} after ${patienceMillis / 1000} s`);

@@ -38,7 +38,7 @@ describe('the engine of an all-reduce', () => {
     });
   });
 
-  it('is resolved only when values of another size need it, if the world has no engine of its own', async () => {
+  it('is chosen only when values for another number of ranks need it, if the world has no engine', async () => {
     const sink = vi.fn();
     setLogSink(sink);
     const { resolution: _, ...world } = portableWorld(devices, segmentsEngine([]));

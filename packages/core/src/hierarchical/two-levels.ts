@@ -27,7 +27,7 @@ const graceSeconds = 1;
 export interface TwoLevelsOptions {
   readonly size: number;
   readonly localRanks: readonly number[];
-  /** The levels; the first one allocates the memory. */
+  /** The levels of the hierarchy, such as within and between hosts; the first one allocates the memory. */
   readonly levels: readonly Level[];
   /** The communicator whose group keeps the order of calls. */
   readonly owner: Communicator;

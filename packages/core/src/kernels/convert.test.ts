@@ -49,7 +49,7 @@ describe.each(halves)('conversion of %s', (dtype, decode, encode) => {
 });
 
 describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('conversion of %s', (dtype) => {
-  it('is copied unchanged in both directions', () => {
+  it('copies elements unchanged in both directions', () => {
     fc.assert(
       fc.property(arbitraryArray(dtype, 5), (from) => {
         for (const kernel of [widenKernel(dtype), narrowKernel(dtype)]) {

@@ -44,7 +44,7 @@ describe('isArriving', () => {
 });
 
 describe('reduceArriving', () => {
-  it('settles before the last results are handed out, whichever group they belong to', async () => {
+  it('has ended before the last result settles, whichever group is reduced last', async () => {
     const { arrival, groups, log } = watched();
     const { results, ended } = reduceArriving([1, Promise.resolve(2), 3], arrival);
     void results[1]?.then(() => log.push('last result'));

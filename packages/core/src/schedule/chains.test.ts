@@ -17,7 +17,7 @@ describe('chainsOf', () => {
     expect(chainsOf(schedule(4, 1, [add(3, 1), add(0, 1), add(2, 1)]), reduceTo(1))).toEqual([[0, 1, 2, 3]]);
   });
 
-  it('follows a chunk from rank to rank, with the partial result on either side', () => {
+  it('follows a chunk from rank to rank, whether the partial result is the first or second operand', () => {
     expect(chainsOf(schedule(4, 1, [add(2, 3)], [add(3, 1)], [add(1, 0)]), reduceTo(0))).toEqual([[2, 3, 1, 0]]);
     expect(chainsOf(schedule(4, 1, [add(2, 1)], [add(1, 3)], [add(0, 3)]), reduceTo(3))).toEqual([[1, 2, 3, 0]]);
   });

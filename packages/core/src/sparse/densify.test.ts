@@ -23,7 +23,7 @@ describe('densify', () => {
     );
   });
 
-  it('equals a sum row by row', () => {
+  it('sums the rows of each index', () => {
     const rows = fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: -100, max: 100 })));
     fc.assert(
       fc.property(rows, (entries) => {

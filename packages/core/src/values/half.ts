@@ -22,7 +22,7 @@ export function toFloat16(value: number): number {
 }
 
 /**
- * The number of these float16 bits.
+ * The numeric value that these float16 bits encode.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export function toBfloat16(value: number): number {
 }
 
 /**
- * The number of these bfloat16 bits.
+ * The numeric value that these bfloat16 bits encode.
  *
  * @example
  * ```ts

@@ -102,7 +102,7 @@ describe('writtenTo', () => {
   });
 });
 
-describe('requireOneEach', () => {
+describe('requireOneEach, for one result per value,', () => {
   const memory = zeros('int8', [16]);
 
   it('accepts separate memory for each result', () => {

@@ -76,7 +76,7 @@ describe('an invalid value for a change of a variable', () => {
   });
 });
 
-describe('changing memory', () => {
+describe('changing the memory of a variable', () => {
   const changed = (dtype: DType, initial: readonly number[], change: Change, value: unknown) => {
     const memory = tensor(initial, { dtype });
     applyChange(memory, change, changeValue(traits(dtype, memory.shape), change, value) as Value);

@@ -16,7 +16,7 @@ it('the price table contains every algorithm and group size', () => {
   }
 });
 
-it('the price table matches the current schedules: npm run prices -w @coll/docs', () => {
+it('the table of estimated costs matches the current schedules: npm run prices -w @coll/docs', () => {
   const upTo = pricedRanks.filter((ranks) => ranks <= 64);
   expect(checkedIn.filter(({ ranks }) => upTo.includes(ranks))).toEqual([...priceRows(upTo)]);
 });
