@@ -7,7 +7,7 @@ import {
   RuntimeError,
   UnavailableError,
 } from '@coll/core';
-import type { CallOptions, Group, GroupMember, Outcome } from '../group.js';
+import type { Call, CallOptions, Group, GroupMember, Outcome } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
@@ -56,8 +56,22 @@ function withMembers(run: (group: Group, mode: Mode) => Promise<void>): Executor
   });
 }
 
+/** Makes a member's call, whose result must be right if there is no error. */
 async function call(group: Group, member: GroupMember, options: CallOptions): Promise<Outcome> {
-  return (await member.play([goodCall(group.size, member, { ...sum, options })]))[0];
+  const part = goodCall(group.size, member, { ...sum, options });
+  const [outcome] = await member.play([part]);
+  if (!outcome) assertSums(group.size, part);
+  return outcome;
+}
+
+function assertSums(size: number, { outputs }: Call): void {
+  const everyone = Array.from({ length: size }, (_, rank) => rank);
+  const { inputs } = goodCall(size, { localRanks: everyone }, sum);
+  const sums = everyone.reduce(
+    (total, rank) => total.map((element, index) => element + Number(inputs[rank]?.data[index])),
+    [0, 0, 0, 0],
+  );
+  for (const { data } of outputs) assert.deepEqual(Array.from(data as Float32Array), sums, 'a member has other sums');
 }
 
 // Timeout in seconds. A member that is not notified of an event waits this long, and then gets another error.
