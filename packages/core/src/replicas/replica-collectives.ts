@@ -206,7 +206,7 @@ function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
   if (!sharedResult) return;
   throw new NotImplementedError(
     'ERR_COLL_NOT_IMPLEMENTED',
-    'sharedResult works only if all replicas run in one thread; here each worker thread has its own result: omit sharedResult, or pass the memory for the result in the option into',
+    'sharedResult works only if one thread holds the values of all replicas; here each replica has its own result: omit sharedResult, or pass the memory for the result in the option into',
   );
 }
 
