@@ -28,8 +28,8 @@ namespace coll {
 // If ranks share a core, the rank that runs there does the slices of those that wait for it, as far
 // as they are in arenas. So each rank has to run only once per collective, not twice. A rank claims
 // a slice before it begins it; for a large slice, whose units any rank takes, the claiming rank
-// reports when it is done. A rank that finds its own slice claimed reads no announcements: the others may
-// be at the next collective, in which they cannot continue without this rank.
+// reports when it is done. A rank that finds its own slice claimed reads no announcements: the
+// others may be at the next collective, in which they cannot continue without this rank.
 //
 // No rank leaves a collective before all are done with it, unless the group has failed. After a
 // failure, the others may still write to slots and to outputs in arenas, which stay mapped as long
