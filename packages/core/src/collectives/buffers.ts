@@ -81,7 +81,7 @@ export function requireCollective(collective: Collective): void {
   );
 }
 
-/** @throws ValueError unless each list has one entry per local rank */
+/** @throws ValueError unless `inputs` and `outputs` each have one entry per local rank */
 export function requireCounts(
   { collective, localRanks }: BufferCheck,
   inputs: readonly unknown[],
@@ -176,8 +176,8 @@ function isOneResult(collective: Collective, outputs: readonly Tensor[]): boolea
 }
 
 /**
- * The dtype of the buffers, and the elements per rank (`n` in `Collective`): taken from an input
- * or, if no local rank reads its input, from an output.
+ * The dtype of the buffers, and the elements per rank (`n` in the table of `Collective`): taken
+ * from an input or, if no local rank reads its input, from an output.
  * @throws ValueError if the length of the input is not divisible by its number of blocks
  */
 function elementsOf(

@@ -15,21 +15,21 @@ export interface CallFields extends CommunicationOptionsInit {
   readonly signal?: AbortSignal | undefined;
   /**
    * Allows all components of a dense result to share one memory, which is written once and
-   * read-only afterwards. Default: false, each has its own.
+   * read-only afterwards. Default: false; each component has its own memory.
    */
   readonly sharedResult?: boolean | undefined;
   /**
-   * Sparse results hold every index once, in ascending order. Rows of equal index are added; half
-   * types are added in float32 and rounded once. Default: false, rows and indices of all replicas
-   * are concatenated.
+   * Makes sparse results hold each index once, in ascending order, with the sum of its rows. Half
+   * types are added in float32 and rounded once. Default: false; the rows and indices of all
+   * replicas are concatenated.
    */
   readonly deduplicate?: boolean | undefined;
   /**
-   * The turn (a place in the group's call order) in which this call runs, for ops that make this
-   * call as a part of another one. Default: the call takes a turn of its own.
+   * The turn (a place in the group's call order) in which this call runs. Ops that make this call
+   * as a part of another call pass the turn of that call. Default: a turn of its own.
    */
   readonly turn?: Turn | undefined;
-  /** The options as a separate object. */
+  /** The communication options as one object. A field set in this object overrides the same field next to it. */
   readonly options?: CommunicationOptions | undefined;
   /** @deprecated The old name of `options`. */
   readonly experimentalHints?: CommunicationOptions | undefined;
@@ -61,9 +61,9 @@ export interface ResolvedOptions {
   readonly signal: AbortSignal | undefined;
   /** The turn (a place in the group's call order) in which this call runs. */
   readonly turn?: Turn | undefined;
-  /** Undefined means false: each component of a result has its own memory. */
+  /** Whether all components of a result share one memory. Undefined means false. */
   readonly sharedResult?: boolean;
-  /** Undefined means false: duplicate indices of sparse results stay. */
+  /** Whether sparse results hold each index only once. Undefined means false. */
   readonly deduplicate?: boolean;
   /**
    * Memory for the results, given by the caller: one list of tensors per value. Ops may ignore this

@@ -1,7 +1,10 @@
 import type { DType } from '../values/dtype.js';
 import { type Collective, isSameCollective, nameOf } from './collective.js';
 
-/** The purpose of a collective: `itself` if the caller requested it, otherwise the request that it is a part of. */
+/**
+ * The possible purposes of a collective: `itself` if the caller requested this collective,
+ * otherwise the request that the collective is a part of.
+ */
 export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split'] as const;
 
 /**

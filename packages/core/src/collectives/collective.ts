@@ -159,7 +159,7 @@ export function hasOneResult({ kind }: Collective): boolean {
 
 /**
  * Number of elements in the input and in the output of `rank`, for `count` elements per rank (`n`
- * in `Collective`).
+ * in the table of `Collective`).
  */
 export function bufferLengths(
   collective: Collective,
@@ -217,7 +217,7 @@ export function variantOf(collective: Collective): number {
   return collective.kind === 'all-reduce' ? (collective.variant ?? 0) : 0;
 }
 
-/** Whether two requests are equal. */
+/** Whether two collectives have the same kind, op, root and variant. */
 export function isSameCollective(one: Collective, other: Collective): boolean {
   const [{ kind, op, root }, asked] = [one as Fields, other as Fields];
   return kind === asked.kind && op === asked.op && root === asked.root && variantOf(one) === variantOf(other);
@@ -230,7 +230,8 @@ interface Fields {
 }
 
 /**
- * The name in messages: `all-reduce sum`, `broadcast from rank 2`. Equal requests have equal names.
+ * The name of a collective in messages, such as `all-reduce sum` or `broadcast from rank 2`. Equal
+ * collectives have equal names.
  *
  * @example
  * ```ts

@@ -39,9 +39,9 @@ export type CommunicationImplementationLike = CommunicationImplementation | Lowe
 /** The fields of `CommunicationOptions`, all optional. */
 export interface CommunicationOptionsInit {
   /**
-   * Values are reduced in packs. A pack is closed once it exceeds this many bytes, a whole number.
-   * With 0, the ops pack by `numPacks`, and values passed as promises form one pack per dtype.
-   * Default: 0.
+   * Values are reduced in packs, each by one collective. A pack is closed once it exceeds this many
+   * bytes, a whole number. With 0, the `numPacks` option of the ops determines the packs, and
+   * values passed as promises form one pack per dtype. Default: 0.
    */
   readonly bytesPerPack?: number | undefined;
   /** Seconds until a collective times out; null and ≤ 0 mean no limit. Default: null. */
@@ -49,8 +49,8 @@ export interface CommunicationOptionsInit {
   /** A member of `CommunicationImplementation`, or its name in any letter case. Default: `AUTO`. */
   readonly implementation?: CommunicationImplementationLike | undefined;
   /**
-   * Compare the collective across workers before handing it to NCCL, which does not check. Other
-   * implementations always check. Default: false.
+   * Whether workers compare their calls before NCCL runs them, because NCCL does not check that the
+   * calls match. Other implementations always check. Default: false.
    */
   readonly checkCalls?: boolean | undefined;
 }
@@ -82,8 +82,9 @@ const hintsFields = knownOptions<Pick<CommunicationOptionsInit, 'bytesPerPack' |
  */
 export class CommunicationOptions {
   /**
-   * Values are reduced in packs. A pack is closed once it exceeds this many bytes. With 0, the ops
-   * pack by `numPacks`, and values passed as promises form one pack per dtype.
+   * Values are reduced in packs, each by one collective. A pack is closed once it exceeds this many
+   * bytes. With 0, the `numPacks` option of the ops determines the packs, and values passed as
+   * promises form one pack per dtype.
    */
   bytesPerPack: number;
   /**

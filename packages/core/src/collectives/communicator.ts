@@ -32,13 +32,16 @@ export interface RunOptions {
    */
   readonly sharedResult?: boolean;
   /**
-   * Compare the calls of all ranks before an engine that does not compare, such as NCCL, runs them.
-   * Default: false.
+   * Whether ranks compare their calls before an engine that does not check them, such as NCCL, runs
+   * them. Default: false.
    */
   readonly checkCalls?: boolean;
   /** The caller's request, if the collective is a part of a larger one. Errors name the request. */
   readonly request?: CallerRequest | undefined;
-  /** The turn that the call belongs to; the call does not wait for that turn to end. */
+  /**
+   * The turn (a place in the group's call order) that the call is a part of. The call does not wait
+   * for this turn to end.
+   */
   readonly turn?: Turn | undefined;
 }
 

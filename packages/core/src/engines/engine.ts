@@ -8,7 +8,7 @@ export type EngineName = 'native' | 'wasm' | 'js';
 /** An engine name, or `'auto'`: the fastest one available. */
 export type EngineRequest = 'auto' | EngineName;
 
-/** Whether something is available here, and if not, why. */
+/** Whether an engine or plug-in can be used here and, if not, the reason. */
 export type ProbeResult = { readonly available: true } | { readonly available: false; readonly reason: string };
 
 /**

@@ -24,10 +24,10 @@ export interface WorkerPart {
   readonly begin: number;
 }
 
-/** Two levels: workers, and their leaders (their first ranks). */
+/** The two levels of a group: the ranks within each worker, and the leaders (first ranks) of all workers. */
 export interface Levels {
   readonly size: number;
-  /** The first rank of each worker, followed by the size. */
+  /** The first rank of each worker, followed by the number of all ranks. */
   readonly firsts: readonly number[];
   readonly within: readonly WorkerPart[];
   readonly across: Level;
@@ -41,7 +41,7 @@ export interface HandedIn {
   readonly isShared: boolean;
 }
 
-/** A collective to run in one level. */
+/** A collective to run in one level, that is, within a worker or across workers. */
 export interface Job {
   readonly level: Level;
   readonly collective: Collective;
@@ -51,10 +51,10 @@ export interface Job {
   readonly isShared?: boolean;
 }
 
-/** Jobs that run concurrently. */
+/** Jobs (collectives within or across workers) that run concurrently. */
 export interface Stage {
   readonly jobs: readonly Job[];
-  /** A level with remote ranks that a later stage uses. If it fails, the call ends early. */
+  /** A level with remote ranks that a later stage uses. If that level fails, the call ends early. */
   readonly later?: Level | undefined;
   /**
    * Whether this rank waits for a rank that may itself wait for remote ranks. This rank's timeout
@@ -63,7 +63,7 @@ export interface Stage {
   readonly isBehind?: boolean;
 }
 
-/** Consecutive stages: all jobs of a stage end before the next stage is requested. */
+/** The stages of a call, in order: all jobs of a stage end before the next stage is requested. */
 export type Stages = Generator<Stage, void, undefined>;
 
 /** Copies from the first rank of a worker to all of its ranks. */
@@ -83,9 +83,9 @@ export class Scratch {
 }
 
 /**
- * Reduces within each worker, then across the leaders, and broadcasts the result within each
- * worker. Half types are float32 until the end; a mean is divided once, by the number of all ranks.
- * Nothing is written to outputs until the leaders have agreed.
+ * Reduces within each worker, then across the leaders (the first ranks of the workers), and
+ * broadcasts the result within each worker. Half types are float32 until the end; a mean is divided
+ * once, by the number of all ranks. Nothing is written to outputs until the leaders have agreed.
  */
 export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
   const { within, across, size } = levels;
@@ -112,8 +112,8 @@ export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: Han
 }
 
 /**
- * Broadcasts the root's value to all leaders, then from each leader within its worker. If the
- * root's worker is local, its leader sends the root's input.
+ * Broadcasts the root's value to the leaders (the first ranks of all workers), then from each
+ * leader within its worker. If the root's worker is local, its leader sends the root's input.
  */
 export function* broadcastStages({ firsts, within, across }: Levels, root: number, handedIn: HandedIn): Stages {
   const { inputs, outputs, isShared } = handedIn;
@@ -128,8 +128,9 @@ export function* broadcastStages({ firsts, within, across }: Levels, root: numbe
 }
 
 /**
- * Concatenates the values of each worker, all-gathers them across the leaders, and broadcasts the
- * result within each worker. All workers must have the same number of ranks.
+ * Concatenates the values of each worker, all-gathers them across the leaders (the first ranks of
+ * the workers), and broadcasts the result within each worker. All workers must have the same number
+ * of ranks.
  */
 export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn, scratch: Scratch): Stages {
   const { inputs, outputs } = handedIn;
@@ -146,15 +147,15 @@ export function* allGatherStages({ within, across }: Levels, handedIn: HandedIn,
 }
 
 /**
- * A hash of a request. All workers compare the hash, because the collectives of the levels contain
- * only parts of the request.
+ * A hash of a request. All workers compare their hashes, because the collectives within and across
+ * workers contain only parts of the request.
  */
 export function requestOf(collective: Collective, dtype: DType, layout = 0): number {
   const op = collectiveOps.indexOf(opOf(collective) ?? 'sum');
   return hashOf([layout, collectiveKinds.indexOf(collective.kind), op, rootOf(collective) ?? 0, dtypes.indexOf(dtype)]);
 }
 
-/** Whether a worker can reduce to its leader alone; otherwise all of its ranks get the sum. */
+/** Whether a worker can reduce to its leader (first rank) alone. If not, all ranks of the worker get the sum. */
 export function reducesToLeader(communicator: Communicator, op: CollectiveOp, dtype: DType): boolean {
   return communicator.refuses({ kind: 'reduce', op, root: 0 }, dtype) === undefined;
 }
@@ -183,8 +184,8 @@ function reduction(
 }
 
 /**
- * Broadcasts the leaders' outputs to the other ranks of their workers, unless all outputs share one
- * memory.
+ * Broadcasts the output of each leader (the first rank of a worker) to the other ranks of its
+ * worker, unless all outputs share one memory.
  */
 function handingOut(within: readonly WorkerPart[], { outputs, isShared }: HandedIn): Stage {
   const several = within.filter(({ level }) => level.communicator.size > 1 && !isShared);

@@ -15,7 +15,7 @@ export class RankNames {
   readonly names: readonly string[];
   readonly #begins: readonly number[];
   readonly #firsts: readonly number[];
-  /** The original of each error that `marked` has returned. */
+  /** For each error that `marked` has returned: the error that it was made from. */
   readonly #originals = new WeakMap<CollError, CollError>();
 
   /**

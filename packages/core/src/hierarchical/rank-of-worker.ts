@@ -78,7 +78,7 @@ interface WorkerRank {
   readonly across: Level | undefined;
   readonly workers: number;
   readonly worker: number;
-  /** Rank within the worker. */
+  /** Index of this rank within its worker. */
   readonly place: number;
 }
 

@@ -53,7 +53,10 @@ export abstract class TwoLevels extends JoiningCommunicator {
   readonly #levels: readonly Level[];
   /** Watches the levels for failures; undefined unless several levels have remote ranks. */
   readonly #watch: LevelWatch | undefined;
-  /** The order of calls within one turn, which also run one after the other. */
+  /**
+   * Keeps the order of calls that share one turn (a place in the group's call order); these calls,
+   * too, run one after the other.
+   */
   readonly #inTurn = new CallOrder();
   #hasFailed = false;
   #isClosed = false;
@@ -71,7 +74,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
   /** The reason why the levels cannot run a supported collective; undefined if they can. */
   protected abstract levelsRefuse(collective: Collective, dtype: DType): string | undefined;
 
-  /** The stages of a call. */
+  /** The stages that execute a call. Each stage is a list of collectives that run concurrently. */
   protected abstract stages(collective: Collective, handedIn: HandedIn): Stages;
 
   refuses(collective: Collective, dtype: DType): string | undefined {

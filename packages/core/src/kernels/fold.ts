@@ -3,8 +3,8 @@ import type { ChunkStep } from '../schedule/fused-chunks.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 
 /**
- * A range of `count` elements to fold. A place locates the first element of an input or output: a
- * byte offset in one memory, or an `ArrayPlace`.
+ * A range of `count` elements to fold (combine). A place locates the first element of an input or
+ * output: a byte offset in one memory, or an `ArrayPlace`.
  */
 export interface FoldRange<Place = number> {
   /** Inputs to combine from left to right or, with `steps`, to load into one register each. */
@@ -37,12 +37,15 @@ export interface FoldRequest {
 }
 
 /**
- * Combines `count` elements of a span, from `begin` on, in the order that the span states, in one
- * pass over memory.
+ * Combines `count` elements of a fold range, from element `begin` on, in the order that the range
+ * states, in one pass over memory.
  */
 export type Fold = (begin: number, count: number) => void;
 
-/** Makes folds for one request. Existing folds remain valid when the memory grows. */
+/**
+ * Makes folds (functions that combine ranges of elements) for one request. Existing folds remain
+ * valid when the memory grows.
+ */
 export type FoldMaker<Place = number> = (span: FoldRange<Place>) => Fold;
 
 /** The memory that folds work on. */

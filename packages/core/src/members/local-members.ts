@@ -118,7 +118,7 @@ export class LocalMembers implements LocalGroup {
     this.#arrivals.fail(() => error);
   }
 
-  /** Gathers the colors and keys of all members, in rank order. */
+  /** Gathers the color and key that each member passed to `split`, in rank order. */
   async #exchange(own: readonly SplitPart[], options: RunOptions): Promise<readonly SplitPart[]> {
     const inputs = own.map(({ color, key }) => tensor(Int32Array.of(color, key)));
     const outputs = own.map(() => zeros('int32', [2 * this.communicator.size]));
@@ -147,7 +147,7 @@ function joining(name: string, own: RunOptions): OwnOptions {
   return { name, own, options: { options: { timeoutSeconds }, signal } };
 }
 
-/** Options with the earliest deadline and the signals of all calls. */
+/** The options of a collective on behalf of all local members: the earliest deadline and the signals of their calls. */
 function jointOptions(calls: readonly OwnOptions[]): RunOptions {
   const [{ own }] = calls as readonly [OwnOptions];
   if (calls.length === 1) return own;

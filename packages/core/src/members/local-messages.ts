@@ -19,7 +19,7 @@ export class LocalMessages {
     return this.#of(rank).receive(from, into, options);
   }
 
-  /** Ends all calls under way if the group has failed. */
+  /** Ends all calls of `send` and `receive` that are under way if the group has failed. */
   endIfFailed(): void {
     for (const messages of this.#ranks.values()) messages.endIfFailed();
   }

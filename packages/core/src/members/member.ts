@@ -69,7 +69,7 @@ export interface LocalGroup {
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined>;
-  /** Ends the group with `error`. Calls of this process's members fail, too, if they wait for each other. */
+  /** Ends the group with `error`. Also ends calls in which members of this process wait for each other. */
   fail(error: CollError): void;
   close(): Promise<void>;
 }

@@ -158,13 +158,13 @@ export class PointToPoint {
       if (id.from === peer) void this.#postbox.post(peer, { ...id, type: 'request' });
   }
 
-  /** Ends all calls under way if the group has failed. */
+  /** Ends all calls of `send` and `receive` that are under way if the group has failed. */
   endIfFailed(): void {
     const { failure } = this.#group;
     if (failure) this.#rejectAll(() => failure);
   }
 
-  /** Ends all calls under way. */
+  /** Ends all calls of `send` and `receive` that are under way. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -338,10 +338,7 @@ interface PackedBatch {
   readonly group: Group;
 }
 
-/**
- * The reason why the communicator refuses a dtype or variant of the batch; undefined if it refuses
- * none.
- */
+/** The reason why the communicator refuses a dtype or algorithm variant of the batch; undefined if it refuses none. */
 function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
   const asked = new Map(
     packs.map(({ variant, pieces }) => {

@@ -38,7 +38,7 @@ export interface Piece {
 
 /** The contents of one collective: pieces of one dtype that form one buffer in this order. */
 export interface Pack {
-  /** Index among all packs of a list; packs left out because they are empty are counted too. */
+  /** Index of this pack among all packs of a list. Empty packs, which are left out, are counted too. */
   readonly number: number;
   readonly pieces: readonly Piece[];
 }

@@ -13,7 +13,7 @@ export class OpenPacks<Item> {
     this.#bytesPerPack = bytesPerPack;
   }
 
-  /** Adds an item for `tensor`. Returns the items of the pack if this closes the pack, otherwise undefined. */
+  /** Adds an item for `tensor`. Returns the items of the pack if this item closes the pack, otherwise undefined. */
   add(item: Item, tensor: Tensor, key: string = tensor.dtype): Item[] | undefined {
     const pack = this.#open.get(key) ?? { items: [], bytes: 0 };
     this.#open.set(key, pack);

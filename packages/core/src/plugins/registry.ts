@@ -14,7 +14,10 @@ import { requireWorld, type World } from './world.js';
  */
 export type PluginName = keyof CrossDeviceOpsOptionsMap | (string & {});
 
-/** The ops to use: `'auto'`, a plug-in, or its name; the last two can be given with options. */
+/**
+ * The cross-device ops to use: `'auto'`, a plug-in, or the name of a plug-in. A plug-in or name can
+ * be given with options.
+ */
 export type PluginRequest =
   | PluginName
   | Plugin<never>

@@ -4,7 +4,8 @@
 let find: () => number | undefined = () => undefined;
 
 /**
- * The index of the component that the current replica or update uses; undefined outside of both.
+ * The index of the component, in distributed values, that the current replica or variable update
+ * uses; undefined outside of both.
  */
 export function currentReplica(): number | undefined {
   return find();

@@ -90,14 +90,12 @@ export class Rendezvous {
     return this.#performing.size > 0;
   }
 
-  /** Whether the replica at `place` waits for other replicas, or for a call of all of them to end. */
+  /** Whether the local replica with index `place` waits for other replicas, or for a call of all of them to end. */
   isWaiting(place: number): boolean {
     return (this.#pending[place] as number) > 0;
   }
 
-  /**
-   * The oldest call for which the replica at `place` waits for others; undefined if there is none.
-   */
+  /** The oldest call for which the local replica with index `place` waits for others; undefined if there is none. */
   waitingIn(place: number): Joining | undefined {
     return this.#waiting[place]?.[0]?.joining;
   }

@@ -17,7 +17,7 @@ const smallBytes = 1 << 16;
 /** Maximum number of bytes of a buffer, because buffers are addressed by int32. */
 const mostBytes = 2 ** 31 - 1;
 
-/** The layout and the caller's request, which all runs of a call share. */
+/** The layout and the caller's request, which all collectives of a call share. */
 export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
 
 /** The part of a communicator with one local rank that gathers need. */

@@ -18,7 +18,7 @@ export interface SparseRequest {
   readonly deduplicate: boolean;
   /** Number of the caller's components that each value already combines. */
   readonly valuesEach: number;
-  /** The layout of the call, which must be equal on all ranks. */
+  /** A hash of the form of the call's values (`layoutOf`), which must be equal on all ranks. */
   readonly layout: number;
 }
 
@@ -87,7 +87,7 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
   });
 }
 
-/** The layout and request, which all ranks compare before they exchange announcements. */
+/** The layout hash and the request of the call. All ranks compare both before they exchange announcements. */
 function partOf({ sparse, layout }: SparseRequest): PartOfCall {
   const request: CallerRequest = {
     collective: { kind: 'all-reduce', op: 'sum' },
@@ -115,7 +115,8 @@ function toldOf({ values, indices, denseShape }: IndexedSlices): number[] {
 }
 
 /**
- * The inverse of `toldOf`. Equal layouts guarantee that all ranks have equal numbers of dimensions.
+ * Decodes the numbers in which a rank announces its sparse values; the inverse of `toldOf`. Equal
+ * layouts guarantee that each value has the same number of dimensions on all ranks.
  */
 function kindsOf(numbers: readonly number[], sparse: readonly IndexedSlices[]): readonly SliceKind[] {
   let end = 0;

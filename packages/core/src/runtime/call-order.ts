@@ -1,6 +1,6 @@
 /**
- * The right to run several collectives before any later call of the group. Collectives that carry
- * the turn do not wait for it.
+ * The right to run several collectives before any later call of the group. A collective whose
+ * options contain this turn does not wait for the turn to end.
  */
 export interface Turn {
   /** Resolves once all earlier turns have ended. Undefined if no earlier turn is held. */
@@ -37,7 +37,7 @@ export class CallOrder {
 
   /**
    * Takes a turn, which begins once all earlier turns have ended. Later turns and calls wait until
-   * the caller calls its `end`.
+   * the caller calls `end` of this turn.
    */
   take(): Turn {
     const begun = this.#held;

@@ -18,7 +18,7 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
     super(size, allRanks(size));
   }
 
-  /** The position at which a prepared call is complete, in the unit of `workFrom`. */
+  /** The position at which a prepared call is complete, in the same unit as the positions of `workFrom`. */
   protected abstract endOf(handle: Handle): number;
 
   /**

@@ -23,8 +23,9 @@ export interface Run {
 export type AsyncStep<Result = unknown> = (options: RunOptions) => Promise<Result>;
 
 /**
- * A generator of lists of runs, or asynchronous steps. The runs of a list may overlap; the
- * generator resumes when all of them have ended. After a step, it resumes with the step's result.
+ * A generator that yields lists of runs (collectives), or asynchronous steps. The runs of a list
+ * may overlap; the generator resumes when all of them have ended. After a step, it resumes with the
+ * step's result.
  */
 export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unknown>;
 
@@ -43,7 +44,7 @@ export interface Work<Result> {
   readonly phases: Phases<Result>;
 }
 
-/** Work that consists of one step and takes a turn in the group of `on`. */
+/** Work that consists of one asynchronous step, which takes a turn in the call order of the group of `on`. */
 export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Result>): Work<Result> {
   return { on, hasOnePhase: false, phases: awaitStep(step) };
 }

@@ -18,8 +18,9 @@ export type FoldSlice = () => void;
 const turnMillis = 1;
 
 /**
- * A communicator of ranks in one thread. Each chunk is folded once, from the inputs of all ranks to
- * all outputs. Each subclass defines the kernels, and how they access the memory of a call.
+ * A communicator of ranks in one thread. Each chunk is combined in one pass, from the inputs of all
+ * ranks to all outputs. Each subclass defines the kernels, and how they access the memory of a
+ * call.
  */
 export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<readonly FoldSlice[]> {
   readonly #plans: Plans<Place>;
@@ -33,7 +34,7 @@ export abstract class FoldingCommunicator<Place> extends ControllerCommunicator<
     return this.#plans.refuses(collective, dtype);
   }
 
-  /** Cuts one span of a call into slices. */
+  /** Cuts one range of elements of a call into slices, which are short units of work. */
   protected abstract slicesOf(span: FoldRange<ArrayPlace>, plan: Plan<Place>): readonly FoldSlice[];
 
   protected prepare(call: CheckedCall): readonly FoldSlice[] {

@@ -4,8 +4,9 @@ import type { Schedule } from './schedule.js';
 import { stepsOf } from './steps.js';
 
 /**
- * Executes a verified schedule on values of any kind. Returns the final value of each place, at
- * index `rank * chunks + chunk`: undefined if the place is empty or `combine` returned undefined.
+ * Executes a verified schedule on values of any kind. Returns the final value of each place (a
+ * chunk of a rank), at index `rank * chunks + chunk`: undefined if the place is empty or `combine`
+ * returned undefined.
  */
 export function play<Value>(
   schedule: Schedule,

@@ -2,7 +2,7 @@ import type { Round } from './schedule.js';
 
 /**
  * What a round does to one chunk of rank `to`: it combines the chunks of the ranks `operands` in
- * this order, or copies the chunk of a single one.
+ * this order, or copies the chunk of a single rank.
  */
 export interface Step {
   readonly to: number;

@@ -63,7 +63,7 @@ interface Spoil {
 
 /**
  * Executes a schedule on sets instead of numbers. Values are updated at once, which is safe because
- * no place may be both read and written in one round.
+ * no place (a chunk of a rank) may be both read and written in one round.
  */
 class SymbolicRun {
   readonly #schedule: Schedule;
@@ -122,8 +122,8 @@ class SymbolicRun {
   }
 
   /**
-   * Describes a redundant transfer: the target already has its value, or never uses it afterwards.
-   * Valid only if the schedule has no other problem.
+   * Describes a redundant transfer: the target rank already has the value, or never uses the value
+   * afterwards. Valid only if the schedule has no other problem.
    */
   needlessTransfer(): string | undefined {
     if (this.#repeated !== undefined) return this.#repeated;

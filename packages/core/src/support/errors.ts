@@ -1,8 +1,4 @@
-/**
- * Every error of this project is a `CollError`. It has a stable `code`, a message that says what
- * happened, where, and what to do, and, if known, the rank and the operation.
- */
-
+/** The stable `code` of a `CollError`. Every error of this project is a `CollError`. */
 export type ErrorCode =
   | 'ERR_COLL_ABORTED'
   | 'ERR_COLL_API_VERSION'
@@ -50,8 +46,10 @@ export interface ErrorDetails {
 const brand = Symbol.for('@coll/core.error');
 
 /**
- * The parent of every error of this project. `instanceof CollError` also holds for errors of
- * separately installed copies of the library, and for `WrongTypeError` and `OutOfRangeError`.
+ * The parent of every error of this project. Each error has a stable `code`, a message that says
+ * what happened, where, and what to do, and, if known, the rank and the operation. `instanceof
+ * CollError` also holds for errors of separately installed copies of the library, and for
+ * `WrongTypeError` and `OutOfRangeError`.
  *
  * @example
  * ```ts

@@ -120,8 +120,8 @@ export class ReferenceCommunicator extends JoiningCommunicator {
   }
 
   /**
-   * Memory for the chunks of each rank, in the dtype of `carrierOf`: the rank's output if all
-   * chunks fit there, otherwise scratch memory.
+   * Memory for the chunks of each rank, in the dtype that `carrierOf` returns: the rank's output if
+   * all chunks fit there, otherwise scratch memory.
    */
   #placesFor(cut: Cut, outputs: readonly Tensor[]): ChunkPlaces {
     const { collective, dtype, plan, length } = cut;
@@ -180,10 +180,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     }
   }
 
-  /**
-   * A kernel that converts chunks from the dtype of `carrierOf` into results, and divides for a
-   * mean.
-   */
+  /** A kernel that converts chunks from the dtype that `carrierOf` returns into results, and divides for a mean. */
   #finisher({ collective, dtype }: Cut, { dtype: narrow }: Tensor): ConvertKernel {
     const op = opOf(collective);
     if (op === undefined) return copyRange;
@@ -234,12 +231,12 @@ function isWritten(rank: number, collective: Collective, outputs: readonly Tenso
   return outputs.findIndex(({ data }) => data.buffer === own.buffer && data.byteOffset === own.byteOffset) === rank;
 }
 
-/** A verified schedule, and the chunks that each rank holds at any time. */
+/** A verified schedule, and the chunks that each rank holds at some time. */
 interface Plan {
   readonly schedule: Schedule;
   readonly goal: Goal;
   readonly steps: readonly (readonly Step[])[];
-  /** Number of chunks that each rank holds. */
+  /** Number of chunks that each rank holds at some time. */
   readonly counts: readonly number[];
   /**
    * At `rank * chunks + chunk`: the position of the chunk among those that the rank holds; -1 if it

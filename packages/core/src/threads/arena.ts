@@ -5,11 +5,11 @@ import { isTensor, type Tensor } from '../values/tensor.js';
 import { createWasmMemory, pageBytes, requireWebAssembly, type WasmMemory } from '../wasm/web-assembly.js';
 
 /**
- * Shared memory that grows without a message: every thread sees the same growable buffer or
- * WebAssembly memory.
+ * Shared memory that grows without notifying other threads: every thread sees the same growable
+ * buffer or WebAssembly memory.
  */
 export interface ArenaMemory {
-  /** For WebAssembly memory: the buffer it exposed when the arena was made. */
+  /** The growable buffer or, for WebAssembly memory, the buffer that it exposed when the arena was made. */
   readonly bytes: SharedArrayBuffer;
   readonly wasm?: WasmMemory;
   readonly maxBytes: number;

@@ -22,7 +22,7 @@ export interface PreparedCall<Handle> {
   readonly outputs: readonly PreparedBuffer[];
 }
 
-/** An array of a call, with its length at the time of validation. */
+/** An array that a call uses, with its length when the call was validated. */
 export interface PreparedBuffer {
   readonly data: TypedArray;
   readonly dtype: DType;

@@ -10,8 +10,8 @@ import type { SharedBarrier } from './shared-barrier.js';
 import { directSlice, smallSlice, stagedSlice } from './work-slice.js';
 
 /**
- * The next need of an execution: that all ranks reach the `count` of the execution (`meeting`), a
- * pause, or nothing because the call has ended.
+ * What a call needs before it can go on: that all ranks reach its `count` (`meeting`), or a pause
+ * for other work (`pause`). `nothing` means that the call has ended.
  */
 export type Need = 'meeting' | 'pause' | 'nothing';
 
@@ -25,13 +25,14 @@ export interface CallExecutionOptions {
 }
 
 /**
- * A rank's part of a collective, as steps between synchronizations. Every rank publishes its
- * memory. After the first synchronization each rank folds its share of all inputs into all outputs.
- * A last synchronization ends the call, because until then ranks may access each other's memory.
+ * A rank's part of a collective, as steps between synchronizations of all ranks. Every rank
+ * publishes the location of its memory. After the first synchronization each rank folds (combines)
+ * its share of all inputs into all outputs. A last synchronization ends the call, because until
+ * then ranks may access each other's memory.
  *
- * Private memory is copied through staging buffers, block by block. Each buffer has two slots, so
- * that a rank can load the next block while its peers still fold the current one. A single
- * synchronization then covers both, and the current block is stored.
+ * Private memory is copied through staging buffers in shared memory, block by block. Each buffer
+ * has two slots, so that a rank can load the next block while its peers still fold the current one.
+ * One synchronization ends both; then the rank stores the current block.
  */
 export class CallExecution {
   readonly #barrier: SharedBarrier;
@@ -56,7 +57,7 @@ export class CallExecution {
     this.#size = size;
   }
 
-  /** The count that all ranks must reach before the execution goes on. */
+  /** The barrier count that all ranks must reach before the call goes on. */
   get count(): number {
     return this.#count;
   }
@@ -87,8 +88,8 @@ export class CallExecution {
   }
 
   /**
-   * Continues after a synchronization or a pause. Returns `pause` when `performance.now()` has
-   * reached `until`.
+   * Continues the call after a synchronization or a pause. Returns `pause` when `performance.now()`
+   * has reached `until`.
    * @throws CollError if the ranks' requests differ or their memory overlaps
    */
   goOn(until: number): Need {
@@ -127,7 +128,7 @@ export class CallExecution {
     return 'meeting';
   }
 
-  /** Whether any rank's offer has changed since this contribution was last executed. */
+  /** Whether any rank has made another offer (validated call) since this contribution was last executed. */
   #isNew(): boolean {
     const { seen } = this.#part;
     let isNew = false;
@@ -140,7 +141,7 @@ export class CallExecution {
     return isNew;
   }
 
-  /** @throws CollError if the ranks' offers do not match */
+  /** @throws CollError if the ranks' offers (calls and their memory) do not match */
   #agree(): void {
     const { ranks, protocol } = this.#offer;
     const part = this.#part;

@@ -10,9 +10,9 @@ export interface UsedRange {
 }
 
 /**
- * Finds two ranks, one of which writes memory that the other one uses. All `stretches` lie in one
- * ArrayBuffer. In-place reductions of a piece are allowed and, if `isShared`, one output for all
- * ranks.
+ * Finds two ranks, one of which writes memory that the other one uses. All `stretches` (ranges of
+ * used bytes) lie in one ArrayBuffer. In-place reductions of a piece are allowed and, if
+ * `isShared`, one output for all ranks.
  */
 export function clashAmong(
   stretches: readonly UsedRange[],

@@ -16,8 +16,8 @@ import { hashOf } from '../values/layout.js';
 import type { CheckedCall } from './segment-list.js';
 
 /**
- * The part of a descriptor that must be equal on all ranks: the caller's request, and how it is
- * executed.
+ * The part of a descriptor (a rank's description of its call) that must be equal on all ranks: the
+ * caller's request, and how it is executed.
  */
 export interface Asked {
   readonly collective: Collective;
@@ -36,8 +36,8 @@ export interface Asked {
 }
 
 /**
- * A rank's offer for a collective: the request, and the offsets of the rank's memory in the arena,
- * in bytes.
+ * A rank's description of its call, for the other ranks: the request, and the byte offsets of the
+ * rank's memory in the arena (the shared memory).
  */
 export interface Descriptor extends Asked {
   readonly inputAt: number;
@@ -64,12 +64,12 @@ const layoutField = 6;
 const kinds = collectiveKinds.length;
 const shapeMismatch = 'Shape mismatch in the collective';
 
-/** Offset of memory that this collective does not read or write. */
+/** Used in place of an offset for memory that is private, or that this collective does not use. */
 export const nowhere = -1;
 
 /**
  * The part of a call's descriptor that all ranks must agree on. If the call is part of a larger
- * request, it describes that request, and `schedule` identifies the part.
+ * request, the result describes that request, and `schedule` identifies the part.
  */
 export function askedBy(call: CheckedCall, schedule: number): Asked {
   const { collective, size, dtype, layout, request } = call;
@@ -94,7 +94,7 @@ export function bytesOfDescriptors(size: number): number {
 /**
  * The descriptors of all ranks in shared memory. Each rank writes its own before it advances the
  * barrier, and reads the others' once they have advanced. The stores are not atomic; the barrier
- * orders them. There are two tables, used alternately, so that a rank that is one turn ahead does
+ * orders them. There are two tables, used alternately, so that a rank that is one call ahead does
  * not overwrite descriptors still in use.
  */
 export class Descriptors {

@@ -5,7 +5,7 @@ import type { FusedChunk } from '../schedule/fused-chunks.js';
 import type { Schedule } from '../schedule/schedule.js';
 import { byteSize, type DType } from '../values/dtype.js';
 
-/** The work to fold: a schedule's chunks of a whole buffer of `length` elements. */
+/** The arithmetic of a call: how the chunks of a whole buffer of `length` elements are combined. */
 export interface FoldWork {
   readonly collective: Collective;
   readonly dtype: DType;
@@ -49,7 +49,10 @@ export function placedSegments(
   });
 }
 
-/** Fold ranges for elements `part` of a buffer in pieces, from all inputs to all outputs. */
+/**
+ * The ranges to fold (combine) for elements `part` of a buffer that consists of pieces, from all
+ * inputs to all outputs.
+ */
 export function foldRangesOfSegments(work: FoldWork, pieces: readonly PlacedSegment[], part: ChunkRange): FoldRange[] {
   return pieces.flatMap(({ begin, end, places }) => {
     const own = { begin: Math.max(begin, part.begin), end: Math.min(end, part.end) };
@@ -58,8 +61,8 @@ export function foldRangesOfSegments(work: FoldWork, pieces: readonly PlacedSegm
 }
 
 /**
- * Fold ranges for elements `part`, one per schedule chunk in it, from all ranks' inputs to the
- * outputs of the chunk's target ranks for which `isTarget` is true.
+ * The ranges to fold (combine) for elements `part`, one for each schedule chunk in it, from all
+ * ranks' inputs to the outputs of the chunk's target ranks for which `isTarget` is true.
  */
 export function foldRangesOf(
   work: FoldWork,
@@ -77,7 +80,7 @@ export function foldRangesOf(
   });
 }
 
-/** The elements that a rank folds, in whole cache lines, so that no two ranks write one line. */
+/** The elements that a rank combines: whole cache lines, so that no two ranks write the same cache line. */
 export function elementsOf(
   { collective, dtype, length, schedule: { ranks } }: Pick<FoldWork, 'collective' | 'dtype' | 'length' | 'schedule'>,
   rank: number,
@@ -92,8 +95,8 @@ export function elementsOf(
 const stripeBytes = 32 * 2 ** 20;
 
 /**
- * The elements that a rank folds, as one range per stripe of the buffer: ranks that advance side by
- * side make better use of a shared cache than ranks that are far apart.
+ * The elements that a rank combines, as one range per stripe of the buffer. Ranks that advance side
+ * by side make better use of a shared cache than ranks that are far apart.
  */
 export function stripesOf(work: FoldWork, rank: number): ChunkRange[] {
   const { collective, dtype, length, schedule } = work;
@@ -106,7 +109,7 @@ export function stripesOf(work: FoldWork, rank: number): ChunkRange[] {
   });
 }
 
-/** Whether each rank receives one block of the whole buffer, which only this rank folds. */
+/** Whether each rank receives one block of the whole buffer, which only that rank combines. */
 function isScattered({ kind }: Collective): boolean {
   return kind === 'reduce-scatter' || kind === 'scatter';
 }

@@ -4,7 +4,7 @@ import type { SegmentList } from './segment-list.js';
 /** Segments addressed like a single contiguous buffer. */
 export class JoinedSegments {
   readonly #arrays: readonly TypedArray[];
-  /** The begin of each piece, followed by the total length. */
+  /** The element at which each piece begins, followed by the total length. */
   readonly #begins: readonly number[];
 
   constructor(pieces: SegmentList) {
@@ -23,7 +23,7 @@ export class JoinedSegments {
     return this.#begins.at(-1) as number;
   }
 
-  /** Whether all memory is intact: its owner may have transferred it. */
+  /** Whether all memory is intact, that is, not transferred by its owner. */
   get isWhole(): boolean {
     return this.#arrays.every(({ length }, index) => length === this.#endOf(index) - this.#beginOf(index));
   }

@@ -29,7 +29,8 @@ export class LatestCalls {
   #large: CallsOnMemory | undefined;
 
   /**
-   * If a call with these first arrays is recorded, removes it and returns true. Otherwise adds it.
+   * If a call with these first arrays is recorded, removes it and returns true. Otherwise records
+   * the call and returns false.
    */
   takeOrAdd(input: TypedArray | undefined, output: TypedArray): boolean {
     const { inputs } = this.#callsOn(input?.buffer, output.buffer);

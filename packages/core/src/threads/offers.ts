@@ -13,13 +13,13 @@ import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape
 
 /**
  * How ranks access each other's memory.
- * - *small*: every rank copies its input and computes all results itself after one synchronization.
- *   There are two copies, used alternately, so that the next call may overwrite a copy once all
- *   ranks have synchronized again.
+ * - *small*: every rank copies its input to shared memory and, after one synchronization, computes
+ *   all results itself. There are two copies, used alternately, so that the next call may overwrite
+ *   a copy once all ranks have synchronized again.
  * - *blocks*: shared memory is used directly; private memory goes through a staging buffer block by
  *   block.
- * - *whole*: private memory is staged as one block, because inputs or outputs are themselves blocks
- *   of a whole buffer.
+ * - *whole*: private memory goes through a staging buffer as one block, because inputs or outputs
+ *   are themselves blocks of a whole buffer.
  */
 export type Protocol = 'small' | 'blocks' | 'whole';
 
@@ -33,13 +33,16 @@ export interface Offer {
   readonly length: number;
   readonly isShared: boolean;
   readonly cuts: SegmentCuts;
-  /** Bytes of a rank's input and output; a rank that does not use one of them has none. */
+  /** Bytes of the input of a rank that reads one (`outputBytes`: of the output of a rank that writes one). */
   readonly inputBytes: number;
   readonly outputBytes: number;
   readonly protocol: Protocol;
   /** Shape of the staging buffers, equal on all ranks. */
   readonly shape: StagingShape;
-  /** One per turn, 0 or 1; both are the same object if turns need no separate memory. */
+  /**
+   * The rank's contributions to turns 0 and 1, which its calls use alternately. Both are the same
+   * object if the turns need no separate memory.
+   */
   readonly contributions: readonly [Contribution, Contribution];
   /**
    * Allocates a staging buffer for a rank whose own memory is shared, if another rank of the call
@@ -49,11 +52,11 @@ export interface Offer {
 }
 
 /**
- * A rank's contribution to a turn; `slice` is its work, undefined until the rank has read the
- * contributions of the others.
+ * A rank's contribution to a call. `slice` is the rank's work, undefined until the rank has read
+ * the contributions of the others.
  */
 export interface Contribution {
-  /** Unique among the contributions of this rank. */
+  /** Identifies this contribution among those of its rank. */
   readonly number: number;
   descriptor: Descriptor;
   /** Offsets of all pieces if the buffer has several; the descriptor holds only the first piece. */
@@ -62,8 +65,8 @@ export interface Contribution {
   /** The numbers of all ranks' contributions for which `slice` was made. */
   readonly seen: Int32Array;
   /**
-   * Whether memory is staged; `isMixed`: whether some ranks have not published a staging buffer
-   * yet.
+   * Whether memory is copied through staging buffers. `isMixed`: whether some ranks have not
+   * published a staging buffer yet.
    */
   isStaged: boolean;
   isMixed: boolean;
@@ -144,7 +147,10 @@ export class Offers {
     };
   }
 
-  /** Arena offsets of a buffer's pieces, for all pieces or for none. */
+  /**
+   * Offsets of a buffer's pieces in the arena (the shared memory); `nowhere` for all pieces if any
+   * piece is private.
+   */
   #placesOf(pieces: SegmentList): readonly number[] {
     const isPlaced = pieces.every(({ data }) => this.#options.arena.holds(data));
     return pieces.map(({ data }) => (isPlaced ? data.byteOffset : nowhere));
@@ -210,7 +216,7 @@ interface Memory {
   readonly pieces: SegmentOffsets | undefined;
 }
 
-/** The fields that are equal on all ranks once they agree. */
+/** The fields of an offer (a validated call) that are equal on all ranks if the ranks make the same call. */
 type Form = Pick<Offer, 'protocol' | 'shape' | 'inputBytes' | 'outputBytes'>;
 
 function formOf(collective: Collective, dtype: DType, length: number, size: number): Form {

@@ -20,8 +20,8 @@ const settled = Promise.resolve();
 /**
  * A communicator that executes calls one after the other, in the order in which they were made. It
  * prepares a `Handle` for each call, and keeps the handles of calls that are repeated. Subclasses
- * define the execution. A call that completes at once returns a settled promise. Every millisecond or two, one such call waits for a turn of the
- * event loop, which would otherwise starve.
+ * define the execution. A call that completes at once returns a settled promise. Every millisecond
+ * or two, one such call waits for a turn of the event loop, which would otherwise starve.
  *
  * @example
  * ```ts
@@ -81,7 +81,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   protected abstract playSync(call: PreparedCall<Handle>, options: RunOptions): void;
 
   /**
-   * Begins a call with no earlier call under way.
+   * Begins a call while no earlier call is under way.
    * @returns undefined if the call has already ended. Default: executes `playSync` and returns
    * undefined.
    */
@@ -219,8 +219,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   /**
-   * Begins a call, or queues it behind the calls under way. `hasWaited` means that its memory may
-   * have been detached meanwhile.
+   * Begins a call, or queues it behind the calls under way. `hasWaited` means that the call had to
+   * wait, so its memory may have been detached meanwhile.
    */
   #enqueue(call: PreparedCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
     const latest = this.#latest;

@@ -17,7 +17,7 @@ export interface Plan<Place = number> {
   readonly makeFold: FoldMaker<Place>;
 }
 
-/** The plans of one algorithm, made once per kind of request. */
+/** The plans (prepared schedules) of one algorithm, each made once per kind of request. */
 export class Plans<Place = number> {
   readonly #planner: Planner;
   readonly #kernels: Kernels<Place>;

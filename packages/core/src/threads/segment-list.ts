@@ -36,11 +36,11 @@ export interface CheckedCall extends Buffers {
   readonly dtype: DType;
   /** Elements of the whole buffer, all blocks included. */
   readonly length: number;
-  /** The begin of each piece, followed by the total length. */
+  /** The element at which each piece begins, followed by the total length. */
   readonly begins: Float64Array;
   /**
-   * Hash of the buffer's composition, which must be equal on all ranks: of the caller's `layout`
-   * and, for a buffer in pieces, of where each begins.
+   * Hash of the buffer's composition, which must be equal on all ranks. It covers the caller's
+   * `layout` and, for a buffer in pieces, where each piece begins.
    */
   readonly layout: number;
   /** Whether all outputs may share the same memory. */

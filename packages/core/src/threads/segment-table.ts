@@ -10,8 +10,8 @@ export interface SegmentOffsets {
 }
 
 /**
- * How buffers are cut: the begin of each piece in elements, followed by the total length; and the
- * bytes per element.
+ * How buffers are cut: the element at which each piece begins, followed by the total length; and
+ * the bytes per element.
  */
 export interface SegmentCuts {
   readonly begins: Float64Array;
@@ -25,8 +25,9 @@ interface Room {
 }
 
 /**
- * Offsets of all ranks' pieces, which do not fit into descriptors. Each rank writes its list into
- * the arena along with its descriptor, one list per turn, so that both are valid equally long.
+ * The offsets of all ranks' pieces, which do not fit into descriptors (the ranks' descriptions of
+ * their calls). Each rank writes its list into the arena (the shared memory) along with its
+ * descriptor. There is one list per turn, so that list and descriptor stay valid equally long.
  */
 export class SegmentTable {
   readonly #arena: Arena;
@@ -39,7 +40,7 @@ export class SegmentTable {
     this.#arena = arena;
   }
 
-  /** Writes this rank's list for a turn. */
+  /** Writes the list of this rank's pieces for a turn: 0 or 1, which calls use alternately. */
   write(turn: number, { inputs, outputs }: SegmentOffsets): void {
     const length = inputs.length + outputs.length;
     let room = this.#rooms[turn] as Room;
@@ -52,7 +53,7 @@ export class SegmentTable {
     this.#words(room.at, length).set([...inputs, ...outputs]);
   }
 
-  /** Offset of this rank's list for a turn, in bytes of the arena. */
+  /** Offset of this rank's list of pieces for a turn (0 or 1), in bytes of the arena (the shared memory). */
   at(turn: number): number {
     return (this.#rooms[turn] as Room).at;
   }
@@ -91,7 +92,7 @@ export class SegmentTable {
     return clashAmong(stretches, isShared);
   }
 
-  /** A rank's offsets of all input pieces, then of all output pieces. */
+  /** The offsets of a rank's input pieces, followed by those of its output pieces. */
   #listOf(descriptors: Descriptors, rank: number, count: number): readonly number[] {
     const at = descriptors.piecesAt(rank);
     return at === nowhere ? [] : [...this.#words(at, 2 * count)];

@@ -4,9 +4,9 @@ import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 
 /**
- * The progress of each rank, in shared memory. A rank's count is one Int32 on a cache line of its
- * own. `advance` publishes everything the rank wrote before; a rank that has read the count sees
- * those writes. Counts wrap around, so they are compared by difference.
+ * Synchronizes ranks by counts in shared memory. Each rank's count is one Int32 on a cache line of
+ * its own. `advance` publishes everything the rank wrote before; a rank that has read the count
+ * sees those writes. Counts wrap around, so they are compared by difference.
  *
  * The group fails once, for the first reason given; from then on every wait throws.
  */
@@ -25,7 +25,7 @@ export class SharedBarrier {
     this.#spins = spins;
   }
 
-  /** Bytes of control memory for a group. */
+  /** Bytes of control memory that a barrier of `size` ranks needs. */
   static bytesFor(size: number): number {
     return 4 * (line * (size + 1) + mostOtherRanks) + textBytes;
   }
@@ -36,8 +36,8 @@ export class SharedBarrier {
   }
 
   /**
-   * A rank's count and its number of sleeping waiters. Code that changes the count elsewhere must
-   * call `wake` if the number is not 0.
+   * A rank's count, followed by the number of threads that sleep until the count changes. Code that
+   * changes the count without `advance` must call `wake` if that number is not 0.
    */
   arrivalOf(rank: number): Int32Array {
     return this.#words.subarray(wordOf(rank), wordOf(rank) + 2);
@@ -62,7 +62,7 @@ export class SharedBarrier {
     return next;
   }
 
-  /** Polls each rank at most `looks` times; true when every rank has reached `count`. */
+  /** Polls the count of each rank at most `looks` times. Returns whether every rank has reached `count`. */
   spin(count: number, looks: number): boolean {
     for (let rank = 0; rank < this.#size; rank++) {
       if (behind(this.#look(rank, count, looks), count)) return false;
@@ -99,17 +99,14 @@ export class SharedBarrier {
     }
   }
 
-  /**
-   * Begins the rank's next turn and returns its number: 0 and 1 alternately, equal on all ranks of
-   * a collective.
-   */
+  /** Begins the rank's next call, and returns the call's turn: 0 and 1 alternately, equal on all ranks. */
   turn(rank: number): number {
     const turn = (this.#words[wordOf(rank) + turns] as number) ^ 1;
     this.#words[wordOf(rank) + turns] = turn;
     return turn;
   }
 
-  /** A new number, unique among the offers of this rank. */
+  /** A new number that identifies an offer (a validated call) among those of this rank. */
   nextOffer(rank: number): number {
     const next = ((this.#words[wordOf(rank) + lastOffer] as number) + 1) | 0;
     this.#words[wordOf(rank) + lastOffer] = next;
@@ -117,14 +114,14 @@ export class SharedBarrier {
   }
 
   /**
-   * Stores the number of a rank's offer for a turn; `advance` publishes it. The number is kept
-   * until the rank's turn after the next one.
+   * Stores the number of the offer that a rank makes in a turn (0 or 1); `advance` publishes the
+   * number. The number is kept until the rank's next call with the same turn.
    */
   offer(rank: number, turn: number, offer: number): void {
     this.#words[wordOf(rank) + offers + turn] = offer;
   }
 
-  /** The number of a rank's offer for a turn, as stored by `offer`. */
+  /** The number of the offer that a rank made in a turn (0 or 1), as stored by `offer`. */
   offered(rank: number, turn: number): number {
     return this.#words[wordOf(rank) + offers + turn] as number;
   }
@@ -150,8 +147,8 @@ export class SharedBarrier {
   }
 
   /**
-   * Fails the group because a rank has timed out waiting for others. `text` follows the numbers of
-   * `others` in the message.
+   * Fails the group because a rank has timed out waiting for others. In the message, `text` follows
+   * the rank numbers `others`.
    */
   expire(rank: number, others: readonly number[], text: string): void {
     this.fail({ reason: 'deadline', rank, ranks: others.slice(0, mostOtherRanks), text });
@@ -231,7 +228,7 @@ export class SharedBarrier {
 export interface Wait {
   readonly rank: number;
   readonly operation: string;
-  /** A time of `Date.now()`; undefined means no limit. */
+  /** Latest end of the wait, as a time of `Date.now()`; undefined means no limit. */
   readonly deadline: number | undefined;
 }
 
@@ -240,7 +237,7 @@ export function waitOf(rank: number, operation: string, options: RunOptions): Wa
   return { rank, operation, deadline: deadlineOf(options) };
 }
 
-/** A time of `Date.now()`; undefined means no limit. */
+/** The deadline of a call that begins now, as a time of `Date.now()`; undefined means no limit. */
 export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
   return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }

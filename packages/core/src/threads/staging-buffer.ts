@@ -1,11 +1,14 @@
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 import type { JoinedSegments } from './joined-segments.js';
 
-/** The shape of staging buffers, equal on all ranks. Blocks use the slots in turn. */
+/**
+ * The shape of staging buffers (shared memory for copies), equal on all ranks. Successive blocks
+ * use the slots in turn.
+ */
 export interface StagingShape {
   readonly dtype: DType;
   readonly resultDType: DType;
-  /** Elements of an input block; `outputLength`: of an output block. */
+  /** Number of elements of an input block (`outputLength`: of an output block). */
   readonly inputLength: number;
   readonly outputLength: number;
   readonly slots: number;
@@ -27,7 +30,7 @@ export class StagingBuffer {
   readonly #inputViews: readonly TypedArray[];
   readonly #outputViews: readonly TypedArray[];
 
-  /** Without an input nothing is loaded, without an output nothing is stored. */
+  /** If `input` is undefined, `load` does nothing; if `output` is undefined, `store` does nothing. */
   constructor(
     { bytes, at }: StagingMemory,
     shape: StagingShape,
@@ -57,7 +60,7 @@ export class StagingBuffer {
     this.#output?.copyFrom(from, block * outputLength, (block + 1) * outputLength);
   }
 
-  /** Whether the private memory is intact, and not transferred by its owner. */
+  /** Whether the private memory is intact, that is, not transferred by its owner. */
   get isWhole(): boolean {
     return (this.#input?.isWhole ?? true) && (this.#output?.isWhole ?? true);
   }
@@ -68,7 +71,7 @@ export function bytesOfStaging(shape: StagingShape): number {
   return slots * bytesOfInput(shape) + (isInPlace ? 0 : slots * bytesOfOutput(shape));
 }
 
-/** Offset of a slot from the begin of the staging buffer. */
+/** Byte offset of an input slot within a staging buffer. */
 export function inputSlot(shape: StagingShape, slot: number): number {
   return slot * bytesOfInput(shape);
 }

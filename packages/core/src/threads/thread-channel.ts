@@ -4,7 +4,7 @@
  */
 export interface ThreadChannel {
   post(message: unknown): void;
-  /** Whether to keep the thread alive for incoming messages. */
+  /** Sets whether the channel keeps its thread alive to receive messages. */
   setWaiting(isWaiting: boolean): void;
   close(): void;
 }

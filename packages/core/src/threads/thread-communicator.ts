@@ -44,7 +44,7 @@ const turnMillis = 1;
 
 /**
  * One rank of a group of threads. Memory from `allocate` is shared and used in place; other memory
- * is copied into the shared arena and back. Each rank folds its own part of the buffer straight
+ * is copied into the shared arena and back. Each rank combines its own part of the buffer straight
  * from its peers' memory. Threads post no messages.
  *
  * If all peers have already arrived, an asynchronous call completes before it returns.

@@ -62,7 +62,7 @@ function requireSharedMemory(): void {
   );
 }
 
-/** @throws ValueError unless `group` is a group and `request` contains a rank and an algorithm */
+/** @throws ValueError unless `group` is a group of threads and `request` contains a rank and an algorithm */
 export function requireJoin(group: unknown, request: unknown): void {
   requireGroup(group);
   if (typeof request !== 'object' || request === null)
@@ -70,7 +70,7 @@ export function requireJoin(group: unknown, request: unknown): void {
   requireKnownOptions(request, joinRequest);
 }
 
-/** @throws ValueError unless `group` is a group */
+/** @throws ValueError unless `group` is a group of threads */
 export function requireGroup(group: unknown): asserts group is ThreadGroup {
   const { control, descriptors, arena } = Object(group) as Partial<ThreadGroup>;
   if (control?.byteLength && descriptors?.byteLength && arena) return;

@@ -10,12 +10,12 @@ import { openChannel, type ThreadChannel } from './thread-channel.js';
 export interface SharedGroupOptions {
   /** The name of the new group, equal on all its threads and unique to it. */
   readonly name: string;
-  /** The old ranks of the new group. The first one creates the shared state. */
+  /** The ranks, in the group being split, that form the new group. The first one creates the shared state. */
   readonly ranks: readonly number[];
-  /** The old rank of this thread. */
+  /** The rank of this thread in the group being split. */
   readonly rank: number;
   readonly make: () => ThreadGroup;
-  /** The group of the old ranks. It fails if a thread's wait for the new group fails. */
+  /** The group being split. It fails if a thread's wait for the new group fails. */
   readonly group: Pick<Group, 'failure' | 'fail'>;
   readonly options: RunOptions;
 }

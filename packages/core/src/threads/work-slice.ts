@@ -51,10 +51,7 @@ export function smallSlice(offer: Offer, descriptors: Descriptors, own: number, 
   };
 }
 
-/**
- * The work of one rank on its share of the elements, folded directly from all inputs to all
- * outputs.
- */
+/** The work of one rank: to combine its share of the elements directly from all inputs into all outputs. */
 export function directSlice(offer: Offer, pieces: readonly PlacedSegment[], rank: number): WorkSlice {
   const work = workOf(offer);
   return sliced(
@@ -63,7 +60,7 @@ export function directSlice(offer: Offer, pieces: readonly PlacedSegment[], rank
   );
 }
 
-/** The work of one rank on its share of every block, folded between staging buffers. */
+/** The work of one rank: to combine its share of every block from staging buffers into staging buffers. */
 export function stagedSlice(offer: Offer, descriptors: Descriptors, rank: number): WorkSlice {
   const { plan, shape, length } = offer;
   const { schedule, collective, chunks } = plan;
@@ -106,7 +103,7 @@ function workOf({ plan, length }: Offer): FoldWork {
   return { ...plan, length };
 }
 
-/** The work of folding these ranges in slices, so that other work can run in between. */
+/** The work of folding (combining) these ranges, cut into slices so that other work can run in between. */
 function sliced({ plan, inputBytes }: Offer, spans: readonly FoldRange[]): WorkSlice {
   const isKept = inputBytes * plan.schedule.ranks < keptBytes;
   const slices = spans.flatMap((span) => slicesOf(span, plan.makeFold(span), isKept ? keptLength : sliceLength));
@@ -129,7 +126,7 @@ function sliced({ plan, inputBytes }: Offer, spans: readonly FoldRange[]): WorkS
   };
 }
 
-/** Elements of a span. */
+/** A part of a range to fold (combine): `count` elements from `begin` on. */
 interface Slice {
   readonly fold: Fold;
   readonly begin: number;

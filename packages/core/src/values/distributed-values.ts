@@ -68,8 +68,8 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * The component of the current replica or update. Outside both, the component that represents all
-   * components.
+   * The component of the current replica or variable update. Outside both, the component that
+   * represents all components.
    * @throws NotImplementedError outside both if no component represents all, as for `PerReplica`;
    * OutOfRangeError for a replica without a component
    */
@@ -78,8 +78,8 @@ export abstract class DistributedValues<T = unknown> {
   }
 
   /**
-   * The component of the current replica or update. Outside both, the first component on `device`
-   * or, if there is none, the first component.
+   * The component of the current replica or variable update. Outside both, the first component on
+   * `device` or, if there is none, the first component.
    * @throws OutOfRangeError for a replica without a component
    */
   getOnDeviceOrPrimary(device = ''): T {
@@ -87,7 +87,7 @@ export abstract class DistributedValues<T = unknown> {
     return replica === undefined ? onDeviceOrPrimary(this.values, device) : componentOf(this, replica);
   }
 
-  /** The class and the components, one per line. */
+  /** The class name and the components, one component per line. */
   toString(): string {
     return textOf(this);
   }
@@ -143,8 +143,8 @@ export class PerReplica<T = unknown> extends DistributedValues<T> {
 }
 
 /**
- * Values that are equal on every replica. Used as a tensor, it is the current replica's component
- * or, outside a replica, the one that represents all.
+ * Values that are equal on every replica. A `Mirrored` used as a tensor stands for the component of
+ * the current replica or, outside a replica, for the component that represents all.
  *
  * @example
  * ```ts
@@ -200,7 +200,7 @@ export function onDeviceOrPrimary<T>(values: readonly T[], device: string): T {
   return (values.find((value) => canonicalize(deviceOf(value)) === wanted) ?? values[0]) as T;
 }
 
-/** `Class:{ 0: component, … }`, one component per line. */
+/** The values as text: `Class:{ 0: component, … }`, one component per line. */
 export function textOf({ kind, values }: DistributedValues): string {
   return `${kind}:{\n${values.map((value, index) => `  ${index}: ${textOfComponent(value)}`).join(',\n')}\n}`;
 }

@@ -1,8 +1,6 @@
-/**
- * The two 16-bit floating types, as bits in a `Uint16Array`. Encoding rounds to nearest, ties to
- * even (IEEE 754). Values beyond the largest finite one become infinite; subnormals and NaNs are
- * preserved.
- */
+// The two 16-bit floating types, as bits in a `Uint16Array`. Encoding rounds to nearest, ties to
+// even (IEEE 754). Values beyond the largest finite one become infinite; subnormals and NaNs are
+// preserved.
 
 const scratch = new Float32Array(1);
 const scratchBits = new Uint32Array(scratch.buffer);

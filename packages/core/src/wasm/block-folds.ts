@@ -13,8 +13,9 @@ const blockBytes = 1 << 15;
 const blocksOfSlice = 8;
 
 /**
- * Folds memory that kernels cannot access, block by block: copies a block of every input into the
- * arena, folds it, and copies the result to the outputs.
+ * Combines data in memory that WebAssembly cannot access, block by block: copies a block of every
+ * input into the arena (the shared memory), combines the blocks there, and copies the result to the
+ * outputs.
  */
 export class BlockFolds {
   readonly #arena: Arena;

@@ -66,7 +66,7 @@ class Desk {
   }
 }
 
-/** Makes the folds for one kind of request. */
+/** Makes the folds (functions that combine ranges of elements) for one kind of request. */
 class RequestFolds {
   readonly #kernels: KernelExports;
   readonly #desk: Desk;

@@ -6,8 +6,8 @@ import { CollError } from '../support/errors.js';
  */
 export interface WasmMemory {
   /**
-   * Covers the whole memory. Growth replaces it by a longer buffer; older buffers stay valid for
-   * the part that they cover.
+   * A buffer over the whole memory. Growth replaces this buffer by a longer one; older buffers stay
+   * valid for the part that they cover.
    */
   readonly buffer: SharedArrayBuffer;
   /** Adds pages of 64 KiB. @returns the previous number of pages */
@@ -23,12 +23,12 @@ interface WebAssemblyGlobal {
 
 export const pageBytes = 65536;
 
-/** WebAssembly; undefined if the platform has none. */
+/** The WebAssembly API; undefined if the platform has none. */
 export function webAssembly(): WebAssemblyGlobal | undefined {
   return (globalThis as unknown as { WebAssembly?: WebAssemblyGlobal }).WebAssembly;
 }
 
-/** WebAssembly. @throws CollError if the platform has none */
+/** The WebAssembly API. @throws CollError if the platform has none */
 export function requireWebAssembly(): WebAssemblyGlobal {
   const platform = webAssembly();
   if (platform) return platform;
