@@ -19,8 +19,8 @@ export interface CallFields extends CommunicationOptionsInit {
    */
   readonly sharedResult?: boolean | undefined;
   /**
-   * Makes sparse results hold each index once, in ascending order, with the sum of its rows. Half
-   * types are added in float32 and rounded once. Default: false; the rows and indices of all
+   * Makes sparse results hold each index once, in ascending order, with the sum of its rows. 16-bit
+   * floats are added in float32 and rounded once. Default: false; the rows and indices of all
    * replicas are concatenated.
    */
   readonly deduplicate?: boolean | undefined;

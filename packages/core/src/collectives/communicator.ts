@@ -103,7 +103,7 @@ export interface Communicator extends AsyncDisposable {
 /** What all communicators of the same ranks share: the order of their calls, their failure and their memory. */
 export interface Group {
   readonly order: CallOrder;
-  /** The first failure of the group. Undefined while it works. */
+  /** The first failure of the group. Undefined while the group works. */
   readonly failure: CollError | undefined;
   /**
    * Ends the group for all members because of an external error. Current and later collectives fail
@@ -112,8 +112,8 @@ export interface Group {
    */
   fail(error: CollError): void;
   /**
-   * Memory that the engine uses without a copy, or ordinary memory if the engine has none. Valid
-   * until the group is closed.
+   * Memory that the engine uses without a copy, or ordinary memory if the engine needs no special
+   * memory. Valid until the group is closed.
    * @throws ValueError for an unknown dtype or an invalid length; CollError if the memory of the
    * group is full
    */

@@ -10,7 +10,7 @@ import type { Communicator } from './communicator.js';
 export interface Link {
   readonly rank: number;
   readonly transport: 'shared-memory' | 'tcp';
-  /** The checks made and their results, as a phrase for the user. */
+  /** Why this transport was chosen: the checks made and their results, as a phrase for the user. */
   readonly reason: string;
 }
 

@@ -18,7 +18,7 @@ import type { Level } from './level.js';
 /** A worker whose ranks are local. */
 export interface WorkerPart {
   readonly level: Level;
-  /** Number of the worker's first rank among all ranks. */
+  /** The first rank of the worker, numbered among all ranks. */
   readonly firstRank: number;
   /** Index of the worker's first buffer among the local buffers. */
   readonly begin: number;
@@ -84,8 +84,9 @@ export class Scratch {
 
 /**
  * Reduces within each worker, then across the leaders (the first ranks of the workers), and
- * broadcasts the result within each worker. Half types are float32 until the end; a mean is divided
- * once, by the number of all ranks. Nothing is written to outputs until the leaders have agreed.
+ * broadcasts the result within each worker. 16-bit floats stay float32 until the end; a mean is
+ * divided once, by the number of all ranks. Nothing is written to outputs until the leaders have
+ * agreed.
  */
 export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
   const { within, across, size } = levels;
@@ -200,14 +201,14 @@ function ownOf({ begin, level }: WorkerPart, buffers: readonly Tensor[]): readon
   return buffers.slice(begin, begin + level.communicator.size);
 }
 
-/** A copy of a half type's elements in float32. */
+/** A copy of 16-bit floats as float32. */
 export function widened(input: Tensor, index: number, scratch: Scratch): Tensor {
   const wide = scratch.take(`contribution ${index}`, accumulatorOf(input.dtype), input.data.length);
   widenKernel(input.dtype)(wide.data, 0, input.data, 0, input.data.length);
   return { ...wide, device: input.device };
 }
 
-/** Copies a sum to `into`: divided if `divisor` is given, and rounded if `into` has a half type. */
+/** Copies a sum to `into`: divided if `divisor` is given, and rounded if `into` holds 16-bit floats. */
 export function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
   const { length } = into.data;
   const isNarrow = accumulatorOf(into.dtype) !== into.dtype;

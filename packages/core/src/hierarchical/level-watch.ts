@@ -13,10 +13,16 @@ export class LevelWatch {
   readonly #levels: readonly Level[];
   readonly #tell: (failure: CollError) => void;
   readonly #timer: ReturnType<typeof setInterval>;
-  /** The levels that the current call still needs; undefined if no call is under way. */
+  /**
+   * The levels (groups within and across workers) that the current call still needs; undefined if
+   * no call is under way.
+   */
   #needed: readonly Level[] | undefined;
 
-  /** `tell` is called with the failure of a level, its ranks numbered in the whole group. */
+  /**
+   * Calls `tell` with the failure of a level (a group within or across workers). Ranks in the
+   * failure are those of the whole group.
+   */
   constructor(levels: readonly Level[], tell: (failure: CollError) => void) {
     this.#levels = levels;
     this.#tell = tell;
@@ -26,14 +32,14 @@ export class LevelWatch {
   }
 
   /**
-   * Called when a stage begins. From then on, watches only `later`, the level that later stages
-   * use, because failures of other levels no longer affect the call.
+   * Called when a stage of a call begins. From then on, only `later`, the group that later stages
+   * use, is watched, because failures of other groups no longer affect the call.
    */
   begin(later: Level | undefined): void {
     this.#needed = later ? [later] : [];
   }
 
-  /** Called when a stage has ended. From then on, watches all levels. */
+  /** Called when a stage of a call has ended. From then on, all groups are watched for failures. */
   rest(): void {
     this.#needed = undefined;
   }

@@ -12,7 +12,10 @@ export class Level extends RankNames {
     this.communicator = communicator;
   }
 
-  /** Ends the group because of an error with ranks numbered in the whole group. */
+  /**
+   * Ends this group because of an error. Ranks in the error are those of the whole group, which
+   * this group is a part of.
+   */
   fail(error: CollError): void {
     this.communicator.group.fail(this.marked(error));
   }
@@ -23,7 +26,7 @@ export class Level extends RankNames {
     return localRanks.length < size;
   }
 
-  /** The failure of this group, with ranks numbered in the whole group. */
+  /** The failure of this group, with ranks numbered in the whole group; undefined while this group works. */
   get failure(): CollError | undefined {
     const { failure } = this.communicator.group;
     return failure && (this.retold(failure) as CollError);

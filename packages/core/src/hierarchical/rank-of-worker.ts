@@ -117,7 +117,7 @@ class RankOfWorker extends TwoLevels {
 
   /**
    * Reduces within the worker, then across workers, and broadcasts the result within the worker.
-   * Half types are float32 until the end; a mean is divided once, by the number of all ranks.
+   * 16-bit floats stay float32 until the end; a mean is divided once, by the number of all ranks.
    */
   *#allReduce(op: CollectiveOp, input: Tensor, output: Tensor): Stages {
     const { within, across } = this.#seat;

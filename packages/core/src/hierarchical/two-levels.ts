@@ -31,11 +31,11 @@ export interface TwoLevelsOptions {
   readonly levels: readonly Level[];
   /** The communicator whose group keeps the order of calls. */
   readonly owner: Communicator;
-  /** Creates two levels of the same ranks that run another algorithm. */
+  /** Creates a communicator of the same ranks and levels that runs another algorithm. */
   readonly communicator: Group['communicator'];
 }
 
-/** Options of the jobs of a call. */
+/** Options of the collectives that make up a call. */
 interface CallOptions extends RunOptions {
   readonly request: CallerRequest;
 }
@@ -51,7 +51,10 @@ export abstract class TwoLevels extends JoiningCommunicator {
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #levels: readonly Level[];
-  /** Watches the levels for failures; undefined unless several levels have remote ranks. */
+  /**
+   * Watches the levels (groups within and across workers) for failures; undefined unless several
+   * levels have remote ranks.
+   */
   readonly #watch: LevelWatch | undefined;
   /**
    * Keeps the order of calls that share one turn (a place in the group's call order); these calls,
@@ -71,7 +74,10 @@ export abstract class TwoLevels extends JoiningCommunicator {
     this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.#fail(error)) : undefined;
   }
 
-  /** The reason why the levels cannot run a supported collective; undefined if they can. */
+  /**
+   * The reason why the levels (groups within and across workers) cannot run a supported collective;
+   * undefined if they can.
+   */
   protected abstract levelsRefuse(collective: Collective, dtype: DType): string | undefined;
 
   /** The stages that execute a call. Each stage is a list of collectives that run concurrently. */

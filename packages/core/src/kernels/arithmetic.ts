@@ -29,8 +29,8 @@ function noOp(op: unknown): string {
 }
 
 /**
- * Combines all tensors from left to right, in new memory on the first one's device. Half types
- * accumulate in float32 and are rounded once, after the division of a mean.
+ * Combines all tensors from left to right, in new memory on the device of the first one. 16-bit
+ * floats accumulate in float32 and are rounded once, after the division of a mean.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError
  * for an unknown op, the mean of bool, an empty list, and anything but a list of tensors
  *
@@ -97,7 +97,7 @@ export function addN(tensors: readonly Tensor[]): Tensor {
 /**
  * Adds rows of `rowLength` elements, in order, to a zero-filled array of `length` elements; row `r`
  * is added at element `places[r]`. With a divisor, divides the sums by true division, so that
- * integers become floats. Half types accumulate in float32 and are rounded once.
+ * integers become floats. 16-bit floats accumulate in float32 and are rounded once.
  * @throws ValueError for bool with a divisor
  */
 export function scatterAdd(
@@ -178,7 +178,7 @@ function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, opera
     : rankError(InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH', words, { operation, rank });
 }
 
-/** The tensor in its accumulator type: float32 for half types, unchanged for all others. */
+/** The tensor in the type in which its elements accumulate: float32 for 16-bit floats, unchanged for all others. */
 export function toAccumulator(tensor: Tensor): Tensor {
   const dtype = accumulatorOf(tensor.dtype);
   return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor) };
@@ -210,7 +210,7 @@ function divided(sum: TypedArray, dtype: DType, divisor: number): TypedArray {
 
 /**
  * Divides a sum in the accumulator of `dtype`. `into` may be the memory of the sum, which is
- * overwritten for half types.
+ * overwritten for 16-bit floats.
  */
 function divideInto(into: TypedArray, sum: TypedArray, dtype: DType, divisor: number): void {
   const isHalf = accumulatorOf(dtype) !== dtype;

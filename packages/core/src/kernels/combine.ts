@@ -23,10 +23,10 @@ export function elementaryOp(op: CollectiveOp): ElementaryOp {
 }
 
 /**
- * The kernel of an accumulator dtype (not a half type) and an op.
- * Integers wrap around; `bool` treats sum and max as or, product and min as and. Float minima and
- * maxima propagate NaN, and order -0 below 0. Results for float32 are computed in float64 and
- * rounded once when they are stored, which gives the same bits as float32 arithmetic.
+ * The kernel of an accumulator dtype (not a 16-bit float) and an op. Integers wrap around; `bool`
+ * treats sum and max as or, product and min as and. Float minima and maxima propagate NaN, and
+ * order -0 below 0. Results for float32 are computed in float64 and rounded once when they are
+ * stored, which gives the same bits as float32 arithmetic.
  */
 export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
   const key = `${dtype} ${op}`;

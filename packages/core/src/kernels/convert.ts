@@ -4,13 +4,13 @@ import { bfloat16Of, float16Of, float16Values } from '../values/half.js';
 /** `into[intoAt + i] = from[fromAt + i]` for `count` elements, converted between a dtype and its accumulator. */
 export type ConvertKernel = (into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number) => void;
 
-/** The kernel that converts half types to float32 and copies all other types. */
+/** The kernel that converts 16-bit floats to float32 and copies all other types. */
 export function widenKernel(dtype: DType): ConvertKernel {
   if (dtype === 'float16') return widenFloat16 as ConvertKernel;
   return dtype === 'bfloat16' ? (widenBfloat16 as ConvertKernel) : copyRange;
 }
 
-/** The kernel that rounds float32 to half types, to nearest even, and copies all other types. */
+/** The kernel that rounds float32 to 16-bit floats, to nearest even, and copies all other types. */
 export function narrowKernel(dtype: DType): ConvertKernel {
   if (dtype === 'float16') return narrowFloat16 as ConvertKernel;
   return dtype === 'bfloat16' ? (narrowBfloat16 as ConvertKernel) : copyRange;

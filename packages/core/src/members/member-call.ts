@@ -28,7 +28,7 @@ export interface MemberCall {
 export interface MemberCallOptions {
   readonly rank: number;
   readonly size: number;
-  /** An array, a tensor or a tensor carrier; a list of them for collectives that accept lists. */
+  /** The rank's value: an array, a tensor or a tensor carrier, or a list of them for collectives that accept lists. */
   readonly value: unknown;
   /** Memory for the result, in the form of `value`. Default: new memory. */
   readonly into?: unknown;

@@ -60,7 +60,7 @@ export interface LocalGroup {
   run(place: number, call: MemberCall, options: RunOptions): Promise<void>;
   /**
    * Makes one group per color; each local member joins the group of its color. The new groups are
-   * added to `family`.
+   * added to `family`, the set of groups that fail together.
    */
   split(
     place: number,

@@ -36,7 +36,7 @@ export interface Postbox {
   open(peer: number): void;
   /**
    * Posts to a rank. The promise resolves when the data of an `elements` post may be reused;
-   * undefined means that it may be reused at once.
+   * undefined means that the data may be reused at once.
    */
   post(peer: number, post: Post): Promise<void> | undefined;
   /** Sets whether this rank waits for a message; if so, its thread or process must stay alive. */
@@ -123,7 +123,7 @@ export class PointToPoint {
     await this.#wait(this.#receives, message, details, options);
   }
 
-  /** Handles a post from another rank. */
+  /** Handles a post (a step of a message) from another rank. */
   deliver(post: Post): void {
     const key = keyOf(post);
     if (post.type === 'request') this.#answer(key, post);
@@ -150,7 +150,7 @@ export class PointToPoint {
     this.#fail(failureError(failure, { operation: operationOf(waiter.id, this.#rank) }));
   }
 
-  /** Repeats posts that a newly reachable rank may have missed. */
+  /** Repeats posts (steps of messages) that a newly reachable rank may have missed. */
   reached(peer: number): void {
     for (const { id } of this.#sends.values())
       if (id.to === peer) void this.#postbox.post(peer, { ...id, type: 'offer' });

@@ -83,8 +83,8 @@ export function devicesMatch(a: Destinations, b: Destinations): boolean {
 }
 
 /**
- * The index in `devices` of each destination's device. Undefined if the order is already the same,
- * or if the devices differ.
+ * For each device of the destinations, its index in `devices`. Undefined if the order is already
+ * the same, or if the devices differ.
  */
 export function orderOf(destinations: Destinations, devices: readonly string[]): readonly number[] | undefined {
   const wanted = getDevicesFrom(destinations);

@@ -81,8 +81,8 @@ export function resultTargets(
 }
 
 /**
- * Sorts a result's components by its destinations. All-reduces return them in the order of the
- * input value's devices.
+ * Sorts a result's components by its destinations, because an all-reduce returns the components in
+ * the order of the input value's devices.
  */
 export function inOrderOf<Result extends Value | DistributedValues<Value>>(
   [value, destinations]: ReadyPair,
@@ -93,7 +93,7 @@ export function inOrderOf<Result extends Value | DistributedValues<Value>>(
   return order ? (mirror(order.map((place) => result.values[place] as Value)) as Mirrored<Value>) : result;
 }
 
-/** Sorts targets by each value's devices, the order in which an all-reduce fills them. */
+/** Sorts the target memory of each value by the value's devices, the order in which an all-reduce fills the memory. */
 export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: ResultTargets): ResultTargets {
   return targets.map((tensors, index) => {
     const [value, destinations] = pairs[index] as ReadyPair;

@@ -180,7 +180,7 @@ function hasElements({ data }: Tensor): boolean {
   return data.length > 0;
 }
 
-/** Splits numbers into one list per value, as long as the shape of the value. */
+/** Splits numbers into one list per value. Each list has as many numbers as the shape of its value. */
 function cut(numbers: readonly number[], values: readonly Tensor[]): readonly (readonly number[])[] {
   let end = 0;
   return values.map(({ shape }) => {

@@ -73,8 +73,8 @@ export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlic
 }
 
 /**
- * The sum or mean of dense and sparse values, as a dense tensor. Half types accumulate in float32
- * and are rounded once.
+ * The sum or mean of dense and sparse values, as a dense tensor. 16-bit floats accumulate in
+ * float32 and are rounded once.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; also the
  * errors of `densify`
  */

@@ -7,7 +7,7 @@ import { IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
  * The same sparse value in new memory, with every index once, in ascending order. Rows of equal
- * index are added in the order in which they occur. Half types accumulate in float32 and are
+ * index are added in the order in which they occur. 16-bit floats accumulate in float32 and are
  * rounded once. Indices outside `denseShape` are kept.
  * @throws WrongTypeError unless `slices` is sparse
  *

@@ -7,8 +7,8 @@ import { type IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
  * The dense tensor of slices, in new memory on their device. Rows of equal index are added in the
- * order in which they occur; all other elements are zeros. Half types accumulate in float32 and are
- * rounded once.
+ * order in which they occur; all other elements are zeros. 16-bit floats accumulate in float32 and
+ * are rounded once.
  * @throws ValueError if the dense shape is missing or has too many elements, or an index is outside
  * it; WrongTypeError unless `slices` is sparse
  *

@@ -127,7 +127,7 @@ export class Descriptors {
     this.#words[at + 11] = piecesAt;
   }
 
-  /** A copy of a rank's complete descriptor. */
+  /** A copy of a rank's complete descriptor (its description of its call). */
   announcedBy(rank: number): Float64Array {
     return this.#words.subarray(rank * stride, rank * stride + fields);
   }

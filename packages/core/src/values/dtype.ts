@@ -279,8 +279,8 @@ export function isFloating(dtype: DType): boolean {
 }
 
 /**
- * The dtype in which sums are accumulated: float32 for half types, so that they are rounded once;
- * otherwise the dtype itself.
+ * The dtype in which sums are accumulated: float32 for 16-bit floats, so that they are rounded
+ * once; otherwise the dtype itself.
  */
 export function accumulatorOf(dtype: DType): DType {
   return isHalf(dtype) ? 'float32' : dtype;

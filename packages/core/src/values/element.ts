@@ -3,7 +3,7 @@ import { quote } from '../support/quote.js';
 import { type DType, isDType, type TypedArray } from './dtype.js';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './half.js';
 
-/** The stored element for a number: bits for half types, a bigint for 64-bit integers. */
+/** The stored element for a number: bits for 16-bit floats, a bigint for 64-bit integers. */
 export function encodeNumber(value: number, dtype: DType): number | bigint {
   if (dtype === 'float16') return toFloat16(value);
   if (dtype === 'bfloat16') return toBfloat16(value);
