@@ -176,12 +176,18 @@ export function bufferLengths(
   };
 }
 
-/** Number of blocks of `n` elements in the input of a rank that reads one. */
+/**
+ * Number of blocks in the input of a rank that reads its input. A block has `n` elements, as in the
+ * table of `Collective`.
+ */
 export function inputBlocks({ kind }: Collective, size: number): number {
   return kind === 'reduce-scatter' || kind === 'scatter' || kind === 'all-to-all' ? size : 1;
 }
 
-/** Number of blocks of `n` elements in the output of a rank that writes one. */
+/**
+ * Number of blocks in the output of a rank that writes its output. A block has `n` elements, as in
+ * the table of `Collective`.
+ */
 export function outputBlocks({ kind }: Collective, size: number): number {
   return kind === 'all-gather' || kind === 'gather' || kind === 'all-to-all' ? size : 1;
 }

@@ -91,7 +91,7 @@ export function failureError(
   return keepFailure(keepWords(new Type(code, message, { operation, rank, cause }), words), failure);
 }
 
-/** Attaches the group's failure to the error thrown because of it. */
+/** Attaches the failure of a group to an error that a call throws because of this failure. */
 export function keepFailure(error: CollError, failure: Failure): CollError {
   return Object.defineProperty(error, key, { value: failure });
 }

@@ -27,7 +27,7 @@ export interface ProcessGroup extends Member {
   readonly generation: number;
   /** The name of each rank's host. */
   readonly hosts: readonly string[];
-  /** How this member reaches each of the others, in rank order. */
+  /** The links by which this member reaches the other members, in rank order. */
   readonly links: readonly Link[];
 
   /**

@@ -18,7 +18,7 @@ export type ProbeResult = { readonly available: true } | { readonly available: f
 export interface ThreadGroup {
   /** The engine of this group; every member joins with the same one. */
   readonly engine: EngineName;
-  /** Unique to this group. */
+  /** Identifies this group; no other group has the same id. */
   readonly id: string;
   readonly size: number;
   /** How often a waiting thread polls a peer's counter before it sleeps. */
@@ -62,9 +62,7 @@ export interface Engine {
   probe(): ProbeResult;
   /** A communicator for a single controller, which passes the buffers of all ranks. */
   communicator(size: number, algorithm: Algorithm): Communicator;
-  /**
-   * Creates the shared state of a group of threads, to be posted to the threads, which then join.
-   */
+  /** Creates the shared state of a group of threads, to be posted to the threads, which then join the group. */
   createGroup(options: ThreadGroupOptions): ThreadGroup;
   /** Joins one rank of a group whose other ranks live in other threads. */
   join(group: ThreadGroup, request: JoinRequest): Communicator;

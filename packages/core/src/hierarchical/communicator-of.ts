@@ -101,7 +101,7 @@ class OpsCommunicator extends JoiningCommunicator {
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
   }
 
-  /** Validates the results of the ops, which may come from third parties. */
+  /** Validates the results of the cross-device ops, which may be third-party code. */
   #requireResult(results: readonly (Tensor | undefined)[], rank: number, { data, dtype }: Tensor, operation: string) {
     const given = results[rank];
     if (results.length === this.size && given?.data.length === data.length && given.dtype === dtype) return;

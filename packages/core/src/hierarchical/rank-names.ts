@@ -9,8 +9,8 @@ import { allRanks } from '../support/ranks.js';
  */
 export class RankNames {
   /**
-   * For each rank, the ranks of the whole group that it represents, as shown in messages, such as
-   * `2, 3 (worker 1)`. The index of the worker is left out if each worker is one rank.
+   * For each rank, the ranks of the whole group that this rank represents, as shown in messages,
+   * such as `2, 3 (worker 1)`. The index of the worker is left out if each worker is one rank.
    */
   readonly names: readonly string[];
   readonly #begins: readonly number[];
@@ -19,8 +19,9 @@ export class RankNames {
   readonly #originals = new WeakMap<CollError, CollError>();
 
   /**
-   * `begins`: for each rank, the first rank of the whole group that it represents, followed by the
-   * end of the last range. `firsts`: the same for each worker; by default each rank is a worker.
+   * `begins`: for each rank of this group, the first rank of the whole group that this rank
+   * represents, followed by the end of the last range. `firsts`: the same for each worker; by
+   * default each rank is a worker.
    */
   constructor(begins: readonly number[], firsts = begins) {
     this.#begins = begins;
@@ -69,7 +70,10 @@ export class RankNames {
     return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#ranksOf)) : retold);
   }
 
-  /** Calls a function. @throws the error of the function, with ranks of the whole group */
+  /**
+   * Calls a function whose errors state ranks of this group.
+   * @throws the function's error, with ranks of the whole group
+   */
   within<Result>(call: () => Result): Result {
     try {
       return call();

@@ -56,7 +56,10 @@ export interface FoldMemory {
   reserve(bytes: number): number;
 }
 
-/** Makes folds (functions that combine ranges of elements) for one kind of place. */
+/**
+ * Makes folds (functions that combine ranges of elements) for one kind of place: byte offsets or
+ * positions in arrays.
+ */
 export interface Kernels<Place = number> {
   foldMaker(request: FoldRequest): FoldMaker<Place>;
 }

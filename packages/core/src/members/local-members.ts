@@ -8,7 +8,7 @@ import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
 import { groupOfRank, type SplitPart } from './split.js';
 
-/** How local members are opened. */
+/** Options for opening the members of a group that live in this thread. */
 export interface LocalMembersOptions {
   readonly localRanks: readonly number[];
   /** Creates the communicator. Called once, for the first collective. */

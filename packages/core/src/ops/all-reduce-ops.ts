@@ -173,7 +173,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     );
   }
 
-  /** Gathers by the fallback, for ops without a gather of their own. */
+  /** Gathers values with the fallback ops, for ops without a gather of their own. */
   protected gatherElsewhere(
     value: DistributedValues<Tensor>,
     destinations: Destinations,

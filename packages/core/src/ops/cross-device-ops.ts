@@ -83,10 +83,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   abstract readonly name: string;
-  /**
-   * Collectives that code inside replicas calls; undefined unless these ops were made for a world
-   * of replicas.
-   */
+  /** The collectives for calls from inside replicas; undefined unless these ops were made for a world of replicas. */
   readonly replicaGroup: ReplicaGroup | undefined;
   readonly #engine: string;
   readonly #engines: readonly EngineCandidate[];
@@ -289,8 +286,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
-   * Like `perform`, for components that are all local or that every worker passes for its own
-   * replicas.
+   * Like `perform`, for values whose components are all local, or of which each worker passes the
+   * components of its own replicas.
    */
   performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.performByMethods(batch, call);

@@ -49,7 +49,7 @@ export abstract class JoiningCommunicator implements Communicator {
   abstract readonly localRanks: readonly number[];
   abstract readonly group: Group;
   readonly #views = new Views();
-  /** Memory not in use by any call, by dtype. */
+  /** Memory that is free for reuse, by dtype. */
   readonly #free = new Map<DType, Tensor[]>();
 
   abstract refuses(collective: Collective, dtype: DType): string | undefined;

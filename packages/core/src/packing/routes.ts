@@ -7,7 +7,7 @@ import { arrange, type PackingOptions, type Piece } from './arrangement.js';
  * Values of a batch that share packs, with their packing and the algorithm variant of each pack.
  */
 export interface Route {
-  /** Indices of the values; each value of a batch is on exactly one route. */
+  /** Indices of the values on this route; each value of a batch is on exactly one route. */
   readonly indices: readonly number[];
   readonly packing: PackingOptions;
   /**
@@ -24,7 +24,10 @@ export type FindRoutes = (values: readonly Tensor[], ranks: number) => readonly 
 
 /** How batches are packed and executed. */
 export interface Routing {
-  /** Chooses the routes. Default: one route with all values and `packing`. */
+  /**
+   * Chooses how the values of a batch are grouped and packed. Default: all values in one group,
+   * packed by `packing`.
+   */
   readonly routes?: FindRoutes | undefined;
   readonly packing?: PackingOptions | undefined;
 }
@@ -37,7 +40,7 @@ export interface RoutedPack {
   readonly layout: number;
 }
 
-/** The packs of a batch, for a list of dtypes and shapes. */
+/** A batch seen before: the dtypes and shapes of its values, and its packs. */
 interface KnownBatch {
   readonly values: readonly Pick<Tensor, 'dtype' | 'shape'>[];
   readonly bytesPerPack: number;

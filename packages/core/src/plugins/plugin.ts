@@ -72,12 +72,12 @@ export interface Plugin<Options = never> {
   readonly apiVersion: number;
   /** `import.meta.url` of a module that exports this object. Other threads and processes load it from there. */
   readonly module: string;
-  /** `'auto'` chooses the plug-in with the highest priority. Portable plug-ins have 0 to 100. */
+  /** `'auto'` chooses the plug-in with the highest priority. Portable plug-ins have priorities from 0 to 100. */
   readonly priority: number;
   readonly capabilities?: Capabilities;
   /**
-   * Whether the plug-in can serve the situation. Called by `'auto'` and before creation. If the
-   * method is missing, it always can.
+   * Whether the plug-in can serve the situation. Called when `'auto'` chooses, and before ops are
+   * created. If the method is missing, the plug-in can always serve.
    */
   probe?(situation: Situation): ProbeResult | Promise<ProbeResult>;
   /**

@@ -6,7 +6,7 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';
 import type { Batch, ValueLists } from './batch.js';
 
-/** The results of a collective if there is only one replica: its values, reduced or copied. */
+/** The results of a collective with a single replica: the replica's values, reduced or copied. */
 export function performedAlone({ request, inputs }: Batch, isUnique?: boolean): ValueLists {
   const resultOf = (value: Value) =>
     request.kind === 'all-reduce' ? reducedAlone(request.op, value, isUnique) : copyToDevice(value, value.device);

@@ -109,8 +109,8 @@ class Groups {
   }
 
   /**
-   * Reduces values as they arrive, until `broken` rejects. @throws the first error of any group, at
-   * once
+   * Reduces values as they arrive, until `broken` rejects.
+   * @throws the first error of any group of values, as soon as the error occurs
    */
   async reduce(leaves: readonly unknown[], broken: Promise<unknown>): Promise<void> {
     const { bytesPerPack, ready } = this.#arrival;

@@ -17,7 +17,7 @@ export type ValueLists = readonly (readonly Value[])[];
 /** The call of all local ranks: all ranks for a single controller, one rank for a thread or process. */
 export interface Batch {
   readonly request: ReplicaRequest;
-  /** `inputs[i]` belongs to local rank `i` and is on its device. */
+  /** `inputs[i]` belongs to the `i`-th local rank and is on its device. */
   readonly inputs: ValueLists;
   /**
    * Validated memory for the dense results of each local rank, one tensor per dense value.

@@ -37,7 +37,7 @@ export function combineHere({ request, inputs, into = [] }: DenseBatch, isShared
   return inputs.map((_, place) => results.map((components) => components[place] as Tensor));
 }
 
-/** One result per replica, in the replica's target or in new memory. */
+/** One result per replica, in the replica's target memory or in new memory. */
 function reduced(
   op: ReduceOp,
   tensors: readonly Tensor[],

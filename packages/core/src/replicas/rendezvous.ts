@@ -32,7 +32,7 @@ interface JoiningOptions {
 /** Creates the error for a call that cannot go on; `operation` names the call. */
 export type ErrorFor = (operation: string) => unknown;
 
-/** Hooks for the owner of a rendezvous. */
+/** Callbacks for the owner of a rendezvous, which synchronizes the replicas of one thread. */
 export interface RendezvousOptions {
   /** Called when a replica has arrived, and when a call of all replicas has ended. */
   readonly onChange?: (() => void) | undefined;
@@ -46,7 +46,7 @@ export interface RendezvousOptions {
 
 interface Waiter {
   readonly joining: Joining;
-  /** Stops watching the deadline and the signal. */
+  /** Stops watching the deadline and the abort signal of the waiting call. */
   unwatch(): void;
   resolve(output: unknown): void;
   reject(error: unknown): void;

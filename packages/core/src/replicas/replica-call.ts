@@ -126,7 +126,7 @@ export interface ArrivingCall {
   readonly leaves: readonly unknown[];
   readonly bytesPerPack: number;
   readonly signal: AbortSignal | undefined;
-  /** Moves a value that has arrived to the replica's device. @throws ValueError unless it is a tensor */
+  /** Moves a value to the replica's device once the value has arrived. @throws ValueError unless it is a tensor */
   ready(index: number, came: unknown): Value;
   /** Prepares the all-reduce of the values at these indices, with one pack per dtype. */
   callFor(indices: readonly number[], values: readonly Value[]): ReplicaCall;

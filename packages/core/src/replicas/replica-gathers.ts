@@ -20,7 +20,7 @@ const mostBytes = 2 ** 31 - 1;
 /** The layout and the caller's request, which all collectives of a call share. */
 export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
 
-/** The part of a communicator with one local rank that gathers need. */
+/** The fields that gathers use of a communicator with one local rank. */
 export type Member = Pick<Communicator, 'size' | 'localRanks'>;
 
 /**

@@ -16,7 +16,7 @@ export interface SparseRequest {
   readonly sparse: readonly IndexedSlices[];
   /** Whether results have each index only once, with the sum of its rows. */
   readonly deduplicate: boolean;
-  /** Number of the caller's components that each value already combines. */
+  /** Number of the caller's per-replica values that each value already combines. */
   readonly valuesEach: number;
   /** A hash of the form of the call's values (`layoutOf`), which must be equal on all ranks. */
   readonly layout: number;

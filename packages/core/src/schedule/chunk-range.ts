@@ -12,10 +12,10 @@ export interface ChunkRange {
 export type Side = 'input' | 'output';
 
 /**
- * The range of a chunk in the input or output of each rank whose `side` contains it. `length` is
- * the number of elements in the longest buffer of any rank; if buffers consist of blocks, it is a
- * multiple of `ranks`. A buffer or block is cut into pieces of equal size, rounded up, so the last
- * pieces may be shorter or empty.
+ * The range of a chunk within a buffer (`side`: input or output), on each rank whose buffer
+ * contains the chunk. `length` is the number of elements in the longest buffer of any rank; if
+ * buffers consist of blocks, `length` is a multiple of `ranks`. A buffer or block is cut into
+ * pieces of equal size, rounded up, so the last pieces may be shorter or empty.
  */
 export function chunkRange(
   { ranks, chunks }: Pick<Schedule, 'ranks' | 'chunks'>,

@@ -1,11 +1,11 @@
 import type { Collective, CollectiveKind } from '../collectives/collective.js';
 import type { Schedule } from './schedule.js';
 
-/** The initial and the required final state of a collective. A place is one chunk of one rank. */
+/** The initial and the required final state of a collective. */
 export interface Goal {
   /**
-   * Whether the rank holds its contribution to the chunk before the first round; all other places
-   * are empty.
+   * Whether the rank holds its contribution to the chunk before the first round. If not, the rank's
+   * chunk is empty at first.
    */
   contributes(rank: number, chunk: number): boolean;
   /** Whether the rank's chunk must contain every contribution exactly once after the last round. */

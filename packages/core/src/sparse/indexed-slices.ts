@@ -28,9 +28,9 @@ const brand = Symbol.for('@coll/core.indexed-slices');
  * ```
  */
 export class IndexedSlices {
-  /** `[k, …]`: the rows. */
+  /** The rows: a tensor of shape `[k, …]`. */
   readonly values: Tensor;
-  /** `[k]`: for each row of `values`, the row of the dense tensor that accumulates it. */
+  /** For each row of `values`, the row of the dense tensor that accumulates it; the shape is `[k]`. */
   readonly indices: Tensor;
   /** The shape of the dense tensor; undefined if unknown. */
   readonly denseShape?: readonly number[];
@@ -67,7 +67,7 @@ export class IndexedSlices {
     return this.values.device;
   }
 
-  /** Also true for slices from other copies of the library. */
+  /** Makes `instanceof` also true for slices of separately installed copies of the library. */
   static [Symbol.hasInstance](value: unknown): boolean {
     if (this !== IndexedSlices) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && brand in value;

@@ -45,7 +45,7 @@ export async function reduceUnique(
   ]);
 }
 
-/** The only component of a value, with every index once if it is sparse. */
+/** The only component of a value. If the component is sparse, it has every index once. */
 export function uniqueOf({ primary }: DistributedValues<Value>): Value {
   return 'data' in primary ? primary : deduplicate(primary);
 }

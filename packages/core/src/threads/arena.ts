@@ -33,7 +33,7 @@ export function createArenaMemory(maxBytes = mostBytes): ArenaMemory {
 }
 
 /**
- * Like `createArenaMemory`, but in WebAssembly memory, for its kernels.
+ * Like `createArenaMemory`, but in WebAssembly memory, for kernels in WebAssembly.
  * @throws as `createArenaMemory`
  */
 export function createWasmArenaMemory(maxBytes = mostBytes): ArenaMemory {

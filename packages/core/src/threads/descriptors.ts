@@ -137,22 +137,22 @@ export class Descriptors {
     return this.#words.subarray(rank * stride, rank * stride + fingerprint);
   }
 
-  /** Offset of a rank's input, in bytes of the arena; `nowhere` if it has none. */
+  /** Byte offset of a rank's input in the arena (the shared memory); `nowhere` if there is none. */
   inputAt(rank: number): number {
     return this.#words[rank * stride + 7] as number;
   }
 
-  /** Offset of a rank's output, in bytes of the arena; `nowhere` if it has none. */
+  /** Byte offset of a rank's output in the arena (the shared memory); `nowhere` if there is none. */
   outputAt(rank: number): number {
     return this.#words[rank * stride + 8] as number;
   }
 
-  /** Offset of the copy of a rank's small input, in bytes of the arena. */
+  /** Byte offset, in the arena (the shared memory), of the copy of a rank's small input. */
   workAt(rank: number): number {
     return this.#words[rank * stride + 9] as number;
   }
 
-  /** Offset of a rank's piece list, in bytes of the arena; `nowhere` if it has none. */
+  /** Byte offset of a rank's list of pieces in the arena (the shared memory); `nowhere` if there is none. */
   piecesAt(rank: number): number {
     return this.#words[rank * stride + 11] as number;
   }

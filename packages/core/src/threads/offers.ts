@@ -29,7 +29,7 @@ export interface Offer {
   /** Names of the ranks in messages. Default: their numbers. */
   readonly ranks: readonly string[] | undefined;
   readonly plan: Plan;
-  /** Elements of the whole buffer. */
+  /** Number of elements of the whole buffer. */
   readonly length: number;
   readonly isShared: boolean;
   readonly cuts: SegmentCuts;
@@ -207,7 +207,7 @@ export class Offers {
   }
 }
 
-/** The memory that a rank reads and writes, and its arena offsets. */
+/** The memory that a rank reads and writes, and the offsets of that memory in the arena (the shared memory). */
 interface Memory {
   readonly input: JoinedSegments | undefined;
   readonly output: JoinedSegments | undefined;

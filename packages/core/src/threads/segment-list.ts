@@ -34,7 +34,7 @@ interface Buffers {
 /** A validated call, and values derived from it. */
 export interface CheckedCall extends Buffers {
   readonly dtype: DType;
-  /** Elements of the whole buffer, all blocks included. */
+  /** Number of elements of the whole buffer, all blocks included. */
   readonly length: number;
   /** The element at which each piece begins, followed by the total length. */
   readonly begins: Float64Array;

@@ -3,7 +3,7 @@ import { clashAmong, type UsedRange } from './clashes.js';
 import { type Descriptors, nowhere } from './descriptors.js';
 import type { Offsets } from './fold-ranges.js';
 
-/** Arena offsets of a buffer's pieces: `nowhere` for pieces that are private or unused. */
+/** Offsets of a buffer's pieces in the arena (the shared memory): `nowhere` for pieces that are private or unused. */
 export interface SegmentOffsets {
   readonly inputs: readonly number[];
   readonly outputs: readonly number[];
@@ -59,8 +59,8 @@ export class SegmentTable {
   }
 
   /**
-   * Reads the lists that the descriptors refer to, for a buffer with `count` pieces. The returned
-   * function gives all ranks' offsets of a piece.
+   * Reads the lists of piece offsets that the ranks' descriptors refer to, for buffers of `count`
+   * pieces. The returned function returns the offsets of one piece on all ranks.
    */
   places(descriptors: Descriptors, size: number, count: number): (piece: number) => Offsets {
     const lists = Array.from({ length: size }, (_, rank) => this.#listOf(descriptors, rank, count));

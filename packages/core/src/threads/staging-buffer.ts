@@ -12,7 +12,7 @@ export interface StagingShape {
   readonly inputLength: number;
   readonly outputLength: number;
   readonly slots: number;
-  /** Whether results overwrite inputs, which have the same dtype and length. */
+  /** Whether results overwrite inputs; both then have the same dtype and length. */
   readonly isInPlace: boolean;
 }
 

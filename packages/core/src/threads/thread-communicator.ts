@@ -30,10 +30,7 @@ export interface JoinOptions {
   readonly algorithm: Algorithm;
   /** Makes the kernels for the arithmetic. Default: JavaScript. */
   readonly kernels?: MakeKernels;
-  /**
-   * The engine that makes and joins the groups that this one is split into. Default: the JavaScript
-   * engine.
-   */
+  /** The engine that makes and joins the groups that this group is split into. Default: the JavaScript engine. */
   readonly engine?: ThreadEngine;
 }
 
@@ -127,8 +124,8 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
 
   /**
    * Begins a call.
-   * @throws the failure of the group, because members may still read memory that the call would
-   * overwrite
+   * @throws the group's failure, if the group has failed: members may still read memory that the
+   * call would overwrite
    */
   #begin(offer: Offer): Need {
     const failure = this.#barrier.failure(offer.operation);

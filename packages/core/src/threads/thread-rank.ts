@@ -19,7 +19,7 @@ export type ThreadEngine = Pick<Engine, 'createGroup' | 'join'>;
 export interface ThreadRankOptions {
   readonly rank: number;
   readonly threads: ThreadGroup;
-  /** Makes the groups that this one is split into. */
+  /** The engine that makes the groups that this group is split into. */
   readonly engine: ThreadEngine;
   readonly barrier: SharedBarrier;
   readonly arena: Arena;
@@ -78,7 +78,7 @@ export class ThreadRank implements Group {
     return this.#openMessages().receive(from, into, options);
   }
 
-  /** Ends messages under way. Called when the rank leaves the group. */
+  /** Ends all sends and receives that are under way. Called when the rank leaves the group. */
   close(): void {
     this.#messages?.close();
   }

@@ -7,15 +7,15 @@ const deviceTypes: readonly string[] = ['CPU', 'GPU', 'TPU', 'XPU'];
 
 /** The parts given in a device name. */
 export interface DeviceFields {
-  /** The job, such as `worker`. */
+  /** The name of the job, such as `worker`. */
   readonly job?: string;
-  /** The replica, from 0. */
+  /** Number of the replica, from 0. */
   readonly replica?: number;
-  /** The task, from 0 within its job. */
+  /** Number of the task, from 0 within its job. */
   readonly task?: number;
-  /** The type. In upper case, except that the form `device:type:index` keeps the given spelling. */
+  /** The device type, in upper case, except that the form `device:type:index` keeps the given spelling. */
   readonly type?: string;
-  /** The index, from 0 among the devices of its type; undefined means any (`*`). */
+  /** Number of the device, from 0 among the devices of its type; undefined means any (`*`). */
   readonly index?: number;
 }
 

@@ -39,7 +39,7 @@ export interface Tensor<D extends DType = DType> {
  * allocated the memory can compute on it; other packages can pass it on and copy it.
  */
 export interface DeviceMemory {
-  /** Number of elements of the tensor's dtype. */
+  /** Length of the memory, in elements of the tensor's dtype. */
   readonly length: number;
   /** The same memory under another shape of the same size, or another device name. */
   view(shape: readonly number[], device: string): Tensor;
