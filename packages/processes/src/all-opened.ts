@@ -7,9 +7,9 @@ import type { NativeProcessGroup } from './process-group.js';
 const lookMillis = 1;
 
 /**
- * Waits until no member needs the store any more, so that the process that hosts it may block.
- * Members signal each other over the group's connections. If `secondsLeft` is undefined, there is
- * no limit.
+ * Waits until all members have opened the group. The store is then not needed any more, so the
+ * process that hosts it may block. Members report over the group's connections that they have
+ * opened the group. If `secondsLeft` is undefined, there is no limit.
  * @throws DeadlineExceededError that names the members that did not open the group; AbortedError;
  * the failure of the group
  */
@@ -36,8 +36,8 @@ export async function awaitAllOpened(
 }
 
 /**
- * The error of a caller that aborts while its group is being opened. `error` is its cause if the
- * signal has no reason.
+ * Makes the error for a caller that aborts while its group is being opened. The error's cause is
+ * the signal's reason or, if the signal has none, `error`.
  */
 export function abortedError({ rank, signal }: MemberConfig, error?: unknown): AbortedError {
   const details = { rank, operation: 'open a group', cause: signal?.reason ?? error };

@@ -1,6 +1,9 @@
 import { status } from '@coll/native/addon';
 
-/** Length of a slice in milliseconds: the longest time that a call may block the event loop. */
+/**
+ * Maximum duration of a slice, in milliseconds. A slice is a part of a call that runs without
+ * returning to the event loop.
+ */
 export const sliceMillis = 1;
 /** The shortest timeout in milliseconds to pass to the engine, which takes 0 as no limit. */
 export const leastMillis = 0.001;
@@ -18,14 +21,14 @@ const copiedBytesPerMilli = 8e6;
 const busyMillis = 4;
 
 /**
- * Timing of a call executed in slices between turns of the event loop. Decides when the group's
- * thread should take over.
+ * Timing of a call that is executed in slices, between which the event loop runs. Decides when the
+ * group's background thread should take over the call.
  */
 export class CallTiming {
   readonly #begun = performance.now();
   /**
-   * Milliseconds that other members may keep the call waiting: the time that moving it to the
-   * group's thread takes.
+   * Milliseconds that other members may keep the call waiting. Equals the time that it takes to
+   * move the call to the group's background thread.
    */
   readonly #mostWaiting: number;
   #left = this.#begun;
@@ -33,14 +36,17 @@ export class CallTiming {
   #waiting = 0;
   #away = 0;
 
-  /** Starts the timing of a call. `copiedBytes`: bytes to copy if the group's thread takes over. */
+  /**
+   * Starts the timing of a call. `copiedBytes`: number of bytes to copy if the group's background
+   * thread takes over the call.
+   */
   constructor(copiedBytes: number) {
     this.#mostWaiting = leavingMillis(copiedBytes);
   }
 
   /**
-   * Records that the call now waits in the event loop. `answer`: the status that the native call
-   * returned.
+   * Records that the call pauses to let the event loop run. `answer`: the status that the native
+   * call returned.
    */
   leave(answer: number): void {
     this.#left = performance.now();
@@ -48,7 +54,7 @@ export class CallTiming {
     if (this.#isWaiting) this.#waiting += patienceMillis;
   }
 
-  /** Records that the call resumes after a turn of the event loop. */
+  /** Records that the call continues after the event loop has run. */
   comeBack(): void {
     const away = performance.now() - this.#left;
     this.#away += away;
@@ -59,27 +65,31 @@ export class CallTiming {
     return performance.now() - this.#begun;
   }
 
-  /** Whether other members have kept the call waiting longer than moving it would take. */
+  /**
+   * Whether other members have kept the call waiting longer than it would take to move the call to
+   * the group's background thread.
+   */
   get isKeptWaiting(): boolean {
     return this.#waiting > this.#mostWaiting;
   }
 
-  /**
-   * Whether this program was busy with other work, which delayed the call and the other members.
-   */
+  /** Whether other work of this program has delayed the call, and with it the other members. */
   get wasLate(): boolean {
     return isBusy(this.#away - (this.elapsedMillis - this.#away));
   }
 }
 
-/** Milliseconds it costs to move a call with `copiedBytes` to the group's thread. */
+/**
+ * Milliseconds that it takes to move a call with `copiedBytes` bytes to the group's background
+ * thread.
+ */
 export function leavingMillis(copiedBytes: number): number {
   return wakingMillis + copiedBytes / copiedBytesPerMilli;
 }
 
 /**
- * Whether a program is busy with other work, given the milliseconds that its event loop took to
- * resume a call.
+ * Whether a program is busy with other work. `awayMillis`: milliseconds after which its event loop
+ * resumed a call.
  */
 export function isBusy(awayMillis: number): boolean {
   return awayMillis > busyMillis;

@@ -12,7 +12,7 @@ export interface ConnectOptions extends Pick<ListenerOptions, 'member' | 'secret
   readonly addresses: readonly Address[];
   readonly channel: number;
   readonly signal: AbortSignal;
-  /** Called with the reason each time that an attempt to connect gets no answer. */
+  /** Called after each attempt to connect that gets no answer, with the reason. */
   readonly onMissed?: (why: unknown) => void;
 }
 
@@ -66,7 +66,7 @@ function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: n
   if (refused) throw refusal(refused, member, rank, address);
 }
 
-/** The error if a member has refused the connection. */
+/** Makes the error for a connection that a member has refused. */
 function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
   const reasons = {
     no: 'it gave no reason',

@@ -14,7 +14,10 @@ export interface Mesh extends ListenerOptions {
   readonly rendezvous: StoreRendezvous;
 }
 
-/** A connection of a pair: channel 0 carries control messages, the others carry data. */
+/**
+ * The rank and the channel of a connection. Channel 0 carries control messages, the others carry
+ * data.
+ */
 export interface Channel {
   readonly rank: number;
   readonly channel: number;

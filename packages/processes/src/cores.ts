@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 
 /** The CPU cores that a process may use. */
 export interface Cores {
-  /** Number of the process's threads that can run at once. */
+  /** Number of threads of the process that can run at once. */
   readonly cores: number;
   /** The cores as Linux lists them: `0-3,8`. Empty if the system does not report them. */
   readonly coreList: string;
@@ -22,8 +22,8 @@ export function areCores({ cores, coreList }: Partial<Cores>): boolean {
 }
 
 /**
- * Number of threads of all these processes, on one machine, that can run at once. Counts cores that
- * processes share only once; launchers often give each process its own.
+ * Number of threads that can run at once in all these processes, which run on one machine. Counts
+ * cores that several processes share only once; launchers often give each process its own.
  */
 export function coresTogether(processes: readonly Cores[]): number {
   const lists = processes.map(({ coreList }) => numbersIn(coreList));

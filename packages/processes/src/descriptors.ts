@@ -10,9 +10,9 @@ const mostMillis = 300;
 const forgottenMillis = 1000;
 
 /**
- * Detects, while a group opens, that this process cannot open files for some tenths of a second,
- * and then calls `fail` once. Without it, the other members would only see that this process closes
- * their connections at once, because the system closes them before this process receives them.
+ * Detects that this process cannot open any files while a group opens, because too many are open.
+ * Calls `fail` once if that lasts for some tenths of a second. The other members could not learn
+ * the reason otherwise: the system closes their new connections before this process sees them.
  */
 export class Descriptors {
   readonly #member: MemberConfig;
@@ -33,8 +33,9 @@ export class Descriptors {
   }
 
   /**
-   * Records that a connection could not be taken over from Node.js. The attempt counts only if no
-   * file can be opened at this moment. Files may be opened between such attempts.
+   * Records that a connection could not be taken over from Node.js. The failure counts only if this
+   * process cannot open any file at this moment. Failures that follow each other within a second
+   * add up, even if a file can be opened in between.
    */
   missed(): void {
     const why = whyNoneOpens();

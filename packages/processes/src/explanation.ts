@@ -10,6 +10,6 @@ export interface GroupExplanation {
    */
   readonly player: 'shared-memory' | 'messages';
   readonly links: readonly Link[];
-  /** The same information as text, one line per link. */
+  /** The explanation as text, with one line per link. */
   readonly text: string;
 }

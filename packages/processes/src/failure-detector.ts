@@ -16,8 +16,8 @@ const fewestSilentSeconds = 5;
 const keepAliveMillis = 1000;
 
 /**
- * Calls `act` after `seconds`, counted in turns of the event loop of 50 ms each. On a busy machine
- * turns take longer, which gives the other, equally slow processes more time.
+ * Calls `act` after `seconds`, counted as timers of 50 ms, one after the other. On a busy machine
+ * these timers take longer, which gives the other, equally slow processes more time.
  * @returns a function that cancels the call
  */
 function afterTurns(seconds: number, act: () => void): () => void {
@@ -37,23 +37,22 @@ function afterTurns(seconds: number, act: () => void): () => void {
 /**
  * Detects, while a group opens, that a member has exited. Members form a ring by rank. Neighbours
  * keep an idle connection, which closes when either process exits, or about eleven seconds after
- * the other host has gone silent. The higher rank connects to the lower one; once the lower one has
- * exited, its host refuses connections. No member connects to the last rank, which may exit before
- * it has connected to rank 0, so rank 0 polls whether the last rank still listens.
+ * the other host has become unreachable. The member of higher rank connects to that of lower rank;
+ * once the latter has exited, its host refuses connections. No neighbour connects to the last rank,
+ * which may exit before it has connected to rank 0, so rank 0 polls whether the last rank still
+ * listens.
  */
 export class FailureDetector {
   readonly #mesh: Mesh;
   readonly #over = new AbortController();
   /**
-   * For each rank, a function that cancels its last check and the pending report that its
-   * connection has closed.
+   * For each rank, a function that cancels the checks of that rank and the pending report of its
+   * loss.
    */
   readonly #forgive = new Map<number, () => void>();
   #tell: (error: UnavailableError) => void;
 
-  /**
-   * @param tell called with an error that names the lost member; only for the first lost member
-   */
+  /** @param tell called only once: with an error that names the first member that was lost */
   constructor(mesh: Mesh, tell: (error: UnavailableError) => void) {
     this.#mesh = mesh;
     this.#tell = tell;

@@ -39,7 +39,7 @@ export class HandshakeStream {
     });
   }
 
-  /** The next message. @throws Error if the connection ends first */
+  /** Waits for the peer's next message. @throws Error if the connection ends first */
   async next(): Promise<Buffer> {
     const length = this.#lengths.shift() as number;
     while (this.#filled < this.#taken + length) {

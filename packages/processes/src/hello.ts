@@ -40,7 +40,9 @@ export interface Refusal {
   readonly detail: number;
 }
 
-/** The connecting rank, the accepting rank and the channel. */
+/**
+ * The first message of a connection: names the connecting rank, the accepting rank and the channel.
+ */
 export interface Hello {
   readonly version: number;
   /**
@@ -63,7 +65,7 @@ const seal = 'aes-256-gcm';
 // A constant IV is safe because each key seals a single message.
 const noIv = Buffer.alloc(12);
 
-/** The first message, with a fresh nonce. */
+/** Encodes the first message of a connection, with a fresh nonce. */
 export function encodeHello(member: MemberConfig, to: number, channel: number): Buffer {
   const bytes = Buffer.alloc(lengths.hello - nonceBytes);
   magic.copy(bytes);
@@ -91,7 +93,7 @@ export function decodeHello(bytes: Buffer): Hello | undefined {
   };
 }
 
-/** Why to refuse the sender of a hello; undefined to accept it. */
+/** The reason to refuse the sender of a hello; undefined to accept it. */
 export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefined {
   if (hello.version !== groupVersion) return { why: 'version', detail: groupVersion };
   if (!hello.job.equals(jobHash(member.job))) return { why: 'job', detail: 0 };
@@ -103,19 +105,22 @@ export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefin
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
-/** The listener's answer to a hello. */
+/** Encodes the listener's answer to a hello. */
 export function encodeChallenge(): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), randomBytes(nonceBytes)]);
 }
 
-/** Encodes a proof that the caller has the key. `said`: the previous messages of this handshake. */
+/**
+ * Encodes a proof that the connecting member has the key. `said`: the previous messages of this
+ * handshake.
+ */
 export function encodeProof(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return sealed(keyOf(key, 'proof', said), secret);
 }
 
 /**
- * Encodes a proof that the listener has the key, sent once the caller has proven that it has the
- * key.
+ * Encodes a proof that the listener has the key. It is sent once the connecting member has proven
+ * that it has the key.
  */
 export function encodeWelcome(key: Buffer, said: readonly Buffer[], secret: Buffer): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), sealed(keyOf(key, 'welcome', said), secret)]);
@@ -139,16 +144,16 @@ export function decodeRefusal(bytes: Buffer): Refusal | undefined {
 }
 
 /**
- * The secret in a caller's proof; undefined unless the proof was made for this connection with the
- * key.
+ * The secret in the proof of a connecting member. Undefined unless the proof was made for this
+ * connection with the key.
  */
 export function secretOfProof(key: Buffer, said: readonly Buffer[], proof: Buffer): Buffer | undefined {
   return opened(keyOf(key, 'proof', said), proof);
 }
 
 /**
- * The secret in a listener's welcome; undefined unless it was made for this connection with the
- * key.
+ * The secret in the welcome of a listener. Undefined unless the welcome was made for this
+ * connection with the key.
  */
 export function secretOfWelcome(key: Buffer, said: readonly Buffer[], welcome: Buffer): Buffer | undefined {
   return opened(keyOf(key, 'welcome', said), welcome.subarray(headBytes));

@@ -30,7 +30,7 @@ export interface Connection {
 export interface ListenerOptions {
   readonly member: MemberConfig;
   readonly host: string;
-  /** The secret for a member of another rank. */
+  /** The secret that this listener sends to authenticated members of other ranks. */
   readonly secret: Buffer;
   readonly sockets: Sockets;
 }
@@ -52,7 +52,7 @@ export class Listener {
   readonly #server: Server;
   readonly #strangers = new Set<Socket>();
   readonly #accepted = new Map<string, Connection>();
-  /** Wakes the calls that wait for a connection. */
+  /** Functions that wake the calls of `accept` that wait for a connection, by rank and channel. */
   readonly #waiting = new Map<string, () => void>();
 
   private constructor(server: Server, options: ListenerOptions) {

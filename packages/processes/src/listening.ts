@@ -18,13 +18,20 @@ export class Refusals {
 }
 
 /**
- * A listener's addresses, and how long they must refuse attempts until the listener counts as gone.
+ * A listener's addresses, and the time for which they must refuse connections before the listener
+ * counts as gone.
  */
 export interface Listening {
   readonly addresses: readonly Address[];
-  /** Seconds for which attempts must be refused, if the listener is known to be reachable. */
+  /**
+   * Seconds of refused connections after which the listener counts as gone, if it is known to be
+   * reachable.
+   */
   readonly goneSeconds: number;
-  /** Seconds for which attempts must be refused, if a firewall may refuse them. */
+  /**
+   * Seconds of refused connections after which the listener counts as gone, if a firewall may be
+   * the reason.
+   */
   readonly silentSeconds: number;
   readonly isReachable: boolean;
   readonly signal: AbortSignal;

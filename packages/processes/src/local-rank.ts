@@ -21,7 +21,7 @@ export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank
 
 /**
  * Whether all members run on one host with fewer cores than members. False if members run in
- * different containers, between which messages may take arbitrarily long.
+ * different containers, because messages between containers may take arbitrarily long.
  */
 export function doAllShareCores(peers: readonly PeerInfo[]): boolean {
   const first = hostOf(peers[0] as PeerInfo);

@@ -26,7 +26,7 @@ export interface MemberConfig {
   readonly heartbeatSeconds: number;
   /** Upper bound of this member's tensor memory in bytes; 0 means as much as the machine has. */
   readonly maxBytes: number;
-  /** Undefined means no limit. */
+  /** Seconds within which the group must be open; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal | undefined;
 }

@@ -1,7 +1,10 @@
 import { type Collective, type DType, dtypes, type Schedule } from '@coll/core';
 import { collectiveKinds, collectiveOps, opOf, rootOf, stepsOf } from '@coll/core/plugin';
 
-/** A schedule as integers, round by round, in the format of `parse_message_program` in C++. */
+/**
+ * Encodes a schedule as integers, round by round, in the format that `parse_message_program` in C++
+ * reads.
+ */
 export function messageWords({ ranks, chunks, rounds }: Schedule, collective: Collective, dtype: DType): Int32Array {
   const op = opOf(collective) ?? 'sum';
   const head = [collectiveKinds.indexOf(collective.kind), collectiveOps.indexOf(op), dtypes.indexOf(dtype)];

@@ -87,7 +87,7 @@ function rendezvousOf(
   return new StoreRendezvous(store, { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait });
 }
 
-/** A member with all its connections. */
+/** A member that has all its connections. */
 interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
   /**
    * Stops failure detection, and lets the process exit while it listens. Called once all members
@@ -248,13 +248,16 @@ function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): 
   return Array.from({ length: size }, (_, rank) => sockets.get(rank) ?? []);
 }
 
-/** The error if the system has run out of a resource, such as open files. */
+/**
+ * Makes the error for an opening that fails because the system has run out of a resource, such as
+ * open files.
+ */
 function unable({ rank }: MemberConfig, cause: unknown): CollError {
   const told = `rank ${rank} cannot open a group: ${(cause as Error).message}`;
   return new RuntimeError('ERR_COLL_CLUSTER', told, { rank, operation: 'open a group', cause });
 }
 
-/** @throws AbortedError if the caller has aborted the opening */
+/** @throws AbortedError if the caller has aborted the opening of its group */
 function requireGoing(member: MemberConfig, error?: unknown): void {
   if (member.signal?.aborted) throw abortedError(member, error);
 }

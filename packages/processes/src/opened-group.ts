@@ -7,7 +7,7 @@ import { ProcessCommunicator } from './process-communicator.js';
 import type { NativeProcessGroup } from './process-group.js';
 import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 
-/** Parts of a group, as found when it was opened. */
+/** The parts of a group that were created while it was opened. */
 export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 'split'> {
   /** The algorithm of the group's own collective methods. */
   readonly algorithm: Algorithm;

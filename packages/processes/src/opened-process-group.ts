@@ -6,6 +6,9 @@ export interface OpenedProcessGroup extends ProcessGroup {
   /** How this group exchanges data, and why. */
   explain(): GroupExplanation;
 
-  /** The group's failure; undefined if there is none, or once the group is closed. */
+  /**
+   * The error with which the group has failed. Undefined if it has not failed, or once it is
+   * closed.
+   */
   failure(): CollError | undefined;
 }

@@ -51,9 +51,9 @@ export interface OpenProcessGroupOptions {
   readonly streams?: number | 'auto' | undefined;
   /**
    * Seconds, 0.05 to 3600, for which a member may be stopped or unreachable without counting as
-   * lost. It is then given a fifth of this time more, and between hosts at most another 1.5 seconds
-   * (before Linux 6.15: another `heartbeatSeconds` plus half a second). All members must agree.
-   * Default: 5.
+   * lost. Its loss is reported later: after another fifth of this time, plus at most 1.5 seconds
+   * between hosts (before Linux 6.15: plus `heartbeatSeconds` and half a second). All members must
+   * agree. Default: 5.
    */
   readonly heartbeatSeconds?: number | undefined;
   /**

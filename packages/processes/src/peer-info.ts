@@ -22,7 +22,7 @@ export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transp
   readonly bootId: string;
 }
 
-/** The info of a member that listens at these addresses. */
+/** Encodes the info of a member that listens at these addresses. */
 export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly Address[]): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };

@@ -23,11 +23,17 @@ export class PendingCall {
   readonly number: number;
   readonly signal: AbortSignal | undefined;
   readonly ended: Promise<void>;
-  /** Timing of the call, if it has begun in this thread. */
+  /** Timing of the call; undefined until the call has begun in this thread. */
   pace: CallTiming | undefined;
-  /** Input and output bytes to copy, if the group's thread has taken over the call. */
+  /**
+   * Number of input and output bytes to copy; 0 until the group's background thread takes over the
+   * call.
+   */
   copiedBytes = 0;
-  /** Whether the call can no longer move data. The group's thread takes over and finds out why. */
+  /**
+   * Whether the call can no longer move data. The group's background thread then takes over the
+   * call to find out why.
+   */
   isBroken = false;
   readonly #millis: number;
   readonly #abort: () => void;
@@ -60,12 +66,12 @@ export class PendingCall {
     return this.millisLeft === leastMillis;
   }
 
-  /** Whether the program has transferred memory of the call. */
+  /** Whether the program has transferred (detached) a buffer of the call. */
   get isLost(): boolean {
     return lostRank(this.call, 1) !== undefined;
   }
 
-  /** The error for a call whose memory was transferred. */
+  /** Makes the error for a call of which a buffer was transferred. */
   lostError(rank: number): CollError {
     return lostBufferError(this.operation, rank);
   }

@@ -32,7 +32,7 @@ export function encodeReady(): Uint8Array {
   return new Uint8Array(headerBytes);
 }
 
-/** A view of the elements' bytes. */
+/** A view of the bytes of an array's elements. */
 export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
@@ -69,9 +69,9 @@ export class PostReader {
   }
 
   /**
-   * Decodes more bytes.
+   * Decodes the next bytes of the connection.
    * @returns false if the connection is unusable, because the bytes are not a post, or no call
-   * waits for their elements
+   * waits for the post's elements
    */
   read(bytes: Uint8Array): boolean {
     let at = 0;

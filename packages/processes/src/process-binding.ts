@@ -15,10 +15,10 @@ export type NativeFailure = readonly [reason: number, rank: number, ranks: reado
 type Calling = readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined];
 
 /**
- * The addon's functions for groups of processes, on platforms that support them. One thread at a
- * time executes calls: the caller of `executeCall` or `tryCall`, or the group's own thread for
- * calls that were staged and submitted. The group's thread never touches memory that JavaScript can
- * transfer.
+ * The addon's functions for groups of processes, on platforms that support them. Only one thread
+ * executes calls at a time: the caller of `executeCall` or `tryCall`, or the group's background
+ * thread, which executes calls that were staged and submitted. The background thread never touches
+ * memory that JavaScript can transfer.
  */
 export interface ProcessBinding {
   /**
@@ -26,7 +26,7 @@ export interface ProcessBinding {
    * descriptor.
    */
   takeSocket(descriptor: number): number;
-  /** Closes a duplicate that no group owns. */
+  /** Closes a duplicated descriptor that no group owns. */
   closeSocket(descriptor: number): void;
   /**
    * Creates memory to share on this host, with room for `maxBytes` of tensors; 0 means as much as
@@ -40,7 +40,10 @@ export interface ProcessBinding {
   openSegment(info: Uint8Array, rank: number): SegmentHandle;
   /** Whether `rank` has left its mark in the memory. */
   hasMark(segment: SegmentHandle, rank: number): boolean;
-  /** Makes room for messages with `ranks` ranks, in memory that is used for nothing else. */
+  /**
+   * Makes room for messages with `ranks` ranks, in a part of the segment that is used for nothing
+   * else.
+   */
   makeRings(segment: SegmentHandle, ranks: number): void;
   /** Releases a segment. It is freed once neither joined memory nor messages use it. */
   releaseSegment(segment: SegmentHandle): void;
@@ -61,9 +64,10 @@ export interface ProcessBinding {
   /** Lets all ranks read and write each other's memory directly from now on. */
   useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
   /**
-   * Connects ranks by messages. `sockets` and `rings` have an entry for each rank: either data
-   * connections, which the group takes over, or the segment of the lower rank of the pair, for
-   * which `makeRings` was called. The entries of this rank are empty.
+   * Connects ranks by messages. `sockets` and `rings` have an entry for each rank. The entry of one
+   * list is empty, that of the other contains either data connections, which the group takes over,
+   * or the segment of the lower rank of the pair, for which `makeRings` was called. Both entries of
+   * this rank are empty.
    */
   useMessages(
     group: GroupHandle,
@@ -82,14 +86,14 @@ export interface ProcessBinding {
   /** Compiles one rank's sends and receives of a schedule, encoded by `messageWords`. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /**
-   * Creates a call from the arguments of a thread's `offer` and `state`, this rank's request, which
-   * is reported if ranks disagree. Returns undefined if an output overlaps the memory of another
-   * piece.
+   * Creates a call from the arguments that threads pass to `offer`, and `state`: the request of
+   * this rank, which is reported if ranks disagree. Returns undefined if an output overlaps another
+   * input or output.
    */
   call(...calling: Calling): CallHandle | undefined;
   /**
    * Like `call`, but reuses the handle of a call that has ended. Returns false if an output
-   * overlaps the memory of another piece.
+   * overlaps another input or output.
    */
   refillCall(handle: CallHandle, ...calling: Calling): boolean;
   /**
@@ -105,22 +109,22 @@ export interface ProcessBinding {
   /** Number of input and output bytes copied if the call is staged. */
   copiedBytes(group: GroupHandle, call: CallHandle): number;
   /**
-   * Prepares a call for the group's thread by copying its inputs, so that JavaScript may transfer
-   * their memory. Returns false if an earlier call must be finished first, because it is the same
-   * call, or this call uses its result.
+   * Prepares a call for the group's background thread by copying its inputs, so that JavaScript may
+   * transfer their memory. Returns false if an earlier staged call must be finished first: a call
+   * with the same handle, or one whose result is an input of this call.
    * @throws Error if memory is exhausted, after which the group has failed
    */
   stage(group: GroupHandle, call: CallHandle): boolean;
   /**
-   * Lets the group's thread execute a call that `stage` has prepared; `results()` reports its `id`
-   * when it has ended.
+   * Lets the group's background thread execute a call that `stage` has prepared. When the call has
+   * ended, `results()` reports its `id`.
    */
   submit(group: GroupHandle, call: CallHandle, id: number, timeoutMillis: number): void;
   /** Id and status of each call that has ended since the last query. */
   results(group: GroupHandle): readonly number[];
   /**
-   * Ends the staging of a call. `delivers`: whether to write the result to the call's outputs,
-   * whose memory JavaScript must then not have transferred.
+   * Ends the staging of a call. If `delivers` is true, writes the result to the call's outputs;
+   * JavaScript must then not have transferred their memory.
    */
   finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
   /** Ends the group for all members. */
@@ -133,11 +137,14 @@ export interface ProcessBinding {
   /** Ranks that did not arrive in the call that has timed out. */
   missing(group: GroupHandle): readonly number[];
   /**
-   * Ranks that have not been seen in the current call. Members are asked for their state every
-   * second.
+   * The ranks that are not known to have arrived at the current call. Members report their state
+   * once a second.
    */
   absent(group: GroupHandle): readonly number[];
-  /** The request of each rank, in the form of a descriptor, if the ranks disagree. */
+  /**
+   * The request of each rank, in the form of a descriptor, for the call about which the ranks
+   * disagree.
+   */
   states(group: GroupHandle): readonly (readonly number[] | undefined)[];
   /** Begins to leave the group; `wake` is called once `hasParted` is true. */
   leave(group: GroupHandle): void;

@@ -33,8 +33,8 @@ export class ProcessCalls {
   }
 
   /**
-   * The native request of a call. Reuses the handle `spare` if it is given.
-   * @throws ValueError if the same memory was passed for two pieces
+   * Makes the native request of a call. Reuses the handle `spare` if it is given.
+   * @throws ValueError if an output overlaps another input or output
    */
   make(call: CheckedCall, spare?: CallHandle): ProcessCall {
     const { collective, dtype, begins, inputs, outputs } = call;

@@ -2,15 +2,15 @@ import { type CollError, InternalError } from '@coll/core';
 import { bytesOfDescriptors, Descriptors, type Failure, failureReasons } from '@coll/core/internal';
 import type { NativeFailure } from './process-binding.js';
 
-/** The `Failure` that native code reports. `hosts`: the host of each member. */
+/** Converts a failure from the form of native code. `hosts`: the host of each member. */
 export function failureFrom([kind, rank, ranks, text]: NativeFailure, hosts: readonly string[]): Failure {
   const places = [rank, ...ranks].map((other) => hosts[other] ?? '');
   return { reason: failureReasons[kind] ?? 'failed', rank, ranks, text, hosts: places };
 }
 
 /**
- * Describes how ranks disagree, with the same text as for threads; some requests may be unknown.
- * `names`: the names of the ranks.
+ * Makes the error for ranks whose requests differ, with the same text as for ranks in threads. The
+ * request of a rank is undefined if it is unknown. `names`: the names of the ranks.
  */
 export function disagreementOf(
   states: readonly (readonly number[] | undefined)[],

@@ -31,15 +31,17 @@ export interface NativeGroupOptions {
 }
 
 /**
- * How a member exchanges messages with each rank: over connections, which the group takes over, or
- * through the memory of the lower rank of the pair.
+ * How a member exchanges messages with the other ranks: over connections, which the group takes
+ * over, or through the memory of the lower rank of each pair.
  */
 export interface MessageOptions {
   readonly sockets: readonly (readonly number[])[];
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
   readonly local: LocalRank;
-  /** Whether all members run on one host with fewer cores than members; equal on all members. */
+  /**
+   * Whether all members run on one host that has fewer cores than members; equal on all members.
+   */
   readonly allShareCores: boolean;
 }
 
@@ -47,7 +49,10 @@ export interface MessageOptions {
 export interface LocalRank {
   readonly number: number;
   readonly ranks: number;
-  /** Number of cores for these members; 0 if they have less than one core. */
+  /**
+   * Number of cores for the members of one machine that may use the same cores; 0 if they have less
+   * than one core.
+   */
   readonly cores: number;
 }
 
@@ -262,8 +267,8 @@ export class NativeProcessGroup {
   }
 
   /**
-   * Converts a failure to the error of a collective, or of the group itself if `number` is
-   * undefined.
+   * Converts a failure to the error of the collective with this sequence number, or of the group
+   * itself if `number` is undefined.
    */
   #errorOf(failure: NativeFailure, operation: string, number: number | undefined): CollError {
     const where = number === undefined ? '' : ` (collective ${number} of the group)`;

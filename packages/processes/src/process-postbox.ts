@@ -9,7 +9,7 @@ import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 
 /** A rank whose posts this process reads. */
 interface Peer {
-  /** Undefined until the connection exists. */
+  /** The connection to the rank; undefined until it exists. */
   socket: Socket | undefined;
   hasLeft: boolean;
   /** Aborts the attempts to connect. */
@@ -145,8 +145,8 @@ export class ProcessPostbox implements Postbox {
   }
 
   /**
-   * Ends messages with a rank that was lost. Waits first, so that the loss has already failed the
-   * group and pending messages throw the group's error.
+   * Ends the messages with a rank that was lost, after a short wait: by then the group has failed,
+   * so that pending messages throw the error of the group.
    */
   #leave(rank: number, peer: Peer): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;

@@ -19,10 +19,10 @@ export interface QueueOwner extends ThreadOwner {
 }
 
 /**
- * The asynchronous calls of a group, executed in order. The first one is executed in this thread,
- * in slices between turns of the event loop, as long as it makes progress. If other members keep
- * the call waiting, or the program blocks its event loop, the group's thread continues this call
- * and all calls behind it.
+ * The asynchronous calls of a group, executed in order. This thread executes the first call in
+ * slices, between which the event loop runs, as long as the call makes progress. If other members
+ * keep the call waiting, or the program blocks its event loop, the group's background thread
+ * continues this call and all calls behind it.
  */
 export class ProcessQueue {
   readonly #binding: ProcessBinding;
@@ -30,8 +30,8 @@ export class ProcessQueue {
   readonly #owner: QueueOwner;
   readonly #thread: ProgressThread;
   /**
-   * Calls that were not moved to the group's thread. This thread executes the first of them once
-   * the group's thread has no call left.
+   * Calls that were not moved to the group's background thread. This thread executes the first of
+   * them once the background thread has no call left.
    */
   readonly #held: PendingCall[] = [];
   #isTurnDue = false;
@@ -57,7 +57,7 @@ export class ProcessQueue {
       );
   }
 
-  /** The call that is under way or next. */
+  /** The first call that has not ended. */
   get first(): PendingCall | undefined {
     return this.#thread.first ?? this.#held[0];
   }
@@ -82,7 +82,7 @@ export class ProcessQueue {
     return pending.ended;
   }
 
-  /** Settles the calls that the group's thread has ended. */
+  /** Settles the calls that the group's background thread has ended. */
   settle(): void {
     this.#thread.settle();
     this.#advance();
@@ -96,7 +96,7 @@ export class ProcessQueue {
     this.#stallWatch?.look();
   }
 
-  /** Continues the calls not moved to the group's thread. */
+  /** Continues the calls that were not moved to the group's background thread. */
   #advance(): void {
     if (!this.#thread.isIdle) this.#handOver();
     else if (this.#held.length > 0) this.#awaitTurn();
@@ -112,7 +112,10 @@ export class ProcessQueue {
     });
   }
 
-  /** Executes a slice of the first call in a new turn, before which other code may have run. */
+  /**
+   * Executes a slice of the first call when the event loop comes back to it. Other code may have
+   * run before.
+   */
   #playTurn(): void {
     const end = performance.now() + sliceMillis;
     for (let first = this.#held[0]; first && this.#thread.isIdle; first = this.#held[0]) {
@@ -149,8 +152,8 @@ export class ProcessQueue {
   }
 
   /**
-   * Length of a slice for a program that blocks its event loop anyway: as long as it would take to
-   * copy the call's memory for the group's thread.
+   * Duration of a slice, in milliseconds, for a program that blocks its event loop anyway: the time
+   * that it would take to copy the call's memory for the group's background thread.
    */
   #longSliceOf(call: Call): number {
     return Math.max(sliceMillis, leavingMillis(this.#copiedBytes(call)));
@@ -169,8 +172,8 @@ export class ProcessQueue {
   }
 
   /**
-   * Decides whether this thread or the group's thread continues the first call, which has not
-   * ended.
+   * Decides which thread continues the first call, which has not ended: this one, or the group's
+   * background thread.
    */
   #leave(first: PendingCall, answer: number): void {
     const { call } = first;
@@ -206,13 +209,14 @@ export class ProcessQueue {
     }
   }
 
-  /** Removes the first call that was not moved to the group's thread. */
+  /** Removes the first call that was not moved to the group's background thread. */
   #drop(): PendingCall {
     return this.#held.shift() as PendingCall;
   }
 
   /**
-   * Ends the group, because the program has transferred the memory of a call that may have begun.
+   * Ends the group, because the program has transferred the memory of a call that other members may
+   * have begun. Returns the error.
    */
   #lose(pending: PendingCall): CollError {
     const error = pending.lostError(this.#owner.rank);

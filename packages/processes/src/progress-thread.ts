@@ -11,7 +11,7 @@ type Call = PreparedCall<ProcessCall>;
 // loop for an eighth of a second at worst, and needs as many bytes of memory.
 const mostCopiedBytes = 2 ** 27;
 
-/** The group that owns the thread. */
+/** The group that owns the background thread. */
 export interface ThreadOwner {
   readonly rank: number;
   /** Ends the group with the error of a failed call; `answer` is the status from native code. */
@@ -21,9 +21,9 @@ export interface ThreadOwner {
 }
 
 /**
- * The calls that a group's own thread executes in order. The thread works on copies, because the
- * program may transfer its memory in the meantime: inputs are copied when the thread takes over a
- * call, and results when the call has ended.
+ * The calls that a group's background thread executes in order. The thread works on copies, because
+ * the program may transfer its memory in the meantime: inputs are copied when the thread takes over
+ * a call, and results when the call has ended.
  */
 export class ProgressThread {
   readonly #binding: ProcessBinding;
@@ -49,7 +49,7 @@ export class ProgressThread {
   }
 
   /**
-   * Moves a call to the group's thread.
+   * Moves a call to the group's background thread.
    * @returns false if the call must wait for earlier ones
    * @throws Error if memory or a thread is missing, after which the group has failed
    */

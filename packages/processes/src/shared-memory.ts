@@ -7,7 +7,7 @@ import type { MemoryHandle, ProcessBinding, SegmentHandle } from './process-bind
 
 /** This member's shared memory, and the other members' memory that it has opened. */
 export class SharedSegments {
-  /** The secret with which other members open this memory; zeros if there is none. */
+  /** The secret that other members need to open this memory; zeros if there is no memory. */
   readonly secret: Buffer;
   readonly #binding: ProcessBinding;
   readonly #rank: number;

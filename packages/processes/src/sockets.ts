@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import type { Descriptors } from './descriptors.js';
 import type { ProcessBinding } from './process-binding.js';
 
-/** The peer of a connection, and its channel. */
+/** A connection that was taken over from Node.js, its peer and its channel. */
 interface Taken {
   readonly rank: number;
   readonly channel: number;
@@ -48,7 +48,7 @@ export class Sockets {
 
   /**
    * Returns the connections with each rank, in the order of their channels, so that both ends use
-   * the same order. The caller must close them.
+   * the same order. From then on, the caller must close them.
    */
   handOver(connections: readonly Taken[]): ReadonlyMap<number, readonly number[]> {
     const byRank = new Map<number, number[]>();

@@ -41,7 +41,10 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
   };
 }
 
-/** Exchanges the port of each member's server; 0 for members without one. */
+/**
+ * Sends the port of this member's server to all members, and returns the ports of all; the port of
+ * a member without a server is 0.
+ */
 async function exchangePorts(
   communicator: Communicator,
   server: TcpStoreServer | undefined,

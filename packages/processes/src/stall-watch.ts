@@ -3,7 +3,7 @@ export interface Stall {
   readonly operation: string;
   /** Sequence number of the call in its group. */
   readonly sequence: number;
-  /** Ranks whose arrival has not been noticed. */
+  /** Ranks that have not arrived, as far as is known. */
   readonly missing: readonly number[];
   readonly seconds: number;
 }
@@ -12,7 +12,7 @@ export interface Stall {
 export interface StallListener {
   /** Seconds after which a waiting call counts as stalled. */
   readonly seconds: number;
-  /** Called once per stall, and with undefined when the stall ends. */
+  /** Called with a stall when it begins, and with undefined when it ends. */
   tell(stall: Stall | undefined): void;
 }
 

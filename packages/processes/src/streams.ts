@@ -6,8 +6,8 @@ type Settings = Pick<MemberConfig, 'streams' | 'size'>;
 const streamsOfTwoHosts = 2;
 
 /**
- * Number of TCP connections for data between this member and another one on the same or another
- * host.
+ * Number of TCP connections that carry data between this member and another one. `isSameHost`:
+ * whether both are on the same host.
  */
 export function streamsTo({ streams, size }: Settings, isSameHost: boolean): number {
   if (streams !== 'auto') return streams;
@@ -16,7 +16,7 @@ export function streamsTo({ streams, size }: Settings, isSameHost: boolean): num
   return isSameHost || size > 2 ? 1 : streamsOfTwoHosts;
 }
 
-/** The number of streams of the pair of members that has the most. */
+/** The largest number of data connections between this member and any other member. */
 export function mostStreams(member: Settings): number {
   return streamsTo(member, false);
 }
