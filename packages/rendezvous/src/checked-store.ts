@@ -50,7 +50,10 @@ export abstract class CheckedStore implements Store {
   /** Writes a validated value, overwriting any previous one. */
   protected abstract write(key: string, value: Uint8Array): Promise<void>;
 
-  /** Waits until the key has a value, or `over` aborts. Returns a copy of the value. */
+  /**
+   * Waits until the key has a value, and returns a copy of the value. The wait ends early if the
+   * signal `over` aborts.
+   */
   protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
 
   /** Adds to a counter, which begins at 0, and returns the new value. */
@@ -66,8 +69,8 @@ export abstract class CheckedStore implements Store {
   protected abstract erase(key: string): Promise<boolean>;
 
   /**
-   * The reason if an error is the store's refusal of a call; undefined for other errors. Default:
-   * always undefined.
+   * If an error means that the store has refused a call, returns the reason; otherwise undefined.
+   * Default: always undefined.
    */
   protected refusal(_: unknown): string | undefined {
     return undefined;
@@ -82,7 +85,9 @@ export abstract class CheckedStore implements Store {
     if (value !== undefined) requireValue(value, operation);
   }
 
-  /** Awaits a store's answer. Converts errors of the system or a client library to CollErrors. */
+  /**
+   * Awaits a store's answer. Converts errors of the system or of a client library to CollErrors.
+   */
   async #answered<Answer>(operation: string, answer: Promise<Answer>): Promise<Answer> {
     try {
       return await answer;

@@ -59,7 +59,8 @@ export function memberFromEnvironment(
 }
 
 /**
- * The generation of this process: `COLL_GENERATION`, or 0 if it is not set.
+ * The generation of the group that this process joins (0, or higher after a failure):
+ * `COLL_GENERATION`, or 0 if the variable is not set.
  * @throws ValueError if the variable is not a whole number
  */
 export function generationFromEnvironment(environment: Environment = process.env): number {

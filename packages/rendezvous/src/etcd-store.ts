@@ -9,7 +9,7 @@ import { withoutPassword } from './without-password.js';
 export interface EtcdStoreOptions extends OutageOptions {
   /** URL of a member of etcd 3.4 or later: `http://127.0.0.1:2379`. */
   readonly url: string;
-  /** Prefix of each key, to separate jobs. */
+  /** Prefix of each key, which separates jobs that use the same server. */
   readonly job: string;
   /** Headers sent with each request, such as `Authorization`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -22,10 +22,10 @@ const etcdStoreOptions = knownOptions<EtcdStoreOptions>('EtcdStore', {
   outageSeconds: true,
 });
 
-/** The current value of a key. */
+/** The current value of a key, and its revision. */
 interface Present {
   readonly value: Uint8Array;
-  /** Changes with every write. */
+  /** The revision of the value. It changes with every write. */
   readonly revision: string;
 }
 

@@ -5,7 +5,7 @@ const mostCharacters = 2000;
 
 // More ranks than any group has.
 const mostRanks = 65_536;
-/** The error codes of errors that a member can publish for the other members. */
+/** The codes of the errors that a member can publish for the other members. */
 const codes: readonly ErrorCode[] = [
   'ERR_COLL_CLUSTER',
   'ERR_COLL_DEADLINE',
@@ -14,7 +14,7 @@ const codes: readonly ErrorCode[] = [
   'ERR_COLL_STORE',
 ];
 
-/** The error classes of errors that a member can publish for the other members, by name. */
+/** The classes of the errors that a member can publish for the other members, by class name. */
 const kinds = { CollError, DeadlineExceededError, RuntimeError, UnavailableError } as const;
 
 /** Encodes the error that a member publishes in the store for all members. */

@@ -11,8 +11,8 @@ import { poll } from './waiting.js';
 /** Options of a file store. */
 export interface FileStoreOptions {
   /**
-   * A folder that all members can access, used by this job alone. It is created if missing, for
-   * this user only.
+   * The folder of the store. All members must have access to it, and no other job may use it. It is
+   * created if missing, for this user only.
    */
   readonly folder: string;
 }
@@ -62,7 +62,7 @@ export class FileStore extends CheckedStore {
     this.#folder = path.resolve(folder);
   }
 
-  /** Deletes the folder. Call it when all members are done. */
+  /** Deletes the store's folder. Call this method when all members are done. */
   async remove(): Promise<void> {
     await this.close();
     await rm(this.#folder, { recursive: true, force: true });
@@ -127,8 +127,8 @@ export class FileStore extends CheckedStore {
 }
 
 /**
- * Creates a key's folder asynchronously, because a network file system may hang. Only a job's first
- * key blocks the event loop, to create the parents.
+ * Creates a key's folder asynchronously, because a network file system may hang. Only the first key
+ * of a job blocks the event loop, while the parent folders are created.
  */
 async function ensureFolder(folder: string): Promise<void> {
   try {

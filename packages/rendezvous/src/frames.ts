@@ -1,7 +1,7 @@
 import { CollError } from '@coll/core';
 import { mostKeyBytes, mostValueBytes } from './store.js';
 
-/** Version of the frame format; both sides must agree. */
+/** Version of the frame format; client and server must have the same version. */
 export const frameVersion = 1;
 
 /** Operations of a client. The numbers are part of the protocol. */

@@ -5,8 +5,8 @@ import { quote } from '@coll/core/internal';
 export type Settings = Readonly<Record<string, string | number>>;
 
 /**
- * Describes the newest group in a store that groups use one after the other. The first member of
- * the group writes it.
+ * Describes the newest group in a store that several groups use one after the other. The first
+ * member of that group writes the record.
  */
 export interface GenerationRecord {
   readonly generation: number;
@@ -16,8 +16,8 @@ export interface GenerationRecord {
 }
 
 /**
- * Encodes a record. Settings are stored under the name `terms`, which members of all releases read,
- * so that they can report a different version.
+ * Encodes a record. Settings are stored under the name `terms`, which members of all releases can
+ * read, so that a member of another release can report that the versions differ.
  */
 export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));

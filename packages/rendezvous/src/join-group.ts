@@ -2,7 +2,7 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 import { requireValue, type Store } from './store.js';
 import { StoreRendezvous, type StoreRendezvousOptions } from './store-rendezvous.js';
 
-/** The member that joins, its group, and the data that the member publishes (its card). */
+/** The member that joins a group, and the data that it publishes (its card). */
 export interface JoinGroupOptions extends StoreRendezvousOptions {
   /** Data that this member publishes to the other members, such as its address. At most 1 MiB. */
   readonly card: Uint8Array;

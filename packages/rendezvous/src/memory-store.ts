@@ -5,8 +5,8 @@ import { Table, type TableLimits } from './table.js';
 const memoryStoreOptions = knownOptions<TableLimits>('MemoryStore', { mostKeys: true, mostBytes: true });
 
 /**
- * A store in the memory of one process. Members use the same store, or separate stores that share a
- * table.
+ * A store in the memory of one process. Members use the same store object, or several store objects
+ * that share one table.
  *
  * @example
  * ```ts

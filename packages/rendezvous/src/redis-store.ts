@@ -25,11 +25,11 @@ type RedisValue = string | Uint8Array | number;
 /** The Redis server, and the job that uses it. */
 export interface RedisStoreOptions extends OutageOptions {
   /**
-   * The URL of a server, which requires `ioredis` to be installed, or a client, which the caller
-   * must close.
+   * The URL of a server, or a client, which the caller must close. A URL requires that `ioredis` is
+   * installed.
    */
   readonly redis: RedisClient | string;
-  /** Prefix of each key, to separate jobs. */
+  /** Prefix of each key, which separates jobs that use the same server. */
   readonly job: string;
   /** Seconds after which a written value expires. Default: 86400, a day. */
   readonly expireSeconds?: number;
@@ -42,7 +42,7 @@ const redisStoreOptions = knownOptions<RedisStoreOptions>('RedisStore', {
   outageSeconds: true,
 });
 
-/** A client that the store has created, and that the store therefore closes. */
+/** A Redis client that the store has created, and must close. */
 interface OwnClient extends RedisClient {
   readonly status: string;
   readonly stream: { readonly writable: boolean };
@@ -90,11 +90,11 @@ export class RedisStore extends ServerStore {
   readonly #seconds: number;
   #over: Promise<unknown> | undefined;
   /**
-   * Settles when the first attempt of the store's own client to connect has ended. The client
-   * retries by itself.
+   * Settles when the first attempt to connect has ended, if the store has created its own client.
+   * The client retries by itself.
    */
   readonly #attempted: Promise<unknown> | undefined;
-  /** The reason why the store's own client has no connection. */
+  /** The reason why the client that the store has created is not connected. */
   #trouble = new Error('the connection was lost');
 
   private constructor(client: RedisClient | OwnClient, options: RedisStoreOptions) {
@@ -168,7 +168,7 @@ export class RedisStore extends ServerStore {
     await this.#over;
   }
 
-  /** Whether the store's own client has no connection. */
+  /** Whether the client that the store has created is not connected. */
   #isAway(): boolean {
     return this.#own !== undefined && !(this.#own.status === 'ready' && this.#own.stream.writable);
   }

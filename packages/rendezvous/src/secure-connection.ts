@@ -46,7 +46,8 @@ export function connectSecurely(target: { readonly host: string; readonly port: 
 }
 
 /**
- * Creates a server, not yet listening, that passes authenticated connections to `accept`.
+ * Creates a server that passes authenticated connections to `accept`. The server does not listen
+ * yet.
  * @param seconds time limit for the preamble of a new connection, and again for its TLS handshake
  */
 export function createSecureServer(jobKey: string, seconds: number, accept: (socket: TLSSocket) => void): Server {

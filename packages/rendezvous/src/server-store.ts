@@ -9,8 +9,9 @@ import { poll } from './waiting.js';
 export interface OutageOptions {
   /**
    * Seconds for which calls are retried while the server does not answer, such as during a restart;
-   * 0 means a single attempt. `set`, `add` and `delete` are retried only if the server cannot have
-   * executed them; `compareSet` first checks whether it was executed. Default: 10.
+   * 0 means a single attempt. `set`, `add` and `delete` are retried only if the server has
+   * certainly not executed them. `compareSet` first checks whether the server has executed it.
+   * Default: 10.
    */
   readonly outageSeconds?: number;
 }
@@ -26,7 +27,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Returns the outage seconds. @throws ValueError if they are invalid */
+/** Returns the value of `outageSeconds`, or its default. @throws ValueError if it is invalid */
 export function requireOutage({ outageSeconds = 10 }: OutageOptions): number {
   if (Number.isFinite(outageSeconds) && outageSeconds >= 0) return outageSeconds;
   throw new ValueError('ERR_COLL_VALUE', `outageSeconds must be a number, 0 or more, got ${quote(outageSeconds)}`);

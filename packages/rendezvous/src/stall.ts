@@ -1,20 +1,24 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 
-/** An operation of a rank that waits too long. */
+/** An operation for which a rank has waited too long. */
 export interface Stall {
   /** Name of the operation, such as `all-reduce sum`. */
   readonly operation: string;
   /**
-   * Sequence number of the collective in its group, from 0; undefined if it is not a collective.
+   * Sequence number of the collective in its group, from 0; undefined if the operation is not a
+   * collective.
    */
   readonly sequence?: number | undefined;
   /** Ranks that have not arrived; empty if unknown. */
   readonly missing: readonly number[];
-  /** Seconds waited so far. */
+  /** Seconds that the rank has waited so far. */
   readonly seconds: number;
 }
 
-/** A rank's report that it waits too long. If `stall` is undefined, the rank continues. */
+/**
+ * A rank's report that it has waited too long. If `stall` is undefined, the rank has stopped
+ * waiting.
+ */
 export interface StallReport {
   readonly rank: number;
   readonly stall: Stall | undefined;
@@ -23,8 +27,8 @@ export interface StallReport {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Seconds after which a wait is reported, from `COLL_STALL_SECONDS`, which `coll run` sets.
- * Undefined if no launcher reads reports.
+ * Seconds after which a rank reports that it waits, from `COLL_STALL_SECONDS`, which `coll run`
+ * sets. Undefined if no launcher reads reports.
  */
 export function stallSecondsFrom(environment: Environment = process.env): number | undefined {
   const seconds = Number(environment['COLL_STALL_SECONDS'] || Number.NaN);
@@ -32,9 +36,10 @@ export function stallSecondsFrom(environment: Environment = process.env): number
 }
 
 /**
- * Reports to the launcher what this rank waits for; undefined means that the rank continues. Does
- * nothing if no launcher reads reports, or the launcher has ended. Works without an event loop, by
- * appending a line to `COLL_STALL_FILE`, so that a rank can report before it blocks.
+ * Reports to the launcher what this rank waits for; `undefined` reports that the rank has stopped
+ * waiting. Does nothing if no launcher reads reports, or the launcher has ended. Does not need the
+ * event loop, because it appends a line to `COLL_STALL_FILE`, so a rank can report before it
+ * blocks.
  *
  * @example
  * ```ts

@@ -22,7 +22,7 @@ export interface StoreConnectionOptions {
   readonly socket: TLSSocket;
   readonly job: string;
   readonly table: Table;
-  /** Seconds to wait for the client's hello. */
+  /** Seconds within which the client must send its hello. */
   readonly helloSeconds: number;
 }
 
@@ -107,8 +107,8 @@ export class StoreConnection {
   }
 
   /**
-   * Sends answers until the client has left too many unread. Reads no requests while answers are
-   * pending.
+   * Sends answers until the client has left too many bytes unread. No requests are read while
+   * answers remain to be sent.
    */
   #send(): void {
     while (this.#socket.writableLength < mostUnreadBytes) {
@@ -151,7 +151,7 @@ function tableAnswer(
   }
 }
 
-/** The reason for refusing the client that sent a hello; undefined to accept the client. */
+/** The reason to refuse the client that sent a hello; undefined to accept the client. */
 function refusalOf({ op, key, value }: Request, job: string): string | undefined {
   if (op !== 'hello') return 'the first message of a connection must be the handshake';
   if (value[0] !== frameVersion)

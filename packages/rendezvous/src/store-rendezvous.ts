@@ -80,7 +80,7 @@ const unref = { ref: false };
  * ```
  */
 export class StoreRendezvous {
-  /** Aborts when the caller or another member ends the rendezvous. */
+  /** Aborts when the caller or another member ends the rendezvous, or when the rendezvous fails. */
   readonly signal: AbortSignal;
   readonly #store: Store;
   readonly #own: GenerationRecord;
@@ -92,7 +92,7 @@ export class StoreRendezvous {
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   #first: string | undefined;
-  /** When the store last answered. */
+  /** The time at which the store last answered, in milliseconds. */
   #heard = performance.now();
 
   /**
@@ -126,7 +126,7 @@ export class StoreRendezvous {
     this.#heed();
   }
 
-  /** Remaining seconds; undefined means no limit. */
+  /** Seconds that remain for the rendezvous; undefined means no limit. */
   get secondsLeft(): number | undefined {
     return this.#until === Infinity ? undefined : Math.max((this.#until - performance.now()) / 1000, leastSeconds);
   }
@@ -162,7 +162,7 @@ export class StoreRendezvous {
   }
 
   /**
-   * Runs this member's part of a step. If it throws, the rendezvous ends for all members.
+   * Executes this member's part of a step. If `work` throws, the rendezvous ends for all members.
    * @throws the error with which the rendezvous ended, which another member may have published
    */
   async attempt<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -183,8 +183,9 @@ export class StoreRendezvous {
   }
 
   /**
-   * Ends the rendezvous like `fail`, because another member has exited. If the store is lost, too,
-   * the store's error comes first, because it may be the reason why the other member has exited.
+   * Ends the rendezvous like `fail`, because another member has exited. If the store is lost as
+   * well, the error reports that first, because it may be the reason why the other member has
+   * exited.
    */
   reportLoss(loss: UnavailableError): Promise<void> {
     return this.#endFor(loss, (cause) => {
@@ -194,7 +195,7 @@ export class StoreRendezvous {
     });
   }
 
-  /** Ends all waits of this rendezvous. */
+  /** Ends all waits of this member in the rendezvous. */
   end(): void {
     this.#over.abort();
   }
@@ -203,7 +204,10 @@ export class StoreRendezvous {
     return { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
   }
 
-  /** Registers this member for its generation, and checks that all members have equal settings. */
+  /**
+   * Registers this member for its generation, and checks that its settings equal those of the other
+   * members.
+   */
   async #enter(): Promise<void> {
     const own = this.#own;
     const told = encodeGenerationRecord(own);
@@ -350,8 +354,8 @@ export class StoreRendezvous {
   }
 
   /**
-   * Publishes an error for the members of a generation. Returns whether it is the first error
-   * published.
+   * Publishes the error with which the rendezvous of a generation has ended. Returns false if
+   * another error was published before.
    */
   #leave(generation: number, error: CollError): Promise<boolean> {
     return this.#store.compareSet(overKey(generation), undefined, encodeFailureRecord(error));
@@ -367,7 +371,7 @@ export class StoreRendezvous {
     );
   }
 
-  /** Converts an error in this member's part to the error for the other members. */
+  /** Converts an error that occurred on this member to the error that the other members get. */
   #forOthers(error: unknown): CollError {
     const { rank } = this.#own;
     const details = { rank, operation: this.#operation };

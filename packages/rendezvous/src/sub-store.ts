@@ -1,8 +1,8 @@
 import type { Store } from './store.js';
 
 /**
- * The part of a store whose keys begin with `name` and a slash, for a separate rendezvous in the
- * same store. Closing the part leaves the store open.
+ * Returns the part of a store whose keys begin with `name` and a slash, as a store for a separate
+ * rendezvous. Closing the returned store leaves `store` open.
  *
  * @example
  * ```ts

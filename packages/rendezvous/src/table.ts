@@ -10,8 +10,8 @@ export interface TableLimits {
 }
 
 /**
- * Values by key in the memory of one process, and the waits for them. Callers must validate keys
- * and values.
+ * A table of values by key in the memory of one process, and the waits for values. Callers must
+ * validate keys and values.
  */
 export class Table {
   readonly #values = new Map<string, Uint8Array>();
@@ -62,8 +62,8 @@ export class Table {
   }
 
   /**
-   * Calls `tell` once: as soon as the key has a value.
-   * @returns a function that cancels the call
+   * Calls `tell` once, as soon as the key has a value.
+   * @returns a function that prevents the call
    */
   whenThere(key: string, tell: (value: Uint8Array) => void): () => void {
     const value = this.#values.get(key);

@@ -9,7 +9,7 @@ import { StoreConnection } from './store-connection.js';
 import { Table, type TableLimits } from './table.js';
 import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 
-/** The address to listen at, and the job to serve. */
+/** The address to listen at, and the job whose members may connect. */
 export interface TcpStoreServerOptions extends TableLimits {
   /** The name of the job. Members of other jobs are refused; the error names the reason. */
   readonly job: string;
@@ -37,7 +37,7 @@ const mostHelloSeconds = 3600;
 const mostConnections = 16_384;
 
 /**
- * Hosts the table of a job for `TcpStore`s.
+ * Hosts the table of a job. Members connect to it with `TcpStore`.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ const mostConnections = 16_384;
  * ```
  */
 export class TcpStoreServer implements AsyncDisposable {
-  /** The server's `address` for TcpStore, such as `tcp://127.0.0.1:40123`. */
+  /** The address of the server, such as `tcp://127.0.0.1:40123`, to pass to `TcpStore.connect`. */
   readonly address: string;
   readonly #server: Server;
   readonly #sockets: Set<TLSSocket>;

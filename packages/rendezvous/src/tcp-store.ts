@@ -41,7 +41,7 @@ const retryMillis = 100;
 const longestGoodbyeSeconds = 1;
 // Timeout of requests that the server answers at once.
 const longestAnswerSeconds = 10;
-/** Names of operations in error messages, if they differ from those in the protocol. */
+/** The names of operations in error messages that differ from the names in the protocol. */
 const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
 const nothing = new Uint8Array();
 
@@ -64,7 +64,10 @@ export class TcpStore extends CheckedStore {
   readonly #socket: TLSSocket;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
-  /** Creates the error for requests after the connection was lost; undefined while it is open. */
+  /**
+   * Makes the error for requests after the connection was lost; undefined while the connection is
+   * open.
+   */
   #lost: ((operation: string) => CollError) | undefined;
 
   private constructor(address: string, socket: TLSSocket) {
@@ -159,8 +162,9 @@ export class TcpStore extends CheckedStore {
   }
 
   /**
-   * Opens a store over a connection. Returns the reason if that failed but may succeed later.
-   * @throws CollError if it can never succeed
+   * Opens a store over a connection. Returns the reason if that failed but may succeed in a later
+   * attempt.
+   * @throws CollError if no later attempt can succeed
    */
   static async #reach(address: string, job: string, socket: TLSSocket, over: AbortSignal): Promise<TcpStore | Error> {
     const giveUp = () => socket.destroy(new Error('the store did not answer'));
@@ -240,9 +244,9 @@ function targetOf(address: unknown): Target {
 }
 
 /**
- * Waits until both sides have proven that they have the job key. Returns the reason if that failed
- * but may succeed later; undefined on success.
- * @throws CollError if it can never succeed
+ * Waits until both sides have proven that they have the job key. Returns undefined on success, or
+ * the reason if that failed but may succeed in a later attempt.
+ * @throws CollError if no later attempt can succeed
  */
 function secured(address: string, socket: TLSSocket): Promise<Error | undefined> {
   return new Promise((resolve, reject) => {

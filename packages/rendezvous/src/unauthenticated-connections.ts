@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Maximum number of unauthenticated connections. More members rarely connect at once, so their
- * connections are rarely dropped.
+ * Maximum number of unauthenticated connections. So many members rarely connect at once, so the
+ * connections of members are rarely dropped.
  */
 export const mostUnauthenticated = 256;
 
@@ -31,8 +31,8 @@ export class UnauthenticatedConnections {
   }
 
   /**
-   * Removes a connection that has authenticated. `socket` is its socket, or the TLS socket around
-   * that.
+   * Removes a connection that has authenticated. `socket` is the connection's socket, or the TLS
+   * socket that wraps it.
    */
   know(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));

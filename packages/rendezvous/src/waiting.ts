@@ -16,14 +16,14 @@ export class Waits {
   readonly #ends = new Set<(error: Error) => void>();
   #isClosed = false;
 
-  /** @throws RuntimeError after `close` */
+  /** @throws RuntimeError if `close` was called */
   requireOpen(operation: string): void {
     if (this.#isClosed) throw closed(operation);
   }
 
   /**
-   * Waits for the promise that `start` returns, within the timeout and signal. The signal passed to
-   * `start` aborts when the wait is over.
+   * Waits for the promise that `start` returns, until the timeout has passed or the signal in the
+   * options aborts. The signal passed to `start` aborts when the wait is over.
    * @throws DeadlineExceededError; AbortedError; RuntimeError if the store is closed
    */
   async within<Result>(
