@@ -5,28 +5,32 @@ import { type LinkModel, predict } from './link-model.js';
 /** A candidate algorithm, with its predicted time. */
 export interface PricedCandidate {
   readonly algorithm: string;
-  /** Predicted by the link model. */
+  /** Time of the collective in seconds, as predicted by the link model. */
   readonly predictedSeconds: number;
 }
 
-/** The algorithm for collectives of one kind and size class, and the reason. */
+/**
+ * The algorithm chosen for collectives of one kind and size class, and the reason for the choice.
+ */
 export interface AlgorithmChoice {
   readonly kind: CollectiveKind;
-  /** Size in bytes of the largest buffer in this class. The class begins above half this size. */
+  /**
+   * Size in bytes of the largest buffer in this size class. The class begins above half this size.
+   */
   readonly upToBytes: number;
   readonly chosen: string;
-  /** In ascending order of predicted time. The first candidate is chosen. */
+  /** The candidate algorithms in ascending order of predicted time. The first one is chosen. */
   readonly candidates: readonly PricedCandidate[];
-  /** Number of successful collectives of this class. */
+  /** Number of successful collectives of this kind and size class. */
   readonly calls: number;
   /**
-   * Mean time from call to result, including waits for other members; undefined if no call has
-   * ended yet.
+   * Mean seconds from the call of a collective to its result, including waits for other members;
+   * undefined if no collective has ended yet.
    */
   readonly measuredSeconds: number | undefined;
 }
 
-/** The choice for one kind and size class, with its measured times. */
+/** The algorithm chosen for one kind and size class of collectives, and the measured times. */
 export class SizeClass {
   /** Index of the chosen algorithm in the list of all algorithms. */
   readonly chosen: number;
@@ -59,8 +63,8 @@ const sharing = 1.15;
 const rounding = 1e-9;
 
 /**
- * Chooses an algorithm per kind and size class of collectives: the one that is fastest according to
- * a link model, computed at the first collective of the class. Ranks with the same model choose the
+ * Chooses an algorithm for each kind and size class of collectives, at the first collective of the
+ * class: the one that is fastest according to a link model. Ranks with the same model choose the
  * same algorithm.
  */
 export class AlgorithmChoices {
@@ -79,7 +83,7 @@ export class AlgorithmChoices {
   }
 
   /**
-   * The class of a collective, with the chosen algorithm.
+   * Returns the size class of a collective, with the chosen algorithm.
    * @param bytes size of the whole buffer, which the schedule cuts into chunks
    */
   choose(collective: Collective, bytes: number): SizeClass {
@@ -96,7 +100,7 @@ export class AlgorithmChoices {
     return made;
   }
 
-  /** All classes in use, by kind and size. */
+  /** The choices for all size classes in use, ordered by kind and size. */
   get explained(): readonly AlgorithmChoice[] {
     return [...this.#classes.values()].flatMap((classes) => Object.values(classes).map(({ explained }) => explained));
   }

@@ -16,9 +16,9 @@ import { type LinkTuning, tuningOf } from './link-tuning.js';
 type Buffers = readonly Segments[];
 
 /**
- * A placeholder for an algorithm. With this placeholder, `connectGroup` and functions that open a
- * group choose the fastest algorithm for each kind and size of collective. Other communicators,
- * which cannot choose, execute `direct`.
+ * A placeholder for an algorithm. If it is passed to `connectGroup`, or to a function that opens a
+ * group, the communicator chooses the fastest algorithm for each kind and size of collective. Other
+ * communicators cannot choose, and execute the `direct` algorithm.
  *
  * @example
  * ```ts
@@ -144,7 +144,7 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
-  /** Throws for an unsupported call before the links are measured. */
+  /** Throws if the call is not supported, before any message measures the links. */
   #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
     const details = { operation: nameOf(collective) };
@@ -164,7 +164,10 @@ async function followed(choice: SizeClass, begin: number, running: Promise<void>
   choice.ended(begin);
 }
 
-/** Bytes of the longest input or output of any rank, computed from this rank's own buffer. */
+/**
+ * Number of bytes of the longest input or output of any rank, computed from the buffer of this
+ * rank.
+ */
 function bytesOf(
   collective: Collective,
   { size, localRanks: [rank] }: Communicator,

@@ -3,18 +3,19 @@ import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type
 
 /**
  * Each rank combines its children's values with its own and passes the result to its parent; the
- * root's result goes down the same way. The number of rounds is twice the depth of the tree, for
- * any number of ranks. Every link carries whole buffers, so it suits small messages.
- * Pješivac-Grbović et al., "Performance analysis of MPI collective operations", 2007 (there:
- * binary tree).
+ * root's result goes down the tree in the same way. The number of rounds is twice the depth of the
+ * tree, for any number of ranks. Every link carries whole buffers, so it suits small messages.
+ * Pješivac-Grbović et al., "Performance analysis of MPI collective operations", 2007 (there: binary
+ * tree).
  *
  *             0          up: 3, 4 +-> 1 and 5, 6 +-> 2, then 1, 2 +-> 0
  *          1     2       down: 0 --> 1, 2, then 1 --> 3, 4 and 2 --> 5, 6
  *         3 4   5 6
  *
- * The children of place `p` are `2p + 1` and `2p + 2`. Place 0 is the root of the collective, or
- * rank 0 if it has no root. The tree is the same for all elements, so bits do not depend on where
- * chunks begin. Ranks of an all-to-all send their blocks directly to each other.
+ * A place is a position in the tree. The children of place `p` are `2p + 1` and `2p + 2`. Place 0
+ * is the root of the collective, or rank 0 if it has no root. The tree is the same for all
+ * elements, so bits do not depend on where chunks begin. Ranks of an all-to-all send their blocks
+ * directly to each other.
  *
  * @example
  * ```ts
@@ -74,8 +75,8 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
 }
 
 /**
- * Rounds from the deepest level to the root: each place sends chunks `chunksOf(place)` to its
- * parent.
+ * The rounds from the deepest level of the tree to the root: the rank at each place (position in
+ * the tree) sends the chunks `chunksOf(place)` to its parent.
  */
 function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly number[]): Transfer[][] {
   return tree.levels
@@ -90,8 +91,8 @@ function up(tree: Tree, reduce: boolean, chunksOf: (place: number) => readonly n
 }
 
 /**
- * Rounds from the root to the deepest level: each place receives chunks `chunksOf(place)` from its
- * parent.
+ * The rounds from the root of the tree to the deepest level: the rank at each place (position in
+ * the tree) receives the chunks `chunksOf(place)` from its parent.
  */
 function down(tree: Tree, chunksOf: (place: number) => readonly number[]): Transfer[][] {
   return tree.levels.slice(1).map((places) =>
@@ -102,9 +103,9 @@ function down(tree: Tree, chunksOf: (place: number) => readonly number[]): Trans
   );
 }
 
-/** Ranks at the places of a binary tree, the root at place 0. */
+/** A binary tree of ranks. Its positions are called places; the root is at place 0. */
 class Tree {
-  /** The places at each depth. */
+  /** The places (positions in the tree) at each depth. */
   readonly levels: readonly (readonly number[])[];
   readonly #ranks: number;
   readonly #root: number;
@@ -121,7 +122,7 @@ class Tree {
     return (this.#root + place) % this.#ranks;
   }
 
-  /** The ranks at a place and at all places below it. */
+  /** The ranks at a place (position in the tree) and at all places below it. */
   ranksBelow(place: number): number[] {
     const found: number[] = [];
     for (let [first, last] = [place, place]; first < this.#ranks; [first, last] = [2 * first + 1, 2 * last + 2]) {

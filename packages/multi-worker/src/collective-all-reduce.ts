@@ -43,9 +43,11 @@ import { MultiWorkerAllReduce } from './multi-worker-all-reduce.js';
 import { NcclChoice } from './nccl-choice.js';
 import { WorkerAllReduce } from './worker-all-reduce.js';
 
-/** An explanation that also contains the algorithms that were chosen by size. */
+/** An explanation that also contains the algorithms that were chosen by buffer size. */
 export interface CollectiveExplanation extends Explanation {
-  /** The choices for all collectives of the process group, including those of other ops. */
+  /**
+   * The algorithms chosen for all collectives of the process group, including those of other ops.
+   */
   readonly choices: readonly AlgorithmChoice[];
 }
 
@@ -81,15 +83,18 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   /** The implementation that these ops use for values that NCCL does not combine. */
   readonly #plays: 'AUTO' | 'RING';
   readonly #nccl: NcclChoice;
-  /** Ops for calls that request a ring, if these ops use another algorithm. */
+  /**
+   * The ops for calls that request a ring, if these ops use another algorithm; undefined until such
+   * a call.
+   */
   #ring: CollectiveAllReduce | undefined;
 
   /**
-   * `devices` are those of this worker. Default: the devices of the world; without a world, one CPU
-   * if there is a group, otherwise any devices. `groupSize` counts the devices of all workers.
-   * Default: each process of the group has as many devices as this one.
-   * @throws ValueError if `groupSize` differs from the number of devices of all workers; also as
-   * `AllReduceOps`
+   * `devices` are the devices of this worker. Default: the devices of the world; without a world,
+   * one CPU if there is a group, otherwise any devices. `groupSize` is the number of devices of all
+   * workers. Default: each process of the group has as many devices as this one.
+   * @throws ValueError if `groupSize` differs from the number of devices of all workers; also the
+   * errors of `AllReduceOps`
    */
   constructor(
     devices?: readonly string[],
@@ -121,15 +126,15 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** True: values may be on devices of several tasks. */
+  /** Always true: values may be on devices of several tasks. */
   override get severalTasks(): boolean {
     return true;
   }
 
   /**
    * Determines whether NCCL can be used and how fast the links are. Without this call, the first
-   * collective that depends on the result determines it. All workers must call this at the same
-   * point of their call order.
+   * collective that needs these facts determines them. All workers must call this method at the
+   * same point of their sequence of calls.
    * @throws CollError if NCCL was requested by name for GPUs, but is not available on a worker
    */
   async join(): Promise<void> {
@@ -238,7 +243,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Whether each worker has a single device, so that its replica is a rank of the group. If a
+   * Whether each worker has a single device, so that its only replica is a rank of the group. If a
    * worker has several devices, their values are first combined locally.
    */
   get #isRank(): boolean {
@@ -268,8 +273,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * The ops for the implementation that a call requests, which may be these ops. All workers must
-   * request the same implementation.
+   * Returns the ops for the implementation that a call requests, which may be these ops. All
+   * workers must request the same implementation.
    * @throws CollError if the call requests NCCL, but it is not available on a worker
    */
   async #opsFor(call: Pick<ResolvedOptions, 'options' | 'turn'>, devices: readonly string[]): Promise<CrossDeviceOps> {
@@ -342,12 +347,15 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 }
 
-/** The call as the chosen ops receive it. */
+/** The arguments of a call, to pass to the ops that were chosen for the call. */
 function handedOver(call: ResolvedOptions) {
   return { ...partOf(call), options: chosen(call.options) };
 }
 
-/** Options for ops that have already been chosen: RING, so that these ops do not choose again. */
+/**
+ * The options to pass to ops that have already been chosen. The implementation is RING, so that
+ * those ops do not choose again.
+ */
 function chosen(options: CommunicationOptions): CommunicationOptions {
   return options.merge({ implementation: 'RING' });
 }

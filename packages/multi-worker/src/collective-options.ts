@@ -21,8 +21,8 @@ export interface CollectiveAllReduceOptions extends CommunicationOptionsInit, Al
   /** The processes that are the workers, including this one. Default: a single worker. */
   readonly group?: ProcessGroup | undefined;
   /**
-   * Numbers groups and collectives; ops that share this object share its numbering. Default: a new
-   * object.
+   * Assigns numbers to groups of devices and to collectives. Ops that share this object share its
+   * numbers. Default: a new object.
    */
   readonly collectiveKeys?: CollectiveKeys | undefined;
 }
@@ -47,15 +47,19 @@ export const collectiveAllReduceOptions = knownOptions<CollectiveAllReduceOption
  */
 export interface CollectiveSetting {
   readonly options: CommunicationOptions;
-  /** The devices of this worker; undefined if it is the only one and accepts any devices. */
+  /**
+   * The devices of this worker; undefined if there is only one worker, which accepts any devices.
+   */
   readonly devices: readonly string[] | undefined;
-  /** The workers, two processes or more; undefined if this one is the only worker. */
+  /**
+   * The group of workers, which are two or more processes; undefined if there is only one worker.
+   */
   readonly group: ProcessGroup | undefined;
   /** Number of devices of all workers; undefined if `devices` is undefined. */
   readonly groupSize: number | undefined;
   /**
-   * Counts a collective on these devices, and returns their group key, which is equal on all
-   * workers.
+   * Counts a collective on these devices. Returns the group key of the devices, which is equal on
+   * all workers.
    */
   launch(): number;
 }

@@ -14,7 +14,8 @@ import type { CollectiveSetting } from './collective-options.js';
 import { inTask, joined, type OtherWorkers } from './worker-all-reduce.js';
 
 /**
- * The other workers, with which a collective executes the algorithm; undefined for a single worker.
+ * The connection to the other workers, with which a collective executes the algorithm; undefined if
+ * there is only one worker.
  */
 export function othersOf(
   { group, devices, launch }: CollectiveSetting,
@@ -36,8 +37,8 @@ export function othersOf(
 }
 
 /**
- * A world of this worker's devices, all in this thread. Undefined if each worker has one device,
- * because the process group then connects them.
+ * Makes a world of this worker's devices, all in this thread. Undefined if each worker has a single
+ * device, because the process group then connects these devices.
  */
 export function worldHere(
   devices: readonly string[],
@@ -49,7 +50,7 @@ export function worldHere(
   return { ...portableWorld(devices, resolution.engine), resolution };
 }
 
-/** A world of the devices of all workers, of which those of this worker are local. */
+/** Makes a world of the devices of all workers. The devices of this worker are its local ranks. */
 export function worldOfAll(setting: CollectiveSetting, resolution: EngineResolution): World {
   const { group, devices = [] } = setting;
   const { rank, size } = group as NonNullable<typeof group>;

@@ -21,13 +21,10 @@ import type { Algorithm } from '@coll/core/schedule';
 
 export interface GatheringOptions {
   readonly group: ProcessGroup;
-  /** Number of devices per member. The caller counts each device as a rank. */
+  /** Number of devices per member. For the caller, each device is a rank. */
   readonly devices: number;
   readonly algorithm: Algorithm;
-  /**
-   * Opens a communicator of the group; error messages of the communicator use these names for the
-   * members.
-   */
+  /** Opens a communicator of the group, whose error messages use `names` for the members. */
   connect(names: readonly string[]): Communicator;
 }
 
@@ -42,7 +39,7 @@ export class GatheringOps extends CrossDeviceOps {
   /** The communicator across the workers. */
   readonly communicator: Communicator;
   readonly #names: RankNames;
-  /** Names of this worker's components in messages. */
+  /** Names of this worker's components in error messages. */
   readonly #own: RankNames;
 
   constructor({ group, devices, algorithm, connect }: GatheringOptions) {
@@ -141,14 +138,14 @@ export class GatheringOps extends CrossDeviceOps {
 }
 
 /**
- * The options for the part of a call within this worker, without `sharedResult`, because workers
- * share no memory.
+ * The options for the part of a call that is executed within this worker. They lack `sharedResult`,
+ * because workers share no memory.
  */
 function ownPart({ options, signal, turn }: ResolvedOptions) {
   return { options, signal, turn };
 }
 
-/** The tensor with an additional first dimension of size 1. */
+/** Returns the tensor with an additional first dimension of size 1. */
 function alone(tensor: Tensor): Tensor {
   return { ...tensor, shape: [1, ...tensor.shape] };
 }

@@ -14,14 +14,19 @@ import { CallOrder, listOf } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
-/** Codes of errors of calls that have not begun. Other members do not wait for such a call. */
+/**
+ * Error codes of calls that this member has not begun. Other members do not wait for such a call.
+ */
 const refusals: ReadonlySet<string> = new Set(['ERR_COLL_BUSY', 'ERR_COLL_CLOSED']);
 
 export interface GroupCommunicatorOptions {
   readonly group: ProcessGroup;
-  /** The ranks of all workers; those of this worker are local. */
+  /** The communicator of the ranks of all workers. The ranks of this worker are local. */
   readonly ranks: Communicator;
-  /** Names of `ranks` in messages, if each represents several ranks of the caller. */
+  /**
+   * Names for the members of `ranks` in error messages, if each of them represents several ranks of
+   * the caller.
+   */
   readonly names?: readonly string[] | undefined;
   /** The engine's communicator, closed together with this one. */
   readonly engine?: Communicator | undefined;
@@ -30,7 +35,7 @@ export interface GroupCommunicatorOptions {
    * of concurrent collectives.
    */
   readonly oneByOne?: boolean | undefined;
-  /** Called for each collective; the returned number must be equal on all members. */
+  /** Called for each collective. Returns a number that must be equal on all members. */
   readonly launch?: (() => number) | undefined;
 }
 

@@ -2,16 +2,16 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
 
-/** The algorithms within and across workers, and the number of workers. */
+/** The number of workers, and the algorithms within each worker and across workers. */
 export interface HierarchicalAlgorithmOptions {
   /** Number of workers. Ranks are numbered worker by worker, equally many in each. */
   readonly workers: number;
   /**
-   * Plans, for the ranks of a worker, a reduce to the first of them (its leader), and a broadcast
-   * from there; for a single worker, the all-reduce.
+   * The algorithm within a worker. It plans a reduce to the first rank of the worker (the leader),
+   * and a broadcast from the leader. If there is only one worker, it plans the whole all-reduce.
    */
   readonly within: Algorithm;
-  /** Plans an all-reduce of the leaders. */
+  /** The algorithm across workers. It plans an all-reduce of the leaders, one per worker. */
   readonly across: Algorithm;
 }
 
@@ -109,7 +109,10 @@ function inEachWorker(schedule: Schedule, workers: number): Schedule {
   return together(...copies);
 }
 
-/** The same schedules, with chunks split so that all schedules have the same number of chunks. */
+/**
+ * Returns the same schedules, with chunks split so that all schedules have the same number of
+ * chunks.
+ */
 function inEqualChunks(schedules: readonly Schedule[]): Schedule[] {
   const total = schedules.map(({ chunks }) => chunks).reduce(leastCommonMultiple);
   return schedules.map((schedule) => refine(schedule, total / schedule.chunks));

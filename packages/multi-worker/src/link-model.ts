@@ -1,28 +1,30 @@
 import type { CollectiveKind } from '@coll/core';
 import { cost, type LinkTimes, type Schedule } from '@coll/core/schedule';
 
-/** Times of all links of one kind; `LinkTimes` holds the times per message and per byte. */
+/**
+ * Times of all links of one kind. The fields of `LinkTimes` are the times per message and per byte.
+ */
 interface AllTimes extends LinkTimes {
-  /** Seconds that a rank needs for each message it sends or receives. */
+  /** Seconds of work that a rank needs for each message that it sends or receives. */
   readonly overhead: number;
 }
 
-/** The speed of a group's links. */
+/** A model of the speed of a group's links, which predicts the times of schedules. */
 export interface LinkModel {
-  /** Seconds before the first round of any collective, independent of the algorithm. */
+  /** Seconds of any collective before its first round, independent of the algorithm. */
   readonly start: number;
-  /** Seconds to combine a byte. */
+  /** Seconds to combine one byte of two contributions. */
   readonly gamma: number;
   /** Links between hosts, or between all ranks if there is only one kind of link. */
   readonly across: AllTimes;
   /**
-   * Links between the ranks of a host, if they differ from those between hosts. Ranks are numbered
-   * host by host, equally many on each.
+   * Links between the ranks of a host, if they differ from the links between hosts. Ranks are
+   * numbered host by host, with equally many ranks on each host.
    */
   readonly within?: (AllTimes & { readonly ranksPerWorker: number }) | undefined;
 }
 
-/** An executed schedule and its time. */
+/** A schedule that was executed, and the time that it took. */
 export interface Sample {
   readonly kind: CollectiveKind;
   readonly schedule: Schedule;
@@ -31,7 +33,7 @@ export interface Sample {
   readonly seconds: number;
 }
 
-/** Predicted seconds of a schedule. */
+/** Predicts the seconds that a schedule takes. */
 export function predict(
   { start, gamma, across, within }: LinkModel,
   { kind, schedule, bytes }: Omit<Sample, 'seconds'>,
@@ -42,13 +44,15 @@ export function predict(
 /** Number of parameters of a model. */
 export const modelLength = 9;
 
-/** A model as numbers to send to other ranks; `modelFrom` reads them. */
+/**
+ * Converts a model to numbers, to send it to other ranks. `modelFrom` converts the numbers back.
+ */
 export function numbersOf({ start, gamma, across, within }: LinkModel): number[] {
   const { ranksPerWorker, alpha, beta, overhead } = within ?? { ranksPerWorker: 0, alpha: 0, beta: 0, overhead: 0 };
   return [start, gamma, across.alpha, across.beta, across.overhead, alpha, beta, overhead, ranksPerWorker];
 }
 
-/** The inverse of `numbersOf`. */
+/** Converts the numbers that `numbersOf` returns back to a model. */
 export function modelFrom(numbers: readonly number[]): LinkModel {
   const [start, gamma, alpha, beta, overhead, ...near] = numbers as Nine;
   const across = { alpha, beta, overhead };
@@ -92,9 +96,9 @@ export function fit(samples: readonly Sample[], ranksPerWorker?: number): LinkMo
 }
 
 /**
- * The derivative of a predicted time with respect to one parameter. A predicted time consists of
- * sums and maxima of multiples of parameters, so it equals the sum of all parameters times their
- * slopes.
+ * The derivative of the predicted time of a sample with respect to one parameter. A predicted time
+ * consists of sums and maxima of multiples of parameters, so it equals the sum of all parameters,
+ * each multiplied by its derivative.
  */
 function slopeAt(numbers: readonly number[], index: number, sample: Sample): number {
   const number = numbers[index] as number;

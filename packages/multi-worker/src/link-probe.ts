@@ -11,12 +11,15 @@ export interface ProbeCall {
   readonly output: Tensor;
 }
 
-/** Yields collectives one after the other, receives the seconds of each, and returns the model. */
+/**
+ * Yields collectives one after the other. The caller executes each and passes in the seconds that
+ * it took. The result is the model.
+ */
 export type Probe = Generator<ProbeCall, LinkModel, number>;
 
 interface Trial {
   readonly collective: Collective;
-  /** Size of the whole buffer. */
+  /** Size of the whole buffer in bytes. */
   readonly bytes: number;
   readonly times: number;
 }
@@ -36,8 +39,9 @@ const trials: readonly Trial[] = [
 ];
 
 /**
- * Measures the links of a group by timing a few collectives on these communicators, one per
- * algorithm. All members must call it; all get the model of rank 0, with the same bits.
+ * Measures the links of a group by timing a few collectives on the given communicators, one
+ * communicator per algorithm. All members must call this function. All get the same model, that of
+ * rank 0.
  */
 export function* probe(
   group: ProcessGroup,
@@ -69,9 +73,9 @@ export function* probe(
 }
 
 /**
- * For each trial, the seconds of its fastest call, measured on the slowest rank. A rank that
- * arrives late finds all data already there, so on links with high latency its own time would be
- * nearly zero.
+ * For each trial, the seconds of its fastest execution. The time of an execution is that of the
+ * slowest rank: a rank that arrives late finds all data already there, so on links with high
+ * latency its own time would be nearly zero.
  */
 function* fastestOf(
   communicator: Communicator,

@@ -18,7 +18,7 @@ import type { LinkModel } from './link-model.js';
 import { type Probe, type ProbeCall, probe } from './link-probe.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 
-/** Candidate algorithms; the first wins a tie. */
+/** The candidate algorithms. If several are equally fast, the first one is chosen. */
 const candidates: readonly Algorithm[] = [
   directAlgorithm(),
   recursiveHalvingDoublingAlgorithm(),
@@ -45,7 +45,7 @@ export class LinkTuning {
     this.#rank = group.communicator(directAlgorithm()).group;
   }
 
-  /** The choices so far, with predicted and measured times. */
+  /** The algorithms chosen so far, with predicted and measured times. */
   get explained(): readonly AlgorithmChoice[] {
     return this.#choices?.explained ?? [];
   }
@@ -59,7 +59,7 @@ export class LinkTuning {
   }
 
   /**
-   * The choices for a call that blocks the thread.
+   * The chosen algorithms, for a call that blocks the thread.
    * @throws RuntimeError while asynchronous calls wait for the measurement
    */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
@@ -72,15 +72,18 @@ export class LinkTuning {
     return this.#choices;
   }
 
-  /** Measures the links now. All members must call it at the same point of their call order. */
+  /**
+   * Measures the links now. All members must call this method at the same point of their sequence
+   * of calls.
+   */
   measure(options?: RunOptions): Promise<void> {
     return this.begin(async () => {}, options);
   }
 
   /**
-   * Begins a call after all earlier calls, and measures the links first if no earlier call has done
-   * so; later calls wait. If the call fails here, the group fails, because other members wait for
-   * the call.
+   * Begins a call after all earlier calls have begun. If no earlier call has measured the links,
+   * measures them first; later calls wait. If this fails, the group fails, because other members
+   * wait for the call.
    */
   async #beginMeasured(call: Call, options: RunOptions, collective?: Collective): Promise<void> {
     const own = options.turn ? undefined : this.#rank.order.take();
@@ -146,7 +149,10 @@ export class LinkTuning {
   }
 }
 
-/** The request that an error shows if some members measure while others make another call. */
+/**
+ * The request that an error message shows if some members measure links while others make another
+ * call.
+ */
 const measuring: CallerRequest = {
   collective: { kind: 'all-reduce', op: 'sum' },
   dtype: 'float32',
@@ -156,7 +162,7 @@ const measuring: CallerRequest = {
 
 const tunings = new WeakMap<ProcessGroup, LinkTuning>();
 
-/** The tuning of a group, shared by all its communicators. */
+/** Returns the tuning of a group, which all communicators of the group share. */
 export function tuningOf(group: ProcessGroup): LinkTuning {
   const known = tunings.get(group) ?? new LinkTuning(group);
   tunings.set(group, known);

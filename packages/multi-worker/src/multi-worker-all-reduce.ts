@@ -43,8 +43,8 @@ import { isSpread, requireWorkerByWorker, type Workers, workersAmong, workersOf 
 /** Options of `MultiWorkerAllReduce`; `numPacks` defaults to 0. */
 export interface MultiWorkerAllReduceOptions extends AllReduceOptions {
   /**
-   * The algorithm for tensors of each size. Default: `['pscpu/pscpu', 2, -1]`, i.e. 2 shards and no
-   * limit.
+   * The all-reduce specification, which selects the algorithm by tensor size. Default:
+   * `['pscpu/pscpu', 2, -1]`, i.e. 2 shards and no limit.
    */
   readonly allReduceSpec?: AllReduceSpecLike | undefined;
   /** The unit of the limits in `allReduceSpec`. Default: elements. */
@@ -97,7 +97,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   readonly #workers: Workers | undefined;
 
   /**
-   * `workerDevices` names the workers, such as `/job:worker/task:0`, each with `numGpusPerWorker`
+   * `workerDevices` names the workers, such as `/job:worker/task:0`. Each has `numGpusPerWorker`
    * devices. Default: the workers of the world's devices; without a world, one worker with all
    * devices; with a group, one worker per process.
    * @throws ValueError for a specification that is invalid or that these workers cannot execute
@@ -150,7 +150,7 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     this.#workers = workers;
   }
 
-  /** True: values may be on devices of several tasks. */
+  /** Always true: values may be on devices of several tasks. */
   override get severalTasks(): boolean {
     return true;
   }
@@ -209,7 +209,10 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
     });
   }
 
-  /** Concatenates components in GPU memory by NCCL, and others on the host. */
+  /**
+   * Concatenates the components of a value: by NCCL if they are in GPU memory, otherwise on the
+   * host.
+   */
   protected override async gatherImplementation(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -231,7 +234,8 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
 
   /**
    * Checks the devices of a batch before an all-reduce. All dense values have the same devices, so
-   * the first is checked; sparse values may be anywhere, because they are copied to one device.
+   * only the first one is checked. Sparse values may be on any devices, because they are copied to
+   * one device.
    */
   #prepare(values: readonly DistributedValues<Value>[]): void {
     const dense = values.find((value) => !isIndexedSlices(value));
@@ -256,7 +260,7 @@ function isInDevice(value: Value): boolean {
   return !isIndexedSlices(value) && 'memory' in value && value.memory !== undefined;
 }
 
-/** A single worker with unknown devices. */
+/** A single worker, whose devices are unknown. */
 const alone: Workers = { workers: 1, gpusPerWorker: 0 };
 
 function workersFor(
@@ -294,9 +298,9 @@ function ranksOf({ workers, gpusPerWorker }: Workers): number {
 interface SpecWorkers {
   readonly group: ProcessGroup;
   readonly workers: Workers;
-  /** The devices of this worker, if its world names them. */
+  /** The devices of this worker, if the world of the ops names them; otherwise undefined. */
   readonly devices: readonly string[] | undefined;
-  /** The names of all workers, if given. */
+  /** The names of all workers, if the caller has named them; otherwise undefined. */
   readonly workerDevices: readonly string[] | undefined;
   readonly plan: SpecPlan;
   readonly nccl: NcclGroups;

@@ -15,8 +15,8 @@ import type { NcclGroups } from './nccl-groups.js';
 type Buffers = readonly Segments[];
 
 /**
- * Executes the schedules of a plan with an engine's communicator, and the plan's NCCL parts with
- * NCCL.
+ * Executes the parts of a plan that need NCCL with NCCL, and all other schedules with an engine's
+ * communicator.
  */
 export class MultiWorkerCommunicator implements Communicator {
   readonly size: number;
@@ -36,8 +36,8 @@ export class MultiWorkerCommunicator implements Communicator {
   }
 
   /**
-   * Why a collective is not supported by any entry. Restrictions of a single entry are reported
-   * later, when a value uses it.
+   * The reason why no entry of the plan supports a collective; undefined if it is supported.
+   * Restrictions of a single entry are reported later, when a value uses the entry.
    */
   refuses(collective: Collective, dtype: DType): string | undefined {
     return collective.kind === 'all-reduce'
@@ -76,7 +76,7 @@ export class MultiWorkerCommunicator implements Communicator {
   }
 
   /**
-   * The variant of an all-reduce that NCCL executes; undefined if the engine executes the
+   * The variant of an all-reduce, if NCCL executes it; undefined if the engine executes the
    * collective.
    */
   #ncclVariant(collective: Collective): SpecVariant | undefined {

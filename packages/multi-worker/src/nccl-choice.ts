@@ -5,18 +5,18 @@ import { deviceType } from '@coll/core/plugin';
 export interface NcclChoiceOptions {
   /** Number of workers that must agree. */
   readonly workers: number;
-  /** Sends a line of text to all workers, and returns the lines of all workers in rank order. */
+  /** Sends a line of text to all workers. Returns the lines of all workers, in rank order. */
   toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;
   /** Opens the plug-in's ops for all workers. */
   open(plugin: Plugin<never>): CrossDeviceOps | Promise<CrossDeviceOps>;
-  /** Records how the result deviates from the request, and logs it once. */
+  /** Records how the ops deviate from the request, with the reason, and logs it once. */
   remark(level: 'info' | 'warn', why: string): void;
 }
 
-/** The reason why NCCL is not used. */
+/** The reason why NCCL is not used, and the worker that cannot use it. */
 interface Refusal {
   readonly why: string;
-  /** Whether there is nothing to probe, because there is no GPU or no plug-in. */
+  /** Whether NCCL cannot be tried at all, because there is no GPU or no plug-in. */
   readonly isNothing: boolean;
   readonly worker?: number;
 }
@@ -38,8 +38,9 @@ export class NcclChoice {
   }
 
   /**
-   * NCCL's ops; undefined if NCCL is not used, which is recorded as a remark unless `AUTO` found
-   * nothing to probe. All workers must make the same request, and get the same result.
+   * Returns NCCL's ops; undefined if NCCL is not used. In the latter case, records the reason,
+   * unless the request was `AUTO` and there is no GPU or no plug-in. All workers must make the same
+   * request, and get the same result.
    * @throws CollError if NCCL was requested by name for GPUs, but the plug-in of a worker refuses
    */
   async opsFor(asked: 'AUTO' | 'NCCL', devices: readonly string[], turn?: Turn): Promise<CrossDeviceOps | undefined> {
@@ -62,8 +63,8 @@ export class NcclChoice {
   }
 
   /**
-   * Whether NCCL is not used because a device is not a GPU. Decided without messages to other
-   * workers. Warns if the call requested NCCL.
+   * Whether NCCL cannot be used because one of the devices is not a GPU; needs no messages to other
+   * workers. If the call requested NCCL, records a warning.
    */
   hasNoGpu(asked: 'AUTO' | 'NCCL', devices: readonly string[]): boolean {
     const noGpu = noGpuAmong(devices);
@@ -72,7 +73,7 @@ export class NcclChoice {
     return noGpu !== undefined;
   }
 
-  /** Records that a blocking call runs without NCCL. */
+  /** Records the reason why a blocking call is executed without NCCL. */
   refuseBlocking(asked: 'AUTO' | 'NCCL', devices: readonly string[]): void {
     const noGpu = noGpuAmong(devices)?.why;
     if (asked === 'NCCL') {

@@ -20,8 +20,8 @@ export class NcclGroups {
   #opened: CrossDeviceOps | undefined;
 
   /**
-   * If all workers are in this process, `engine` executes the part across workers; if workers are
-   * processes, `connect` opens a communicator across them.
+   * `engine` executes the part across workers if all workers are in this process. `connect` opens a
+   * communicator across the workers if they are processes.
    */
   constructor(engine: () => Engine, connect?: (algorithm: Algorithm) => Communicator) {
     this.#engine = engine;
@@ -29,7 +29,7 @@ export class NcclGroups {
   }
 
   /**
-   * The communicator that executes an entry with NCCL.
+   * The communicator that executes an entry of an all-reduce specification with NCCL.
    * @throws CollError if nothing is registered as `nccl`, or the plug-in refuses these devices
    */
   async group(choice: SpecChoice, workers: Workers, devices: readonly string[]): Promise<Communicator> {

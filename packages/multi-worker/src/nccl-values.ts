@@ -17,8 +17,8 @@ import type { SpecPlan } from './compat/spec-plan.js';
 import type { NcclGroups } from './nccl-groups.js';
 
 /**
- * Passes values in GPU memory, which schedules cannot access, to NCCL. The all-reduce specification
- * must then name only NCCL.
+ * Passes values in GPU memory to NCCL, because schedules cannot access that memory. The all-reduce
+ * specification must then name no algorithm other than NCCL.
  */
 export class NcclValues {
   readonly #plan: SpecPlan;
@@ -43,8 +43,8 @@ export class NcclValues {
   }
 
   /**
-   * Reduces values in GPU memory by NCCL, and all other values by the function `others`. Results
-   * are in the order of the pairs.
+   * Reduces values in GPU memory by NCCL, and passes all other values to the function `others`.
+   * Results are in the order of the pairs.
    */
   async batchReduce(
     op: ReduceOp,

@@ -64,10 +64,12 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
   return { ranks, chunks: ranks, rounds: roundsOf(collective, cubeOf(ranks, hasBlocks(collective.kind))) };
 }
 
-/** Ranks as the corners of a hypercube: in dimension `h`, partners differ in bit `h`. */
+/**
+ * The ranks as corners of a hypercube: partners in dimension `h` differ in bit `h` of their rank.
+ */
 interface Cube {
   readonly ranks: number;
-  /** Distances of partners: 1, 2, 4 up to half the ranks. */
+  /** The distances between partners: 1, 2, 4 and so on, up to half the number of ranks. */
   readonly distances: readonly number[];
   /**
    * The chunk that a rank completes: its own block or, in a collective without blocks, the chunk
@@ -112,14 +114,17 @@ function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Trans
   }
 }
 
-/** Every rank receives, from its partner, the half of the chunks that it keeps, and combines it. */
+/**
+ * Every rank receives the half of the chunks that it keeps from its partner, and combines these
+ * chunks with its own.
+ */
 function* halve(cube: Cube, distance: number): Generator<Transfer> {
   for (let to = 0; to < cube.ranks; to++) {
     for (const chunk of chunksOf(cube, to, distance)) yield { from: partnerOf(to, distance), to, chunk, reduce: true };
   }
 }
 
-/** Ranks selected by `takes` receive their partner's complete chunks. */
+/** Every rank for which `takes` is true receives the complete chunks of its partner. */
 function* double(cube: Cube, distance: number, takes: (rank: number) => boolean = () => true): Generator<Transfer> {
   for (let to = 0; to < cube.ranks; to++) {
     if (!takes(to)) continue;

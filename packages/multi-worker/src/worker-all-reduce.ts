@@ -33,7 +33,7 @@ import { GroupCommunicator } from './group-communicator.js';
 
 /** The connection of this worker to the other workers. Each worker is a process. */
 export interface OtherWorkers {
-  /** A group of two processes or more. */
+  /** A group of two or more processes, one per worker. */
   readonly group: ProcessGroup;
   /**
    * The devices of this worker; values have a component on each. All workers have equally many
@@ -47,24 +47,27 @@ export interface OtherWorkers {
   /** The algorithm for gathers and sparse values. Default: the fastest for the size. */
   readonly gathering?: Algorithm;
   /**
-   * Whether the ranks keep the order of concurrent collectives; if not, each collective waits for
-   * the previous one.
+   * Whether the communicator keeps the order of concurrent collectives. If not, each collective
+   * waits for the previous one.
    */
   readonly keepsOrder: boolean;
-  /** Called for each collective; the returned number must be equal on all members. */
+  /** Called for each collective. Returns a number that must be equal on all members. */
   launch?(): number;
 }
 
 /** Options of an all-reduce, and the other workers if there are any. */
 export interface WorkerSetup extends Omit<AllReduceSetup, 'fallback'> {
-  /** Undefined means that all components of a value are in this process. */
+  /**
+   * The connection to the other workers; undefined if all components of a value are in this
+   * process.
+   */
   readonly others?: OtherWorkers | undefined;
 }
 
 /**
- * All-reduce over the devices of one worker, or of several workers. With several workers, each
- * passes the components of its own devices; all make the same calls in the same order and get the
- * same bits. Operations other than all-reduces then use `GatheringOps`.
+ * All-reduce over the devices of one worker or of several workers. If there are several, each
+ * worker passes the components of its own devices. All workers make the same calls in the same
+ * order, and get the same bits. Operations other than all-reduces then use `GatheringOps`.
  */
 export abstract class WorkerAllReduce extends AllReduceOps {
   readonly #others: OtherWorkers | undefined;
@@ -190,7 +193,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   }
 }
 
-/** A communicator of the ranks of all workers. */
+/** Opens a communicator of the ranks of all workers. */
 export function joined(others: OtherWorkers, engine: Communicator): Communicator {
   return new GroupCommunicator({ ...others, ranks: others.connect(engine), engine, oneByOne: !others.keepsOrder });
 }
@@ -206,8 +209,8 @@ function gatheringAmong(others: OtherWorkers): GatheringOps {
 }
 
 /**
- * A world of all workers' devices if each worker has one device; otherwise the given world, because
- * a worker first combines the values of its own replicas.
+ * Returns a world of all workers' devices if each worker has a single device. Otherwise returns the
+ * given world, because a worker first combines the values of its own replicas.
  */
 function worldAmong({ group, devices }: OtherWorkers, world: World | undefined): World | undefined {
   if (world && world.localRanks.length !== world.devices.length) {
@@ -220,12 +223,12 @@ function worldAmong({ group, devices }: OtherWorkers, world: World | undefined):
   return processWorld(group, all);
 }
 
-/** The same device in task `task` of its job. */
+/** The name of the device with task number `task`. */
 export function inTask(device: string, task: number): string {
   return DeviceSpec.fromString(device).overlaid(new DeviceSpec({ task })).toString();
 }
 
-/** The value, with sparse components converted to dense ones. */
+/** Returns the value, with sparse components converted to dense ones. */
 function densified(value: DistributedValues<Value>): DistributedValues<Value> {
   if (!value.values.some((item) => item instanceof IndexedSlices)) return value;
   return new PerReplica(value.values.map((item) => (item instanceof IndexedSlices ? densify(item) : item)));

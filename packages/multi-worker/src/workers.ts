@@ -2,8 +2,8 @@ import { canonicalize, DeviceSpec, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 
 /**
- * The number of workers in a group, and of each worker's GPUs (or of the logical devices that
- * replace them). Ranks are numbered worker by worker.
+ * The number of workers in a group, and the number of GPUs of each worker (or of logical devices
+ * that replace GPUs). Ranks are numbered worker by worker.
  */
 export interface Workers {
   readonly workers: number;
@@ -11,7 +11,7 @@ export interface Workers {
 }
 
 /**
- * The number of workers in a list of worker devices, and the GPUs per worker.
+ * Returns the number of workers in a list of worker devices, and the number of GPUs per worker.
  * @throws ValueError for an empty list, an invalid device name, a worker listed twice, and a wrong
  * number of GPUs
  */

@@ -3,8 +3,8 @@ import { quote } from '@coll/core/internal';
 import { entriesOfText } from './spec-text.js';
 
 /**
- * Names of the algorithms in an all-reduce specification. The part before a `/` works within each
- * worker, the part after it across workers.
+ * Names of the algorithms in an all-reduce specification. In a name with a `/`, the part before the
+ * `/` is the algorithm within each worker, and the part after it the algorithm across workers.
  */
 export const allReduceAlgs = [
   'nccl',

@@ -7,7 +7,7 @@ const firstInstanceKey = 100;
 /**
  * Numbers that identify collectives. Each list of devices has a group key, and each collective of a
  * device in a group has an instance key. All members get equal keys if they make the same calls,
- * because each member counts its own collectives. Ops that share an object share its numbering.
+ * because each member counts its own collectives. Ops that share an object share its numbers.
  *
  * @example
  * ```ts
@@ -38,7 +38,8 @@ export class CollectiveKeys {
   }
 
   /**
-   * The key of a list of devices, whose order matters. New lists are numbered from `groupKeyStart`.
+   * The group key of a list of devices, whose order matters. New lists get the next number, from
+   * `groupKeyStart` on.
    * @throws ValueError unless `devices` is a list
    */
   getGroupKey(devices: readonly string[]): number {
@@ -54,7 +55,7 @@ export class CollectiveKeys {
   }
 
   /**
-   * The instance key of the next collective of a device in a group, from 100.
+   * Returns the instance key of the next collective of a device in a group. The first key is 100.
    * @throws ValueError for an unknown group, or a device outside the group
    */
   getInstanceKey(groupKey: number, device: string): number {
@@ -70,7 +71,7 @@ export class CollectiveKeys {
     throw new ValueError('ERR_COLL_VALUE', `${problem}; getGroupKey returns the key of a group`);
   }
 
-  /** A copy that continues counting independently. */
+  /** Returns a copy, which continues to count independently. */
   copy(): CollectiveKeys {
     const copied = new CollectiveKeys(this.#nextGroupKey);
     for (const [name, key] of this.#groupKeys) copied.#groupKeys.set(name, key);

@@ -64,7 +64,7 @@ function noSchedule(alg: string): string {
 
 /**
  * Number of schedules of an entry of an all-reduce specification. Pack `k` of a call uses schedule
- * `k mod groupCount`.
+ * `k mod groupCount(…)`.
  * @throws ValueError for an invalid entry or invalid workers
  */
 export function groupCount(choice: SpecChoice, among: Workers): number {
@@ -76,8 +76,8 @@ export function groupCount(choice: SpecChoice, among: Workers): number {
 }
 
 /**
- * The algorithm of an `nccl/` entry across the workers, one rank per worker; undefined for other
- * entries.
+ * The algorithm across workers, with one rank per worker, of an entry that begins with `nccl/`;
+ * undefined for other entries.
  */
 export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {
   if (alg === 'nccl/xring') return ringAlgorithm({ workers });
@@ -86,9 +86,9 @@ export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algo
 }
 
 /**
- * The algorithm of an entry across workers, with one rank per worker, once each worker has combined
- * its own values: a ring or, for entries that gather, a shuffle on the workers of the gathering
- * devices.
+ * The algorithm of an entry across workers, with one rank per worker, after each worker has
+ * combined its own values. It is a ring or, for entries that gather, a shuffle on the workers that
+ * own the gathering devices.
  */
 export function algorithmAcross(choice: SpecChoice, workers: Workers, group: number): Algorithm {
   switch (choice.alg) {
@@ -130,13 +130,16 @@ interface GatherDevice {
   readonly gpu: number;
 }
 
-/** The devices of a group on which an entry gathers. */
+/** The devices on which an entry gathers; `group` selects one of the groups of such devices. */
 function gatherersOf(choice: SpecChoice, workers: Workers, group: number): readonly GatherDevice[] {
   const groups = groupDeviceNames(devicesThatGather(choice, workers), choice.shards);
   return groups[group % groups.length] as GatherDevice[];
 }
 
-/** GPU 0 of every worker, then GPU 1 of every worker, and so on. */
+/**
+ * All devices on which an entry can gather: GPU 0 of every worker, then GPU 1 of every worker, and
+ * so on.
+ */
 function devicesThatGather({ alg }: SpecChoice, { workers, gpusPerWorker }: Workers): GatherDevice[] {
   const gpus = upTo(alg === 'psgpu' ? gpusPerWorker : 1);
   return gpus.flatMap((gpu) => upTo(workers).map((worker) => ({ worker, gpu })));

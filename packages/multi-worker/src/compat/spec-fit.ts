@@ -24,7 +24,7 @@ export function requireChoice(choice: unknown): asserts choice is SpecChoice {
   );
 }
 
-/** @throws ValueError unless `workers` has a number of workers and a number of GPUs per worker */
+/** @throws ValueError unless `workers` contains a valid number of workers and of GPUs per worker */
 export function requireWorkers(workers: unknown): asserts workers is Workers {
   const { workers: count, gpusPerWorker } = Object(workers) as Partial<Workers>;
   if (isCount(count) && count > 0 && isCount(gpusPerWorker)) return;
@@ -47,8 +47,8 @@ export function requireFit(choice: SpecChoice, workers: Workers, title: string =
 }
 
 /**
- * The reason why `ranks` ranks, one per component of a value, cannot execute an entry; undefined if
- * they can.
+ * If `ranks` ranks, one per component of a value, cannot execute an entry, returns the reason;
+ * otherwise undefined.
  */
 export function misfitOfRanks(
   { alg }: SpecChoice,

@@ -8,7 +8,7 @@ import { formatSpec } from './format-spec.js';
 import { groupCount, specAlgorithm } from './spec-algorithm.js';
 import { misfitOfRanks, requireFit, usesNccl } from './spec-fit.js';
 
-/** The unit of limits. */
+/** The unit of the size limits in an all-reduce specification. */
 export type LimitUnit = 'elements' | 'bytes';
 
 export interface SpecPlanOptions {
@@ -23,8 +23,8 @@ export interface SpecPlanOptions {
 }
 
 /**
- * An entry of an all-reduce specification, and the index of the group of devices on which it
- * gathers.
+ * An entry of an all-reduce specification, and the index of one of the groups of devices on which
+ * the entry can gather.
  */
 export interface SpecVariant {
   readonly entry: AllReduceSpec;
@@ -32,16 +32,16 @@ export interface SpecVariant {
 }
 
 /**
- * An all-reduce specification applied to some workers: the entry for each value, and the schedule
- * of each variant. A variant is an entry with one of its groups of gathering devices; variants are
- * numbered entry by entry.
+ * An all-reduce specification for given workers: selects the entry for each value, and the schedule
+ * of each variant. An entry has a variant for each group of devices on which it can gather.
+ * Variants are numbered entry by entry.
  */
 export class SpecPlan {
   readonly #options: SpecPlanOptions;
   readonly #notes = new Set<string>();
   readonly #variants = new Map<number, readonly SpecVariant[]>();
 
-  /** @throws ValueError, naming the entry, if the workers cannot execute it */
+  /** @throws ValueError that names the entry, if the workers cannot execute it */
   constructor(options: SpecPlanOptions) {
     const { entries, workers = anyWorker } = options;
     for (const [index, entry] of entries.entries()) requireFit(entry, workers, titleOf(entry, index));
@@ -62,7 +62,8 @@ export class SpecPlan {
   }
 
   /**
-   * Whether NCCL alone executes every entry, without another algorithm within or across workers.
+   * Whether NCCL alone executes every entry of the all-reduce specification, without another
+   * algorithm within or across workers.
    */
   get isNcclAlone(): boolean {
     const { entries, workers } = this.#options;
@@ -75,8 +76,10 @@ export class SpecPlan {
   }
 
   /**
-   * Checks that the entries can run if each worker is a process.
-   * @throws ValueError, naming the entry, for `nccl` alone, which has no level across workers
+   * Checks that the entries of the all-reduce specification can be executed if each worker is a
+   * process.
+   * @throws ValueError that names the entry, for `nccl` alone, which does not combine across
+   * workers
    */
   requireLevels(): void {
     const { entries } = this.#options;
@@ -87,19 +90,22 @@ export class SpecPlan {
   }
 
   /**
-   * Whether the components of a value may be in any order, because no entry depends on the worker
-   * of a component.
+   * Whether the components of a value may be in any order, because the result of no entry depends
+   * on which worker holds a component.
    */
   get takesAnyOrder(): boolean {
     return this.#options.entries.every(({ alg }) => alg === 'nccl');
   }
 
-  /** The workers of a value with `ranks` components. */
+  /** The workers that hold the components of a value with `ranks` components. */
   workersOf(ranks: number): Workers {
     return this.#options.workers ?? { workers: 1, gpusPerWorker: ranks };
   }
 
-  /** The variants of an all-reduce across `ranks` ranks, indexed by variant number. */
+  /**
+   * The variants of an all-reduce across `ranks` ranks, in the order of their numbers. A variant is
+   * an entry of the specification with one of its groups of gathering devices.
+   */
   variants(ranks: number): readonly SpecVariant[] {
     const known = this.#variants.get(ranks);
     if (known) return known;
@@ -111,14 +117,17 @@ export class SpecPlan {
     return made;
   }
 
-  /** Notes for `explain()` on ranks that replace gathering devices without a component. */
+  /**
+   * Notes for `explain()`: which devices combine values in place of gathering devices that hold no
+   * component of a value.
+   */
   get notes(): readonly string[] {
     return [...this.#notes];
   }
 
   /**
-   * Every value uses the first entry whose limit it does not exceed. The packs of an entry use its
-   * groups in turn.
+   * Selects the first entry of the all-reduce specification whose limit a value does not exceed.
+   * The packs of an entry use the entry's groups of gathering devices in turn.
    */
   readonly routes: FindRoutes = (values, ranks) => {
     const { entries, limitUnit, packing } = this.#options;
@@ -137,7 +146,10 @@ export class SpecPlan {
     });
   };
 
-  /** An all-reduce uses the algorithm of its variant; all other collectives use a ring. */
+  /**
+   * The algorithm of all collectives: an all-reduce uses the algorithm of its variant, all other
+   * collectives use a ring.
+   */
   get algorithm(): Algorithm {
     const others = ringAlgorithm();
     const algorithmOf = (collective: Collective, ranks: number): Algorithm | undefined => {
@@ -172,7 +184,7 @@ export class SpecPlan {
   }
 
   /**
-   * Notes for `explain()` that other devices replace the gathering devices that hold no component,
+   * Adds a note for `explain()` if other devices replace gathering devices that hold no component,
    * because only devices with a component can combine.
    */
   #noteStandIns({ alg }: AllReduceSpec, { device }: Tensor): void {

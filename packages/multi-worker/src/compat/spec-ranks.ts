@@ -20,8 +20,8 @@ type Buffers = readonly Segments[];
 
 /**
  * Executes the schedules of an all-reduce specification on the ranks of all workers: an engine
- * executes the part within this worker, a process group the part across workers. Parts for NCCL are
- * executed elsewhere.
+ * executes the part within this worker, a process group the part across workers. Does not execute
+ * parts for NCCL.
  */
 export class SpecRanks implements Communicator {
   readonly size: number;
@@ -33,8 +33,8 @@ export class SpecRanks implements Communicator {
   readonly #played = new Map<number | undefined, Communicator>();
 
   /**
-   * @param engine connects the ranks of this worker; if there is only one, the group's
-   * communicators execute everything
+   * @param engine connects the ranks of this worker. If this worker has only one rank, the
+   * communicators of `group` execute everything
    */
   constructor(engine: Communicator, group: ProcessGroup, plan: SpecPlan) {
     this.#own = engine.localRanks.length;
@@ -50,8 +50,8 @@ export class SpecRanks implements Communicator {
   }
 
   /**
-   * The group for collectives other than all-reduces. The groups of all variants have the same
-   * failure and call order.
+   * The group for collectives other than all-reduces. It has the same failure and the same order of
+   * calls as the groups for all-reduces.
    */
   get group(): Group {
     return this.#for({ kind: 'all-gather' }).group;
@@ -85,7 +85,8 @@ export class SpecRanks implements Communicator {
   }
 
   /**
-   * The algorithm of a variant across workers; a ring if there is no variant or NCCL executes it.
+   * The algorithm across workers of a variant of an all-reduce. A ring if there is no variant, or
+   * if NCCL executes the variant.
    */
   #algorithmOf(variant: number | undefined): Algorithm {
     const played = variant === undefined ? undefined : this.#plan.variants(this.size)[variant];
@@ -95,7 +96,8 @@ export class SpecRanks implements Communicator {
 }
 
 /**
- * The collective without the number of its variant, because each variant has its own communicator.
+ * The collective without the number of its variant. The number is not needed, because each variant
+ * has its own communicator.
  */
 function withoutVariant(collective: Collective): Collective {
   return collective.kind === 'all-reduce' ? { kind: 'all-reduce', op: collective.op } : collective;
