@@ -14,9 +14,12 @@ export interface RunRequest {
   /** Environment variables for all ranks, in addition to those that the launcher sets. */
   readonly environment: Readonly<Record<string, string>>;
   readonly hasPrefix: boolean;
-  /** The folder for log files, one per rank; output is still printed. */
+  /**
+   * The folder for log files, one per rank. Output is printed as well. Undefined means no log
+   * files.
+   */
   readonly logFolder: string | undefined;
-  /** Seconds between SIGTERM and SIGKILL when the launcher ends ranks. */
+  /** Grace period in seconds: the time between SIGTERM and SIGKILL when the launcher ends ranks. */
   readonly graceSeconds: number;
   /** The time limit of the whole run in seconds, including restarts; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;

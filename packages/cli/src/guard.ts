@@ -3,13 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { ownGroup } from './process-group.js';
 
 /**
- * Starts a watchdog process, which ends the ranks if the launcher is killed before it can end them.
+ * Starts a watchdog process, which ends the ranks if the launcher itself is killed before it can
+ * end them.
  */
 export class Guard implements Disposable {
   readonly #watchdog: ChildProcess;
 
   /**
-   * @param folder the folder that the watchdog removes once the launcher has exited
+   * @param folder a temporary folder, which the watchdog removes once the launcher has exited
    * @param onLost called if the watchdog is killed or cannot be started
    */
   constructor(graceSeconds: number, folder: string, onLost: () => void) {
@@ -36,8 +37,8 @@ export class Guard implements Disposable {
   }
 
   /**
-   * Records that the launcher is ending this group. If the launcher is killed meanwhile, the
-   * watchdog ends the group without a second grace period.
+   * Records that the launcher has begun to end the process group with this id. If the launcher is
+   * killed meanwhile, the watchdog ends the group without a second grace period.
    */
   watchEnding(group: number): void {
     this.#watchdog.stdin?.write(`!${group}\n`);

@@ -13,13 +13,14 @@ interface Interruption {
 const timedOut = 124;
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /**
- * Two SIGINTs within this time count as one Ctrl-C: the terminal sends one, and npm or npx, if it
- * started the launcher, forwards another.
+ * Milliseconds within which two SIGINTs count as one Ctrl-C: the terminal sends one, and npm or
+ * npx, if it started the launcher, forwards another.
  */
 const echoMillis = 250;
 
 /**
- * Ends a run on a signal, a timeout, a closed output pipe, or when the npm that started it exits.
+ * Ends a run on a signal, after a timeout, when its output pipe is closed, or when the npm process
+ * that started it exits.
  */
 export class Interruptions implements Disposable {
   first: Interruption | undefined;

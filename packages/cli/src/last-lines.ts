@@ -1,7 +1,7 @@
 const mostLines = 20;
 const longestLineBytes = 2000;
 
-/** Keeps the last lines of an output, to be printed again when earlier output has scrolled away. */
+/** Keeps the last lines of an output, so that they can be printed again after later output. */
 export class LastLines {
   #lines: readonly Buffer[] = [];
 

@@ -3,8 +3,9 @@ import { type ProcessStat, processStat } from './process-stat.js';
 const lookEveryMillis = 500;
 
 /**
- * Calls `onEnd` when the npm or npx that started this launcher has exited, because the shell
- * between them does not forward signals. Works only on Linux, which reports parent processes.
+ * Calls `onEnd` when the npm or npx process that started this launcher has exited. The launcher
+ * gets no signal then, because the shell between them does not forward signals. Works only on
+ * Linux, which reports parent processes.
  */
 export class NpmWatch implements Disposable {
   readonly #timer: NodeJS.Timeout | undefined;
@@ -25,9 +26,9 @@ export class NpmWatch implements Disposable {
 }
 
 /**
- * The npm processes above this one, of which there are several if npm scripts run each other. Stops
- * at the first process in another group: a process that left npm's group, for example with
- * `setsid`, is meant to outlive npm.
+ * The npm processes among the ancestors of this process; there are several if npm scripts run each
+ * other. The search stops at the first ancestor in another process group: a process that left npm's
+ * group, for example with `setsid`, is meant to outlive npm.
  */
 function npmsAbove(): readonly ProcessStat[] {
   const found: ProcessStat[] = [];

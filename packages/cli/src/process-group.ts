@@ -13,7 +13,8 @@ const isWindows = process.platform === 'win32';
 export const ownGroup = isWindows ? ({ windowsHide: true } as const) : ({ detached: true } as const);
 
 /**
- * Sends a signal to a process group. Windows has no signals, so both kill the group at once there.
+ * Sends a signal to a process group. On Windows, which has no signals, both values kill the group
+ * at once.
  */
 function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (isWindows) {
@@ -27,7 +28,7 @@ function endGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-/** Whether any process of a group exists; on Windows, whether its first process does. */
+/** Whether a process group has any processes; on Windows, whether its first process exists. */
 export function isGroupAlive(pid: number): boolean {
   try {
     return process.kill(isWindows ? pid : -pid, 0);
@@ -37,13 +38,19 @@ export function isGroupAlive(pid: number): boolean {
 }
 
 const lookEveryMillis = 20;
-/** The minimum time between two searches of all processes, each of which takes milliseconds. */
+/**
+ * The minimum number of milliseconds between two searches of all processes, which each take
+ * milliseconds.
+ */
 const searchEveryMillis = 200;
 const oldMillis = 2000;
-/** The time that the system may take to remove a killed process. */
+/** The number of seconds that the system may take to remove a killed process. */
 const clearSeconds = 1;
 
-/** Ends process groups. All groups that are ended share each search of the system's processes. */
+/**
+ * Ends process groups. While several groups are being ended, they share each search of the system's
+ * processes.
+ */
 export class GroupEnder {
   /** The results of the latest two searches: the running groups, or undefined if unknown. */
   #searches: readonly (ReadonlySet<number> | undefined)[] = [];
@@ -67,8 +74,9 @@ export class GroupEnder {
   }
 
   /**
-   * Whether a group has processes other than zombies, which stay if process 1 does not reap
-   * orphans, as in most containers. True if that is unknown.
+   * Whether a process group has processes other than zombies (processes that have ended but still
+   * have an entry). In most containers, zombies stay, because process 1 does not remove orphans.
+   * True if it is unknown.
    */
   #isRunning(pid: number): boolean {
     const now = performance.now();

@@ -38,8 +38,8 @@ export function processStat(pid: number | 'self'): ProcessStat | undefined {
 }
 
 /**
- * The process groups with at least one process that is not a zombie. Undefined outside of Linux, or
- * if `/proc` belongs to another pid namespace.
+ * The ids of all process groups with at least one process that is not a zombie. Undefined outside
+ * of Linux, or if `/proc` belongs to another pid namespace.
  */
 export function runningGroups(): ReadonlySet<number> | undefined {
   if (processStat('self')?.pid !== process.pid) return undefined;

@@ -8,7 +8,7 @@ export interface Job {
   readonly size: number;
   /** Seconds after which a waiting rank reports which ranks it waits for; undefined means never. */
   readonly stallSeconds: number | undefined;
-  /** The file to which ranks append these reports. */
+  /** The file to which ranks append their reports of long waits. */
   readonly stallFile: string;
 }
 
@@ -26,7 +26,10 @@ export const launcherVariables: readonly string[] = [
   'COLL_STALL_FILE',
 ];
 
-/** The environment variables that describe a rank and its job. All ranks are on this machine. */
+/**
+ * The environment variables that describe a rank and its job to the rank's process. All ranks are
+ * on this machine.
+ */
 export function rankEnvironment(job: Job, rank: number, restart: number): Readonly<Record<string, string>> {
   return {
     COLL_RANK: String(rank),

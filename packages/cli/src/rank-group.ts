@@ -9,7 +9,10 @@ import { type Failure, tell } from './report.js';
 
 interface FailedRank extends Ending {
   readonly from: Rank;
-  /** Whether the rank may have failed first; false if its stderr reports the loss of a peer. */
+  /**
+   * Whether this rank may be the cause of the failure; false if its stderr reports that it lost a
+   * peer.
+   */
   readonly isCause: boolean;
 }
 
@@ -22,13 +25,14 @@ export interface GroupStart {
 }
 
 /**
- * Seconds to wait, after a failure caused by a peer, until the peer that failed first has exited.
+ * Maximum seconds to wait for the exit of the rank that failed first, after another rank has failed
+ * because of it.
  */
 const causeSeconds = 2;
 
 /**
- * The minimum number of seconds that readers of the output get after an interruption, even with a
- * shorter grace period.
+ * Minimum number of seconds for which the output may still be read after an interruption, even if
+ * the grace period is shorter.
  */
 const leastReadSeconds = 1;
 
@@ -36,7 +40,7 @@ const leastReadSeconds = 1;
 export class RankGroup {
   /**
    * Resolves once all ranks have ended and their output is printed. The value is the first failure,
-   * or undefined if no rank failed before `end`.
+   * or undefined if no rank had failed when `end` was called.
    */
   readonly ended: Promise<Failure | undefined>;
   readonly #graceSeconds: number;
@@ -74,7 +78,7 @@ export class RankGroup {
     return this.#ending !== undefined;
   }
 
-  /** Whether the group no longer waits for readers of its output. */
+  /** Whether the group no longer waits until its output has been read. */
   get isUnread(): boolean {
     return this.#unread.signal.aborted;
   }
@@ -91,15 +95,15 @@ export class RankGroup {
   }
 
   /**
-   * Ends the ranks for a reason from outside. Readers of the output then have one more grace
-   * period.
+   * Ends the ranks because the run was interrupted. Their output may then be read for one more
+   * grace period.
    */
   interrupt(): void {
     const seconds = Math.max(this.#graceSeconds, leastReadSeconds);
     void this.end().then(() => setTimeout(() => this.#unread.abort(), seconds * 1000).unref());
   }
 
-  /** Kills the ranks at once, without waiting for readers of their output. */
+  /** Kills the ranks at once, without waiting until their output has been read. */
   kill(): void {
     this.#atOnce.abort();
     this.#unread.abort();
@@ -132,8 +136,8 @@ export class RankGroup {
   }
 
   /**
-   * Waits until all ranks have ended, or at most `causeSeconds`: a failing rank notifies its peers,
-   * and may exit later than they do.
+   * Waits until all ranks have ended, but at most `causeSeconds`. The rank that failed first
+   * notifies its peers, so it may exit later than they do.
    */
   async #otherCause(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;

@@ -24,7 +24,7 @@ const silentLooks = 50;
 
 /** Copies the output of a rank to the launcher's own output and to the log file. */
 export class RankOutput {
-  /** The last lines of stderr. */
+  /** The last lines that the rank has printed on stderr. */
   readonly lastLines = new LastLines();
   readonly #sources: Socket[] = [];
   readonly #lines: WholeLines[] = [];
@@ -45,8 +45,8 @@ export class RankOutput {
   }
 
   /**
-   * Whether the last lines on stderr report that a peer failed or has left; call it after the
-   * process has ended.
+   * Whether the last lines of the rank on stderr report that a peer failed or has left the group.
+   * Call this method after the process has ended.
    */
   async tellsOfPeer(): Promise<boolean> {
     // Does not wait for long, because descendants may keep the pipe open.
@@ -55,8 +55,8 @@ export class RankOutput {
   }
 
   /**
-   * The lost rank according to the last lines on stderr, if they contain an uncaught error's fields
-   * as printed by Node.js; otherwise undefined.
+   * The peer that the rank has lost, according to its last lines on stderr; undefined unless they
+   * contain the fields of an uncaught error as printed by Node.js.
    */
   get lostPeer(): number | undefined {
     const found = /code: 'ERR_COLL_PEER_FAILED',\s+rank: (\d+)/.exec(this.lastLines.read().join('\n'));
@@ -64,8 +64,8 @@ export class RankOutput {
   }
 
   /**
-   * Waits until all output is written, or `unread` is aborted; call it after the processes have
-   * ended.
+   * Waits until all output is written, or `unread` is aborted. Call this method after the processes
+   * have ended.
    */
   async end(unread: AbortSignal): Promise<void> {
     // A process that has left the group may hold the pipe open forever.
@@ -84,7 +84,7 @@ export class RankOutput {
     return this.#lines.every(isOver) && !this.#isBehind();
   }
 
-  /** Whether a reader has not yet taken everything that was written to it. */
+  /** Whether output was written that its reader has not taken yet. */
   #isBehind(): boolean {
     return [...this.#readers].some(({ writableLength }) => writableLength > 0);
   }

@@ -8,11 +8,11 @@ import type { RankOutput } from './rank-output.js';
 /** How the process of a rank ended. */
 export interface Ending {
   /**
-   * The exit code as in shells: 128 plus the number of a signal; 126 or 127 if the command cannot
-   * be started.
+   * The exit code, as a shell reports it: 128 plus the number of a signal; 126 or 127 if the
+   * command cannot be started.
    */
   readonly exitCode: number;
-  /** A description for messages, such as `exited with code 7`. */
+  /** A description of the ending for messages, such as `exited with code 7`. */
   readonly told: string;
 }
 
@@ -28,11 +28,12 @@ export interface RankStart {
 export class Rank {
   readonly rank: number;
   readonly output: RankOutput;
-  /** Resolves once the process itself has ended, even if descendants are still running. */
+  /** Resolves once the rank's own process has ended, even if its descendants are still running. */
   readonly ended: Promise<Ending>;
   readonly #guard: Guard;
   /**
-   * The process group. Undefined once it has no processes, because the system may reuse its number.
+   * The id of the rank's process group. Undefined once the group has no processes, because the
+   * system may reuse the id.
    */
   #group: number | undefined;
 

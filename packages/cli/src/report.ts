@@ -4,12 +4,13 @@ import type { Ending } from './rank.js';
 /** The failure of the rank that failed first, which may have caused the failures of other ranks. */
 export interface Failure extends Ending {
   readonly rank: number;
-  /** The last lines of the rank's stderr. */
+  /** The last lines of the failed rank on stderr. */
   readonly lastLines: readonly string[];
-  /** The ranks that were still running and were ended because of this failure. */
+  /** The other ranks, which were still running and were ended because of this failure. */
   readonly others: readonly number[];
   /**
-   * The peer that this rank lost, if that peer was still running, for example stopped or hanging.
+   * The peer that the failed rank lost; undefined unless that peer was still running, for example
+   * stopped or hanging.
    */
   readonly lost: number | undefined;
 }
@@ -31,7 +32,7 @@ export function tellFailure(
 
 const mostNamed = 16;
 
-/** Ranks as text, such as `ranks 0, 2`. */
+/** Formats ranks as text, such as `ranks 0, 2`. */
 export function listOf(ranks: readonly number[]): string {
   const named = ranks.slice(0, mostNamed).join(', ');
   const more = ranks.length > mostNamed ? ` and ${ranks.length - mostNamed} more` : '';

@@ -15,12 +15,13 @@ import { StallWatch } from './stall-watch.js';
 export interface RunEnd {
   /** The exit code of the launcher. */
   readonly exitCode: number;
-  /** Whether some output was not read. */
+  /** Whether some output of the ranks was never read. */
   readonly isUnread: boolean;
 }
 
 /**
- * Runs the ranks of a program. If one fails, runs all of them again while restarts are left.
+ * Runs a program on all ranks. If a rank fails, runs the program again on all ranks, as often as
+ * restarts are allowed.
  * @throws RuntimeError inside a rank, unless the run is nested; CollError for a program or log
  * folder that cannot be used
  */

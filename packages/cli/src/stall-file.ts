@@ -17,7 +17,7 @@ export class StallFile implements Disposable {
   #offset = 0;
   #rest = '';
 
-  /** Returns the lines added since the last call. */
+  /** Returns the lines that were added since the last call of this method. */
   lines(): readonly string[] {
     for (let count = 1; count > 0; ) {
       count = readSync(this.#descriptor, this.#bytes, 0, mostBytesAtOnce, this.#offset);

@@ -4,12 +4,15 @@ import { listOf, tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 
 /**
- * The interval between reads of the stall file. Ranks report the same stall at nearly the same
- * time, so reading at intervals prints their reports together.
+ * Milliseconds between reads of the stall file. Ranks report the same stall at nearly the same
+ * time, so reading at intervals makes it possible to print their reports together.
  */
 const lookMillis = 300;
 
-/** Prints which ranks wait for which others once they report a long wait, and when they resume. */
+/**
+ * Prints which ranks wait for which others, once these ranks report a long wait, and prints when
+ * they resume.
+ */
 export class StallWatch implements Disposable {
   readonly #stalls = new Map<number, Stall>();
   readonly #file: StallFile;
@@ -50,7 +53,7 @@ export class StallWatch implements Disposable {
 }
 
 /**
- * The stalls as text, such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60
+ * Formats stalls as text, such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60
  * seconds, rank 2 has not arrived`.
  */
 export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string {
@@ -71,8 +74,8 @@ export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number
 }
 
 /**
- * The end of a message, which names the missing ranks that are late or have ended. If the missing
- * ranks are unknown, it names all ranks that have ended.
+ * The end of a message about a stall. It names the missing ranks, either as late or as ended. If
+ * the missing ranks are unknown, it names all ranks that have ended.
  */
 function missingText(missing: readonly number[], left: readonly number[]): string {
   const late = missing.filter((rank) => !left.includes(rank));

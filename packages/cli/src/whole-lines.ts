@@ -2,7 +2,10 @@ import { Transform, type TransformCallback } from 'node:stream';
 
 const newline = 0x0a;
 
-/** Longer lines are split at this length, so that a rank cannot exhaust the launcher's memory. */
+/**
+ * Maximum length of a line in bytes. Longer lines are split, so that a rank cannot exhaust the
+ * launcher's memory.
+ */
 const longestLineBytes = 16 * 2 ** 20;
 
 /**
@@ -37,7 +40,7 @@ export class WholeLines extends Transform {
     if (this.#begunBytes > longestLineBytes) this.#pass(Buffer.of(newline));
   }
 
-  /** Forwards the unfinished line completed by `end`. */
+  /** Forwards the unfinished line, after adding `end` to it. */
   #pass(end: Buffer): void {
     const lines = Buffer.concat([...this.#begun, end]);
     this.#begun = [];
