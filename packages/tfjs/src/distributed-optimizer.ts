@@ -19,17 +19,18 @@ import {
 } from './tensorflow.js';
 
 /**
- * An optimizer whose steps apply the mean of all replicas' gradients, so that a model compiled with
- * it trains data-parallel in `model.fit`. All other methods, such as those for saving and
- * `dispose`, are those of the given optimizer.
+ * Makes an optimizer whose steps apply the mean of all replicas' gradients. A model that is
+ * compiled with this optimizer trains data-parallel in `model.fit`. All other methods, such as
+ * `dispose` and those for saving, are those of the given optimizer.
  *
- * Each replica calls this function in its own thread, and computes each step on its share of the
- * batch; if all shares have the same size, the step equals that of the whole batch. On first use,
- * variables are set to the values of replica 0: before the first forward pass in `fit`, `minimize`
- * and `computeGradients`. Gradients passed to `applyGradients` hold the means afterwards, unless
- * their memory has another owner. A missing gradient counts as zeros if another replica has one; if
- * no replica has one, the variable does not change. Losses and metrics are per replica. If the
- * model is compiled again with an optimizer that is not distributed, its first step logs a warning.
+ * Each replica calls this function in its own thread, and computes each step on its own share of
+ * the batch. If all shares have the same size, the step equals that of the whole batch. Variables
+ * are set to the values of replica 0 on first use: before the first forward pass in `fit`,
+ * `minimize` and `computeGradients`. Gradients passed to `applyGradients` hold the means
+ * afterwards, unless their memory has another owner. A missing gradient counts as zeros if another
+ * replica has one; if no replica has one, the variable does not change. Losses and metrics are per
+ * replica. If the model is compiled again with an optimizer that is not distributed, its first step
+ * logs a warning.
  *
  * @throws ValueError unless `optimizer` is an optimizer object; in the first step
  * InvalidArgumentError, the same on all replicas, if their models differ

@@ -25,8 +25,8 @@ export const gradientOptions = knownOptions<GradientOptions>('distributedOptimiz
 });
 
 /**
- * An all-reduce that the caller must execute before the exchange can continue. `into[i]` may be the
- * memory of `values[i]`.
+ * An all-reduce that the caller must execute before the exchange can continue. `into[i]` may use
+ * the same memory as `values[i]`.
  */
 interface Request {
   readonly op: 'mean' | 'max' | 'sum';
@@ -35,8 +35,8 @@ interface Request {
 }
 
 /**
- * A generator that yields the all-reduces that it needs. Its caller executes them, either blocking
- * or asynchronously.
+ * A generator that yields the all-reduces that it needs. The code that runs the generator executes
+ * them, either blocking or asynchronously.
  */
 export type Exchange<Result> = Generator<Request, Result, undefined>;
 

@@ -16,8 +16,8 @@ export interface GradientList {
 }
 
 /**
- * Converts gradients to a list of variables and their gradients. A list is converted in its order.
- * A map lacks the variables that the loss does not depend on; these are added from `candidates`
+ * Converts gradients to a list of variables and their gradients. A list keeps its order. A map
+ * lacks the variables that the loss does not depend on; these variables are added from `candidates`
  * (default: all trainable variables) without a gradient.
  */
 export function gradientList(
@@ -40,8 +40,8 @@ export function isList(gradients: TfGradients): gradients is Extract<TfGradients
 }
 
 /**
- * The mean of each variable's gradient as a tensor: the gradient itself if the mean was written in
- * place, otherwise a new tensor; undefined if there is no mean.
+ * Returns the mean of each variable's gradient as a tensor: the gradient itself if the mean was
+ * written in place, otherwise a new tensor; undefined if the variable has no mean.
  */
 export function tensorsOf(
   tf: TensorFlow,

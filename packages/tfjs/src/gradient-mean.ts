@@ -15,8 +15,8 @@ import type { TfVariable } from './tensorflow.js';
 export class GradientMean {
   readonly #place: Place;
   /**
-   * For each list of variables, the indices of those that ever had a gradient on any replica, in
-   * order of first appearance.
+   * For each list of variables, the indices of the variables that ever had a gradient on any
+   * replica, in order of first appearance.
    */
   readonly #known = new Map<string, number[]>();
 
@@ -36,8 +36,8 @@ export class GradientMean {
   }
 
   /**
-   * Writes the means to the `output` of the returned memory. The memory is undefined for variables
-   * that have no gradient on any replica.
+   * Computes the means, and writes them to the `output` of the returned memory. The memory is
+   * undefined for variables that have no gradient on any replica.
    */
   *average(
     variables: readonly TfVariable[],
@@ -59,8 +59,8 @@ export class GradientMean {
   }
 
   /**
-   * Indices of the variables in a compared list that ever had a gradient on any replica, in order
-   * of first appearance.
+   * Indices of the variables in the list that ever had a gradient on any replica, in order of first
+   * appearance. `compare` must have compared the list.
    */
   known(variables: readonly TfVariable[]): number[] {
     return this.#known.get(keyOf(variables)) as number[];

@@ -24,11 +24,11 @@ interface WasmBackend {
 }
 
 /**
- * Views of the gradients' own memory on the cpu and WASM backends, copies on the others. Views are
- * valid until the next allocation of TensorFlow.js, which may move the WASM heap. Memory with more
- * than one owner is read but not written, because several gradients share it (such as both
- * gradients of a sum), or possibly a tensor of the user. Which gradients share memory may differ
- * between replicas, so gradients with shared memory are also reduced one by one.
+ * Returns views of the gradients' own memory on the cpu and WASM backends, and copies on the other
+ * backends. Views are valid until the next allocation of TensorFlow.js, which may move the WASM
+ * heap. If several tensors share the memory of a gradient, it is read but not written: another
+ * gradient may use it (as in the gradients of a sum), or a tensor of the user. Which gradients
+ * share memory may differ between replicas, so each of these gradients is still reduced separately.
  * @throws ValueError for a gradient that is not float32 or not of its variable's size
  */
 export function memoryOf(
@@ -49,8 +49,8 @@ export function memoryOf(
 }
 
 /**
- * The gradients in memory that stays valid while other code runs, for asynchronous reductions.
- * Results are not written in place.
+ * Returns the gradients in memory that stays valid while other code runs, as asynchronous
+ * reductions need it. Results are not written in place.
  */
 export async function lastingMemoryOf(
   variables: readonly TfVariable[],
@@ -65,7 +65,10 @@ export async function lastingMemoryOf(
   );
 }
 
-/** Zeros instead of the gradient of a variable on which this replica's loss does not depend. */
+/**
+ * Returns zeros, for a variable on which this replica's loss does not depend and which therefore
+ * has no gradient.
+ */
 export function zeroMemory({ size }: TfVariable): GradientMemory {
   const zeros = new Float32Array(size);
   return { input: zeros, output: zeros };

@@ -7,7 +7,7 @@ const distributed = new WeakSet<object>();
 const trained = new WeakSet<TfVariable>();
 const watched = new WeakSet<object>();
 
-/** Records variables that a distributed optimizer trains. */
+/** Records the variables that a distributed optimizer trains. */
 export function noteTrained(variables: readonly TfVariable[]): void {
   for (const variable of variables) trained.add(variable);
 }

@@ -6,7 +6,7 @@ import { isCarried, type TfVariable } from './tensorflow.js';
 
 export type Place = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
 
-/** @throws ValueError unless `context` is the context of a replica and has this method */
+/** @throws ValueError unless `context` is the context of a replica and has the method `method` */
 export function requireContext(context: unknown, method: keyof ReplicaContext, operation: string): void {
   const given = Object(context) as Partial<ReplicaContext>;
   const isPlace = Number.isInteger(given.numReplicasInSync) && Number.isInteger(given.replicaIdInSyncGroup);
@@ -23,8 +23,8 @@ interface Description {
 
 /**
  * Checks that dtypes and shapes of variables are equal on all replicas, in list order. Names may
- * differ, because layers are numbered per process. If all replicas agree, this takes a single
- * all-reduce of two numbers.
+ * differ, because TensorFlow.js numbers layers separately in each process. If all replicas agree,
+ * this takes a single all-reduce of two numbers.
  * @throws InvalidArgumentError, the same on all replicas, with the first variable that differs and
  * its description on each replica; ValueError for dtypes that cannot be sent
  */
@@ -46,8 +46,8 @@ export function* requireSameVariables(variables: readonly TfVariable[], place: P
 }
 
 /**
- * The texts of all replicas, in replica order. Uses all-reduces because, unlike a gather, they
- * exist in a blocking and an asynchronous form.
+ * Sends the text of each replica to all replicas. Returns all texts in replica order. Uses
+ * all-reduces because, unlike a gather, they exist in a blocking and an asynchronous form.
  */
 function* gatherTexts(text: string, { numReplicasInSync, replicaIdInSyncGroup }: Place): Exchange<string[]> {
   const bytes = new TextEncoder().encode(text);
@@ -83,7 +83,7 @@ function tell(variable: Description | undefined): string {
   return variable ? `"${variable.name}", ${variable.dtype} [${variable.shape}],` : 'missing';
 }
 
-/** A 53-bit hash of a text (cyrb53), which a float64 represents exactly. */
+/** Computes a 53-bit hash of a text (cyrb53), which a float64 represents exactly. */
 function hashOf(text: string): number {
   let [low, high] = [0xdeadbeef, 0x41c6ce57];
   for (let at = 0; at < text.length; at++) {

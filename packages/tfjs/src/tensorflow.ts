@@ -12,9 +12,9 @@ export interface TfTensor {
   readonly dtype: string;
   readonly shape: number[];
   readonly size: number;
-  /** The elements. Blocks until the backend has computed them. */
+  /** Returns the elements. Blocks until the backend has computed them. */
   dataSync(): TfData;
-  /** The elements, once the backend has computed them. */
+  /** Resolves to the elements, once the backend has computed them. */
   data(): Promise<TfData>;
   /** Frees the memory of the tensor. */
   dispose(): void;
@@ -39,7 +39,10 @@ export type TfGradients =
 
 /** An optimizer of TensorFlow.js 4, or of a class that extends one. */
 export interface TfOptimizer {
-  /** The gradients of a loss with respect to `variables`. Default: all trainable variables. */
+  /**
+   * Computes the gradients of the loss `f` with respect to `variables`. Default: all trainable
+   * variables.
+   */
   computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown;
   /** Updates the variables by one step. */
   applyGradients(gradients: TfGradients): void;
@@ -54,11 +57,11 @@ export interface TfModel {
 export interface TensorFlow {
   /** The name of the backend in use. */
   getBackend(): string;
-  /** The backend in use; `refCount` returns how many tensors share a piece of memory. */
+  /** The backend in use. Its `refCount` returns how many tensors share a piece of memory. */
   backend(): { refCount(dataId: object): number };
   /** The engine of TensorFlow.js, which lists all variables by name. */
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
-  /** A new tensor of these elements. */
+  /** Creates a tensor with these elements. */
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
 }
 
@@ -97,13 +100,14 @@ export function elementsOf(data: TfData, dtype: CarriedDType): Float32Array | In
 }
 
 /**
- * All trainable variables in order of creation. `tf.variableGrads` uses them if no list is given.
+ * All trainable variables, in order of creation. They are the variables that `tf.variableGrads`
+ * uses if no list is given.
  */
 export function trainableVariables(tf: TensorFlow): TfVariable[] {
   return Object.values(tf.engine().registeredVariables).filter(({ trainable }) => trainable);
 }
 
-/** @throws ValueError if no variable has that name */
+/** The variable with this name. @throws ValueError if no variable has that name */
 export function variableNamed(tf: TensorFlow, name: string): TfVariable {
   const variable = tf.engine().registeredVariables[name];
   if (variable) return variable;
