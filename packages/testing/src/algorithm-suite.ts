@@ -13,17 +13,20 @@ import {
   scheduleOf,
 } from '@coll/core/schedule';
 
-/** Declares a test, as `test` of vitest and of node:test do. */
+/** A function that declares a test, such as `test` of vitest or of node:test. */
 export type DeclareTest = (name: string, run: () => void) => unknown;
 
-/** Declares a group of tests, as `describe` of vitest and of node:test do. */
+/** A function that declares a group of tests, such as `describe` of vitest or of node:test. */
 export type DeclareGroup = (name: string, declare: () => void) => unknown;
 
 /** The algorithm under test and the test framework. */
 export interface AlgorithmSuiteOptions {
-  /** The function of the test framework that declares a test, such as that of vitest. */
+  /** The function of the test framework that declares a test, such as `test` of vitest. */
   readonly test: DeclareTest;
-  /** Declares a group around the tests. Default: no group. */
+  /**
+   * The function of the test framework that declares a group of tests, such as `describe` of
+   * vitest. Default: tests are declared without a group.
+   */
   readonly describe?: DeclareGroup;
   /** The algorithm under test. */
   readonly algorithm: Algorithm;
@@ -170,7 +173,7 @@ function plansOf(algorithm: Algorithm, ranks: number): Plan[] {
   });
 }
 
-/** Every kind of collective with every root and variant, as frozen objects. */
+/** Every kind of collective, with every root and every variant, as frozen objects. */
 function collectivesOf(algorithm: Algorithm, ranks: number): readonly Collective[] {
   const variants = Array.from({ length: algorithm.variants?.(ranks) ?? 1 }, (_, variant) => variant);
   const roots = Array.from({ length: ranks }, (_, rank) => rank);
@@ -205,8 +208,8 @@ function inputOf({ kind }: Collective, ranks: number, rank: number, count: numbe
 }
 
 /**
- * Executes a schedule and returns each rank's output; undefined for elements that were not
- * received.
+ * Executes a schedule and returns each rank's output. An element that was not received is
+ * undefined.
  */
 function play(schedule: Schedule, collective: Collective, count: number): (number | undefined)[][] {
   const { ranks, chunks, rounds } = schedule;

@@ -5,8 +5,8 @@ import { playCalls } from './play-calls.js';
 import { treeAlgorithm } from './tree-algorithm.js';
 
 /**
- * Creates one communicator for all ranks, or several in this thread, each with some of the ranks.
- * An executor with its own algorithm ignores `algorithm`.
+ * Creates one communicator for all ranks, or several communicators in this thread, each for some of
+ * the ranks. An executor that has its own algorithm ignores `algorithm`.
  */
 export type MakeCommunicator = (
   algorithm: Algorithm,

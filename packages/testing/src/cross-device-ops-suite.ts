@@ -18,15 +18,21 @@ import { sparseReplicaCases } from './ops/sparse-replica-cases.js';
 
 interface CommonOptions {
   readonly test: DeclareTest;
-  /** Declares a group around the tests. Default: no group. */
+  /**
+   * The function of the test framework that declares a group of tests, such as `describe` of
+   * vitest. Default: tests are declared without a group.
+   */
   readonly describe?: DeclareGroup;
   /** The devices of the values, at least 3. Default: `cpu:0` to `cpu:3`. */
   readonly devices?: readonly string[];
-  /** The numbers of components to test, none larger than the number of devices. Default: 1 to 4. */
+  /**
+   * How many components (one per replica) the tested values have: each test runs with each of these
+   * numbers, none of which may exceed the number of devices. Default: 1 to 4.
+   */
   readonly replicas?: readonly number[];
   /**
-   * Whether the ops return identical bits however values are packed. Default: false, so results
-   * need only be close.
+   * Whether the results of the ops have identical bits, however values are packed. Default: false;
+   * results need only be close.
    */
   readonly bitsIndependentOfPacking?: boolean;
 }
@@ -36,8 +42,8 @@ export interface OpsSuiteOptions extends CommonOptions {
   /** The name of the ops; test names begin with it. */
   readonly name: string;
   /**
-   * Creates the ops with these packing options in addition to the options under test, for a world
-   * if one is given.
+   * Creates the ops under test with these packing options. If a world is given, the ops are for its
+   * replicas.
    */
   readonly create: CreateOps;
 }
@@ -46,7 +52,7 @@ export interface OpsSuiteOptions extends CommonOptions {
 export interface PluginSuiteOptions<Options> extends CommonOptions {
   /** The plug-in under test. */
   readonly plugin: Plugin<Options>;
-  /** The options with which the plug-in creates its ops; the suite adds packing options. */
+  /** The options with which the plug-in creates its ops. The suite adds packing options. */
   readonly options?: Options;
   /** Whether the plug-in accepts the fields of `PackingOptions`. Default: true. */
   readonly takesPacking?: boolean;

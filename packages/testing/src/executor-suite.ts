@@ -17,18 +17,21 @@ import { treeAlgorithm } from './tree-algorithm.js';
 
 /** The executor under test and the test framework. */
 export interface ExecutorSuiteOptions {
-  /** The function of the test framework that declares a test, such as that of vitest. */
+  /** The function of the test framework that declares a test, such as `test` of vitest. */
   readonly test: DeclareTest;
-  /** Declares a group around the tests. Default: no group. */
+  /**
+   * The function of the test framework that declares a group of tests, such as `describe` of
+   * vitest. Default: tests are declared without a group.
+   */
   readonly describe?: DeclareGroup;
-  /** The name of the executor; test names begin with it. */
+  /** The name of the executor under test. Test names begin with it. */
   readonly name: string;
-  /** Opens a group of ranks that execute an algorithm; the suite closes it. */
+  /** Opens a group of ranks that execute an algorithm. The suite closes the group. */
   readonly open: OpenGroup;
   /**
-   * The algorithms to test; the suite adds an algorithm that adds values in the order of a tree.
-   * Undefined means that the executor has its own algorithm; bits are then compared only if they do
-   * not depend on the order of arithmetic.
+   * The algorithms to test. The suite also tests an algorithm that adds values in the order of a
+   * tree. Undefined means that the executor has its own algorithm; bits are then compared only if
+   * they do not depend on the order of arithmetic.
    */
   readonly algorithms?: readonly SuiteAlgorithm[];
   /** The numbers of ranks to test. Default: 1 to 8. */
@@ -36,8 +39,8 @@ export interface ExecutorSuiteOptions {
   /** The kinds of collectives to test. Default: all. */
   readonly kinds?: readonly CollectiveKind[];
   /**
-   * Returns the number of members of a group of `size` ranks; cases that would have nothing to
-   * check are not declared. Default: unknown.
+   * Returns the number of members of a group of `size` ranks. Cases that then have nothing to check
+   * are not declared. Default: the number is unknown.
    */
   readonly membersOf?: (size: number) => number;
   /**

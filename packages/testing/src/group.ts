@@ -11,8 +11,8 @@ export interface CallOptions {
   /** Whether the outputs of all ranks may share memory. */
   readonly sharedResult?: boolean;
   /**
-   * When to abort the call's `AbortSignal`: before the call, right after it in the same turn, or
-   * once the call waits.
+   * When to abort the `AbortSignal` of the call: before the call, right after the call has returned
+   * its promise, or once the call waits.
    */
   readonly abort?: 'before' | 'at once' | 'later';
   /**
@@ -55,7 +55,7 @@ export type Outcome = Error | undefined;
 /** A member of a group, which makes calls with the buffers of its local ranks. */
 export interface GroupMember {
   readonly localRanks: readonly number[];
-  /** The result of `refuses` of the member's communicator. */
+  /** Returns the result of the method `refuses` of the member's communicator. */
   refuses(collective: Collective, dtype: DType): Promise<string | undefined>;
   /**
    * Makes the calls in order and returns their outcomes. Asynchronous calls do not wait for each
@@ -71,12 +71,15 @@ export interface GroupMember {
   crash?(): Promise<void>;
   /**
    * Reserves some of the memory that all members share, and returns its byte offset. Undefined if
-   * they share none.
+   * members share no memory.
    */
   reserve?(bytes: number): Promise<number>;
 }
 
-/** Opens a group of `size` ranks that execute an algorithm; undefined means the executor's own. */
+/**
+ * Opens a group of `size` ranks that execute an algorithm. If `algorithm` is undefined, they
+ * execute the executor's own algorithm.
+ */
 export type OpenGroup = (algorithm: SuiteAlgorithm | undefined, size: number) => Group | Promise<Group>;
 
 /** The members from which a `Group` is made. */

@@ -2,7 +2,7 @@ import { CollError, type Member } from '@coll/core';
 
 /**
  * Makes the calls of one member of a group. Returns their results as plain values, which can be
- * posted.
+ * posted to another thread or process.
  */
 export type MemberScenario = (member: Member) => Promise<unknown>;
 

@@ -6,8 +6,8 @@ import { buffersOf, decodeError, type EncodedError, encodeError } from './rank-m
 // become two separate arrays.
 
 /**
- * A call whose buffers are separate from its tensors: contains each buffer once, and for each
- * tensor its buffer and position.
+ * A call in a form that can be posted to another process. It contains each buffer once and, for
+ * each tensor, the index of its buffer and the position in that buffer.
  */
 export interface PackedCall extends Omit<Call, 'inputs' | 'outputs'> {
   readonly buffers: readonly { readonly bytes: Uint8Array; readonly isShared: boolean }[];
@@ -24,7 +24,8 @@ interface PackedTensor extends Omit<Tensor, 'data'> {
 }
 
 /**
- * The outcomes of calls, and the contents of the buffers of each call, in the order of `buffersOf`.
+ * The outcomes of calls, and the contents of the buffers of each call. The buffers of a call are in
+ * the order of `buffersOf`.
  */
 export interface PackedOutcomes {
   readonly outcomes: readonly (EncodedError | undefined)[];

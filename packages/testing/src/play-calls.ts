@@ -1,7 +1,7 @@
 import type { Communicator, RunOptions, Segments, Tensor, TypedArray } from '@coll/core';
 import type { Call, Outcome } from './group.js';
 
-/** The reason with which the option `abort` aborts its signal. */
+/** The reason of the signals that the option `abort` aborts. */
 export const abortReason = 'the caller aborted the call';
 
 /** Makes calls on a communicator, as specified by `GroupMember.play`. */
@@ -48,7 +48,7 @@ async function makeCall(communicator: Communicator, call: Call): Promise<void> {
   places?.copyBack();
 }
 
-/** The buffers of a call, split into segments at these elements. */
+/** The buffers of a call, split into segments at the elements `cuts`. */
 function segmentsOf(
   { inputs, outputs }: Pick<Call, 'inputs' | 'outputs'>,
   cuts: readonly number[] | undefined,
@@ -75,8 +75,8 @@ interface Places {
 }
 
 /**
- * Copies the call's tensors into memory that the group allocates. Tensors that share an array share
- * its copy.
+ * Copies the tensors of a call into memory that the group allocates. If several tensors use the
+ * same array, they share its copy.
  */
 function allocatedPlaces(communicator: Communicator, { inputs, outputs }: Call): Places {
   const places = new Map<TypedArray, Tensor>();

@@ -13,8 +13,8 @@ import type { ModuleExport } from './suite-algorithm.js';
 /** How processes become members of groups. */
 export interface ProcessRanksOptions {
   /**
-   * An exported function of the type `Join`, which every member calls. The seat contains its
-   * `options`.
+   * A module's export: a function of the type `Join`, which every member calls. Its argument, the
+   * seat, contains the `options` of the export.
    */
   readonly join: ModuleExport;
   /** The number of members of a group of `size` ranks. Default: one per rank. */
@@ -147,8 +147,8 @@ class RankProcess {
   }
 
   /**
-   * The connection to a thread of the process; undefined means its main thread. Each connection
-   * numbers its own requests, so replies contain the thread.
+   * The connection to a thread of the process; `undefined` means the main thread. Requests are
+   * numbered separately for each connection, so a reply names the thread that sends it.
    */
   #host(thread: number | undefined): RankHost {
     const child = this.#child;
@@ -184,7 +184,7 @@ class RankProcess {
 const children = new Set<ChildProcess>();
 
 /**
- * Kills the child when this process exits, because a child whose thread is blocked does not notice
+ * Kills the child process when this process exits. A child whose thread is blocked would not notice
  * the exit.
  */
 function endWithUs(child: ChildProcess): void {
@@ -201,8 +201,8 @@ function endChildren(): void {
 }
 
 /**
- * The URL of the tsx loader that the module's project has installed, or else the one installed for
- * this package.
+ * The URL of the tsx loader that is installed in the module's project or, if there is none, of the
+ * one that is installed for this package.
  * @throws Error if there is none
  */
 function tsx(module: string): string {

@@ -3,7 +3,7 @@ import type { Algorithm } from '@coll/core/schedule';
 import type { PackedCall } from './packed-call.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
-/** The place that a process or one of its threads takes in a group. */
+/** What a process, or one of its threads, needs to know in order to join a group as a member. */
 export interface Seat {
   /** Identifies the group among all groups that were opened. */
   readonly group: number;
@@ -11,9 +11,9 @@ export interface Seat {
   readonly members: number;
   /** Number of ranks in the group; a member may have several of them. */
   readonly size: number;
-  /** The algorithm to execute; undefined if the suite passes none. */
+  /** The algorithm to execute; undefined if the executor has its own algorithm. */
   readonly algorithm: Algorithm | undefined;
-  /** The options of `ProcessRanksOptions.join`. */
+  /** The field `options` of `ProcessRanksOptions.join`. */
   readonly options: unknown;
 }
 

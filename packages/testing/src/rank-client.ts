@@ -2,11 +2,11 @@ import { decodeError, type Reply } from './rank-messages.js';
 
 /** The thread or process in which a rank lives; it replies to requests. */
 export interface RankHost {
-  /** What the host is called in messages: `thread` or `process`. */
+  /** The word for the host in messages: `thread` or `process`. */
   readonly kind: string;
   post(message: unknown): void;
   listen(onReply: (reply: Reply) => void, onEnd: (error: Error) => void): void;
-  /** Sets whether the host keeps this process alive. */
+  /** Sets whether the host (the thread or process of a rank) keeps this process alive. */
   hold(isHeld: boolean): void;
   /** Ends the host at once, even if it is busy or blocked. */
   terminate(): Promise<unknown>;

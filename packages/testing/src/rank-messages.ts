@@ -19,7 +19,8 @@ import type { Call } from './group.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
 /**
- * A request to a rank's thread. `group` identifies the group, because a thread may be in several.
+ * A request to the thread of a rank. `group` identifies the group, because a thread may be in
+ * several groups.
  */
 export type Request =
   | {
@@ -28,7 +29,7 @@ export type Request =
       readonly rank: number;
       readonly threads: ThreadGroup;
       readonly source: ModuleExport;
-      /** The module that registers the engine that created the group. */
+      /** The URL of the module that registers the engine that created the group. */
       readonly engineModule: string | undefined;
     }
   | { readonly type: 'refuses'; readonly group: number; readonly collective: Collective; readonly dtype: DType }
@@ -44,8 +45,8 @@ export interface Reply {
 }
 
 /**
- * The answer to `play`: the outcome of each call and the contents of its buffers, in the order of
- * `buffersOf`.
+ * The answer to the request `play`: the outcome of each call, and the contents of its buffers in
+ * the order of `buffersOf`.
  */
 export interface Played {
   readonly outcomes: readonly (EncodedError | undefined)[];

@@ -6,15 +6,13 @@ import { buffersOf, encodeError, type Reply } from './rank-messages.js';
 import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
-/**
- * The entry of a process with ranks, and of the threads in it: joins groups and makes the requested
- * calls.
- */
+// The entry of a process with ranks, and of the threads in it: joins groups and makes the requested
+// calls.
 
 interface Message {
   readonly ticket: number;
   readonly request: SeatRequest;
-  /** The thread of the process; undefined for its main thread. */
+  /** The thread of the process that receives the message; undefined for the main thread. */
   readonly thread?: number;
 }
 

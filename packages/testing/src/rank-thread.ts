@@ -6,7 +6,7 @@ import { playCalls } from './play-calls.js';
 import { buffersOf, encodeError, type Played, type Reply, type Request } from './rank-messages.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
-/** The entry of a rank's thread: joins groups and makes the requested calls. */
+// The entry of a rank's thread: joins groups and makes the requested calls.
 
 const port = parentPort as NonNullable<typeof parentPort>;
 const seats = new Map<number, Seat>();
@@ -78,7 +78,7 @@ function placedInShared(call: Call, { arena }: ThreadGroup): Call {
   };
 }
 
-/** The names of those exports of a module that are a plug-in with the name `plugin`. */
+/** The names of the exports of a module that are a plug-in with the name `plugin`. */
 async function inspect(module: string, plugin: string): Promise<string[]> {
   const exported = Object.entries((await import(module)) as Record<string, unknown>);
   return exported

@@ -24,14 +24,14 @@ function findTsx() {
 const fromSource = import.meta.url.endsWith('.ts');
 
 /**
- * The URL of a module in this folder: its source if this package runs from sources, otherwise the
- * built file.
+ * The URL of a module in the folder of this file: its source file if this package runs from
+ * sources, otherwise its built file.
  */
 export function moduleBeside(name: string): string {
   return new URL(`./${name}${fromSource ? '.ts' : '.js'}`, import.meta.url).href;
 }
 
-/** Whether a module or this package is TypeScript. */
+/** Whether TypeScript files must be loaded, because the module or this package is TypeScript. */
 export function needsTypeScript(module: string): boolean {
   return fromSource || /\.[cm]?tsx?$/.test(module);
 }

@@ -4,7 +4,10 @@ import type { Algorithm } from '@coll/core/schedule';
 /** An algorithm to test, and the module from which other threads and processes load it. */
 export interface SuiteAlgorithm {
   readonly algorithm: Algorithm;
-  /** Required if ranks live in other threads or processes. */
+  /**
+   * The module from which other threads and processes load the algorithm. Required if ranks live
+   * there.
+   */
   readonly source?: ModuleExport;
 }
 
@@ -36,7 +39,7 @@ export async function loadAlgorithm({ module, export: name, options }: ModuleExp
 type CreateOps = (options: unknown, world: World) => CrossDeviceOps | Promise<CrossDeviceOps>;
 
 /**
- * Finds the algorithm of a plug-in by creating ops for a world that records the algorithm they
+ * Finds the algorithm of a plug-in: creates its ops for a world that records which algorithm they
  * request.
  */
 async function algorithmOfPlugin(create: CreateOps, options: unknown, size: number): Promise<Algorithm> {
@@ -51,7 +54,7 @@ async function algorithmOfPlugin(create: CreateOps, options: unknown, size: numb
   throw new Error('the plug-in requests no communicator of its world, so that its algorithm is unknown');
 }
 
-/** The name of the algorithm for test names, with its options if it has any. */
+/** The name of the algorithm, with its options if it has any, for test names. */
 export function titleOf(algorithm: SuiteAlgorithm | undefined): string {
   if (!algorithm) return 'its own algorithm';
   const options = algorithm.source?.options;

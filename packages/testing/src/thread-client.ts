@@ -4,8 +4,8 @@ import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 
 export interface ThreadClientOptions {
   /**
-   * Whether the thread loads TypeScript with tsx. Default: true if this package runs from its
-   * sources or the module is TypeScript.
+   * Whether the thread loads TypeScript with tsx. Default: true if the module is TypeScript, or if
+   * this package runs from its sources.
    */
   readonly typescript?: boolean | undefined;
 }

@@ -7,7 +7,9 @@ import { ThreadClient, type ThreadClientOptions } from './thread-client.js';
 
 /** How the threads of ranks start and wait, and the engine they use. */
 export interface ThreadRanksOptions extends ThreadClientOptions {
-  /** Number of polls before a waiting thread sleeps, as in `createThreadGroup`. */
+  /**
+   * Number of times that a thread polls before it sleeps while it waits, as in `createThreadGroup`.
+   */
   readonly spins?: number | undefined;
   /** The engine that creates and joins groups. Default: plain JavaScript. */
   readonly engine?: Engine | undefined;

@@ -10,9 +10,10 @@ import {
 } from '@coll/core/schedule';
 
 /**
- * An algorithm for suites: ranks combine with neighbours, then with neighbours of neighbours, and
- * the result returns along the same tree; each chunk has its own tree. From four ranks on, its sums
- * are (a + b) + (c + d), so an executor that folds inputs one by one fails the suite.
+ * An algorithm for suites: ranks combine values with neighbours, then with neighbours of
+ * neighbours, and the result returns along the same tree. Each chunk has its own tree. From four
+ * ranks on, its sums are (a + b) + (c + d), so an executor that folds inputs one by one fails the
+ * suite.
  *
  *     0 <-+ 1    0 <--+ 2    0 --> 2    0 --> 1
  *     2 <-+ 3                           2 --> 3
@@ -53,8 +54,8 @@ function roundsOf(collective: Collective, ranks: number, chunk: number): Round[]
 }
 
 /**
- * Reduces a chunk to the rank `hub`: in each round the distance between partners doubles. A place
- * is a rank's distance from the hub.
+ * Makes the rounds that reduce a chunk to the rank `hub`. The distance between partners doubles in
+ * each round. A place is a rank's distance from the hub.
  */
 function collect(ranks: number, hub: number, chunk: number): Round[] {
   const rounds: Round[] = [];
@@ -69,7 +70,10 @@ function collect(ranks: number, hub: number, chunk: number): Round[] {
   return rounds;
 }
 
-/** Sends a chunk from rank `start` to the rank `hub` along the tree, in the rounds of `collect`. */
+/**
+ * Makes the rounds that send a chunk from rank `start` to the rank `hub` along the tree, as many
+ * rounds as `collect` makes.
+ */
 function pass(ranks: number, start: number, hub: number, chunk: number): Round[] {
   let at = start;
   return collect(ranks, hub, chunk).map((round) => {
@@ -81,8 +85,8 @@ function pass(ranks: number, start: number, hub: number, chunk: number): Round[]
 }
 
 /**
- * Reverses the order and the directions of transfers, which become copies from the hub back to all
- * ranks.
+ * Reverses the order and the directions of transfers. The reversed transfers copy values from the
+ * hub back to all ranks.
  */
 function turned(rounds: readonly Round[]): Round[] {
   return rounds

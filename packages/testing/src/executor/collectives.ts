@@ -2,7 +2,7 @@ import type { Collective, CollectiveOp } from '@coll/core';
 
 export const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-/** All collectives that combine values, with these ops and roots. */
+/** All collectives that combine values, for each of these ops and each of these roots. */
 export function reductions(someOps: readonly CollectiveOp[], roots: readonly number[]): Collective[] {
   return someOps.flatMap((op): Collective[] => [
     { kind: 'all-reduce', op },
@@ -11,7 +11,7 @@ export function reductions(someOps: readonly CollectiveOp[], roots: readonly num
   ]);
 }
 
-/** All collectives that move values without combining them, with these roots. */
+/** All collectives that move values without combining them, for each of these roots. */
 export function moves(roots: readonly number[]): Collective[] {
   const rootedMoves = (['broadcast', 'gather', 'scatter'] as const).flatMap((kind) =>
     roots.map((root): Collective => ({ kind, root })),

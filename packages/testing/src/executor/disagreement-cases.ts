@@ -51,7 +51,9 @@ function internal(code: ErrorCode): ExpectedError {
   return { class: InternalError, code };
 }
 
-/** A case in which one member makes the request `odd` and all others make the request `usual`. */
+/**
+ * Makes a case in which one member makes the request `odd` and all others make the request `usual`.
+ */
 function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError): ExecutorCase {
   return caseFor(disagreeing([usual, odd]), async (subject) => {
     if (!(await canRun(subject, [usual, odd]))) return;
@@ -76,8 +78,8 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
 }
 
 /**
- * A condition for cases: the group has several members, and the suite tests the kinds of these
- * requests.
+ * Returns a condition for cases: the group has several members, and the suite tests the kinds of
+ * these requests.
  */
 function disagreeing(requests: readonly GoodRequest[]) {
   return (setting: Setting): boolean =>
@@ -145,8 +147,8 @@ async function failsWhatIsBehind(subject: Subject): Promise<void> {
 }
 
 /**
- * A case in which the buffers of all members lie in shared memory at the offsets that `placeOf`
- * returns.
+ * Makes a case in which the buffers of all members are in shared memory, at the offsets that
+ * `placeOf` returns.
  */
 function share(placeOf: (index: number, size: number) => { input: number; output: number }): ExecutorCase {
   const appliesTo = (setting: Setting) => disagreeing([sum])(setting) && !setting.lacks.includes('reserve');

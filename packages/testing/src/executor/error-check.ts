@@ -7,7 +7,7 @@ export interface ExpectedError {
   readonly code?: ErrorCode;
 }
 
-/** Fails unless the outcome of a call is the expected error, and returns the error. */
+/** Fails unless a call has failed with the expected error. Returns the error. */
 export function assertError(title: string, outcome: Outcome, { class: Class, code }: ExpectedError): CollError {
   const wanted = `${Class.name}${code ? ` ${code}` : ''}`;
   assert.ok(outcome, `${title} must throw ${wanted}, but nothing happened`);

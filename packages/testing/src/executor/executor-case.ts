@@ -7,7 +7,7 @@ export interface Setting {
   /** Number of members; undefined if unknown. */
   readonly members: number | undefined;
   readonly kinds: readonly CollectiveKind[];
-  /** The optional methods that members do not have. */
+  /** The optional methods of `GroupMember` that members do not have. */
   readonly lacks: readonly ('crash' | 'reserve')[];
 }
 
@@ -21,10 +21,10 @@ export interface ExecutorCase {
   readonly appliesTo?: (setting: Setting) => boolean;
 }
 
-/** Cases by the name of their test. In test names, the name of the executor precedes it. */
+/** Cases by the name of their test. In the test's title, the name of the executor comes first. */
 export type ExecutorCases = Readonly<Record<string, ExecutorCase>>;
 
-/** A case that is declared only in settings in which it has something to check. */
+/** Makes a case that is declared only in settings in which it has something to check. */
 export function caseFor(
   appliesTo: (setting: Setting) => boolean,
   run: (subject: Subject) => Promise<void>,

@@ -27,7 +27,7 @@ export function goodCall(
   return partOf({ ...options, collective, ...buffers }, member);
 }
 
-/** Records the buffers of some calls, to check later that they have not changed. */
+/** Records the buffers of some calls, in order to check later that they have not changed. */
 export class Untouched {
   readonly #before = new Map<ArrayBufferLike, Buffer>();
 
@@ -35,7 +35,10 @@ export class Untouched {
     for (const { buffer } of calls.flatMap(arraysOf)) this.#before.set(buffer, Buffer.from(Buffer.from(buffer)));
   }
 
-  /** Fails if a byte has changed. Ignores detached buffers, which have no bytes. */
+  /**
+   * Fails if a byte of the recorded buffers has changed. Ignores detached buffers, which have no
+   * bytes.
+   */
   assert(title: string): void {
     for (const [buffer, before] of this.#before) {
       const isSame = buffer.byteLength === 0 || Buffer.from(buffer).equals(before);

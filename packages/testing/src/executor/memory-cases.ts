@@ -21,8 +21,8 @@ export const memoryCases: ExecutorCases = {
 };
 
 /**
- * Checks that collectives without blocks accept buffers in segments: empty ones, single elements
- * and longer ones.
+ * Checks that collectives without blocks accept buffers in segments: empty segments, segments of
+ * one element, and longer ones.
  */
 async function takesSegments(subject: Subject): Promise<void> {
   const trials = trialsOf(subject).filter(({ collective, block }) => hasSegments(collective.kind) && block > 1);

@@ -15,8 +15,9 @@ interface Page {
 }
 
 /**
- * The expected contents of the buffers of some tensors: those when the image was taken, except for
- * the outputs passed to `expect`. Detects changed inputs, and writes beside an output.
+ * The expected contents of the buffers of some tensors. They are the contents when the image was
+ * taken, except for the outputs passed to `expect`. Detects changed inputs, and elements that were
+ * written beside an output.
  */
 export class MemoryImage {
   readonly #tensors: readonly NamedTensor[];
@@ -39,7 +40,8 @@ export class MemoryImage {
   }
 
   /**
-   * Describes the first element that differs from its expected value; undefined if all are equal.
+   * Describes the first element that differs from its expected value; undefined if no element
+   * differs.
    */
   problem(): string | undefined {
     for (const [buffer, { dtype, now, expected }] of this.#pages) {

@@ -15,8 +15,8 @@ export type Placement =
   | 'in allocated memory in place';
 
 /**
- * The placements that every call supports. Only calls with `sharedResult` support one output for
- * all.
+ * The placements that every call supports. `with one output for all` is missing, because only calls
+ * with `sharedResult` support it.
  */
 export const placements: readonly Placement[] = [
   'in own memory',
@@ -47,8 +47,8 @@ export interface BufferRequest {
 const [before, after] = [3, 2];
 
 /**
- * Makes a zero-filled input and output for every rank. For an all-to-all, separate memory replaces
- * 'in place'.
+ * Makes a zero-filled input and a zero-filled output for every rank. An all-to-all gets separate
+ * memory even if the placement is 'in place'.
  */
 export function placeBuffers({ collective, dtype, size, count, placement }: BufferRequest): PlacedBuffers {
   const resultDType = outputDType(collective, dtype);
@@ -70,8 +70,8 @@ export function placeBuffers({ collective, dtype, size, count, placement }: Buff
 }
 
 /**
- * Makes an input and an output in the same memory. If one is longer, the other is the rank's block
- * of it.
+ * Makes an input and an output in the same memory. If one of them is longer, the other is the block
+ * of this rank in the longer one.
  */
 function pairInPlace(
   { input, output }: ReturnType<typeof bufferLengths>,

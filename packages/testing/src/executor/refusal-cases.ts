@@ -29,7 +29,7 @@ export const refusalCases: ExecutorCases = {
 };
 
 /**
- * An invalid call that one member makes alone. A member that does not notice the mistake waits for
+ * An invalid call that only one member makes. A member that does not notice the mistake waits for
  * the others.
  */
 interface Attempt {
@@ -43,8 +43,8 @@ interface Attempt {
 const soon: CallOptions = { timeoutSeconds: 0.1 };
 
 /**
- * A condition for cases: the mistake `name` can be made in some call of a member. True if the ranks
- * of members are unknown.
+ * Returns a condition for cases: the mistake `name` is possible in some call of a member. True if
+ * it is unknown which ranks the members have.
  */
 function canBeDamaged(name: string) {
   return ({ size, members, kinds }: Setting): boolean => {

@@ -46,7 +46,7 @@ async function grows(subject: Subject): Promise<void> {
   }
 }
 
-/** Trials with all kinds, dtypes and placements in a fixed but mixed order. */
+/** Makes trials of all kinds, dtypes and placements, in a fixed but mixed order. */
 function mixedTrials(subject: Subject, count: number): Trial[] {
   const collectives = subject.among([...reductions(ops, subject.roots()), ...moves(subject.roots())]);
   const pick = <T>(list: readonly T[], index: number, step: number) => list[(index * step) % list.length] as T;

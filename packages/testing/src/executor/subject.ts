@@ -47,7 +47,7 @@ export class Subject {
     this.#kinds = kinds;
   }
 
-  /** The group that most cases share. */
+  /** Returns the group that most cases share, and opens it if necessary. */
   group(): Promise<Group> {
     this.#group ??= this.another();
     return this.#group;
@@ -60,27 +60,27 @@ export class Subject {
     return group;
   }
 
-  /** Closes the shared group, so that the next case opens a new one. */
+  /** Closes the group that most cases share, so that the next case opens a new one. */
   async renew(): Promise<void> {
     const group = this.#group;
     this.#group = undefined;
     await (await group?.catch(() => undefined))?.close();
   }
 
-  /** Those of the given collectives whose kinds the suite tests. */
+  /** Returns the given collectives whose kinds the suite tests, without the others. */
   among(collectives: readonly Collective[]): readonly Collective[] {
     return collectives.filter(({ kind }) => this.#kinds.includes(kind));
   }
 
-  /** The first rank, one in the middle and the last. */
+  /** The roots to test: the first rank, one in the middle and the last. */
   roots(): number[] {
     return [...new Set([0, Math.floor(this.size / 2), this.size - 1])];
   }
 
   /**
-   * Runs trials on the shared group without waiting in between, every third trial with `runSync` if
-   * members can block, and verifies each. If the algorithm is unknown, uses only inputs whose sums
-   * are exact in any order.
+   * Starts all trials on the shared group without waiting for their results, every third one with
+   * `runSync` if members can block. Then verifies each trial. If the algorithm is unknown, uses
+   * only inputs whose sums are exact in any order.
    */
   async check(
     trials: readonly Trial[],
@@ -130,7 +130,10 @@ export class Subject {
   }
 }
 
-/** Expects outputs with the same bits as those of another executor of the same algorithm. */
+/**
+ * Returns an expectation: outputs have the same bits as those of `reference`, another executor of
+ * the same algorithm.
+ */
 export function expectFrom(reference: Communicator): Expect {
   return async ({ collective, dtype }, inputs) => {
     const resultDType = outputDType(collective, dtype);

@@ -8,22 +8,22 @@ import { type Plain, storedOf } from '../oracle/plain-arithmetic.js';
 import { MemoryImage } from './memory-image.js';
 import { type Placement, placeBuffers } from './placement.js';
 
-/** A collective to run, and the kind of its inputs and buffers. */
+/** A collective to run, and the kind of its inputs and the placement of its buffers. */
 export interface Trial {
   readonly collective: Collective;
   readonly dtype: DType;
   /** Number of elements per rank (`n` in `Collective`). */
   readonly block: number;
-  /** Default: `rough`. */
+  /** The kind of numbers in the inputs. Default: `rough`. */
   readonly flavour?: Flavour;
-  /** Default: 'in own memory'. */
+  /** How the buffers are placed in memory. Default: 'in own memory'. */
   readonly placement?: Placement;
   readonly options?: CallOptions;
 }
 
 /**
- * The expected elements of each rank's output, given the inputs of a trial; undefined for an output
- * that must not change.
+ * Returns the expected elements of each rank's output, given the inputs of a trial; undefined for
+ * an output that must not change.
  */
 export type Expect = (
   trial: Trial,
@@ -49,8 +49,8 @@ export class PreparedTrial {
   }
 
   /**
-   * Makes and fills the buffers of `size` ranks. If `refusal` is given, the call must not change
-   * any buffer.
+   * Makes and fills the buffers of `size` ranks. If `refusal` is given, the executor must refuse
+   * the call without changing any buffer.
    */
   static async prepare(
     trial: Trial,
@@ -80,7 +80,7 @@ export class PreparedTrial {
     return prepared;
   }
 
-  /** Fails unless the outcomes of all members and the buffers are as expected. */
+  /** Fails unless the outcomes of all members, and the contents of the buffers, are as expected. */
   verify(outcomes: readonly Outcome[]): void {
     outcomes.forEach((outcome, member) => {
       if (this.#refusal !== undefined) assertRefused(`${this.#title} on member ${member}`, this.#refusal, outcome);

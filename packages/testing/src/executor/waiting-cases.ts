@@ -14,8 +14,8 @@ import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMe
 import { type GoodRequest, goodCall } from './good-call.js';
 
 /**
- * Tests that a deadline, an abort or a closed group ends the members' wait for each other. In
- * groups with one member, no member waits.
+ * Tests that a passed deadline, an abort, or the end of a group ends the members' wait for each
+ * other. In groups with one member, no member waits.
  */
 export const waitingCases: ExecutorCases = {
   'waits for late members': withMembers(waitsForLate),
@@ -28,8 +28,8 @@ export const waitingCases: ExecutorCases = {
 };
 
 /**
- * Tests members that exit without notifying the others. Separate from `waitingCases`, because
- * starting a new member may take long.
+ * Tests that other members stop waiting for a member that has exited without notifying them.
+ * Separate from `waitingCases`, because starting a new member may take long.
  */
 export const crashCases: ExecutorCases = {
   'wakes the others when a member crashes': caseFor(
@@ -56,7 +56,7 @@ function withMembers(run: (group: Group, mode: Mode) => Promise<void>): Executor
   });
 }
 
-/** Makes a member's call, whose result must be right if there is no error. */
+/** Makes the call of one member. If the call succeeds, checks its result. */
 async function call(group: Group, member: GroupMember, options: CallOptions): Promise<Outcome> {
   const part = goodCall(group.size, member, { ...sum, options });
   const [outcome] = await member.play([part]);

@@ -1,7 +1,10 @@
 import { type Collective, type DType, type Tensor, zeros } from '@coll/core';
 import type { Call } from '../group.js';
 
-/** Makes a valid call invalid; undefined if this mistake does not apply to the call. */
+/**
+ * A mistake: a function that makes a valid call invalid. Returns undefined if the mistake does not
+ * apply to the call.
+ */
 export type Damage = (call: Call) => Call | undefined;
 
 const outputsOf =
@@ -64,7 +67,10 @@ function oddOutput(call: Call, change: (tensor: Tensor) => Tensor): Call | undef
   return { ...call, outputs: [change(first), ...others] };
 }
 
-/** Detaches a buffer. Undefined for an empty buffer, because detaching it has no visible effect. */
+/**
+ * Returns the call with the request to detach a buffer. Undefined for an empty buffer, because
+ * detaching an empty buffer has no visible effect.
+ */
 function detached(call: Call, side: 'input' | 'output', [first]: readonly Tensor[]): Call | undefined {
   return first?.data.length === 0 ? undefined : { ...call, detached: side };
 }
@@ -145,7 +151,8 @@ interface Clash {
 }
 
 /**
- * A rank that writes an output and another one that reads an input; undefined for a single rank.
+ * Two different ranks of a call: one that writes its output, and one that reads its input.
+ * Undefined if the call has only one rank.
  */
 function clashOf({ collective, inputs }: Call): Clash | undefined {
   const last = inputs.length - 1;
@@ -164,8 +171,8 @@ function withClash(call: Call, { writer, reader }: Clash, output: Tensor, input:
 }
 
 /**
- * Two tensors of the given lengths that share one element: the last of the first tensor and the
- * first of the second.
+ * Makes two tensors of the given lengths that share one element: the last of the first tensor and
+ * the first of the second.
  */
 function overlapping(one: Tensor, other: Tensor): [Tensor, Tensor] {
   const whole = new Float32Array(one.data.length + other.data.length - 1);

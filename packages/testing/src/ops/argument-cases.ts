@@ -66,7 +66,7 @@ interface NamedCall {
   run(cross: Cross): Promise<unknown>;
 }
 
-/** A call of every method that takes destinations, with these destinations. */
+/** Calls of all methods that take destinations, with these destinations. */
 function callsOf(subject: OpsSubject, destinations: Destinations): readonly NamedCall[] {
   const value = valueOn(subject.devices(2));
   return [

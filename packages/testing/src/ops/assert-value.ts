@@ -9,7 +9,7 @@ export interface ExpectedTensor {
   readonly elements: readonly Plain[];
 }
 
-/** The expectation for a result that equals this tensor. */
+/** Makes the expectation that a result equals this tensor. */
 export function like({ dtype, shape, data }: Tensor): ExpectedTensor {
   return { dtype, shape, elements: Array.from(data as Iterable<Plain>) };
 }
@@ -29,8 +29,8 @@ export function assertTensor(title: string, result: unknown, expected: ExpectedT
 }
 
 /**
- * Fails unless a result is a single value for one device, or a `Mirrored` for several devices with
- * a component on each device in this order. Returns the components.
+ * Fails unless a result has a component on each of these devices, in this order: a single value for
+ * one device, or a `Mirrored` for several. Returns the components.
  */
 export function assertPlaced(title: string, result: unknown, devices: readonly string[]): readonly Value[] {
   if (devices.length === 1) {
@@ -46,7 +46,10 @@ export function assertPlaced(title: string, result: unknown, devices: readonly s
   return values;
 }
 
-/** Fails unless a result has these elements on each of the devices, in separate memory. */
+/**
+ * Fails unless a result has these elements on each of these devices, in separate memory for each
+ * device.
+ */
 export function assertEverywhere(
   title: string,
   result: unknown,

@@ -8,7 +8,9 @@ export interface ValueRequest {
   readonly dtype?: DType;
   readonly shape?: readonly number[];
   readonly op?: ReduceOp;
-  /** Default: `whole`, because ops choose the order of sums. */
+  /**
+   * The kind of numbers in the value. Default: `whole`, because ops may add values in any order.
+   */
   readonly flavour?: Flavour;
   /** Values with different seeds differ in their elements. Default: 0. */
   readonly seed?: number;
@@ -19,7 +21,7 @@ export function valueOn(devices: readonly string[], request: ValueRequest = {}):
   return new PerReplica(devices.map((device, replica) => componentOn(device, replica, request)));
 }
 
-/** The component that `valueOn` gives to a replica. */
+/** Returns the component that `valueOn` gives to a replica. */
 export function componentOn(device: string, replica: number, request: ValueRequest = {}): Tensor {
   const { dtype = 'float32', shape = [2, 3], op, flavour = 'whole', seed = 0 } = request;
   const length = elementCount(shape);
@@ -29,7 +31,8 @@ export function componentOn(device: string, replica: number, request: ValueReque
 }
 
 /**
- * The elements that result from combining the components in their order, as stored in the dtype.
+ * Computes the elements that result from combining the components in their order, as stored in the
+ * dtype.
  */
 export function combinedElements(op: ReduceOp, components: readonly Tensor[]): readonly Plain[] {
   const { dtype } = components[0] as Tensor;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { CrossDeviceOps, PackingOptions, Plugin, World } from '@coll/core';
 
 /**
- * Creates the ops under test with these packing options in addition to the options under test, for
- * a world if one is given.
+ * Creates the ops under test with these packing options. If a world is given, the ops are for its
+ * replicas.
  */
 export type CreateOps = (packing: PackingOptions, world?: World) => CrossDeviceOps | Promise<CrossDeviceOps>;
 
@@ -21,7 +21,10 @@ export interface OpsSubjectOptions {
  */
 export class OpsSubject {
   readonly plugin: Plugin<never> | undefined;
-  /** How many components the tested values have: each test runs with each of these numbers. */
+  /**
+   * How many components (one per replica) the tested values have. Each test runs with each of these
+   * numbers.
+   */
   readonly replicas: readonly number[];
   readonly bitsIndependentOfPacking: boolean;
   readonly #create: CreateOps;

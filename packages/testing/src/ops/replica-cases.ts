@@ -33,7 +33,10 @@ export const replicaCases: OpsCases = {
 
 const { SUM, MEAN } = ReduceOp;
 
-/** Creates ops for a world of `count` replicas. `everyone` makes the same call for each replica. */
+/**
+ * Creates ops for a world of `count` replicas. The returned function `everyone` makes the same call
+ * for each replica.
+ */
 export async function openWorld(subject: OpsSubject, count: number) {
   const devices = subject.devices(count);
   const ops = await subject.create({}, portableWorld(devices));

@@ -21,8 +21,8 @@ export const sparseEdgeCases: OpsCases = {
 const { SUM, MEAN } = ReduceOp;
 
 /**
- * Returns a function that generates pseudo-random whole numbers from 0 to `limit - 1`, equal in
- * every run.
+ * Returns a function that generates pseudo-random whole numbers from 0 to `limit - 1`. The numbers
+ * are equal in every run.
  */
 function numbersFrom(seed: number): (limit: number) => number {
   let state = seed;
@@ -35,8 +35,8 @@ function numbersFrom(seed: number): (limit: number) => number {
 const denseRows = 7;
 
 /**
- * Random slices with few distinct indices, so that many are duplicates. Values are whole numbers
- * whose sums are exact in every dtype.
+ * Makes random slices with few distinct indices, so that many are duplicates. Values are whole
+ * numbers whose sums are exact in every dtype.
  */
 function someSlices(
   device: string,
@@ -52,7 +52,7 @@ function someSlices(
   return new IndexedSlices(values, tensor(indices, { dtype: 'int32', device }), [denseRows, ...row]);
 }
 
-/** The elements of the dense sum of sparse components, each computed by adding values in order. */
+/** Computes the elements of the dense sum of sparse components by adding values in order. */
 function plainSum(components: readonly IndexedSlices[], rowLength: number): Plain[] {
   const { dtype } = components[0] as IndexedSlices;
   const add = combiner(dtype, 'sum');

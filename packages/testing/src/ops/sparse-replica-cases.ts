@@ -18,8 +18,8 @@ import { openWorld } from './replica-cases.js';
 import { assertRows, type Rows, slicesOn, usualRows, usualSum } from './sparse-values.js';
 
 /**
- * Tests of collectives with sparse values that replicas call: all replicas on one ops object, or
- * each replica on its own, as in separate threads.
+ * Tests of collectives with sparse values that replicas call: either all replicas on one ops
+ * object, or each replica on an ops object of its own, as in separate threads.
  */
 export const sparseReplicaCases: OpsCases = {
   'concatenates the slices of all replicas': joins,
@@ -31,7 +31,8 @@ export const sparseReplicaCases: OpsCases = {
 type CallAll = (call: (ops: CrossDeviceOps, replica: number) => Promise<unknown>) => Promise<unknown>[];
 
 /**
- * Runs a check for `count` replicas twice: with one ops object for all, and with one per replica.
+ * Runs a check for `count` replicas twice: first with one ops object for all replicas, then with
+ * one per replica.
  */
 async function inBothWorlds(
   subject: OpsSubject,

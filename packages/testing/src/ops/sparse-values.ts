@@ -4,13 +4,13 @@ import { assertPlaced, assertSlices, like } from './assert-value.js';
 
 export interface Rows {
   readonly indices: readonly number[];
-  /** Two numbers per row. */
+  /** The elements of the rows, two per row. */
   readonly values: readonly number[];
   readonly dtype?: DType;
   readonly indexDType?: DType;
 }
 
-/** Slices of a dense tensor of shape [4, 2]. */
+/** Makes slices of a dense tensor of shape [4, 2]. */
 export function slicesOn(
   device: string,
   { indices, values, dtype = 'float32', indexDType = 'int32' }: Rows,

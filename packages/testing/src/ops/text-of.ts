@@ -1,4 +1,4 @@
-/** The text of an invalid argument in the message of a failing test. */
+/** Formats an invalid argument for the message of a failing test. */
 export function textOf(value: unknown): string {
   if (typeof value === 'symbol') return 'a symbol';
   const name = Object(value).constructor?.name;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DistributedValues, IndexedSlices, isTensor, type TypedArray } from '@coll/core';
 
-/** Records the contents of values, to check later that they have not changed. */
+/** Records the contents of values, in order to check later that they have not changed. */
 export class Unchanged {
   readonly #before: readonly (readonly [data: TypedArray, copy: TypedArray])[];
 
@@ -9,7 +9,7 @@ export class Unchanged {
     this.#before = values.flatMap(arraysOf).map((data) => [data, data.slice()] as const);
   }
 
-  /** Fails if an element has changed. */
+  /** Fails if an element of the recorded values has changed. */
   assert(title: string): void {
     for (const [data, copy] of this.#before) {
       assert.ok(sameBytes(data, copy), `${title}: an input or a destination was changed`);

@@ -12,8 +12,8 @@ import { type Plain, storedOf } from './plain-arithmetic.js';
 export type Flavour = 'rough' | 'whole' | 'special' | 'special whole';
 
 /**
- * The shortest `special` input that contains every pair of special values on the first two ranks,
- * and each value on all ranks at once.
+ * The length of the shortest `special` input that contains every pair of special values on the
+ * first two ranks, and each special value on all ranks at once.
  */
 export const specialLength = 110;
 
@@ -31,7 +31,7 @@ export function contribute(into: TypedArray, contributor: Contributor): void {
 
 const made = new Map<string, TypedArray>();
 
-/** At least `length` elements of a contributor's input, cached between calls. */
+/** Returns at least `length` elements of the input of a rank. Elements are cached between calls. */
 function contributionsOf(contributor: Contributor, length: number): TypedArray {
   const { flavour, dtype, op, rank } = contributor;
   const key = `${flavour} ${dtype} ${op === 'product'} ${rank}`;

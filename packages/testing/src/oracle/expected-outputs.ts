@@ -6,16 +6,19 @@ import { combiner, finisher, type Plain, plainValues } from './plain-arithmetic.
 export interface Question {
   readonly collective: Collective;
   readonly dtype: DType;
-  /** One input per rank; a broadcast or scatter uses only the root's. */
+  /** The inputs, one per rank. A broadcast or a scatter uses only the input of the root. */
   readonly inputs: readonly TypedArray[];
   /**
-   * Determines the order of arithmetic. Undefined means that contributions are combined in rank
-   * order.
+   * The schedule, which determines the order of arithmetic. Undefined means that contributions are
+   * combined in rank order.
    */
   readonly schedule: Schedule | undefined;
 }
 
-/** The values of a chunk. A piece is never changed, so several ranks can have the same piece. */
+/**
+ * The values of a chunk on a rank. A piece is never changed, so several ranks can have the same
+ * piece.
+ */
 type Piece = readonly Plain[];
 
 /**
@@ -24,8 +27,8 @@ type Piece = readonly Plain[];
 type Places = (Piece | undefined)[][];
 
 /**
- * For each rank, the elements of its output after a collective; undefined if the collective does
- * not change the output.
+ * For each rank, the expected elements of its output after a collective; undefined if the
+ * collective does not change the output.
  */
 export function expectedOutputs(question: Question): (readonly Plain[] | undefined)[] {
   const { collective, dtype, inputs } = question;
@@ -45,7 +48,7 @@ export function expectedOutputs(question: Question): (readonly Plain[] | undefin
   });
 }
 
-/** A schedule of one round in which ranks send their chunks directly to each other. */
+/** Makes a schedule of one round, in which ranks send their chunks directly to each other. */
 function inRankOrder({ kind, ...rest }: Collective, ranks: number): Schedule {
   const all = Array.from({ length: ranks }, (_, rank) => rank);
   const pairs = all.flatMap((from) => all.filter((to) => to !== from).map((to) => ({ from, to })));
@@ -110,8 +113,8 @@ interface Step {
   readonly to: number;
   readonly chunk: number;
   /**
-   * The ranks whose pieces are combined, in ascending order; includes the receiver if it adds to
-   * its own piece.
+   * The ranks whose pieces are combined, in ascending order. The receiver is one of them if it adds
+   * to its own piece.
    */
   readonly operands: readonly number[];
 }

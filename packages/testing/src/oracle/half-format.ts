@@ -45,8 +45,8 @@ function decode({ fractionBits, minExponent, maxExponent }: HalfFormat, bits: nu
 }
 
 /**
- * The bits of the nearest number in the format; if two are equally near, those of the even one.
- * Computes with the value, not with its bits.
+ * Returns the bits of the number in the format that is nearest to a value. Of two numbers that are
+ * equally near, it is the one whose fraction is even. Computes with the value, not with its bits.
  */
 export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFormat, value: number): number {
   const sign = value < 0 || Object.is(value, -0) ? 0x8000 : 0;
@@ -62,7 +62,7 @@ export function halfOfNumber({ fractionBits, minExponent, maxExponent }: HalfFor
   return sign + Math.min(bits, infinity);
 }
 
-/** The exponent of a magnitude; `least` if the exponent is smaller. */
+/** The exponent of a magnitude, but at least `least`. */
 function exponentOf(magnitude: number, least: number): number {
   let exponent = Math.max(Math.floor(Math.log2(magnitude)), least);
   while (exponent > least && 2 ** exponent > magnitude) exponent--;

@@ -8,8 +8,8 @@ import { halfFormatOf, halfOfNumber, numberOfHalf } from './half-format.js';
  */
 
 /**
- * The value of an element: a number, or a bigint for 64-bit integers. Half types are decoded,
- * except in functions that document stored elements.
+ * The value of an element: a number, or a bigint for 64-bit integers. Elements of half types are
+ * decoded to numbers, except in functions that document that they take stored elements.
  */
 export type Plain = number | bigint;
 
@@ -34,8 +34,8 @@ export function storedOf(dtype: DType, value: Plain): Plain {
 }
 
 /**
- * Combines two values in the precision of the dtype's accumulator: half types stay float32 until
- * they are stored.
+ * Returns a function that combines two values in the precision of the dtype's accumulator: half
+ * types stay float32 until they are stored.
  */
 export function combiner(dtype: DType, op: CollectiveOp): (a: Plain, b: Plain) => Plain {
   if (dtype === 'bool') return combineBools[op] as (a: Plain, b: Plain) => Plain;
@@ -45,8 +45,8 @@ export function combiner(dtype: DType, op: CollectiveOp): (a: Plain, b: Plain) =
 }
 
 /**
- * Turns the combined value of all contributions into the array element to store; divides a mean by
- * their number.
+ * Returns a function that converts the combined value of all contributions to the array element to
+ * store. For a mean, it divides the value by the number of contributions.
  */
 export function finisher(dtype: DType, op: CollectiveOp | undefined, contributions: number): (value: Plain) => Plain {
   if (op !== 'mean') return (value) => storedOf(dtype, value);
@@ -79,8 +79,8 @@ function isFloat(dtype: DType): boolean {
 }
 
 /**
- * Rounds the result of one operation. Operations on float32 numbers are computed in float64, which
- * gives the correctly rounded float32 result.
+ * Returns a function that rounds the result of one operation. Operations on float32 numbers are
+ * computed in float64, which gives the correctly rounded float32 result.
  */
 function rounding(dtype: DType): (value: number) => number {
   return dtype === 'float64' ? (value) => value : Math.fround;
