@@ -37,11 +37,14 @@ const ringAlgorithmOptions = knownOptions<RingAlgorithmOptions>('ringAlgorithm',
   order: true,
 });
 
-/** The rings of all sub-chunks. Lists are indexed by sub-chunk, then by device. */
+/**
+ * The rings of all sub-chunks, one ring per sub-chunk. Lists are indexed by sub-chunk, then by
+ * device.
+ */
 export interface RingPermutations {
-  /** The device's position in the ring. */
+  /** The position of each device in each ring, by sub-chunk, then by device. */
   readonly ranks: readonly (readonly number[])[];
-  /** The device before this one in the ring. */
+  /** The device before each device in each ring, by sub-chunk, then by device. */
   readonly predecessors: readonly (readonly number[])[];
 }
 
@@ -101,9 +104,9 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
 }
 
 /**
- * One ring through all devices per sub-chunk. A ring visits worker after worker, and the devices of
- * each in the order of `gpuPerm`. The order is rotated by a different amount for each sub-chunk, so
- * that rings use different links at the same time.
+ * Returns one ring through all devices for each sub-chunk. A ring visits worker after worker, and
+ * within a worker the devices in the order of `gpuPerm`. The order is rotated by a different amount
+ * for each sub-chunk, so that rings use different links at the same time.
  *
  *     2 workers, 2 sub-chunks, gpuPerm [1, 0]:   1 -> 0 -> 3 -> 2   and   0 -> 1 -> 2 -> 3
  *
@@ -142,7 +145,7 @@ export function ringPermutations(
 
 /** The rings of a schedule, and the chunks that travel around them. */
 interface Rings extends RingPermutations {
-  /** The device that completes a segment; indexed by sub-chunk, then by segment. */
+  /** The device that completes each segment in each ring, by sub-chunk, then by segment. */
   readonly owners: readonly (readonly number[])[];
   chunkOf(segment: number, subChunk: number): number;
 }
@@ -156,7 +159,7 @@ function ringsOf(permutations: RingPermutations, blocks: boolean): Rings {
   return { ...permutations, owners, chunkOf };
 }
 
-/** Rounds that are generated while they are read. */
+/** The rounds of a schedule, generated while they are read. */
 type Rounds = Iterable<Iterable<Transfer>>;
 
 /** The rounds of a collective that uses the rings. */
@@ -184,19 +187,21 @@ function* roundsOf(collective: Collective, rings: Rings): Rounds {
   }
 }
 
-/** The rounds after which every segment is complete at its owner. */
+/** The rounds after which every segment is complete at its owner: the device that completes it. */
 function collect(rings: Rings): Rounds {
   return around(rings, (position, tick) => position - 2 - tick, true);
 }
 
-/** The rounds that copy every segment from its owner to all ranks. */
+/**
+ * The rounds that copy every segment from its owner (the device that completes it) to all ranks.
+ */
 function distribute(rings: Rings): Rounds {
   return around(rings, (position, tick) => position - 1 - tick, false);
 }
 
 /**
- * One round per tick, in which each position receives segment `segmentAt(position, tick)`, modulo
- * the number of devices, from its predecessor.
+ * Yields one round per tick. In a round, the device at each position of a ring receives a segment
+ * from its predecessor: the segment `segmentAt(position, tick)`, modulo the number of devices.
  */
 function* around(rings: Rings, segmentAt: (position: number, tick: number) => number, reduce: boolean): Rounds {
   const devices = rings.ranks[0]?.length ?? 0;
@@ -226,7 +231,10 @@ function toOwners(root: number, rings: Rings): readonly Transfer[] {
   return owned(rings, root).map(([owner, chunk]) => ({ from: root, to: owner, chunk, reduce: false }));
 }
 
-/** All chunks with the rank that completes each, except the chunks of rank `except`. */
+/**
+ * All chunks, each with the rank that completes it, without the chunks that rank `except`
+ * completes.
+ */
 function owned({ owners, chunkOf }: Rings, except: number): (readonly [owner: number, chunk: number])[] {
   const all = owners.flatMap((ring, subChunk) =>
     ring.map((owner, segment) => [owner, chunkOf(segment, subChunk)] as const),

@@ -6,8 +6,8 @@ import { ringAlgorithm } from './ring-algorithm.js';
 /** The packing and engine options of every all-reduce, and the number of rings. */
 export interface RingOptions extends AllReduceOptions {
   /**
-   * Number of concurrent rings, each for its own part of every chunk and with a rotated starting
-   * point; 1 to the number of ranks. Default: 1.
+   * Number of concurrent rings, 1 to the number of ranks. Each ring carries its own part of every
+   * chunk and has a different starting point. Default: 1.
    */
   readonly subChunks?: number | undefined;
 }
@@ -21,10 +21,10 @@ const ringOptions = knownOptions<RingOptions>('RingAllReduce', {
 });
 
 /**
- * All-reduce around a ring, chunk by chunk: each rank sends `2(N-1)/N` of the buffer to one
- * neighbour, and receives as much from the other. The order in which contributions are added
- * depends on an element's chunk, so rounding depends on packing. Results are bitwise equal on all
- * devices and in every engine.
+ * All-reduce around a ring, chunk by chunk: each of N ranks sends `2(N-1)/N` of the buffer to one
+ * neighbour, and receives as much from the other neighbour. The order in which contributions are
+ * added depends on an element's chunk, so rounding depends on packing. Results are bitwise equal on
+ * all devices and in every engine.
  *
  * @example
  * ```ts
