@@ -62,23 +62,26 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
   }
 }
 
-/** Every rank sends chunk r to rank r, which combines it. */
+/**
+ * Yields the transfers of a round in which every rank sends chunk r to rank r, which combines the
+ * chunks.
+ */
 function* combine(ranks: number): Iterable<Transfer> {
   for (const [from, to] of pairs(ranks)) yield { from, to, chunk: to, reduce: true };
 }
 
-/** Rank r sends chunk r to every other rank. */
+/** Yields the transfers of a round in which each rank r sends chunk r to every other rank. */
 function* handOut(ranks: number): Iterable<Transfer> {
   for (const [from, to] of pairs(ranks)) yield { from, to, chunk: from, reduce: false };
 }
 
-/** The root sends chunk r to rank r. */
+/** The transfers of a round in which the root sends chunk r to each rank r. */
 function scatter(root: number, ranks: number): readonly Transfer[] {
   const others = Array.from({ length: ranks }, (_, rank) => rank).filter((rank) => rank !== root);
   return others.map((to) => ({ from: root, to, chunk: to, reduce: false }));
 }
 
-/** All pairs of different ranks. */
+/** Yields all pairs of different ranks. */
 function* pairs(ranks: number): Iterable<readonly [from: number, to: number]> {
   for (let from = 0; from < ranks; from++) {
     for (let to = 0; to < ranks; to++) if (to !== from) yield [from, to];
