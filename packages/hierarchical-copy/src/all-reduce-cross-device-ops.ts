@@ -83,7 +83,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
     this.name = isNccl ? 'nccl' : 'hierarchical-copy';
   }
 
-  /** The explanation of the algorithm's ops, once they have been created. */
+  /** The explanation of the ops of the chosen algorithm, once these ops have been created. */
   override explain(): Explanation {
     return this.#ops?.explain() ?? super.explain();
   }
@@ -127,7 +127,8 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
   }
 
   /**
-   * The ops of the algorithm, created at the first call. If that fails, the next call tries again.
+   * Returns the ops of the chosen algorithm, which are created at the first call. If creating them
+   * fails, the next call tries again.
    */
   async #serving(): Promise<CrossDeviceOps> {
     this.#opening ??= this.#open().catch((error: unknown) => {
@@ -151,7 +152,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
  */
 export const AllReduceCrossTowerOps = AllReduceCrossDeviceOps;
 
-/** The options that are passed on to the ops of the algorithm. */
+/** The options of a call that are passed on to the ops of the chosen algorithm. */
 function callOf({ options, signal, sharedResult, deduplicate }: ResolvedOptions): CallOptions {
   return { options, signal, sharedResult, deduplicate };
 }

@@ -4,8 +4,8 @@ import { variantOf } from '@coll/core/plugin';
 import { type Algorithm, linear, onChunks, type Round, scheduleOf, sequence, together } from '@coll/core/schedule';
 
 /**
- * The two halves of a group, and the main device of each, which exchanges the sums. The first half
- * contains the root, its main device.
+ * The two halves of a group, and the main device of each half. The two main devices exchange the
+ * sums of their halves. The first half is that of the root, which is its main device.
  */
 export interface Halves {
   readonly group0: readonly number[];
@@ -15,9 +15,11 @@ export interface Halves {
 }
 
 /**
- * The halves of two or more devices for a root. The main devices are half a group apart. If the
- * number of devices is odd, the larger half has the devices from `floor(ranks / 2)` on. For one
- * root, the other main device would then be in the root's half, so device 0 is used instead.
+ * Returns the halves of two or more devices for a given root. If the number of devices is odd, the
+ * larger half has the devices from `floor(ranks / 2)` on. The main device of the other half is
+ * `floor(ranks / 2)` devices after the root, counted around the group. If that device is in the
+ * root's half, as happens for one root of an odd number of devices, device 0 is the main device
+ * instead.
  */
 export function halvesOf(root: number, ranks: number): Halves {
   if (!(Number.isInteger(ranks) && ranks >= 2 && ranks <= 2 ** 16))
@@ -84,7 +86,7 @@ const algorithm: Algorithm = {
   },
 };
 
-/** The rounds after which the root has the sum of all ranks. */
+/** The rounds of transfers after which the root has the sum of all ranks. */
 function collect(root: number, ranks: number) {
   if (ranks === 1) return scheduleOf(1, 1, []);
   const { group0, main0, group1, main1 } = halvesOf(root, ranks);
@@ -93,7 +95,7 @@ function collect(root: number, ranks: number) {
   return scheduleOf(ranks, 1, [[...to(main0, group0), ...to(main1, group1)], to(main0, [main1])]);
 }
 
-/** The rounds that copy the root's buffer to all ranks. */
+/** The rounds of transfers that copy the root's buffer to all ranks. */
 function distribute(root: number, ranks: number) {
   if (ranks === 1) return scheduleOf(1, 1, []);
   const { group0, main0, group1, main1 } = halvesOf(root, ranks);

@@ -8,8 +8,8 @@ declare module '@coll/core' {
 }
 
 /**
- * Sums each half of the devices on one device of that half, then adds both sums; each pack uses
- * another root.
+ * Sums each half of the devices on one device of that half, then adds both sums on one of these two
+ * devices, the root. Each pack uses another root.
  *
  * @example
  * ```ts
