@@ -13,9 +13,10 @@ const reductionToOneAlgorithmOptions = knownOptions<ReductionToOneAlgorithmOptio
 });
 
 /**
- * Every rank sends to one rank, which combines in rank order and sends the result to every rank:
- * the flat tree of MPI libraries. It needs the fewest messages, but that rank sends and receives
- * all bytes. The rank is the root of the collective, or else `root`.
+ * Every rank sends its values to one rank, which combines them in rank order and sends the result
+ * to every rank: the flat tree of MPI libraries. This needs the fewest messages, but one rank sends
+ * and receives all bytes. That rank is the root of the collective or, if the collective has none,
+ * `root`.
  *
  *     1 --+       +--> 1
  *     2 --+-> 0 --+--> 2

@@ -176,7 +176,7 @@ class EngineReduce extends AllReduceOps {
   }
 }
 
-/** Total bytes of the values of all replicas. */
+/** Total bytes of the values of all replicas in a batch. */
 function bytesOf({ inputs }: DenseBatch): number {
   const [values = []] = inputs;
   return inputs.length * values.reduce((sum, { data }) => sum + data.byteLength, 0);
