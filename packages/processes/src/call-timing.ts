@@ -5,7 +5,10 @@ import { status } from '@coll/native/addon';
  * returning to the event loop.
  */
 export const sliceMillis = 1;
-/** The shortest timeout in milliseconds to pass to the engine, which takes 0 as no limit. */
+/**
+ * The shortest timeout in milliseconds to pass to the engine. Not 0, which the engine interprets as
+ * no limit.
+ */
 export const leastMillis = 0.001;
 /**
  * Milliseconds to poll without progress before returning to the event loop. Other members usually

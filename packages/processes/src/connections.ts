@@ -62,7 +62,7 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
 }
 
 /**
- * Makes one connection.
+ * Makes one connection to a peer.
  * @throws CollError if the peer refuses it; the signal's reason if the signal aborts
  */
 export function connectOne(

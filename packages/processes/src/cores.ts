@@ -15,7 +15,7 @@ export function ownCores(): Cores {
   return areCores(own) ? own : { ...own, coreList: '' };
 }
 
-/** Whether a value from another process is a valid result of its `ownCores`. */
+/** Whether a value that another process has sent is a valid result of `ownCores`. */
 export function areCores({ cores, coreList }: Partial<Cores>): boolean {
   const isCount = Number.isInteger(cores) && Number(cores) > 0 && Number(cores) <= mostCores;
   return isCount && typeof coreList === 'string' && coreList.length <= mostCharacters && isList(coreList);

@@ -3,7 +3,7 @@ import type { Link } from '@coll/core';
 /** How a group of processes exchanges data, and why. */
 export interface GroupExplanation {
   readonly engine: 'native';
-  /** The SIMD instructions in use. */
+  /** The SIMD instructions that the native engine uses. */
   readonly simd: string;
   /**
    * How collectives are executed: in memory that all members share, or by messages over the links.

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { UnavailableError } from '@coll/core';
 
-/** Fields of a socket that Node.js's types lack. */
+/** Internal fields of a Node.js socket that its type declarations lack. */
 interface Wired {
   readonly _handle?: { readonly fd: number; readStop(): number } | null;
 }

@@ -46,8 +46,8 @@ export interface Refusal {
 export interface Hello {
   readonly version: number;
   /**
-   * 0 for the connection over which members watch each other once the group is open; 1 and up for
-   * data; or `watchChannel` or `messageChannel`.
+   * The channel of the connection: 0 if members use the connection to detect each other's exit once
+   * the group is open; 1 or more for data; or `watchChannel` or `messageChannel`.
    */
   readonly channel: number;
   readonly from: number;
@@ -105,7 +105,9 @@ export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefin
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
-/** Encodes the listener's answer to a hello. */
+/**
+ * Encodes the challenge with which a listener answers a hello (the first message of a connection).
+ */
 export function encodeChallenge(): Buffer {
   return Buffer.concat([Buffer.alloc(headBytes), randomBytes(nonceBytes)]);
 }

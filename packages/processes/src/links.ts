@@ -5,10 +5,10 @@ import type { MemberConfig } from './member-config.js';
 import type { PeerInfo } from './peer-info.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
-/** How each pair of a group exchanges data. */
+/** How each pair of members of a group exchanges data. */
 export interface Links {
   readonly links: readonly Link[];
-  /** Whether every pair shares memory. */
+  /** Whether every pair of members shares memory. */
   readonly areAllShared: boolean;
 }
 

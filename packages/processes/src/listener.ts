@@ -43,8 +43,8 @@ const fewestStrangers = 64;
 const connectionsAtOnce = 3;
 
 /**
- * Accepts connections from members of higher rank. Other callers are refused with a reason and
- * leave no state.
+ * Accepts connections from members of higher rank. Refuses other callers with a reason, and keeps
+ * no data about them.
  */
 export class Listener {
   readonly address: Address;

@@ -4,9 +4,9 @@ import { hostOf, type PeerInfo } from './peer-info.js';
 import type { LocalRank } from './process-group.js';
 
 /**
- * A member's index among the members of its machine that may use the same cores, and the number of
- * cores for these members. Containers of one machine share its cores; launchers often give each
- * process its own.
+ * The index of a member among the members of its machine that may use the same cores, and the
+ * number of cores for these members. Members in containers of one machine share its cores;
+ * launchers often give each process cores of its own.
  */
 export function localRankOf(peers: readonly PeerInfo[], rank: number): LocalRank {
   const own = peers[rank] as PeerInfo;

@@ -8,7 +8,7 @@ import { type OpenProcessGroupOptions, openProcessGroupOptions } from './options
 /** How members exchange data. `'auto'` uses shared memory if it works, and TCP otherwise. */
 export type Transport = 'auto' | 'shared-memory' | 'tcp';
 
-/** All transports. */
+/** All ways in which members can exchange data. */
 export const transports: readonly Transport[] = ['auto', 'shared-memory', 'tcp'];
 
 /** A member's validated settings, from options and environment. */
@@ -74,8 +74,8 @@ export function memberOf(
 }
 
 /**
- * The store in the options, or else a new connection to the store in the environment; `isOwn` is
- * then true, and the caller must close it.
+ * Returns the store in the options. If there is none, connects to the store in the environment;
+ * `isOwn` is then true, and the caller must close the store.
  * @throws the errors of `storeFromEnvironment`
  */
 export async function storeOf(

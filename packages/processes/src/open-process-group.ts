@@ -25,10 +25,10 @@ import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
 
 /**
- * Opens a group of processes; members may also be threads. Every member calls this with its own
- * rank, and gets the group once all members are connected. From then on the store is not needed,
- * and the process that hosts it may block. Under `coll run` no options are needed. A process may be
- * a member of several groups.
+ * Opens a group of processes; members may also be threads. Every member calls this function with
+ * its own rank, and gets the group once all members are connected. From then on the store is not
+ * needed, and the process that hosts it may block. Under `coll run` no options are needed. A
+ * process may be a member of several groups.
  * @throws ValueError for invalid options; RuntimeError (ERR_COLL_CLUSTER) if members' settings do
  * not match, or the system lacks what a group needs; CollError (ERR_COLL_STORE) if members have a
  * different job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) if shared
@@ -171,10 +171,10 @@ async function connect(
 
 /** All connections of a member, and its memory for messages. */
 interface Reached extends Links {
-  /** The connections over which members watch each other. */
+  /** The connections over which members detect each other's exit. */
   readonly controls: readonly Connection[];
   readonly data: readonly Connection[];
-  /** Memory for messages, by rank. */
+  /** Shared memory for messages with each rank; undefined for ranks that are reached over TCP. */
   readonly rings: readonly (SegmentHandle | undefined)[];
 }
 

@@ -8,8 +8,8 @@ import type { Store } from '@coll/rendezvous';
  */
 export interface OpenProcessGroupOptions {
   /**
-   * The store for the rendezvous. It is used only until the group is open, and is not closed.
-   * Default: a connection to `COLL_STORE`, closed once the group is open.
+   * The store for the rendezvous. It is used only until the group is open, and the caller must
+   * close it. Default: a connection to `COLL_STORE`, closed once the group is open.
    */
   readonly store?: Store | undefined;
   /** Rank of this member, from 0. Default: `COLL_RANK`. */
@@ -18,7 +18,7 @@ export interface OpenProcessGroupOptions {
   readonly size?: number | undefined;
   /**
    * Index of this group within its job, 0 to 4294967295. A group opened after a failure needs a
-   * higher one. Default: `COLL_GENERATION`, else 0.
+   * higher index. Default: `COLL_GENERATION`, else 0.
    */
   readonly generation?: number | undefined;
   /** The name of the job; members of other jobs are refused. Default: `COLL_JOB`, else none. */
@@ -30,8 +30,8 @@ export interface OpenProcessGroupOptions {
    */
   readonly timeoutSeconds?: number | null | undefined;
   /**
-   * Where other members reach this one: an IP address, a host name or the name of a network
-   * interface. Default: `127.0.0.1`, which other hosts cannot reach.
+   * The address at which other members reach this member: an IP address, a host name or the name of
+   * a network interface. Default: `127.0.0.1`, which other hosts cannot reach.
    */
   readonly host?: string | undefined;
   /**
@@ -71,7 +71,7 @@ export interface OpenProcessGroupOptions {
    * they arrive.
    */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
-  /** Aborts the opening with `AbortedError`. */
+  /** A signal that aborts the opening of the group with `AbortedError`. */
   readonly signal?: AbortSignal | undefined;
 }
 

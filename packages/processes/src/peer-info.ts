@@ -84,7 +84,7 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
   }
 }
 
-/** The host named by an info. */
+/** The host of the member that has published this info. */
 export function hostOf({ hostName, bootId }: PeerInfo): Host {
   return { name: hostName, bootId };
 }

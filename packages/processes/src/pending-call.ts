@@ -10,7 +10,7 @@ export interface PendingCallInit {
   readonly call: Call;
   /** Sequence number of the call in its group. */
   readonly number: number;
-  /** Timeout in milliseconds; 0 means no limit. */
+  /** Timeout of the call in milliseconds; 0 means no limit. */
   readonly millis: number;
   readonly signal: AbortSignal | undefined;
   /** Called when the signal aborts while the call is pending. */
@@ -57,7 +57,7 @@ export class PendingCall {
     return operationOf(this.call);
   }
 
-  /** Remaining milliseconds; 0 means no limit. */
+  /** Milliseconds until the call times out; 0 means no limit. */
   get millisLeft(): number {
     return this.#millis && Math.max(this.#millis - (this.pace?.elapsedMillis ?? 0), leastMillis);
   }

@@ -15,7 +15,7 @@ import { byteSize, viewOf } from '@coll/core/plugin';
 const headerBytes = 16;
 const types = ['ready', 'offer', 'request', 'elements'] as const;
 
-/** Encodes a post (one step of a message between two ranks), but not its elements. */
+/** Encodes a post (one step of a message between two ranks), without its elements. */
 export function encodePost(post: Post): Uint8Array {
   const header = Buffer.alloc(headerBytes);
   header.writeUInt8(types.indexOf(post.type), 0);

@@ -47,18 +47,18 @@ export interface ProcessBinding {
   makeRings(segment: SegmentHandle, ranks: number): void;
   /** Releases a segment. It is freed once neither joined memory nor messages use it. */
   releaseSegment(segment: SegmentHandle): void;
-  /** Joins the segments of all ranks, in rank order. */
+  /** Joins the segments of all ranks, given in rank order, to one memory. */
   sharedMemory(rank: number, segments: readonly SegmentHandle[]): MemoryHandle;
   /**
-   * Allocates tensor memory that lives as long as the result.
+   * Allocates tensor memory that lives as long as the returned buffer.
    * @throws Error if there is no room, or the memory was released
    */
   allocate(memory: MemoryHandle, bytes: number): ArrayBuffer;
-  /** Releases joined memory. It is freed with its last tensor and the group that uses it. */
+  /** Releases joined memory. The memory is freed once no tensor and no group uses it any more. */
   releaseMemory(memory: MemoryHandle): void;
   /**
-   * Creates a group and takes over its sockets, one per rank, -1 for none. `wake` is called when
-   * calls have ended, and when all connections have ended.
+   * Creates a group, which takes over `sockets`: a descriptor for each rank, -1 for none. `wake` is
+   * called when calls have ended, and when all connections have ended.
    */
   group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): GroupHandle;
   /** Lets all ranks read and write each other's memory directly from now on. */
@@ -127,7 +127,7 @@ export interface ProcessBinding {
    * JavaScript must then not have transferred their memory.
    */
   finish(group: GroupHandle, call: CallHandle, delivers: boolean): void;
-  /** Ends the group for all members. */
+  /** Ends the group for all members with this failure. */
   failGroup(group: GroupHandle, reason: number, rank: number, ranks: Int32Array, text: string): void;
   /**
    * The group's failure, the same on all members; undefined if there is none. Blocks until the

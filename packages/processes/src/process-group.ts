@@ -93,7 +93,7 @@ export class NativeProcessGroup {
     });
   }
 
-  /** Whether this member has left. */
+  /** Whether this member has left the group. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -103,7 +103,7 @@ export class NativeProcessGroup {
     this.#binding.useSharedMemory(this.#handle, memory, number, ranks, cores);
   }
 
-  /** Lets members exchange messages. */
+  /** Lets members exchange data by messages. */
   useMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
     const lists = sockets.map((list) => Int32Array.from(list));
     const { number, ranks, cores } = local;
@@ -162,8 +162,8 @@ export class NativeProcessGroup {
   }
 
   /**
-   * The group's failure as the error of the first pending call, or else of `operation`; undefined
-   * if there is none.
+   * The error with which the group has failed, for the first pending call or, if there is none, for
+   * `operation`; undefined if the group has not failed.
    */
   failure(operation = 'group'): CollError | undefined {
     const failure = this.#isClosed ? undefined : this.#binding.failure(this.#handle);
@@ -203,7 +203,8 @@ export class NativeProcessGroup {
   }
 
   /**
-   * Ends the group with the error for `answer`, the status that native code returned for `call`.
+   * Ends the group with the error that corresponds to `answer`, the status that native code
+   * returned for `call`.
    */
   #end(answer: number, call: Call): void {
     if (answer === status.disagreed) {

@@ -7,12 +7,12 @@ import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 
-/** A rank whose posts this process reads. */
+/** A rank from which this process receives posts (steps of messages). */
 interface Peer {
   /** The connection to the rank; undefined until it exists. */
   socket: Socket | undefined;
   hasLeft: boolean;
-  /** Aborts the attempts to connect. */
+  /** Aborts the attempts to connect to the rank. */
   readonly stop: AbortController;
 }
 
@@ -40,7 +40,7 @@ export class ProcessPostbox implements Postbox {
   readonly #over = new AbortController();
   #isWaiting = false;
 
-  /** `messages`: receives the posts of other ranks. */
+  /** `messages` returns the object that receives the posts (steps of messages) of other ranks. */
   constructor(mesh: MessageMesh, messages: () => PointToPoint) {
     this.#mesh = mesh;
     this.#messages = messages;

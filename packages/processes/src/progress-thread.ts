@@ -16,7 +16,7 @@ export interface ThreadOwner {
   readonly rank: number;
   /** Ends the group with the error of a failed call; `answer` is the status from native code. */
   end(answer: number, call: Call): void;
-  /** The error of a failed call. */
+  /** Makes the error for a failed call. */
   failureOf(call: Call, number: number, signal: AbortSignal | undefined): CollError;
 }
 
@@ -42,7 +42,7 @@ export class ProgressThread {
     return this.#calls.size === 0;
   }
 
-  /** The call being executed. */
+  /** The call that the thread executes; undefined if there is none. */
   get first(): PendingCall | undefined {
     const [first] = this.#calls.values();
     return first;
@@ -80,7 +80,7 @@ export class ProgressThread {
     }
   }
 
-  /** Releases all calls, because the group has stopped. */
+  /** Gives up all calls, because the group has stopped. Returns these calls. */
   release(): readonly PendingCall[] {
     const calls = [...this.#calls.values()];
     for (const pending of calls) this.#finish(pending, false);

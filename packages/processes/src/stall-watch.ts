@@ -23,7 +23,8 @@ export interface FirstCall {
 }
 
 /**
- * Polls whether the first pending asynchronous call is still the same, and reports it if it stalls.
+ * Polls the first pending asynchronous call, and reports a stall if that call is pending for too
+ * long.
  */
 export class StallWatch {
   readonly #listener: StallListener;
