@@ -6,8 +6,8 @@ import { noCounter } from './store.js';
 import { withoutPassword } from './without-password.js';
 
 /**
- * The methods of an `ioredis` client that the store uses. Its `Buffer`s are declared as
- * `Uint8Array`, so that these types do not need Node.js's.
+ * The methods of an `ioredis` client that the store uses. `Buffer` arguments and results are
+ * declared as `Uint8Array`, so that this interface needs no types of Node.js.
  */
 export interface RedisClient {
   /** The value of a key; null if there is none. */

@@ -48,15 +48,21 @@ export abstract class ServerStore extends CheckedStore {
     setMaxListeners(0, this.#closed.signal);
   }
 
-  /** Writes a value with one request. @throws NoAnswer */
+  /** Writes a value with one request. @throws NoAnswer if the server does not answer */
   protected abstract put(key: string, value: Uint8Array): Promise<void>;
-  /** Reads a value with one request; undefined if there is none. @throws NoAnswer */
+  /**
+   * Reads a value with one request; undefined if there is none.
+   * @throws NoAnswer if the server does not answer
+   */
   protected abstract peek(key: string): Promise<Uint8Array | undefined>;
-  /** Adds to a counter with one request. @throws NoAnswer */
+  /** Adds to a counter with one request. @throws NoAnswer if the server does not answer */
   protected abstract increase(key: string, amount: number): Promise<number>;
-  /** Writes `desired` with one request if the current value is `expected`. @throws NoAnswer */
+  /**
+   * Writes `desired` with one request if the current value is `expected`. Returns whether it wrote.
+   * @throws NoAnswer if the server does not answer
+   */
   protected abstract swap(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
-  /** Deletes a key with one request. @throws NoAnswer */
+  /** Deletes a key with one request. @throws NoAnswer if the server does not answer */
   protected abstract drop(key: string): Promise<boolean>;
 
   protected write(key: string, value: Uint8Array): Promise<void> {
