@@ -208,7 +208,7 @@ export class CollectiveAllReduce extends WorkerAllReduce {
       : ops.reduce(op, value, destinations, handedOver(call));
   }
 
-  /** Packs the values and reduces them, after the values of earlier calls. */
+  /** Reduces the values in packs, after the values of all earlier calls. */
   protected override async batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],

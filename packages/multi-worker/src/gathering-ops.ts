@@ -150,7 +150,7 @@ function alone(tensor: Tensor): Tensor {
   return { ...tensor, shape: [1, ...tensor.shape] };
 }
 
-/** The rows of a tensor as tensors on the same memory. */
+/** Returns the rows of a tensor as tensors that use the same memory. */
 function unstacked({ data, dtype, shape: [rows = 0, ...shape], device }: Tensor): Tensor[] {
   const length = data.length / rows;
   return Array.from({ length: rows }, (_, row) => ({

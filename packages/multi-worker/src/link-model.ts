@@ -41,7 +41,7 @@ export function predict(
   return start + cost(schedule, { kind, bytes, gamma, ...across, workers: within }).seconds;
 }
 
-/** Number of parameters of a model. */
+/** Number of parameters of a link model. */
 export const modelLength = 9;
 
 /**

@@ -33,7 +33,7 @@ type Call = (choices: AlgorithmChoices, options: RunOptions) => Promise<void>;
  * that needs a choice.
  */
 export class LinkTuning {
-  /** The candidates that the group can execute. */
+  /** The candidate algorithms that the group can execute. */
   readonly algorithms: readonly Algorithm[];
   readonly #group: ProcessGroup;
   readonly #rank: Group;

@@ -156,8 +156,8 @@ export class MultiWorkerAllReduce extends WorkerAllReduce {
   }
 
   /**
-   * Also reports the devices that replace gathering devices without a component, and how NCCL
-   * deviates from the request.
+   * Also reports which devices combine values in place of devices that hold no component, and how
+   * NCCL deviates from the request.
    */
   override explain(): Explanation {
     const explanation = super.explain();

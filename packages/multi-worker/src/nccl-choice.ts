@@ -3,7 +3,7 @@ import { deviceType } from '@coll/core/plugin';
 
 /** The workers that decide together about NCCL, and how to reach and inform them. */
 export interface NcclChoiceOptions {
-  /** Number of workers that must agree. */
+  /** Number of workers that decide together whether to use NCCL. */
   readonly workers: number;
   /** Sends a line of text to all workers. Returns the lines of all workers, in rank order. */
   toldByAll(line: string, turn: Turn | undefined): Promise<readonly string[]>;

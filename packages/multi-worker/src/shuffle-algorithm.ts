@@ -2,7 +2,7 @@ import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { type Algorithm, scheduleOf, type Transfer } from '@coll/core/schedule';
 
-/** Which ranks combine chunks. */
+/** The ranks that combine chunks. */
 export interface ShuffleAlgorithmOptions {
   /** Rank `gatherRanks[g]` combines chunk `g`. A rank may be listed more than once. */
   readonly gatherRanks: readonly number[];
@@ -71,7 +71,7 @@ function* shuffleRounds(gatherRanks: readonly number[], ranks: number): Generato
   yield moves(gatherRanks, ranks, (gatherer, other, chunk) => ({ from: gatherer, to: other, chunk, reduce: false }));
 }
 
-/** One transfer between each gathering rank and each other rank. */
+/** Yields one transfer between each gathering rank and each other rank. */
 function* moves(
   gatherRanks: readonly number[],
   ranks: number,

@@ -41,9 +41,9 @@ export type AllReduceSpecEntry =
   | { readonly alg: AllReduceAlg; readonly shards?: number | undefined; readonly limit?: number | undefined };
 
 /**
- * An all-reduce specification: one entry, a list of entries with increasing limits, or text such as
- * `pscpu:2k:pscpu#2:64k:xring`, where `#` precedes the number of shards, and the limit of an
- * algorithm follows it.
+ * An all-reduce specification: one entry, a list of entries with increasing limits, or text. For
+ * example, `pscpu:2k:pscpu#2:64k:xring` selects `pscpu` up to 2k elements (or bytes, see
+ * `limitUnit`), `pscpu` with 2 shards up to 64k, and `xring` for larger tensors.
  */
 export type AllReduceSpecLike = AllReduceAlg | (string & {}) | AllReduceSpecEntry | readonly AllReduceSpecEntry[];
 

@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 
-/** Suffixes of limits, for 2^10, 2^20, 2^30 and 2^40. */
+/** Suffixes of size limits in an all-reduce specification, for 2^10, 2^20, 2^30 and 2^40. */
 export const suffixes = 'kMGT';
 
 /**

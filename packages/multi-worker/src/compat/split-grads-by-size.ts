@@ -1,7 +1,7 @@
 import { type Tensor, ValueError } from '@coll/core';
 import { quote, requireTensorLists } from '@coll/core/internal';
 
-/** Small and large tensors, each as one list per device. */
+/** Tensors split by size: the small ones and the large ones, each as one list per device. */
 export interface SplitGrads {
   readonly small: readonly (readonly Tensor[])[];
   readonly large: readonly (readonly Tensor[])[];
