@@ -56,7 +56,10 @@ export class GroupEnder {
   #searches: readonly (ReadonlySet<number> | undefined)[] = [];
   #searchedAt = Number.NEGATIVE_INFINITY;
 
-  /** Ends a group by SIGTERM, then SIGKILL after the grace period or once `atOnce` is aborted. */
+  /**
+   * Ends a process group by SIGTERM, then SIGKILL after the grace period or once `atOnce` is
+   * aborted.
+   */
   async end(pid: number, graceSeconds: number, atOnce?: AbortSignal): Promise<void> {
     endGroup(pid, 'SIGTERM');
     if (await this.#isGone(pid, graceSeconds, atOnce)) return;
