@@ -43,7 +43,10 @@ export type Exchange<Result> = Generator<Request, Result, undefined>;
 export type SyncReducer = Pick<ReplicaContext, 'allReduceSync'>;
 export type AsyncReducer = Pick<ReplicaContext, 'allReduce'>;
 
-/** Runs an exchange to its end, blocking the thread in each all-reduce. */
+/**
+ * Executes an exchange (a generator of all-reduces) to its end, blocking the thread in each
+ * all-reduce.
+ */
 export function exchangeSync<Result>(
   exchange: Exchange<Result>,
   context: SyncReducer,
@@ -63,7 +66,7 @@ export function exchangeSync<Result>(
   return next.value;
 }
 
-/** Runs an exchange to its end without blocking the thread. */
+/** Executes an exchange (a generator of all-reduces) to its end, without blocking the thread. */
 export async function exchange<Result>(
   steps: Exchange<Result>,
   context: AsyncReducer,

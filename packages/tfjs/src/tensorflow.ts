@@ -44,7 +44,7 @@ export interface TfOptimizer {
    * variables.
    */
   computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown;
-  /** Updates the variables by one step. */
+  /** Updates the variables by one step with these gradients. */
   applyGradients(gradients: TfGradients): void;
 }
 
@@ -92,8 +92,8 @@ export function isCarried(dtype: string): dtype is CarriedDType {
 }
 
 /**
- * The elements in the array type of their dtype. Copies them only if they have another array type.
- * The cpu backend keeps a float32 tensor that was cast from int32 in an Int32Array.
+ * The elements in the array type of their dtype. Copies them only if they have another array type:
+ * the cpu backend keeps a float32 tensor in an Int32Array if the tensor was cast from int32.
  */
 export function elementsOf(data: TfData, dtype: CarriedDType): Float32Array | Int32Array | Uint8Array {
   return data instanceof arrays[dtype] ? data : arrays[dtype].from(data as Int32Array);
