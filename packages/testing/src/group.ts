@@ -4,9 +4,9 @@ import type { SuiteAlgorithm } from './suite-algorithm.js';
 
 /** How a collective is called. Undefined options are not passed on. */
 export interface CallOptions {
-  /** The method of the communicator. Default: `run`. */
+  /** The method of the communicator to call. Default: `run`. */
   readonly mode?: 'run' | 'runSync';
-  /** The timeout, as in `RunOptions` of core. */
+  /** The timeout of the call, as in `RunOptions` of @coll/core. */
   readonly timeoutSeconds?: number | null;
   /** Whether the outputs of all ranks may share memory. */
   readonly sharedResult?: boolean;
@@ -59,7 +59,7 @@ export interface GroupMember {
   refuses(collective: Collective, dtype: DType): Promise<string | undefined>;
   /**
    * Makes the calls in order and returns their outcomes. Asynchronous calls do not wait for each
-   * other. Never rejects because a call fails.
+   * other. A call that fails does not reject the returned promise.
    */
   play(calls: readonly Call[]): Promise<readonly Outcome[]>;
   /** Closes the member's communicator. */

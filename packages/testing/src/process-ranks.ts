@@ -35,14 +35,14 @@ const processRanksOptions = knownOptions<ProcessRanksOptions>('processRanks', {
 /** Groups whose members are processes. */
 export interface ProcessRanks extends AsyncDisposable {
   readonly open: OpenGroup;
-  /** Ends the processes. They do not keep this process alive. */
+  /** Ends the processes. They also end with this process, which they do not keep alive. */
   close(): Promise<void>;
 }
 
 /**
- * Groups with a Node.js process per member, or with several members per process. Processes start
- * when a group first needs them and serve all groups after it. They load an algorithm from the
- * module that its `source` names.
+ * Opens groups with a Node.js process per member, or with several members per process. Processes
+ * start when a group first needs them and serve all groups after it. Processes load an algorithm
+ * from the module in the algorithm's `source`.
  * @throws ValueError for an unknown option
  *
  * @example

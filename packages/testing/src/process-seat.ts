@@ -5,7 +5,7 @@ import type { ModuleExport } from './suite-algorithm.js';
 
 /** What a process, or one of its threads, needs to know in order to join a group as a member. */
 export interface Seat {
-  /** Identifies the group among all groups that were opened. */
+  /** A number that identifies the group among all groups that were opened. */
   readonly group: number;
   readonly member: number;
   readonly members: number;
@@ -24,7 +24,7 @@ export interface Joined {
   leave(): Promise<void>;
 }
 
-/** Joins a group as a member; all other members join at the same time. */
+/** A function that joins a group as one of its members. All members join at the same time. */
 export type Join = (seat: Seat) => Joined | Promise<Joined>;
 
 /** A request to a process or one of its threads. */

@@ -35,8 +35,8 @@ export interface ThreadRanks extends AsyncDisposable {
 }
 
 /**
- * Groups with a worker thread per rank. Threads start when a group first needs them and serve all
- * groups after it. They load an algorithm from the module that its `source` names.
+ * Opens groups with a worker thread per rank. Threads start when a group first needs them and serve
+ * all groups after it. Threads load an algorithm from the module in the algorithm's `source`.
  * @throws ValueError for an unknown option
  *
  * @example

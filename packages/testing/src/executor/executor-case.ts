@@ -4,7 +4,7 @@ import type { Subject } from './subject.js';
 /** The facts that a suite knows about a group before opening it. */
 export interface Setting {
   readonly size: number;
-  /** Number of members; undefined if unknown. */
+  /** Number of members of the group; undefined if unknown. */
   readonly members: number | undefined;
   readonly kinds: readonly CollectiveKind[];
   /** The optional methods of `GroupMember` that members do not have. */

@@ -13,7 +13,7 @@ export interface GoodRequest {
   readonly options?: CallOptions;
 }
 
-/** A member's part of a valid call, with separate memory for each buffer. */
+/** Makes a member's part of a valid call, with separate memory for each buffer. */
 export function goodCall(
   size: number,
   member: Pick<GroupMember, 'localRanks'>,

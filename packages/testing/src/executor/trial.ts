@@ -33,7 +33,7 @@ export type Expect = (
 // Makes a collective that hangs fail its test, instead of stopping the test runner.
 const deadlineSeconds = 120;
 
-/** A trial with its buffers. */
+/** A trial (a collective to test) with its buffers. */
 export class PreparedTrial {
   readonly call: Call;
   readonly #title: string;

@@ -20,8 +20,8 @@ const ofLength = ({ dtype }: Tensor, length: number) => zeros(dtype, [length]);
 const ofDType = ({ data }: Tensor, dtype: DType) => zeros(dtype, [data.length]);
 
 /**
- * Mistakes that a member can detect without the other members, by name. If the collective has a
- * root, it must be the member's last rank.
+ * Mistakes that a member can detect without the other members, by name. If the collective of a call
+ * has a root, the root must be the member's last rank.
  */
 export const damages: Readonly<Record<string, Damage>> = {
   'no input': (call) => ({ ...call, inputs: [] }),

@@ -12,7 +12,7 @@ export interface ValueRequest {
    * The kind of numbers in the value. Default: `whole`, because ops may add values in any order.
    */
   readonly flavour?: Flavour;
-  /** Values with different seeds differ in their elements. Default: 0. */
+  /** The seed of the elements: values with different seeds have different elements. Default: 0. */
   readonly seed?: number;
 }
 
@@ -42,8 +42,8 @@ export function combinedElements(op: ReduceOp, components: readonly Tensor[]): r
 }
 
 /**
- * The dtype of a mean as documented for users: floats keep theirs, integers of up to 16 bits give
- * float32, longer ones float64.
+ * The dtype of a mean by the dtype of its inputs, as documented for users: floats keep their dtype,
+ * integers of up to 16 bits give float32, longer integers give float64.
  */
 export const meanDTypes: Readonly<Partial<Record<DType, DType>>> = {
   float16: 'float16',
