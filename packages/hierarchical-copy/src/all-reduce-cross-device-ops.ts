@@ -141,7 +141,7 @@ export class AllReduceCrossDeviceOps extends CrossDeviceOps {
 }
 
 /**
- * `AllReduceCrossDeviceOps` under its original name.
+ * `AllReduceCrossDeviceOps` under its original name in TensorFlow.
  *
  * @example
  * ```ts
