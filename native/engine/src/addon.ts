@@ -1,4 +1,7 @@
-/** The addon, for packages of the same version that call it directly. */
+/**
+ * The function that loads the C++ addon, for packages of the same version that call the addon
+ * directly.
+ */
 export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';
 export { type NativeBinding, nativeInterface, status } from './native-binding.js';

@@ -15,9 +15,11 @@ export type BindingSearch =
   | { readonly binding: NativeBinding; readonly place: string }
   | { readonly attempts: readonly Attempt[] };
 
-/** The locations to search for the binary. Default: those of this process; tests pass others. */
+/**
+ * Where to search for the native binary. Default: the locations of this process; tests pass others.
+ */
 export interface Surroundings {
-  /** An explicit path; no other location is tried. */
+  /** Path of the binary as set by the user; if it is set, no other location is searched. */
   readonly explicit: string | undefined;
   /** The binary that `npm run build` makes in a checkout. */
   readonly built: string;
@@ -87,7 +89,7 @@ function reasonOf(error: unknown, nameOrPath: string): string {
   return (message ?? String(error)).split('\n', 1)[0] as string;
 }
 
-/** Node.js's report contains the version of glibc if the process uses it. */
+/** Whether this process uses the C library musl: then Node.js's report has no version of glibc. */
 function runsOnMusl(): boolean {
   // Newer than Node.js's types. Without it, the report resolves the names of open connections,
   // which can take seconds.

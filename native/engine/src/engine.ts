@@ -7,8 +7,8 @@ import { NativeCommunicator } from './native-communicator.js';
 import { NativeThreadCommunicator } from './native-thread-communicator.js';
 
 /**
- * Executes collectives in C++ on the buffers in place, on all participating threads. Available on
- * platforms with a binary.
+ * Engine that executes collectives in C++, directly in the callers' buffers and on all
+ * participating threads. Available on platforms for which there is a binary.
  *
  * @example
  * ```ts
@@ -52,7 +52,10 @@ function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): st
   return `missing its binary; tried ${describeAttempts(found.attempts)}`;
 }
 
-/** Returns the addon. @throws CollError that says why the addon cannot be loaded */
+/**
+ * Returns the C++ addon of this package.
+ * @throws CollError that says why the addon cannot be loaded
+ */
 export function nativeBinding(): NativeBinding {
   const found = search();
   if ('binding' in found) return found.binding;

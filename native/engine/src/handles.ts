@@ -19,9 +19,9 @@ export type Segments = readonly TypedArray[];
 export type Clash = readonly [rank: number, other: number];
 
 /**
- * A rank's request. `begins`: the index of the first element of each piece in the whole buffer,
- * followed by the length of the buffer; `sharesResult`: whether all outputs may use the same
- * memory; `agreed`: values that must be equal on all ranks.
+ * What a rank requests in one collective. `begins`: the index of the first element of each piece in
+ * the whole buffer, followed by the length of the buffer; `sharesResult`: whether all outputs may
+ * use the same memory; `agreed`: values that must be equal on all ranks.
  */
 export type Offering = readonly [
   program: ProgramHandle,

@@ -9,14 +9,17 @@ import type {
   ProgramHandle,
 } from './handles.js';
 
-/** Results of `execute`, in the order of `Status` in C++. */
+/** Status codes that `execute` returns, in the order of the C++ enum `Status`. */
 export const status = {
   done: 0,
-  /** A rank has not arrived: check the group, and call again. */
+  /** A rank has not arrived: check that the group has not failed, and call `execute` again. */
   waiting: 1,
-  /** Another rank's event loop waits for this rank's arrival: wake it, and call the function again. */
+  /**
+   * The event loop of another rank waits for this rank: wake that event loop, and call `execute`
+   * again.
+   */
   notify: 2,
-  /** A part is done: let other code run, and call again. */
+  /** A part of the collective is done: let other code run, and call `execute` again. */
   slice: 3,
   failed: 4,
   disagreed: 5,
@@ -25,22 +28,26 @@ export const status = {
   expired: 7,
 } as const;
 
-/** Version of the exports and of the integers of a program; must equal that in `cpp/addon`. */
+/**
+ * Version of the addon's exports and of the integer format of schedules; must equal the version in
+ * `cpp/addon`.
+ */
 export const nativeInterface = 9;
 
-/** How long `execute` may wait for other ranks, in the order of `Wait` in C++. */
+/** How long `execute` may wait for other ranks, in the order of the C++ enum `Wait`. */
 export const waiting = {
-  /** No limit, but it returns every few tens of milliseconds. */
+  /** Waits without a limit, but `execute` returns every few tens of milliseconds. */
   blocking: 0,
-  /** So briefly that the event loop is not delayed noticeably. */
+  /** Waits so briefly that the event loop is not delayed noticeably. */
   brief: 1,
-  /** Two milliseconds, asleep; for use after unsuccessful waits. */
+  /** Sleeps up to two milliseconds; for use after a brief wait was too short. */
   patient: 2,
 } as const;
 
 /**
  * The addon, as exported by `cpp/addon`. Arrays are read in place, not copied. Before each call
- * that executes on them, the caller must check that they are alive and have their original length.
+ * that reads or writes arrays, the caller must check that they are not detached and have their
+ * original length.
  */
 export interface NativeBinding {
   /** The `nativeInterface` with which the binary was built. */
@@ -51,13 +58,13 @@ export interface NativeBinding {
   program(words: Int32Array): ProgramHandle;
   offer(...offering: Offering): OfferHandle;
   /**
-   * Like `offer`, but reuses the handle of a call that has ended and that other ranks no longer
-   * read.
+   * Like `offer`, but reuses the handle of a call that has ended and whose data other ranks no
+   * longer read.
    */
   refillOffer(handle: OfferHandle, ...offering: Offering): void;
   /**
-   * Joins a group. `arrival` holds this rank's arrival count and the number of event loops that
-   * wait for it.
+   * Joins a group. `arrival` contains this rank's arrival count, and the number of event loops that
+   * wait for this rank.
    */
   join(
     board: Uint8Array,
@@ -68,14 +75,14 @@ export interface NativeBinding {
     cores: number,
   ): MemberHandle;
   execute(member: MemberHandle, offer: OfferHandle, wait: number): number;
-  /** Drops the current collective after the group has failed. */
+  /** Drops the member's current collective after its group has failed. */
   abandon(member: MemberHandle): void;
   /** The arrival count of this rank's latest synchronization. */
   meeting(member: MemberHandle): number;
   isMissing(member: MemberHandle, rank: number): boolean;
   /**
-   * The ranks whose memory overlaps, after the result `clashed`; undefined if the ranks' pieces
-   * differ.
+   * Call this after the status `clashed`. Returns the two ranks whose memory overlaps; undefined if
+   * instead the buffers of the ranks are split into different pieces.
    */
   clash(member: MemberHandle): Clash | undefined;
   offersOfAll(...offering: OfferingOfAll): OffersHandle | Clash;
@@ -86,10 +93,14 @@ export interface NativeBinding {
   refillOffersOfAll(handle: OffersHandle, ...offering: OfferingOfAll): Clash | undefined;
   controller(ranks: number, cores: number): ControllerHandle;
   /**
-   * Executes a part of the collective from element `begin` on. Returns the element after the part.
+   * Executes a part of the collective from element `begin` on. Returns the index of the first
+   * element after the part.
    */
   control(controller: ControllerHandle, offers: OffersHandle, begin: number): number;
   close(controller: ControllerHandle): void;
-  /** Groups of processes for `@coll/processes`; undefined if the platform has none. */
+  /**
+   * The functions with which `@coll/processes` communicates between processes; undefined on
+   * platforms without them.
+   */
   readonly processes?: object;
 }

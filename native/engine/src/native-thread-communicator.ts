@@ -161,8 +161,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Continues a call. `first` is the status that native code returned; undefined if native code was
-   * not called yet.
+   * Continues a collective that has not finished. `first` is the latest status from native code;
+   * undefined if native code was not called yet.
    */
   #goOn(first: number | undefined, call: Call, options: RunOptions): Promise<void> {
     const wait = waitOf(this.#rank, operationOf(call), options);
@@ -185,7 +185,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
 
   /**
    * Calls native code again to continue a call after other code may have run.
-   * @throws ValueError if memory of the call was transferred
+   * @throws ValueError if memory of the call was transferred to another thread in the meantime
    */
   #playOn(call: Call, operation: string, looks: number): number {
     const length = looks === 0 ? waiting.brief : waiting.patient;
@@ -196,8 +196,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Waits until all ranks have arrived. Some of them may be busy with other work when this
-   * resolves.
+   * Waits until all ranks have arrived. When the promise resolves, some of them may already be busy
+   * with other work.
    */
   async #waitFor(wait: Wait, look: number): Promise<void> {
     await this.#barrier.wait(this.#binding.meeting(this.#member), wait);
@@ -206,8 +206,9 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   /**
-   * Checks that all ranks have arrived.
-   * @throws the group's failure, or DeadlineExceededError, if a rank has not arrived
+   * Checks whether a rank is still missing. Returns normally if none is missing, or if the
+   * collective may wait longer.
+   * @throws the group's failure; DeadlineExceededError after the deadline
    */
   #lookAfter({ rank, operation, deadline }: Wait): void {
     // Check the failure first: a rank that fails the group because of the offers of this
@@ -228,7 +229,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     throw failure;
   }
 
-  /** @throws the error of a failed call */
+  /** @throws the error for `answer`, a status that native code returns for a failed call */
   #fail(answer: number, call: Call): never {
     const operation = operationOf(call);
     const failure = answer === status.failed ? this.#barrier.failure(operation) : this.#disagreement(answer, call);

@@ -4,13 +4,16 @@ import type { OfferHandle } from './handles.js';
 import type { NativeBinding } from './native-binding.js';
 import type { Programs } from './programs.js';
 
-/** What a rank passes to native code for a call, and announces to the other ranks. */
+/**
+ * A rank's request for one collective: `handle` is passed to native code, `said` is announced to
+ * the other ranks.
+ */
 export interface Offer {
   readonly handle: OfferHandle;
   readonly said: Float64Array;
 }
 
-/** Makes the offers of one rank. */
+/** Converts the calls of one rank to requests for native code. */
 export class Offers {
   readonly #binding: NativeBinding;
   readonly #programs: Programs;
@@ -23,7 +26,7 @@ export class Offers {
     this.#rank = rank;
   }
 
-  /** The native request of a call. Reuses the handle `spare` if it is given. */
+  /** Converts a call to a native request. Reuses the handle `spare` if it is given. */
   make(call: CheckedCall, spare?: OfferHandle): Offer {
     const { collective, dtype, begins, isShared, inputs, outputs } = call;
     const program = this.#programs.find(collective, dtype);

@@ -13,7 +13,7 @@ export interface Program {
   readonly schedule: Schedule;
 }
 
-/** The native programs of one algorithm, each created once. */
+/** The schedules of one algorithm in the form that native code executes, each created once. */
 export class Programs {
   readonly #binding: NativeBinding;
   readonly #planner: Planner;
@@ -32,7 +32,7 @@ export class Programs {
   }
 
   /**
-   * Returns the program of a collective.
+   * Returns the schedule of a collective in the form that native code executes.
    * @throws CollError if the algorithm's schedule does not do what was requested
    */
   find(collective: Collective, dtype: DType): Program {

@@ -26,7 +26,10 @@ export class NewCalls {
 const eagerLooks = 50;
 const pauseMillis = 2;
 
-/** Yields to the event loop after the `look`th unsuccessful poll. */
+/**
+ * Yields to the event loop after a poll that was unsuccessful. `look` counts these polls; after
+ * many of them the pause is longer.
+ */
 export async function laterTurn(look: number): Promise<void> {
   if (look < eagerLooks) await setImmediate();
   else await setTimeout(pauseMillis);
