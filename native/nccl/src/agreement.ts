@@ -9,15 +9,15 @@ export interface Request {
   readonly length: number;
 }
 
-/** The request of one process; `rank` is its first rank. */
+/** What one process requests in a call; `rank` is the lowest rank of this process. */
 export interface Asked {
   readonly rank: number;
   readonly request: Request;
 }
 
 /**
- * The error that all ranks throw if their requests differ; undefined if they are equal. It names
- * the last rank that deviates from the most common request.
+ * The error that all ranks throw if their requests differ; undefined if they are equal. The message
+ * names the last rank that deviates from the most common request.
  */
 export function disagreement(asked: readonly Asked[]): CollError | undefined {
   const countOf = ({ request }: Asked) => asked.filter((other) => textOf(other.request) === textOf(request)).length;

@@ -1,8 +1,8 @@
 import { CrossDeviceOps, NotImplementedError } from '@coll/core';
 
 /**
- * The ops for what NCCL does not execute across processes, if no other ops are configured: refuses
- * every call.
+ * Cross-device ops that throw on every call. With several processes they replace the ops for
+ * operations that NCCL does not execute, unless the user configures other ops.
  */
 export class AllReduceOnly extends CrossDeviceOps {
   readonly name = 'nobody';

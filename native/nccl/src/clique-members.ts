@@ -40,7 +40,7 @@ export interface CliqueOpening extends CliqueMembers {
 
 /**
  * A color and a key per local rank. Ranks of the same color form a group, ordered by key; a rank
- * with a negative color joins none.
+ * with a negative color joins no group.
  */
 export interface SplitRequest {
   readonly colors: readonly number[];

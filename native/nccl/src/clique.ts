@@ -30,14 +30,20 @@ export class Clique {
   readonly #stopWatching: readonly (() => void)[] = [];
   readonly #waiting = new Set<string>();
   readonly #ending = new AbortController();
-  /** The clique that this one was split from. If either fails, the other one fails, too. */
+  /**
+   * The group that this group was split from, if any. If one of the two fails, the other fails,
+   * too.
+   */
   readonly #parent: Clique | undefined;
   readonly #parts = new Set<Clique>();
   #isOpening = false;
   #started = 0;
-  /** Number of calls whose requests were compared so far; the latest may not have started yet. */
+  /**
+   * Number of calls for which the processes have compared their requests. The latest of these calls
+   * may not have started yet.
+   */
   #asked = 0;
-  /** The first process that left, and how many calls it took part in. */
+  /** The process that left the group first, and the number of calls in which it took part. */
   #left: { readonly rank: number; readonly taken: Taken } | undefined;
   #failure: Promise<CollError> | undefined;
   #failed: CollError | undefined;
@@ -93,7 +99,7 @@ export class Clique {
     return this.#closing !== undefined;
   }
 
-  /** The error that ended the clique; undefined while it works. */
+  /** The error that ended this group; undefined while the group works. */
   get failure(): CollError | undefined {
     return this.#failed;
   }
@@ -142,7 +148,7 @@ export class Clique {
     );
   }
 
-  /** Executes an operation in which all ranks take part, and counts it. */
+  /** Executes an operation in which all ranks take part, and counts the operation. */
   async #take<Result>(operation: string, call: () => Promise<Result>): Promise<Result> {
     if (this.#failed) throw this.#failed;
     this.#started += 1;
@@ -233,7 +239,7 @@ export class Clique {
     return new RuntimeError('ERR_COLL_CLOSED', told, { operation });
   }
 
-  /** Fails the group if this process waits in a call for a process that has left. */
+  /** Ends the group with an error if a call of this process waits for a process that has left. */
   #failWhereLeft(started: number, asked: number): void {
     if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
     const { rank } = this.#left;
@@ -300,7 +306,7 @@ export class Clique {
   }
 }
 
-/** Adds the rank of a process that has exited to an error of NCCL, which does not contain it. */
+/** Adds to an NCCL error which rank has exited, because NCCL does not report the rank. */
 async function withLostRank(error: CollError, board: PeerBoard): Promise<CollError> {
   const { code, message, operation, cause } = error;
   if (code !== 'ERR_COLL_PEER_FAILED' || error.rank !== undefined) return error;

@@ -8,7 +8,7 @@ import { type HostProcess, thisProcess } from './host-process.js';
 import { type Peer, PeerBoard } from './peer-board.js';
 import { ncclVersion, probe, runtime } from './probe.js';
 
-/** The process that joins a group, and its GPUs. */
+/** How a process joins a group: its place among the processes, its GPUs and the store. */
 export interface JoinRequest {
   /** The store for the rendezvous. It must stay open as long as the group. */
   readonly store: Store;
@@ -23,8 +23,8 @@ export interface JoinRequest {
   /** Name of the group; must differ between groups of the same processes. Default: `world`. */
   readonly group?: string | undefined;
   /**
-   * Number of the attempt to open this group; increase it to open the group again after a failure.
-   * Default: 0.
+   * Index of the attempt to open this group, from 0; increase it by one to open the group again
+   * after a failure. Default: 0.
    */
   readonly generation?: number | undefined;
   /** Seconds to wait for the other processes. Default: 60. */
@@ -57,11 +57,11 @@ const joinRequest = knownOptions<JoinRequest>('NcclCommunicator.connect', {
   checkCalls: true,
 });
 
-/** What a process publishes about itself when it joins. */
+/** The data that a process publishes about itself when it joins a group. */
 interface Card {
   readonly version: string;
   readonly devices: number;
-  /** Undefined if the system does not report it. */
+  /** Identifies the process on its host; undefined if the system does not report it. */
   readonly process?: HostProcess | undefined;
   /** NCCL's unique id; only the first process publishes it. */
   readonly id?: string;
@@ -74,7 +74,10 @@ interface Opening {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Publishes a card, and returns the cards of all processes, in process order. */
+/**
+ * Publishes the data that a process sends when it joins a group (its card), and returns the cards
+ * of all processes, in process order.
+ */
 export type Exchange = (card: Uint8Array) => Promise<readonly Uint8Array[]>;
 
 const secondsToMeet = 60;
@@ -129,8 +132,8 @@ export async function join(request: JoinRequest, blocking: boolean | undefined):
 }
 
 /**
- * Joins a group of processes, which publish their cards by `exchange`; `rank` is the index of this
- * process.
+ * Joins a group of processes. Each process publishes data about itself by `exchange`; `rank` is the
+ * index of this process.
  */
 export async function joinBy(exchange: Exchange, rank: number, devices: readonly string[], opening: Opening) {
   const indices = devices.map(gpuIndex);
@@ -141,7 +144,8 @@ export async function joinBy(exchange: Exchange, rank: number, devices: readonly
 }
 
 /**
- * Exchanges cards. Returns NCCL's unique id, and the ranks of each process.
+ * Publishes data about this process, and reads that of the other processes. Returns NCCL's unique
+ * id, and the ranks of each process.
  * @throws CollError if processes use different releases of NCCL
  */
 async function agree(exchange: Exchange, member: number, devices: number) {

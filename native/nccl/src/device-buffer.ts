@@ -82,7 +82,8 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 
   /**
-   * Logs a warning, once per process, if the memory is garbage-collected before it is disposed of.
+   * Makes this buffer log a warning if its memory is garbage-collected before the buffer is
+   * disposed of. Logs at most one such warning per process. Returns this buffer.
    */
   watched(): this {
     const told = `a DeviceBuffer of ${this.byteLength} bytes on ${this.device} was not disposed of`;
@@ -91,8 +92,8 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 
   /**
-   * The address on the GPU, for other libraries. Order their work with `Gpu.waitFor` and
-   * `Gpu.orderAfter`.
+   * The address of the first element on the GPU, for use by other libraries. `Gpu.waitFor` and
+   * `Gpu.orderAfter` order the work of other libraries relative to operations on this buffer.
    */
   async pointer(): Promise<bigint> {
     return (await this.memory.address()) + BigInt(this.byteOffset);
@@ -197,7 +198,7 @@ export class DeviceBuffer implements Disposable, AsyncDisposable, TensorCarrier 
   }
 }
 
-/** A GPU buffer in the form of core's `DeviceMemory`. */
+/** Represents a GPU buffer as a `DeviceMemory` of `@coll/core`. */
 class GpuElements implements DeviceMemory {
   readonly buffer: DeviceBuffer;
 
@@ -256,7 +257,10 @@ export function isOnGpu(tensor: Tensor): boolean {
   return tensor.memory instanceof GpuElements;
 }
 
-/** Starts a copy. If it fails, the next use of the target's memory fails, too. */
+/**
+ * Starts copying elements between buffers. If the copy fails, the next use of the target's memory
+ * fails, too.
+ */
 function takeOver(into: DeviceBuffer, from: DeviceBuffer): void {
   into.copyFrom(from).catch(() => undefined);
 }

@@ -2,7 +2,10 @@ import type { Collective, CollectiveOp, DType } from '@coll/core';
 import { byteSize } from '@coll/core/plugin';
 import { ncclDtype, ncclOp } from './nccl-binding.js';
 
-/** NCCL's number for the operation of each op. A mean is a sum followed by one division. */
+/**
+ * The code by which NCCL knows each reduce op. A mean is executed as a sum, followed by one
+ * division.
+ */
 export const opNumbers: Readonly<Record<CollectiveOp, number>> = {
   sum: ncclOp.sum,
   mean: ncclOp.sum,
@@ -18,7 +21,10 @@ export function isKnown(dtype: DType): dtype is KnownDType {
   return Object.hasOwn(ncclDtype, dtype);
 }
 
-/** The NCCL type used to move elements. Elements of other dtypes move as bytes. */
+/**
+ * The NCCL type in which elements of a dtype are transferred: elements of a dtype unknown to NCCL
+ * are transferred as bytes.
+ */
 export interface Carrier {
   readonly dtype: number;
   /** Number of elements of this NCCL type that hold one element of the dtype. */

@@ -15,7 +15,7 @@ import type { BindingError } from './nccl-binding.js';
 /** NCCL's result codes for a lost rank or connection. */
 const lostPeer: ReadonlySet<number> = new Set([2, 6]);
 
-/** The CollError for an error of the addon; other values are returned unchanged. */
+/** Converts an error of the addon to a CollError; returns any other value unchanged. */
 export function errorFor(failure: unknown, details: ErrorDetails = {}): unknown {
   if (failure instanceof CollError || !isBindingError(failure)) return failure;
   // The message names operation, group and number, and ends with the latest operations.

@@ -26,10 +26,13 @@ interface Form {
 }
 
 /**
- * What a process publishes about its part of a value, so that all processes make the same choice.
+ * The data that a process publishes about its part of a value, so that all processes decide alike
+ * whether NCCL joins the parts.
  */
 interface Card {
-  /** One entry per component: the form of its tensor, or of its rows and indices. */
+  /**
+   * For each component: the dtype and shape of its tensor, or those of its rows and of its indices.
+   */
   readonly forms: readonly (readonly Form[])[];
   readonly denseShape?: readonly number[] | undefined;
   /** Whether the components are on different GPUs and the result goes to the same GPUs. */
@@ -37,7 +40,10 @@ interface Card {
   readonly isOnGpu: boolean;
 }
 
-/** A value to join: the tensors of each component, the axis, and this process's card. */
+/**
+ * A value whose components are joined along an axis: the tensors of each component, and the data
+ * that this process publishes about them.
+ */
 interface Joining {
   readonly components: readonly (readonly Tensor[])[];
   readonly devices: readonly string[];
@@ -46,7 +52,10 @@ interface Joining {
 }
 
 interface Joined {
-  /** One entry per part (the tensor, or the rows and the indices): one tensor per local rank. */
+  /**
+   * The joined tensors (one, or two for sparse values: rows and indices), each as a list with one
+   * copy per local rank.
+   */
   readonly tensors: readonly (readonly Tensor[])[];
   /** Number of components on all processes. */
   readonly components: number;
@@ -64,7 +73,9 @@ export class GpuGathers {
     this.#ranks = ranks;
   }
 
-  /** Joins the components along an axis; the result is on each of their GPUs. */
+  /**
+   * Joins the components of a value along an axis. Each GPU of the value gets a copy of the result.
+   */
   async gather(
     value: DistributedValues<Tensor>,
     destinations: Destinations,
@@ -113,8 +124,8 @@ export class GpuGathers {
 }
 
 /**
- * @throws InternalError, the same on all processes, if the numbers of values differ between
- * processes
+ * Checks that all processes gather the same number of values.
+ * @throws InternalError otherwise, the same on all processes
  */
 function requireAsMany(counts: readonly number[]): void {
   const odd = counts.findIndex((count) => count !== counts[0]);
@@ -142,8 +153,8 @@ function joiningOf(
 }
 
 /**
- * The parts that NCCL joins, computed from all processes' cards. Undefined if other ops must gather
- * the value; these throw if it cannot be joined at all.
+ * The parts of a value that NCCL joins, computed from the published data of all processes.
+ * Undefined if other ops must gather the value, which throw if the value cannot be joined at all.
  */
 function askedOf({ components, axis }: Joining, cards: readonly Card[]) {
   const forms = cards.flatMap((card) => card.forms);
@@ -170,8 +181,8 @@ async function slicesOf(op: 'SUM' | 'MEAN', { tensors, components, denseShape }:
 }
 
 /**
- * Divides rows in the memory where they are, on the GPU or host. The mean of integers is in new
- * memory.
+ * Divides rows on the GPU or on the host, depending on their memory. On the GPU, floats are divided
+ * in place, and the result of integers is in new memory.
  */
 async function meanOf(rows: Tensor, divisor: number): Promise<Tensor> {
   if (!isOnGpu(rows)) return divide(rows, divisor);

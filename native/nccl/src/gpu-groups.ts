@@ -15,12 +15,13 @@ export interface GpuGroup {
   runTogether(passages: readonly Passage[], options?: RunOptions): Promise<void>;
 }
 
-/** Provides the group for values that have one component per GPU. */
+/** Opens the groups of GPUs over which the components of values are combined. */
 export interface GpuRanks {
   of(devices: readonly string[]): Promise<GpuGroup>;
   /**
-   * Exchanges `line` with all processes, then calls `then` with the lines of all processes, in
-   * process order, and a function that opens the group. Later calls begin once `then` has ended.
+   * Sends `line` to all processes. When the lines of all processes have arrived, calls `then` with
+   * these lines, in process order, and with a function that opens the group. Later calls begin once
+   * `then` has ended.
    */
   meet<Result>(
     devices: readonly string[],
@@ -41,7 +42,7 @@ export class GpuGroups implements GpuRanks {
   }
 
   /**
-   * The communicator for these GPUs.
+   * Returns the communicator for these GPUs; opens it at the first call.
    * @throws CollError if there is no NCCL; ValueError for a device that is not a GPU of this
    * process, or is listed twice
    */
@@ -74,7 +75,10 @@ export class GpuGroups implements GpuRanks {
   }
 }
 
-/** A communicator whose ranks are all in this process, on the GPUs of their tensors. */
+/**
+ * A communicator whose ranks are all in this process. A call uses the GPUs on which its tensors
+ * are.
+ */
 export class GroupedCommunicator extends JoiningCommunicator {
   readonly size: number;
   readonly localRanks: readonly number[];
@@ -82,7 +86,7 @@ export class GroupedCommunicator extends JoiningCommunicator {
   readonly #groups: GpuGroups;
   readonly #engine: Communicator;
 
-  /** `engine` executes blocking calls of a group with one rank. */
+  /** Blocking calls throw if there are several ranks; with one rank, `engine` executes them. */
   constructor(size: number, groups: GpuGroups, engine: Communicator) {
     super();
     this.#engine = engine;

@@ -10,7 +10,7 @@ export class GpuMemory {
   readonly device: number;
   readonly byteLength: number;
   readonly #handle: BufferHandle;
-  /** Owner of adopted memory, kept alive as long as this object. */
+  /** Owner of memory that was allocated elsewhere; kept alive as long as this object. */
   readonly #owner: unknown;
   #isFreed = false;
 
@@ -22,12 +22,18 @@ export class GpuMemory {
     this.#owner = owner;
   }
 
-  /** Allocates memory. If the GPU has too little, operations that use the memory are rejected. */
+  /**
+   * Allocates memory. If the GPU has not enough memory, this succeeds, but operations that use the
+   * memory are rejected.
+   */
   static allocate(device: number, byteLength: number, binding = runtime().binding): GpuMemory {
     return new GpuMemory(binding, device, byteLength, binding.allocate(device, byteLength));
   }
 
-  /** Memory that was allocated elsewhere, and that is never freed here. Keeps `owner` alive. */
+  /**
+   * Wraps memory that was allocated elsewhere and that this object never frees. Keeps `owner`
+   * alive.
+   */
   static adopt(device: number, pointer: bigint, byteLength: number, owner: unknown): GpuMemory {
     const { binding } = runtime();
     return new GpuMemory(binding, device, byteLength, binding.adopt(device, pointer, byteLength), owner);
@@ -55,7 +61,7 @@ export class GpuMemory {
     this.binding.free(this.#handle);
   }
 
-  /** The address on the GPU, once the memory has been allocated. */
+  /** The address of this memory on the GPU; resolves once the memory has been allocated. */
   address(): Promise<bigint> {
     return settled(this.binding.address(this.handle), { operation: 'allocate' });
   }

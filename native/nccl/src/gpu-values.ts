@@ -27,7 +27,7 @@ import { lengthOf } from './operands.js';
 import type { Passage } from './passage.js';
 import { reduceToOneGpu } from './reduction-on-gpu.js';
 
-/** A value and its index in the batch. */
+/** A value with its destinations, and the index of this pair in the batch. */
 interface Placed {
   readonly pair: ReadyPair;
   readonly index: number;
@@ -63,8 +63,8 @@ export class GpuValues {
   }
 
   /**
-   * Reduces values; results are in the order of `pairs`. All-reduces on the same GPUs form one
-   * group call, and so do sparse values.
+   * Reduces values; results are in the order of `pairs`. NCCL executes all-reduces on the same GPUs
+   * as one group call; sparse values on the same GPUs form another.
    */
   async reduce(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
     const results: PossiblyMirrored[] = new Array(pairs.length);
@@ -109,8 +109,8 @@ export class GpuValues {
   }
 
   /**
-   * Joins components on their GPUs. Undefined if no component is in GPU memory; the result is
-   * undefined on all processes or on none.
+   * Joins the components of a value on their GPUs. Returns undefined if no component is in GPU
+   * memory; the processes agree on this, so the result is undefined on all of them or on none.
    */
   async gather(
     value: DistributedValues<Tensor>,
@@ -188,7 +188,7 @@ export class GpuValues {
   }
 }
 
-/** Adds a value to the group of its devices; different names of the same GPU count as equal. */
+/** Adds a value to the values on the same devices; different names of one GPU count as equal. */
 function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
   const key = placed.pair[0].devices.map((device) => (isGpu(device) ? gpuIndex(device) : device)).join();
   const known = groups.get(key);
@@ -196,7 +196,10 @@ function addTo(groups: Map<string, Placed[]>, placed: Placed): void {
   else groups.set(key, [placed]);
 }
 
-/** Whether an operation is a sum or mean of slices, whose result consists of the joined slices. */
+/**
+ * Whether a sparse value is summed or averaged, which is done by joining the rows and indices of
+ * its components.
+ */
 function isJoin(op: ReduceOp, [value]: ReadyPair): boolean {
   return isIndexedSlices(value) && (op === 'SUM' || op === 'MEAN');
 }

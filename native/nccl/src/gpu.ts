@@ -8,8 +8,8 @@ import type { DeviceFinding } from './nccl-binding.js';
 import { runtime } from './probe.js';
 
 /**
- * Memory allocated by another library. Two buffers at the same address count as different memory,
- * so operations on one are not ordered after those on the other.
+ * Memory allocated by another library. If two buffers are created at the same address, they count
+ * as different memory: operations on one buffer do not wait for operations on the other.
  */
 export interface ForeignMemory {
   readonly pointer: bigint;
@@ -22,8 +22,8 @@ export interface ForeignMemory {
    */
   readonly owner: unknown;
   /**
-   * A CUDA stream that still writes the memory. Operations here wait for the work that is in this
-   * stream at the time of the call.
+   * A CUDA stream that still writes the memory. Operations on the buffer wait for the work that is
+   * in this stream at the time of the call.
    */
   readonly stream?: bigint | undefined;
 }
@@ -113,7 +113,7 @@ export class Gpu {
   }
 
   /**
-   * A buffer over memory of another library, which is never freed here.
+   * A buffer over memory of another library. Disposing of the buffer does not free the memory.
    * @throws ValueError if it is not memory of this GPU, or ends before `length` elements
    */
   async fromPointer(foreign: ForeignMemory): Promise<DeviceBuffer> {

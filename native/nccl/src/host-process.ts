@@ -3,12 +3,12 @@ import { readFileSync, readlinkSync } from 'node:fs';
 /** Identifies a process to the other processes of its host. */
 export interface HostProcess {
   /**
-   * The machine's boot ID and the PID namespace, because containers may number their processes
-   * separately.
+   * Identifies the host by the machine's boot ID and the PID namespace, because containers on one
+   * machine may number their processes separately.
    */
   readonly host: string;
   readonly pid: number;
-  /** Start time of the process, because its ID may be reused. */
+  /** Start time of the process, because the system may reuse its process ID later. */
   readonly began: string;
 }
 
@@ -49,8 +49,8 @@ function stateOf(pid: number): { readonly hasEnded: boolean; readonly began: str
 }
 
 /**
- * Whether a process exists. Uses a signal, because the system may hide `/proc` entries of other
- * users.
+ * Whether a process exists. Sends signal 0 instead of reading `/proc`, because the system may hide
+ * entries of other users' processes there.
  */
 function isThere(pid: number): boolean {
   try {

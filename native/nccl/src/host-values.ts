@@ -3,7 +3,7 @@ import { deviceType, mirror } from '@coll/core/plugin';
 import { bufferOf, DeviceBuffer, isOnGpu } from './device-buffer.js';
 import { gpuIndex } from './gpu-memory.js';
 
-/** Whether a component, or a part of one, is in the memory of a GPU. */
+/** Whether a tensor, or a part of sparse slices, is in the memory of a GPU. */
 export function isValueOnGpu(value: Value): boolean {
   if (value instanceof IndexedSlices) return isOnGpu(value.values) || isOnGpu(value.indices);
   return isOnGpu(value);
@@ -36,7 +36,10 @@ export async function toHost(value: Value): Promise<Value> {
   return tensor(await bufferOf(value).read(), { dtype, shape, device });
 }
 
-/** Copies a host result to GPU memory, except components on other devices. */
+/**
+ * Copies the components of a host result to the GPUs that they name as their devices; other
+ * components stay on the host.
+ */
 export async function toGpus(result: PossiblyMirrored): Promise<PossiblyMirrored> {
   if (!(result instanceof DistributedValues)) return toGpu(result);
   return mirror(await Promise.all(result.values.map(toGpu)));

@@ -46,11 +46,13 @@ class Joined {
   readonly passages: readonly Passage[];
   readonly #parts: Parts;
   readonly #lengths: readonly number[];
-  /** Number of rows of the result; each row takes one piece from every part. */
+  /**
+   * The result consists of this number of rows. Each row contains one piece of every rank's tensor.
+   */
   readonly #rows: number;
   /**
-   * A buffer per local rank in `flat` for the parts one after the other, and in `whole` for the
-   * result. Both are the same buffer if there is only one row.
+   * Two buffers per local rank: `flat` receives the tensors of all ranks one after the other,
+   * `whole` the result. Both are the same buffer if the result has only one row.
    */
   readonly #flat: readonly DeviceBuffer[];
   readonly #whole: readonly DeviceBuffer[];
@@ -67,7 +69,7 @@ class Joined {
     this.passages = this.#passagesTo(localRanks, this.#flat);
   }
 
-  /** Returns the results; call it when the group call is done. */
+  /** Returns the joined tensors. Call this after the group call that fills their memory. */
   async results(): Promise<readonly Tensor[]> {
     const { own } = this.#parts;
     if (this.#whole !== this.#flat) {
@@ -114,7 +116,7 @@ class Joined {
     });
   }
 
-  /** Copies each part's pieces from `flat` to their rows in `whole`. */
+  /** Copies each rank's pieces from `flat` to their rows of the result in `whole`. */
   #arranged(flat: DeviceBuffer, whole: DeviceBuffer): Promise<void>[] {
     const pieces: number[] = [];
     const bytes = byteSize(whole.dtype);

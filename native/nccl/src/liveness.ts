@@ -4,7 +4,9 @@ import type { PeerBoard } from './peer-board.js';
 
 const beatMillis = 1000;
 
-/** The processes to check, and the function to call for a lost process. */
+/**
+ * How to check whether the other processes still run, and the function to call when one is lost.
+ */
 export interface LivenessOptions {
   readonly board: PeerBoard;
   /**
@@ -18,8 +20,9 @@ export interface LivenessOptions {
 }
 
 /**
- * Writes a heartbeat every second. While `isWaiting()`, also checks the other processes: by process
- * ID on this host, by heartbeat on any host. Returns a function that stops both.
+ * Writes a heartbeat every second. While `isWaiting()`, also checks the other processes: those on
+ * this host by process ID, all of them by heartbeat. Returns a function that stops the heartbeats
+ * and checks.
  */
 export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: LivenessOptions): () => void {
   let count = 0;

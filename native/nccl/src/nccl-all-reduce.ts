@@ -31,7 +31,10 @@ import type { NcclOptions } from './nccl-communicator.js';
 import { ProcessCommunicator } from './process-communicator.js';
 import { ProcessGpus } from './process-gpus.js';
 
-/** How values of a batch are packed, and how long calls wait. */
+/**
+ * Options of all-reduces by NCCL: packing, timeouts, and the ops for all that NCCL does not
+ * support.
+ */
 export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions, 'defaultTimeoutSeconds'> {
   /**
    * Number of packs into which the host values of a batch are joined; 0 sends each value
@@ -39,8 +42,9 @@ export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions
    */
   readonly numPacks?: number | undefined;
   /**
-   * The ops for what NCCL does not support: other destinations, indexed slices and gathers. Closed
-   * with these ops. Default: reduction to one device; none if the world has several processes.
+   * Cross-device ops that execute what NCCL does not support: other destinations, indexed slices
+   * and gathers. They are closed together with the NCCL ops. Default: reduction to one device; with
+   * several processes there is no default, and these operations throw.
    */
   readonly onHost?: CrossDeviceOps | undefined;
 }
@@ -58,9 +62,9 @@ const ncclAllReduceOptions = knownOptions<NcclAllReduceOptions>('NcclAllReduce',
  * All-reduce across GPUs by NCCL, in one process or several. With several processes, each passes
  * values with the components of its own GPUs, and all make the same calls in the same order.
  *
- * Values are tensors in GPU memory, or host tensors that name a GPU as their device; these are
- * copied to the GPU and back. Results are in the same memory as the values. All other operations
- * use one device; `explain()` reports them.
+ * Values are tensors in GPU memory, or host tensors that name a GPU as their device; such host
+ * tensors are copied to the GPU and back. Results are in the same memory as the values. All other
+ * operations use one device; `explain()` reports them.
  *
  * @example
  * ```ts
@@ -81,13 +85,14 @@ export class NcclAllReduce extends AllReduceOps {
   readonly #onGpus: GpuValues;
   readonly #processes: number;
   /**
-   * Whether, with several processes, `onHost` executes what NCCL does not support. All processes
-   * must then agree which of the two they use.
+   * True if there are several processes and `onHost` was given: then all processes must agree
+   * whether NCCL or `onHost` executes an operation.
    */
   readonly #hasChoice: boolean;
 
   /**
-   * A GPU is not needed until the first value on a GPU, which fails if NCCL or the GPU is missing.
+   * Succeeds without NCCL and without a GPU. The first call with a value on a GPU throws if one of
+   * them is missing.
    * @throws ValueError for a negative `numPacks`, or options that are not an object
    */
   constructor(options?: NcclAllReduceOptions, world?: World) {
@@ -133,7 +138,10 @@ export class NcclAllReduce extends AllReduceOps {
     return this.#processes;
   }
 
-  /** Executes a batch with the methods of this class, so that values in GPU memory stay there. */
+  /**
+   * Executes a batch with the methods of this class, so that values in GPU memory are not copied to
+   * the host.
+   */
   override performHere(batch: Batch, call: ResolvedOptions): Work<ValueLists> {
     return this.performByMethods(batch, call);
   }
@@ -196,8 +204,8 @@ export class NcclAllReduce extends AllReduceOps {
   }
 
   /**
-   * Whether a value is on GPUs, or may be on GPUs in another process, so that all processes must
-   * decide together.
+   * Whether a value is on GPUs of this process, or may be on GPUs of another process. In the second
+   * case all processes must decide together how to combine the value.
    */
   #isForGpus(value: DistributedValues<Value>, isGather = false): boolean {
     return livesOnGpu(value) || (this.#hasChoice && (isGather || isIndexedSlices(value)));
@@ -232,7 +240,7 @@ function processesOf(world: World | undefined): number {
 }
 
 /**
- * The communicator for values with the components of this process.
+ * Returns the communicator for values that have one component on each GPU of this process.
  * @throws ValueError unless there is one component per local GPU
  */
 function ranksOf(world: World, size: number, engine: Communicator): Communicator {

@@ -13,10 +13,10 @@ export type BufferHandle = Held<'buffer'>;
 /** The local ranks of one communicator. */
 export type CommunicatorHandle = Held<'communicator'>;
 
-/** Version of the exports; must equal that in `cpp/addon`. */
+/** Version of the addon's exports; must equal the version in `cpp/addon`. */
 export const ncclInterface = 3;
 
-/** NCCL's numbers of element types; it has none for bool and 16-bit integers. */
+/** NCCL's codes for element types. NCCL has no code for bool and for 16-bit integers. */
 export const ncclDtype = {
   int8: 0,
   uint8: 1,
@@ -31,7 +31,7 @@ export const ncclDtype = {
 } as const;
 
 /**
- * NCCL's numbers of operations. `average` multiplies by 1/n, rounded to the element type, so its
+ * NCCL's codes for reduce ops. `average` multiplies by 1/n, rounded to the element type, so its
  * results differ from those of a division.
  */
 export const ncclOp = { sum: 0, prod: 1, max: 2, min: 3, average: 4 } as const;
@@ -53,8 +53,8 @@ export interface LibraryFinding {
   /** The file that was opened; undefined if there is none. */
   readonly path?: string;
   /**
-   * How the file was found, such as `VIRTUAL_ENV`. `current folder` means a Python environment
-   * there.
+   * How the file was found, such as `VIRTUAL_ENV`. `current folder` means that the current folder
+   * contains a Python environment with the file.
    */
   readonly how?: string;
   /**
@@ -62,7 +62,9 @@ export interface LibraryFinding {
    * version code, 22809 for 2.28.9.
    */
   readonly version?: number;
-  /** Whether it is a test double of this project, whose results say nothing about a GPU. */
+  /**
+   * Whether the library is a test double of this project, whose results say nothing about a GPU.
+   */
   readonly isDouble: boolean;
   /** Error message if the library cannot be used; undefined if it can. */
   readonly failure?: string;
@@ -87,17 +89,17 @@ export interface Findings {
 }
 
 /**
- * Libraries to load. Default: the locations listed in docs/gpu.md. The first call in a process
- * decides for all its threads.
+ * Libraries to load. Default: the locations listed in docs/gpu.md. The choice in the first call of
+ * a process applies to all its threads.
  */
 export interface LibraryChoice {
   /** Path of the CUDA driver. */
   readonly cudaLibrary?: string;
-  /** The file or folder named by the environment; overrides `libraryPath`. */
+  /** NCCL's file or folder, from an environment variable; overrides `libraryPath`. */
   readonly ncclLibrary?: string;
   /**
-   * The file or folder named by the program. The call throws if the process already uses another
-   * one.
+   * NCCL's file or folder, as chosen by the program. `probe` throws if the process already uses
+   * another NCCL.
    */
   readonly libraryPath?: string;
   /** Path of NVML, which NCCL needs. */
@@ -140,7 +142,7 @@ export interface BindingError extends Error {
 }
 
 export interface Settings {
-  /** Timeout of operations that are called without one. */
+  /** Timeout for operations that are called without a timeout of their own. */
   readonly timeoutMillis: number;
   /** How long an abort may take before the process counts as stuck. */
   readonly abortGraceMillis: number;
@@ -160,13 +162,14 @@ export interface CommunicatorRequest {
   readonly blocking?: boolean;
 }
 
-/** One of the communicators that a split makes. */
+/** One of the communicators that result from a split. */
 export interface SplitPart {
   readonly communicator: CommunicatorHandle;
   readonly color: number;
   readonly size: number;
   /**
-   * Indices of the part's members in the parent's `ranks`; `ranks` holds their ranks in this part.
+   * For each local member of this part: the index of its rank in the list `ranks` of the original
+   * communicator. `ranks` below contains the members' ranks in this part.
    */
   readonly places: readonly number[];
   readonly ranks: readonly number[];
@@ -181,8 +184,9 @@ export interface FlightEntry {
   readonly sequence: number;
   readonly operation: string;
   /**
-   * Collectives only. A group call of several collectives has the dtype and op of the first one,
-   * and the number of elements of all of them, as NCCL counts them.
+   * The dtype of a collective; undefined for other operations. A group call of several collectives
+   * has the dtype and op of the first one, and the number of elements of all of them, as NCCL
+   * counts them.
    */
   readonly dtype?: string;
   readonly op?: string;
@@ -312,8 +316,8 @@ export interface NcclBinding {
    */
   uniqueId(): Promise<Uint8Array>;
   /**
-   * Creates a communicator. It must be opened before use, and may be aborted at any time. If its
-   * thread ends before it is closed, it is aborted.
+   * Creates a communicator. It must be opened before use, and may be aborted at any time. If the
+   * calling thread ends without closing the communicator, the communicator is aborted.
    */
   communicator(request: CommunicatorRequest): CommunicatorHandle;
   /**

@@ -30,11 +30,13 @@ import { refuseSharing } from './sharing.js';
 
 /** Options of a communicator, all of them optional. */
 export interface NcclOptions {
-  /** Timeout in seconds of calls that are made without one. 0 means no limit. Default: 600. */
+  /**
+   * Timeout in seconds for calls without a timeout of their own. 0 means no limit. Default: 600.
+   */
   readonly defaultTimeoutSeconds?: number | undefined;
   /**
-   * Name in error messages, the flight recorder and NCCL's logs, for a group in one process.
-   * Default: `local`.
+   * Name of the group in error messages, the flight recorder and NCCL's logs, if all ranks are in
+   * one process. Default: `local`.
    */
   readonly name?: string | undefined;
   /**
@@ -63,7 +65,7 @@ export interface SplitOptions {
 
 const splitOptions = knownOptions<SplitOptions>('split', { share: true });
 
-/** One of the groups that a split makes. */
+/** One of the groups that result from `split`: the ranks with the same color. */
 export interface SplitGroup {
   readonly color: number;
   readonly communicator: NcclCommunicator;
@@ -78,8 +80,8 @@ const largestKey = 2 ** 31 - 1;
  * no synchronous calls.
  *
  * All ranks must issue the same collectives in the same order, across all communicators of the same
- * GPUs, because NCCL does not check it. NCCL sums half types, and may round more than once; a mean
- * is NCCL's sum followed by one division.
+ * GPUs, because NCCL does not check the order. NCCL sums half types, and may round more than once;
+ * a mean is NCCL's sum followed by one division.
  *
  * @example
  * ```ts
@@ -140,8 +142,8 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   /**
-   * Joins a group of processes, which publish their cards by `exchange`. `signal` aborts the wait
-   * for the other processes.
+   * Joins a group of processes. Each process publishes the data for joining by `exchange`. `signal`
+   * aborts the wait for the other processes.
    */
   static async joinBy(
     exchange: Exchange,
@@ -173,7 +175,8 @@ export class NcclCommunicator extends JoiningCommunicator {
 
   /**
    * Executes several collectives as one group call, which NCCL runs concurrently.
-   * @throws as `run`; ValueError if a collective uses memory that another one writes
+   * @throws the errors of `run`; ValueError if a collective uses memory that another collective of
+   * the call writes
    */
   async runTogether(passages: readonly Passage[], options: RunOptions = {}): Promise<void> {
     requireRunOptions(options);
@@ -190,9 +193,10 @@ export class NcclCommunicator extends JoiningCommunicator {
   }
 
   /**
-   * Makes a group of the ranks of each color, ordered by key (default: their ranks). Pass one color
-   * and one key per local rank; a rank with a negative color joins no group. All ranks must call
-   * it, like a collective. A group and its split groups fail together.
+   * Creates one group per color from the ranks with this color, ordered by key. Default of `keys`:
+   * the ranks themselves. Pass one color and one key per local rank; a rank with a negative color
+   * joins no group. All ranks must call `split`, like a collective. A group and its split groups
+   * fail together.
    */
   async split(
     colors: readonly number[],
@@ -285,8 +289,8 @@ export class NcclCommunicator extends JoiningCommunicator {
 }
 
 /**
- * A clique in the form of core's `Group`. NCCL chooses its algorithms itself, and host tensors get
- * ordinary memory.
+ * The ranks of one NCCL communicator as a `Group` of `@coll/core`. `communicator` throws, because
+ * NCCL chooses its algorithms itself; `allocate` returns ordinary memory.
  */
 function groupOf(clique: Clique): Group {
   return {

@@ -9,8 +9,8 @@ export function lengthOf(tensor: Tensor): number {
 }
 
 /**
- * A tensor with the dtype of the call: the input of a local rank that reads one, or else the first
- * output.
+ * A tensor with the dtype of the call: the input of the first local rank that reads its input, or
+ * the first output if no local rank does.
  */
 export function sampleOf(
   collective: Collective,

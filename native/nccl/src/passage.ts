@@ -11,7 +11,10 @@ import type { NcclBinding } from './nccl-binding.js';
 import { countOf, lengthOf } from './operands.js';
 import type { ScratchMemory } from './scratch-memory.js';
 
-/** A collective and the tensors of the local ranks. Host tensors pass through scratch memory. */
+/**
+ * A collective and the tensors of the local ranks. Host tensors are copied through temporary GPU
+ * memory.
+ */
 export interface Passage {
   readonly collective: Collective;
   readonly inputs: readonly Tensor[];
@@ -27,9 +30,10 @@ type Part = { readonly begin: number; readonly end: number } | undefined;
 const bytesPerPart = 8 * 2 ** 20;
 
 /**
- * Executes a collective. Large host tensors move in parts that overlap, but only if all ranks are
- * in this process: across processes, NCCL calls must not depend on where tensors are. Rejects only
- * once nothing uses the memory any more.
+ * Executes a collective. Large host tensors are copied and combined in several parts at the same
+ * time, but only if all ranks are in this process: with several processes, the number of NCCL calls
+ * must not depend on which memory contains the tensors. Rejects only once nothing uses the memory
+ * any more.
  */
 export async function pass(clique: Clique, scratch: ScratchMemory, passage: Passage, submission: Submission) {
   const { collective, inputs, outputs } = passage;
@@ -173,7 +177,10 @@ function cutHost({ data }: Tensor, part: Part): Tensor['data'] {
   return part ? data.subarray(part.begin, part.end) : data;
 }
 
-/** Whether an earlier output uses the same memory. With a shared result, all outputs do. */
+/**
+ * Whether an output before the one at `index` uses the same memory, as all outputs do for a shared
+ * result.
+ */
 function isRepeated(outputs: readonly Tensor[], index: number): boolean {
   const { data } = outputs[index] as Tensor;
   const isSame = (other: Tensor) =>

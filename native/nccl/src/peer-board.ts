@@ -17,7 +17,7 @@ const mostSecondsForStates = 1;
 const mostLooksForLost = 10;
 const millisBetweenLooks = 20;
 
-/** The state in error messages of a process that does not answer. */
+/** The state that error messages report for a process that does not answer. */
 export const unheard = 'status unknown';
 
 /**
@@ -41,11 +41,11 @@ export interface Listeners {
 export interface Peer {
   /** The ranks of this process. */
   readonly ranks: readonly number[];
-  /** Undefined if the system does not report it. */
+  /** Identifies the process on its host; undefined if the system does not report it. */
   readonly process?: HostProcess | undefined;
 }
 
-/** The record of the first process that failed or left. */
+/** The record that the first process to fail or leave writes to the store. */
 interface End {
   readonly member: number;
   readonly rank: number;
@@ -54,7 +54,7 @@ interface End {
     readonly kind: string;
     readonly code: ErrorCode;
     readonly message: string;
-    /** Undefined if it is not known which rank is lost. */
+    /** The lost rank; undefined if it is not known which rank is lost. */
     readonly rank?: number | undefined;
   };
 }
@@ -110,8 +110,8 @@ export class PeerBoard {
   }
 
   /**
-   * Reports a failure to the other processes. Returns the state of each by its first rank;
-   * `unheard` for a process that does not answer.
+   * Reports a failure to the other processes. Returns the state of each other process, keyed by the
+   * first rank of the process; `unheard` for a process that does not answer.
    */
   async tell(error: CollError, state: string): Promise<ReadonlyMap<number, string>> {
     try {
@@ -147,7 +147,8 @@ export class PeerBoard {
   }
 
   /**
-   * Notifies the others that this process leaves, so that they do not wait for it in later calls.
+   * Notifies the other processes that this process leaves, so that they do not wait for this
+   * process in later calls.
    */
   async leave(state: string, taken: Taken): Promise<void> {
     try {

@@ -5,7 +5,7 @@ import type { ProcessGpus } from './process-gpus.js';
 
 /**
  * The ranks of one process in a group of several processes. Another communicator of these processes
- * executes what NCCL does not support: other dtypes and blocking calls.
+ * executes the calls that NCCL does not support: calls with other dtypes and blocking calls.
  */
 export class ProcessCommunicator extends JoiningCommunicator {
   readonly size: number;

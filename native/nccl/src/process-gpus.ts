@@ -45,14 +45,20 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     return localRanks.map((rank) => devices[rank] as string);
   }
 
-  /** @throws ValueError unless these are the GPUs of this process, in their order */
+  /**
+   * Returns this group.
+   * @throws ValueError unless `devices` are the GPUs of this process, in order
+   */
   async of(devices: readonly string[]): Promise<this> {
     if (devices.map(gpuIndex).join() === this.devices.map(gpuIndex).join()) return this;
     const told = `values must have one component on each of [${this.devices.join(', ')}], the GPUs of this process, in this order`;
     throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}, got [${devices.join(', ')}]`);
   }
 
-  /** Resolves when the group is open or has failed to open, or at once if nothing has opened it. */
+  /**
+   * Resolves when the group is open or has failed to open; at once if nothing has started to open
+   * the group.
+   */
   async settled(): Promise<void> {
     await this.#order.start(async () => {});
     await this.#opened?.catch(() => undefined);
@@ -140,7 +146,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
   }
 
   /**
-   * Compares the requests of all processes through the world, as for its own collectives.
+   * Compares the requests of all processes through the world, as the world does for its own
+   * collectives.
    * @throws the same error on all processes if the requests differ
    */
   async #compare(
@@ -175,7 +182,10 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
     return this.#meeting;
   }
 
-  /** Ends the world for all processes, unless it has failed before. Returns the first failure. */
+  /**
+   * Ends the world for all processes with this error, unless the world has failed before. Returns
+   * the world's first failure.
+   */
   #failed(error: unknown): unknown {
     const failure = this.#world.failure?.();
     if (failure) return failure;
@@ -185,8 +195,8 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
 }
 
 /**
- * Exchanges the cards of all processes by two all-gathers of their ranks: first the lengths of the
- * cards, then the cards.
+ * Exchanges the data that processes publish about themselves (their cards) by two all-gathers:
+ * first the lengths of the cards, then the cards.
  */
 function exchangeBy(meeting: Communicator, { timeoutSeconds, signal, turn }: RunOptions): Exchange {
   const here = meeting.localRanks.length;

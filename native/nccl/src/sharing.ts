@@ -9,8 +9,8 @@ interface Use extends Place {
 }
 
 /**
- * @throws ValueError if a collective of a group call uses memory that another one writes, because
- * NCCL executes them at the same time
+ * @throws ValueError if a collective of a group call uses memory that another collective of the
+ * call writes, because NCCL executes them at the same time
  */
 export function refuseSharing(operation: string, localRanks: readonly number[], passages: readonly Passage[]): void {
   const byMemory = new Map<object, Use[]>();
@@ -35,8 +35,8 @@ function usesOf(passage: Passage, localRanks: readonly number[]): Use[] {
 }
 
 /**
- * Whether two collectives share bytes that one of them writes. Sorts uses by `begin`, so only
- * earlier uses that are still open can overlap.
+ * Whether two collectives share bytes that one of them writes. Sorts the uses of memory by their
+ * first byte; a use can then overlap only earlier uses that have not ended.
  */
 function haveClash(uses: Use[]): boolean {
   uses.sort((a, b) => a.begin - b.begin);
