@@ -24,7 +24,7 @@ export function requireDivisible(values: readonly Tensor[]): void {
 }
 
 /**
- * Axes counted from 0, without duplicates.
+ * Returns axes as indices counted from 0, without duplicates; negative axes count from the end.
  * @throws ValueError (ERR_COLL_RANGE) for an axis out of range
  */
 export function axesOf(value: TensorLike, axis: Axis): readonly number[] {
@@ -77,8 +77,8 @@ export function sumAlong(value: TensorLike, axis: Axis): Tensor {
 }
 
 /**
- * For each axis of a shape, the step in the sum's elements per step along that axis; 0 for axes
- * that are not kept.
+ * For each axis of a shape: how far the index of the sum's element moves when the index along this
+ * axis grows by one. 0 for axes that are summed.
  */
 function stridesInto(shape: readonly number[], kept: readonly number[]): readonly number[] {
   const strides = shape.map(() => 0);

@@ -96,7 +96,10 @@ class DefaultStrategy extends Strategy {
   }
 }
 
-/** With one replica, the result of a reduction or gather is the value itself. */
+/**
+ * The lower-level methods of the default strategy. With its single replica, the result of a
+ * reduction or gather is the value itself.
+ */
 class DefaultExtended extends StrategyExtended {
   override get workerDevices(): never {
     throw noDevices('workerDevices');

@@ -47,7 +47,7 @@ import { oneWorker, type WorkerGroup } from './worker-group.js';
 /** A value and the destinations of its result. */
 export type ValuePair = readonly [value: unknown, destinations: unknown];
 
-/** Cross-device ops, and the devices of the values they serve. */
+/** Cross-device ops, and the devices of the values that these ops combine. */
 export interface Serving {
   readonly devices: readonly string[];
   readonly ops: () => Promise<CrossDeviceOps>;
@@ -92,7 +92,7 @@ export class StrategyExtended {
     return 0;
   }
 
-  /** The workers of this strategy, for communication outside of the ops. */
+  /** The workers of this strategy, for communication without the cross-device ops. */
   get workers(): WorkerGroup {
     return oneWorker;
   }
@@ -288,17 +288,17 @@ export class StrategyExtended {
     return this.strategy.run(replica, ...options);
   }
 
-  /** The ops that serve a value, and the devices of its components. */
+  /** The ops that combine a value, and the devices of the value's components. */
   protected serving(_value: unknown): Serving {
     return { devices: this.#devices, ops: this.#ops };
   }
 
-  /** The value, in which a component without a device gets the device of its replica. */
+  /** Returns the value. Its components without a device get the device of their replica. */
   protected placedValue(value: unknown, devices: readonly string[]): Value | PerReplica<Value> {
     return value instanceof DistributedValues ? placedValues(value, devices) : (value as Value);
   }
 
-  /** The destinations; components without a device get one of `devices`. */
+  /** Returns the destinations. Components without a device get one of `devices`. */
   protected placedDestinations(destinations: Destinations, devices: readonly string[]): Destinations {
     return placedDestinations(destinations, devices);
   }

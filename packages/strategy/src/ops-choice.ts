@@ -72,7 +72,8 @@ export class OpsChoice {
   }
 
   /**
-   * Plug-in and engine for replicas in separate threads, which load them there.
+   * The plug-in and engine for replicas in separate threads; each of these threads creates its own
+   * ops.
    * @throws RuntimeError if an ops object was given
    */
   async isolated(): Promise<Resolution & { readonly engine: Engine }> {

@@ -30,7 +30,7 @@ function isBareWithoutDevice(destinations: unknown): boolean {
 }
 
 /**
- * Gives each component without a device that of its replica.
+ * Gives each component without a device the device of its replica.
  * @throws ValueError unless there is one component per replica
  */
 export function placedValues({ values }: DistributedValues, replicas: readonly string[]): PerReplica<Value> {

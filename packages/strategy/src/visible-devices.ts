@@ -5,8 +5,8 @@ import { deviceType, logFirst } from '@coll/core/plugin';
 /** The known devices of this machine. */
 export interface DeviceInventory {
   /**
-   * The available devices. Default: all CPU devices, which are logical, and those that a registered
-   * plug-in for their type finds.
+   * The available devices. Default: all CPU devices, because CPU devices are only names, and the
+   * devices that registered plug-ins find.
    */
   readonly visibleDevices?: readonly string[];
   /**

@@ -1,9 +1,9 @@
 import type { CallOptions, ReduceOp, Tensor } from '@coll/core';
 
 /**
- * The workers of a strategy, for communication outside of its ops' collectives. All workers make
- * the same calls in the same order. Methods without a promise block the thread until all workers
- * have arrived.
+ * The workers of a strategy, for communication without its cross-device ops. All workers make the
+ * same calls in the same order. Methods that do not return a promise block the thread until all
+ * workers have arrived.
  */
 export interface WorkerGroup {
   /** Number of workers. */

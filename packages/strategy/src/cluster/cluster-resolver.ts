@@ -29,7 +29,7 @@ export function taskOptions(options: TaskOptions | undefined): Partial<TaskOptio
 }
 
 /**
- * Reports which processes work together, their addresses, and which of them this one is.
+ * Reports which processes work together, their addresses, and which of the tasks is this process.
  *
  * @example
  * ```ts
@@ -66,7 +66,9 @@ export abstract class ClusterResolver {
   abstract numAccelerators(options?: Pick<TaskOptions, 'taskType' | 'taskId'>): Accelerators;
 }
 
-/** `grpc://host:port`, or the bare address without a protocol. */
+/**
+ * The address of a task as a URL, such as `grpc://host:port`; the bare address without a protocol.
+ */
 export function masterUrl(address: string, rpcLayer: string | undefined): string {
   return rpcLayer && address !== '' ? `${rpcLayer}://${address}` : address;
 }

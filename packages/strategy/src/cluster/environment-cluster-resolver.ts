@@ -10,7 +10,7 @@ import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 
 /** The environment variables to read. */
 export interface EnvironmentOptions {
-  /** Default: `process.env`. */
+  /** The environment variables to read. Default: `process.env`. */
   readonly variables?: Environment | undefined;
   /**
    * The headless service of the StatefulSet that this pod belongs to. Set this to derive the rank

@@ -63,8 +63,8 @@ export class Variables {
   }
 
   /**
-   * The place of a process that is the only one on its host. `rank` and `size` are the names of the
-   * environment variables that contain them.
+   * The position of a process in its group, if no other process of the group runs on its host.
+   * `rank` and `size` are the names of the environment variables that contain these numbers.
    */
   single(rank: string, size: string | undefined): GroupPlace {
     return {

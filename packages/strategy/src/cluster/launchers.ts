@@ -15,8 +15,8 @@ export interface Launcher {
   /** Names of variables. The launcher started the process if all of them are set. */
   readonly markers: readonly string[];
   /**
-   * Reads the launcher's variables. Undefined if the markers are set for another reason; `no
-   * member` if this process is not part of the group.
+   * Reads the launcher's variables. Returns undefined if the variables in `markers` are set for
+   * another reason; `no member` if this process is not part of the group.
    */
   read(variables: Variables): Found | 'no member' | undefined;
 }

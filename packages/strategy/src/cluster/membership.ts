@@ -5,7 +5,7 @@ export interface Membership {
   /** The unit of rank and size: processes, or hosts whose processes have yet to be started. */
   readonly counts: 'processes' | 'hosts';
   readonly rank: number;
-  /** Undefined if the launcher does not report it. */
+  /** Number of members of the group; undefined if the launcher does not report it. */
   readonly size: number | undefined;
   /** Index of this process on its host. */
   readonly localRank: number | undefined;

@@ -35,7 +35,7 @@ export interface SlurmOptions {
    * tasks have GPUs.
    */
   readonly autoSetGpu?: boolean | undefined;
-  /** Default: grpc. */
+  /** The protocol of addresses, as in `grpc://host:port`. Default: `grpc`. */
   readonly rpcLayer?: string | undefined;
   /**
    * The environment from which variables are read, and in which `CUDA_VISIBLE_DEVICES` is set.

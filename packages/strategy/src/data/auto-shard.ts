@@ -19,7 +19,7 @@ export const AutoShardPolicy = { OFF: 'OFF', AUTO: 'AUTO', FILE: 'FILE', DATA: '
 /** `'OFF'`, `'AUTO'`, `'FILE'` or `'DATA'`. */
 export type AutoShardPolicy = (typeof AutoShardPolicy)[keyof typeof AutoShardPolicy];
 
-/** A policy once `AUTO` has been resolved for a dataset. */
+/** The policy that is applied to a dataset, after `AUTO` was replaced by `FILE` or `DATA`. */
 export type Sharding = Exclude<AutoShardPolicy, 'AUTO'>;
 
 /**

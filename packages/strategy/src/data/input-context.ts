@@ -4,11 +4,11 @@ import { requireWhole } from './sub-batches.js';
 
 /** The fields of an `InputContext`, all optional. */
 export interface InputContextInit {
-  /** Default: 1. */
+  /** Number of datasets that feed the strategy. Default: 1. */
   readonly numInputPipelines?: number;
-  /** Default: 0. */
+  /** Index of this input pipeline, from 0. Default: 0. */
   readonly inputPipelineId?: number;
-  /** Default: 1. */
+  /** Number of replicas of all pipelines. Default: 1. */
   readonly numReplicasInSync?: number;
 }
 
@@ -32,7 +32,7 @@ const inputContextFields = knownOptions<InputContextInit>('InputContext', {
 export class InputContext {
   /** Number of datasets that feed the strategy: one per worker, or one per replica. */
   readonly numInputPipelines: number;
-  /** 0 to `numInputPipelines - 1`. */
+  /** Index of this input pipeline: 0 to `numInputPipelines - 1`. */
   readonly inputPipelineId: number;
   /** Number of replicas of all pipelines. */
   readonly numReplicasInSync: number;
@@ -69,7 +69,7 @@ export class InputContext {
     throw new ValueError('ERR_COLL_VALUE', `${told}: choose a multiple of ${this.numReplicasInSync}`);
   }
 
-  /** `InputContext(input pipeline id 0, total: 1)` */
+  /** A text such as `InputContext(input pipeline id 0, total: 1)`. */
   toString(): string {
     return `InputContext(input pipeline id ${this.inputPipelineId}, total: ${this.numInputPipelines})`;
   }

@@ -28,8 +28,9 @@ export interface InputOptionsInit {
    */
   readonly experimentalFetchToDevice?: boolean | undefined;
   /**
-   * Default: `PER_WORKER`. `PER_REPLICA` is supported only by `distributeDatasetsFromFunction`,
-   * which then calls the function once per replica.
+   * Whether one dataset feeds all replicas of a worker, or each replica has its own. Default:
+   * `PER_WORKER`. `PER_REPLICA` is supported only by `distributeDatasetsFromFunction`, which then
+   * calls the function once per replica.
    */
   readonly experimentalReplicationMode?: InputReplicationMode | undefined;
   /**

@@ -10,7 +10,9 @@ import { evenSizes, sizesUntilExhausted, stepsOfBatch, type WorkerPlace } from '
 export interface Rebatching {
   readonly place: WorkerPlace;
   readonly sharding: Sharding;
-  /** Undefined means the size of the first batch. */
+  /**
+   * Number of items in a full batch of all replicas; undefined means the size of the first batch.
+   */
   readonly globalBatchSize: number | undefined;
   /** The device of each replica's tensors; an empty list leaves their devices unchanged. */
   readonly devices: readonly string[];

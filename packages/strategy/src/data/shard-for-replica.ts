@@ -8,11 +8,11 @@ import type { InputOptionsInit } from './input-options.js';
 
 /**
  * One replica's part of a dataset, for replicas that read their input themselves, such as those in
- * worker threads: in every step the part that `experimentalDistributeDataset` would give it. Every
- * replica passes the same dataset, batched by the global batch size, and keeps its part. If the
- * dataset is made of at least one file per replica, each replica reads only its own files. In each
- * epoch replicas compare a checksum of their first batch. This comparison is a collective, so all
- * replicas must read the dataset equally often.
+ * worker threads: in every step a replica gets the part that `experimentalDistributeDataset` would
+ * give this replica. Every replica passes the same dataset, batched by the global batch size, and
+ * keeps its part. If the dataset is made of at least one file per replica, each replica reads only
+ * its own files. In each epoch replicas compare a checksum of their first batch. This comparison is
+ * a collective, so all replicas must read the dataset equally often.
  * @throws ValueError for an invalid dataset or options, and in the first step if the first batches
  * differ, for example after a shuffle without a seed; NotImplementedError for PER_REPLICA
  *

@@ -53,8 +53,8 @@ export function batchSizesForWorker(options: WorkerPlace & { readonly globalBatc
 
 /**
  * The steps that a worker makes of one batch: for each step, the items of each of its replicas. If
- * all workers read the batch, each takes its own sub-batches in one step. If only this worker reads
- * it, it takes all of them, in `numWorkers` steps.
+ * all workers read the same batch, each worker takes its own sub-batches, in one step. If only this
+ * worker reads the batch, this worker takes all sub-batches, in up to `numWorkers` steps.
  */
 export function stepsOfBatch(sizes: readonly number[], place: WorkerPlace, sharding: Sharding): Range[][] {
   const { numWorkers, workerIndex, replicasPerWorker } = place;
@@ -66,15 +66,15 @@ export function stepsOfBatch(sizes: readonly number[], place: WorkerPlace, shard
   return steps.filter((step, index) => index === 0 || step.some(({ begin, end }) => begin < end));
 }
 
-/** Sizes that differ by at most one: the first `total % parts` are the larger ones. */
+/** Splits `total` into `parts` sizes that differ by at most one, larger ones first. */
 export function evenSizes(total: number, parts: number): number[] {
   const smaller = Math.floor(total / parts);
   return Array.from({ length: parts }, (_, index) => (index < total % parts ? smaller + 1 : smaller));
 }
 
 /**
- * Every part has `total / parts` items, rounded up, while items remain; later parts may be smaller
- * or empty.
+ * Splits `total` into `parts` sizes. Each is `total / parts`, rounded up, while items remain; the
+ * last ones may be smaller or 0.
  */
 export function sizesUntilExhausted(total: number, parts: number): number[] {
   const each = Math.ceil(total / parts);

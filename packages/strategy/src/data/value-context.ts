@@ -2,9 +2,9 @@ import { knownOptions, optionsOf } from '@coll/core/internal';
 
 /** The fields of a `ValueContext`, all optional. */
 export interface ValueContextInit {
-  /** Default: 0. */
+  /** Index of the replica that the value is made for. Default: 0. */
   readonly replicaIdInSyncGroup?: number;
-  /** Default: 1. */
+  /** Number of replicas over all workers. Default: 1. */
   readonly numReplicasInSync?: number;
 }
 
@@ -28,7 +28,7 @@ const valueContextFields = knownOptions<ValueContextInit>('ValueContext', {
  * ```
  */
 export class ValueContext {
-  /** 0 to `numReplicasInSync - 1`. */
+  /** Index of the replica that the value is made for: 0 to `numReplicasInSync - 1`. */
   readonly replicaIdInSyncGroup: number;
   /** Number of replicas over all workers. */
   readonly numReplicasInSync: number;
@@ -44,7 +44,7 @@ export class ValueContext {
     this.numReplicasInSync = numReplicasInSync;
   }
 
-  /** `ValueContext(replica id 0, total replicas in sync: 1)` */
+  /** A text such as `ValueContext(replica id 0, total replicas in sync: 1)`. */
   toString(): string {
     return `ValueContext(replica id ${this.replicaIdInSyncGroup}, total replicas in sync: ${this.numReplicasInSync})`;
   }

@@ -17,7 +17,9 @@ import type { WorkerCollectives } from './worker-collectives.js';
 import { ownDevices } from './worker-devices.js';
 import type { WorkerPlace } from './worker-place.js';
 
-/** Context of the lower-level methods of a strategy with several workers. */
+/**
+ * What the lower-level methods of a strategy need to know about this worker and the other workers.
+ */
 export interface MultiWorkerHome {
   readonly place: WorkerPlace;
   /** The devices of this worker. */
@@ -48,12 +50,12 @@ export class MultiWorkerExtended extends StrategyExtended {
     return this.#home.collectives;
   }
 
-  /** Whether this is the chief. */
+  /** Whether this process saves checkpoints: true for the chief. */
   override get shouldCheckpoint(): boolean {
     return this.#home.place.isChief;
   }
 
-  /** Whether this is the chief. */
+  /** Whether this process writes summaries: true for the chief. */
   override get shouldSaveSummary(): boolean {
     return this.#home.place.isChief;
   }
@@ -103,7 +105,7 @@ export class MultiWorkerExtended extends StrategyExtended {
   }
 
   /**
-   * Reduces all values with a component per device in one batch, then all other values in another.
+   * Reduces values in two batches: first the values with a component per device, then all others.
    */
   protected override async reducePairs(
     op: ReduceOp,

@@ -81,7 +81,7 @@ export async function openWorkerGroup(seat: WorkerConfig, signal?: AbortSignal):
   }
 }
 
-/** The progress of a worker. */
+/** How far this worker has come in opening the group of workers. */
 interface Progress {
   /**
    * Whether this worker is connected to the store that worker 0 hosts for this generation, not for

@@ -12,8 +12,8 @@ export interface Settings {
 const implementations: readonly string[] = ['AUTO', 'RING', 'NCCL'];
 
 /**
- * Waits for all workers and compares their settings, before different settings lead to different
- * calls.
+ * Waits for all workers and compares their settings, because different settings would later lead to
+ * different calls.
  * @throws RuntimeError on all workers if one of them has a different number of devices or GPUs, or
  * different communication options
  */

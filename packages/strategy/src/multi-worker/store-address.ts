@@ -55,7 +55,10 @@ export function storeAddress(
   return { job, jobKey, generation, address, isOfWorker: true, isHere: place.idInCluster === 0 };
 }
 
-/** The host of this worker's own address, at which other workers reach it; undefined if it has none. */
+/**
+ * The host in this worker's own address, at which other workers reach this worker; undefined if the
+ * worker has no address.
+ */
 export function ownHost(resolver: ClusterResolver, { task }: WorkerPlace): string | undefined {
   const address = task && resolver.clusterSpec().taskAddress(task.taskType, task.taskId);
   return address?.match(/^\[?([^/]+?)\]?:\d+$/)?.[1];

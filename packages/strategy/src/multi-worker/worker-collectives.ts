@@ -29,8 +29,8 @@ export interface WorkerCollectivesOptions {
   /** The engine for the arithmetic within this worker. */
   readonly engine: EngineResolution;
   /**
-   * Opens the group of workers; the signal aborts this. Called only if there are several workers,
-   * and called again only after a failure.
+   * Opens the group of workers. The signal aborts the opening. `open` is called only if there are
+   * several workers, and again only after a failure.
    */
   readonly open: (signal: AbortSignal) => Promise<OpenGroup>;
 }
@@ -61,7 +61,7 @@ export class WorkerCollectives implements WorkerGroup {
   readonly #options: WorkerCollectivesOptions;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
-  /** Aborted by `close`. */
+  /** `close` aborts this controller, which ends an opening of the group that is under way. */
   readonly #closing = new AbortController();
 
   constructor(options: WorkerCollectivesOptions) {
@@ -125,7 +125,7 @@ export class WorkerCollectives implements WorkerGroup {
     return RankNames.ofWorkers(this.size, this.#options.devices.length).retold(failure) as Error;
   }
 
-  /** Ends the communication for all workers. */
+  /** Ends the communication with an error, for all workers. */
   fail(error: unknown): void {
     this.#opened?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   }

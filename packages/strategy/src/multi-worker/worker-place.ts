@@ -5,17 +5,17 @@ import { idInCluster, isChief, type Task, workerCount } from '../cluster/cluster
 /** The position of a worker among those that train together. */
 export interface WorkerPlace {
   readonly workers: number;
-  /** From 0. The chief is first, or worker 0 if there is no chief. */
+  /** Index of this worker, from 0. Index 0 is the chief, or worker 0 if there is no chief. */
   readonly idInCluster: number;
   readonly isChief: boolean;
-  /** Undefined for a single worker. */
+  /** The task of this worker in the cluster; undefined for a single worker. */
   readonly task: Task | undefined;
 }
 
 const alone: WorkerPlace = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
 
 /**
- * The place of this process; a single worker if there is no cluster.
+ * The position of this process among the workers; that of a single worker if there is no cluster.
  * @throws ValueError for an invalid cluster, or if the resolver does not report the task of this
  * process
  */

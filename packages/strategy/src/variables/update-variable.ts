@@ -16,7 +16,10 @@ import type { LocalVariable } from './local-variable.js';
 
 /** Options of an update of a variable. */
 export interface UpdateOptions {
-  /** Arguments after the component; distributed values are replaced by the matching component. */
+  /**
+   * Arguments that the function gets after the component. Distributed values are replaced by their
+   * matching component.
+   */
   readonly args?: readonly unknown[];
   /** Named arguments, passed as one object after `args`. */
   readonly kwargs?: Readonly<Record<string, unknown>> | undefined;
@@ -45,8 +48,8 @@ export function requireUpdate(fn: unknown, options: UpdateOptions): void {
 }
 
 /**
- * Calls a function for each component in this process, in turn, with that replica's part of the
- * arguments.
+ * Calls a function for each component in this process, one after the other. Each call gets the part
+ * of the arguments that belongs to the replica of its component.
  */
 export async function updateComponents(
   variable: DistributedVariable,
@@ -85,7 +88,7 @@ export function updateFromReplica(
 
 /**
  * Combines the results of an update, leaf by leaf. With `group`, a leaf becomes a `Mirrored`, or
- * undefined if the results are not tensors; without it, a list of the results.
+ * undefined if the results are not tensors; without `group`, a leaf becomes a list of the results.
  * @throws ValueError unless `strategy` is a strategy; the errors of `regroup` for structures that
  * differ
  *

@@ -50,15 +50,18 @@ export type VariableAggregation = (typeof VariableAggregation)[keyof typeof Vari
 
 /** The options of a new variable. */
 export interface VariableOptions<D extends DType = DType> {
-  /** Default: `Variable`. */
+  /** The name of the variable. Default: `Variable`. */
   readonly name?: string;
   /** Whether optimizers change the variable. Default: true, but false with `ON_READ`. */
   readonly trainable?: boolean;
-  /** In any letter case. Default: `AUTO`, which is `ON_WRITE`. */
+  /**
+   * When the components are synchronized, in any letter case. Default: `AUTO`, which means
+   * `ON_WRITE`.
+   */
   readonly synchronization?: VariableSynchronization | Lowercase<VariableSynchronization>;
-  /** In any letter case. Default: `NONE`. */
+  /** How the values of the replicas are combined, in any letter case. Default: `NONE`. */
   readonly aggregation?: VariableAggregation | Lowercase<VariableAggregation>;
-  /** Default: the dtype of the initial value. */
+  /** The dtype of the variable. Default: the dtype of the initial value. */
   readonly dtype?: D;
 }
 
@@ -87,7 +90,7 @@ export interface VariableTraits<D extends DType = DType> {
 }
 
 /**
- * The traits of a variable with this initial value.
+ * The properties of a variable with this initial value and these options.
  * @throws ValueError for an unknown synchronization or aggregation
  */
 export function traitsOf({ dtype, shape }: Tensor, options: VariableOptions): VariableTraits {
@@ -99,8 +102,8 @@ export function traitsOf({ dtype, shape }: Tensor, options: VariableOptions): Va
 }
 
 /**
- * The traits of a variable with one component per replica.
- * @throws ValueError for traits that replicas do not support
+ * The properties of a variable with one component per replica.
+ * @throws ValueError for properties that are not supported with replicas
  */
 export function distributedTraits(initial: Tensor, options: VariableOptions): VariableTraits {
   const traits = traitsOf(initial, options);

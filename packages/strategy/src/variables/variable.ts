@@ -47,19 +47,19 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
 
   abstract [tensorSymbol](): Tensor<D>;
 
-  /** Its name and devices. */
+  /** The variable's name and devices, as text. */
   abstract toString(): string;
 
   /** Makes a change, which may have to wait for other replicas. */
   protected abstract change(change: Change, value: unknown): Promise<this>;
   /**
    * Makes a change before it returns; may block the thread.
-   * @throws RuntimeError if it must wait but cannot block this thread
+   * @throws RuntimeError if the call must wait but cannot block this thread
    */
   protected abstract changeSync(change: Change, value: unknown): this;
 
   /**
-   * Replaces the value.
+   * Replaces the variable's value.
    * @throws ValueError for a value of another dtype or shape; RuntimeError while another strategy
    * is active
    */
@@ -68,39 +68,40 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
   }
 
   /**
-   * Replaces the value synchronously.
-   * @throws the errors of `assign`; RuntimeError if it must wait but cannot block this thread
+   * Replaces the variable's value synchronously.
+   * @throws the errors of `assign`; RuntimeError if the call must wait but cannot block this thread
    */
   assignSync(value: VariableValue): this {
     return this.changeSync('assign', value);
   }
 
-  /** Adds to the value. @throws the errors of `assign`; ValueError for bool */
+  /** Adds `value` to the variable. @throws the errors of `assign`; ValueError for bool */
   assignAdd(value: VariableValue): Promise<this> {
     return this.change('assignAdd', value);
   }
 
   /**
-   * Adds to the value synchronously.
-   * @throws the errors of `assignAdd`; RuntimeError if it must wait but cannot block this thread
+   * Adds `value` to the variable synchronously.
+   * @throws the errors of `assignAdd`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   assignAddSync(value: VariableValue): this {
     return this.changeSync('assignAdd', value);
   }
 
-  /** Subtracts from the value. @throws the errors of `assignAdd` */
+  /** Subtracts `value` from the variable. @throws the errors of `assignAdd` */
   assignSub(value: VariableValue): Promise<this> {
     return this.change('assignSub', value);
   }
 
-  /** Subtracts from the value synchronously. @throws the errors of `assignAddSync` */
+  /** Subtracts `value` from the variable synchronously. @throws the errors of `assignAddSync` */
   assignSubSync(value: VariableValue): this {
     return this.changeSync('assignSub', value);
   }
 
   /**
-   * Adds to the rows at the indices, one after the other. A row that is listed twice is changed
-   * twice.
+   * Adds each of `rows` to the variable's row with the same index, one after the other. A row whose
+   * index is listed twice is changed twice.
    * @throws WrongTypeError unless `rows` are IndexedSlices; ValueError for another dtype, rows of
    * another shape or out of range; NotImplementedError for variables that are synchronized on read
    */
@@ -110,40 +111,50 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
 
   /**
    * Synchronous `scatterAdd`.
-   * @throws the errors of `scatterAdd`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterAdd`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   scatterAddSync(rows: IndexedSlices): this {
     return this.changeSync('scatterAdd', rows);
   }
 
-  /** Subtracts from rows. @throws the errors of `scatterAdd` */
+  /**
+   * Subtracts each of `rows` from the variable's row with the same index.
+   * @throws the errors of `scatterAdd`
+   */
   scatterSub(rows: IndexedSlices): Promise<this> {
     return this.change('scatterSub', rows);
   }
 
   /**
    * Synchronous `scatterSub`.
-   * @throws the errors of `scatterSub`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterSub`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   scatterSubSync(rows: IndexedSlices): this {
     return this.changeSync('scatterSub', rows);
   }
 
-  /** Multiplies rows. @throws the errors of `scatterAdd` */
+  /**
+   * Multiplies the variable's rows by those of `rows` with the same index.
+   * @throws the errors of `scatterAdd`
+   */
   scatterMul(rows: IndexedSlices): Promise<this> {
     return this.change('scatterMul', rows);
   }
 
   /**
    * Synchronous `scatterMul`.
-   * @throws the errors of `scatterMul`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterMul`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   scatterMulSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMul', rows);
   }
 
   /**
-   * Divides rows; integer quotients are truncated.
+   * Divides the variable's rows by those of `rows` with the same index; integer quotients are
+   * truncated.
    * @throws the errors of `scatterAdd`; ValueError for integers divided by zero
    */
   scatterDiv(rows: IndexedSlices): Promise<this> {
@@ -152,14 +163,16 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
 
   /**
    * Synchronous `scatterDiv`.
-   * @throws the errors of `scatterDiv`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterDiv`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   scatterDivSync(rows: IndexedSlices): this {
     return this.changeSync('scatterDiv', rows);
   }
 
   /**
-   * Keeps the smaller elements of rows.
+   * Combines `rows` with the variable's rows of the same index; of two elements, the smaller is
+   * kept.
    * @throws the errors of `scatterAdd`; NotImplementedError with aggregation SUM and MEAN
    */
   scatterMin(rows: IndexedSlices): Promise<this> {
@@ -168,26 +181,35 @@ export abstract class Variable<D extends DType = DType> implements TensorCarrier
 
   /**
    * Synchronous `scatterMin`.
-   * @throws the errors of `scatterMin`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterMin`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   scatterMinSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMin', rows);
   }
 
-  /** Keeps the larger elements of rows. @throws the errors of `scatterMin` */
+  /**
+   * Combines `rows` with the variable's rows of the same index; of two elements, the larger is
+   * kept.
+   * @throws the errors of `scatterMin`
+   */
   scatterMax(rows: IndexedSlices): Promise<this> {
     return this.change('scatterMax', rows);
   }
 
   /**
    * Synchronous `scatterMax`.
-   * @throws the errors of `scatterMax`; RuntimeError if it must wait but cannot block this thread
+   * @throws the errors of `scatterMax`; RuntimeError if the call must wait but cannot block this
+   * thread
    */
   scatterMaxSync(rows: IndexedSlices): this {
     return this.changeSync('scatterMax', rows);
   }
 
-  /** Replaces rows. @throws the errors of `scatterMin` */
+  /**
+   * Replaces the variable's rows by those of `rows` with the same index.
+   * @throws the errors of `scatterMin`
+   */
   scatterUpdate(rows: IndexedSlices): Promise<this> {
     return this.change('scatterUpdate', rows);
   }
