@@ -18,7 +18,7 @@ export class AllReduceOnly extends CrossDeviceOps {
 
 function refuse(operation: string): never {
   const told =
-    'across processes NCCL only all-reduces dense values that stay on their GPUs and concatenates values in GPU memory';
-  const cure = 'use CollectiveAllReduce of @coll/multi-worker, which executes everything else on the host';
+    'with several processes, NCCL only all-reduces dense values whose results stay on the same GPUs, and gathers values in GPU memory';
+  const cure = 'for other operations use CollectiveAllReduce of @coll/multi-worker, which executes them on the host';
   throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `${operation}: ${told}: ${cure}`, { operation });
 }

@@ -235,7 +235,7 @@ export class Clique {
 
   #closedError(): CollError {
     const [operation = 'close'] = [...this.#pending.values(), ...this.#waiting];
-    const told = `${operation}: ${this.members.name} was closed`;
+    const told = `${operation}: the NCCL group "${this.members.name}" was closed`;
     return new RuntimeError('ERR_COLL_CLOSED', told, { operation });
   }
 
@@ -244,7 +244,7 @@ export class Clique {
     if (!this.#left || (started <= this.#left.taken.started && asked <= this.#left.taken.asked)) return;
     const { rank } = this.#left;
     const operation = [...this.#pending.values(), ...this.#waiting].at(-1) ?? 'collective';
-    const told = `${operation}: rank ${rank} has left ${this.members.name} and cannot take part in further collectives`;
+    const told = `${operation}: rank ${rank} has left the NCCL group "${this.members.name}" and cannot take part in further collectives`;
     void this.fail(new RuntimeError('ERR_COLL_CLOSED', told, { operation, rank }));
   }
 

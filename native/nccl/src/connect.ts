@@ -176,9 +176,13 @@ async function agree(exchange: Exchange, member: number, devices: number) {
 }
 
 function requireDistinct(devices: readonly string[], indices: readonly number[]): void {
-  if (devices.length === 0) throw new ValueError('ERR_COLL_DEVICE', 'nccl: a group needs a GPU for each rank');
+  if (devices.length === 0)
+    throw new ValueError(
+      'ERR_COLL_DEVICE',
+      'nccl: the list of devices must not be empty: a group needs at least one GPU of this process',
+    );
   const twice = indices.findIndex((index, place) => indices.indexOf(index) !== place);
   if (twice < 0) return;
-  const told = `${quote(devices)} contain gpu:${indices[twice]} twice`;
-  throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}: a group needs a GPU of this process for each rank`);
+  const told = `devices contains gpu:${indices[twice]} twice: ${quote(devices)}`;
+  throw new ValueError('ERR_COLL_DEVICE', `nccl: ${told}; each rank needs a GPU of its own`);
 }

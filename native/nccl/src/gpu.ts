@@ -196,6 +196,6 @@ const streamOfTheThread = 2n;
 function requireStream(operation: string, stream: unknown): void {
   requireAddress(operation, stream);
   if (stream !== streamOfTheThread) return;
-  const told = `${operation}: stream 2 is the per-thread default stream, which differs in the thread of this package: pass an explicit stream`;
+  const told = `${operation}: stream 2 means the default stream of the calling thread, but this package works in another thread: pass an explicit stream`;
   throw new ValueError('ERR_COLL_VALUE', told, { operation });
 }

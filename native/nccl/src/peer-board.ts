@@ -176,7 +176,7 @@ export class PeerBoard {
         .flatMap(({ ranks }) => ranks)
         .join(', ');
       const { operation } = request;
-      const told = `${operation}, number ${number}: timed out waiting for other ranks: rank ${missing} did not arrive`;
+      const told = `${operation} (call ${number}): timed out waiting for other ranks: rank ${missing} did not arrive`;
       throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation });
     }
     // All processes have published this request, so they have read those of the previous call.
