@@ -72,5 +72,5 @@ export class ControllerGroup implements Group {
 /** @throws ValueError unless `error` is a CollError */
 export function requireCollError(error: unknown): void {
   if (error instanceof CollError) return;
-  throw new ValueError('ERR_COLL_VALUE', `a group must fail with a CollError, got ${quote(error)}`);
+  throw new ValueError('ERR_COLL_VALUE', `the failure of a group must be a CollError, got ${quote(error)}`);
 }

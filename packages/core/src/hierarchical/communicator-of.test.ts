@@ -60,7 +60,11 @@ describe('cross-device ops as a communicator', () => {
 
   it.each<[string, PossiblyMirrored, RegExp]>([
     ['one result for all', ints(1, 2), /careless returned 1 results for 3 devices/],
-    ['shorter results', mirror(devices.map(() => ints(1))), /1 elements of int32 for rank 0, which needs 2 of int32/],
+    [
+      'shorter results',
+      mirror(devices.map(() => ints(1))),
+      /1 elements of int32 for rank 0, which needs 2 elements of int32/,
+    ],
     ['another dtype', mirror(devices.map(() => tensor([1, 2]))), /2 elements of float64 for rank 0/],
     ['nothing', undefined as never, /and nothing for rank 0/],
   ])('must return valid results: refuses %s', async (_, result, message) => {

@@ -108,7 +108,7 @@ class OpsCommunicator extends JoiningCommunicator {
     const told = given ? `${given.data.length} elements of ${given.dtype}` : 'nothing';
     throw new CollError(
       'ERR_COLL_BUFFER',
-      `${operation}: ${this.#ops.name} returned ${results.length} results for ${this.size} devices, and ${told} for rank ${rank}, which needs ${data.length} of ${dtype}`,
+      `${operation}: ${this.#ops.name} returned ${results.length} results for ${this.size} devices, and ${told} for rank ${rank}, which needs ${data.length} elements of ${dtype}`,
       { operation, rank },
     );
   }

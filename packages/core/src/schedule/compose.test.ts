@@ -39,7 +39,8 @@ describe('sequence', () => {
   });
 
   it('refuses schedules of different sizes, and an empty list', () => {
-    const sizes = 'cannot compose a schedule of 2 ranks and 1 chunks with one of 2 ranks and 3 chunks';
+    const sizes =
+      'cannot compose schedules of different sizes: one has 2 ranks and 1 chunks, the other 2 ranks and 3 chunks';
     expect(() => sequence(pair, pair, { ...pair, chunks: 3 })).toThrow(sizes);
     expect(() => sequence()).toThrow('the list of schedules to compose must not be empty');
   });

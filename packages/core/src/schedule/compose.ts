@@ -83,6 +83,6 @@ function shapeOf(schedules: readonly Schedule[]): Schedule {
   if (!first) throw new CollError('ERR_COLL_SCHEDULE', 'the list of schedules to compose must not be empty');
   const odd = others.find((other) => other.ranks !== first.ranks || other.chunks !== first.chunks);
   if (!odd) return first;
-  const sizes = [first, odd].map(({ ranks, chunks }) => `${ranks} ranks and ${chunks} chunks`).join(' with one of ');
-  throw new CollError('ERR_COLL_SCHEDULE', `cannot compose a schedule of ${sizes}`);
+  const sizes = [first, odd].map(({ ranks, chunks }) => `${ranks} ranks and ${chunks} chunks`).join(', the other ');
+  throw new CollError('ERR_COLL_SCHEDULE', `cannot compose schedules of different sizes: one has ${sizes}`);
 }

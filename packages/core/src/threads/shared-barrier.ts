@@ -170,7 +170,9 @@ export class SharedBarrier {
    */
   failWith(error: CollError, rank: number): void {
     if (!(error instanceof CollError))
-      throw new ValueError('ERR_COLL_VALUE', `a group must fail with a CollError, got ${quote(error)}`, { rank });
+      throw new ValueError('ERR_COLL_VALUE', `the failure of a group must be a CollError, got ${quote(error)}`, {
+        rank,
+      });
     this.fail(failureOf(error, rank));
   }
 

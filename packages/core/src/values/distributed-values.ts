@@ -188,7 +188,7 @@ export function containerOf(value: unknown): DistributedValues | undefined {
 export function componentOf<T>({ kind, values }: DistributedValues<T>, replica: number): T {
   const isWhole = Number.isInteger(replica);
   if (isWhole && replica in values) return values[replica] as T;
-  const told = `replica ${quote(replica)} has no component in this ${kind}, which has ${values.length}`;
+  const told = `replica ${quote(replica)} has no component in this ${kind}, which has ${values.length} components`;
   throw new OutOfRangeError(told, isWhole ? { rank: replica } : {});
 }
 

@@ -86,7 +86,7 @@ describe('regroup', () => {
     });
     const missing = thrown(() => selectReplica(Object.create(null), new PerReplica([a, b])));
     expect(missing).toMatchObject({
-      message: 'replica an object (no prototype) has no component in this PerReplica, which has 2',
+      message: 'replica an object (no prototype) has no component in this PerReplica, which has 2 components',
     });
   });
 
@@ -159,7 +159,7 @@ it('selectReplica throws if the replica has no component', () => {
   const error = thrown(() => selectReplica(2, { x: new PerReplica([a, b]) }));
   expect(error).toMatchObject({
     name: 'RangeError',
-    message: 'replica 2 has no component in this PerReplica, which has 2',
+    message: 'replica 2 has no component in this PerReplica, which has 2 components',
   });
 });
 
