@@ -42,7 +42,7 @@ describe('devices and group size', () => {
     expect(() => new CollectiveAllReduce(two, 3)).toThrow(/group_size 3: it must be divisible by 2/);
     for (const collectiveKeys of [null, {}] as never[])
       expect(() => new CollectiveAllReduce(two, 2, { collectiveKeys })).toThrow(
-        /collectiveKeys must be new CollectiveKeys/,
+        /collectiveKeys must be an instance of CollectiveKeys/,
       );
     expect(() => new CollectiveAllReduce(two, 4)).toThrow(
       /2 devices on this worker and 2 workers, but 2 devices take part/,

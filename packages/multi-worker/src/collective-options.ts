@@ -78,7 +78,10 @@ export function collectiveSetting(
   const { options, bytesPerPack, timeoutSeconds, implementation, checkCalls } = given;
   const { collectiveKeys = new CollectiveKeys() } = given;
   if (!(collectiveKeys instanceof CollectiveKeys))
-    throw new ValueError('ERR_COLL_VALUE', `collectiveKeys must be new CollectiveKeys(), got ${quote(collectiveKeys)}`);
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `collectiveKeys must be an instance of CollectiveKeys, got ${quote(collectiveKeys)}`,
+    );
   const merged = resolveCallOptions({ options, bytesPerPack, timeoutSeconds, implementation, checkCalls }).options;
   requireWorld(world);
   requireProcessGroup(given.group);
