@@ -78,7 +78,7 @@ it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 detect that it ha
   expect(named((rank + 2) % 4)).toEqual([]);
   expect(seats[(rank + 1) % 4]?.lost[0]).toMatchObject({
     code: 'ERR_COLL_PEER_FAILED',
-    message: `rank ${rank} on host-${rank} exited before the group was open: see the error that it printed, and open the next generation`,
+    message: `rank ${rank} on host-${rank} exited before the group was open: see the output of that process; then open the group again with the next generation`,
   });
 });
 
@@ -90,7 +90,7 @@ it('rank 0 detects that the last member ended before it could connect', async ()
 });
 
 it.each([
-  ['ECONNRESET', 'rank 1 on host-1 exited before the group was open: see the error that it printed'],
+  ['ECONNRESET', 'rank 1 on host-1 exited before the group was open: see the output of that process'],
   [
     'ETIMEDOUT',
     'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): check both hosts and the network',
@@ -114,7 +114,7 @@ it.each([
   await expect.poll(() => named(0)).toEqual([1]);
   expect(first.lost[0]).toMatchObject({
     ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', operation: 'open a group', cause },
-    message: `${told}, and open the next generation`,
+    message: `${told}; then open the group again with the next generation`,
   });
   sockets.close();
 });

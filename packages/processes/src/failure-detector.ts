@@ -157,9 +157,15 @@ export class FailureDetector {
     // A process that exits may reset its connections.
     const told =
       code === undefined || code === 'ECONNRESET'
-        ? `${lost} exited before the group was open: see the error that it printed`
+        ? `${lost} exited before the group was open: see the output of that process`
         : `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
     const details = { rank, operation: 'open a group', cause: why };
-    tell(new UnavailableError('ERR_COLL_PEER_FAILED', `${told}, and open the next generation`, details));
+    tell(
+      new UnavailableError(
+        'ERR_COLL_PEER_FAILED',
+        `${told}; then open the group again with the next generation`,
+        details,
+      ),
+    );
   }
 }

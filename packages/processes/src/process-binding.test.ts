@@ -18,7 +18,8 @@ it('the binding refuses an addon with another interface version', () => {
   expect(processBinding).toThrow(
     expect.objectContaining({
       ...{ name: 'CollError', code: 'ERR_COLL_NO_ENGINE', operation: 'open a group' },
-      message: '@coll/native has interface 5, @coll/processes needs 9: install the same version of both',
+      message:
+        '@coll/native has interface version 5, but @coll/processes needs version 9: install the same version of both',
     }),
   );
 });

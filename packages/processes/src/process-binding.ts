@@ -164,7 +164,7 @@ const processInterface = 9;
 export function processBinding(): NativeBinding & { readonly processes: ProcessBinding } {
   const found = nativeBinding();
   if (found.interface !== processInterface) {
-    const told = `@coll/native has interface ${found.interface}, @coll/processes needs ${processInterface}`;
+    const told = `@coll/native has interface version ${found.interface}, but @coll/processes needs version ${processInterface}`;
     throw new CollError('ERR_COLL_NO_ENGINE', `${told}: install the same version of both`, { operation });
   }
   if (found.processes) return found as NativeBinding & { readonly processes: ProcessBinding };
