@@ -249,7 +249,7 @@ describe('membershipFrom', () => {
     ['a host list must be written like', { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' }],
     ['got rank 2 of 2', { COLL_RANK: '2', COLL_SIZE: '2' }],
     ['must be at most 65536, got 65537', { COLL_RANK: '0', COLL_SIZE: '65537' }],
-    ['it has a cluster but no task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
+    ['TF_CONFIG has a cluster without a task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
     ['contains SM_CURRENT_HOST, algo-2', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
     ['COLL_STORE must be a string, got 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
   ])('keeps the error that %s as its cause', (told, environment) => {
@@ -284,9 +284,9 @@ describe('a TF_CONFIG with a cluster', () => {
   const of = (task: object) => ({ TF_CONFIG: JSON.stringify({ cluster: { worker: ['a:1'], ps: ['b:1'] }, ...task }) });
 
   it.each([
-    [{}, 'it has a cluster but no task: add the task of this process, "task": {"type":'],
-    [{ task: { type: 'worker' } }, 'it has a cluster but no task'],
-    [{ task: { index: 0 } }, 'it has a cluster but no task'],
+    [{}, 'TF_CONFIG has a cluster without a task: add the task of this process, "task": {"type":'],
+    [{ task: { type: 'worker' } }, 'TF_CONFIG has a cluster without a task'],
+    [{ task: { index: 0 } }, 'TF_CONFIG has a cluster without a task'],
     [{ task: { type: 'worker', index: 1 } }, 'job worker has no task 1: its 1 tasks'],
     [{ task: { type: 'chief', index: 0 } }, 'task type "chief" is not in the cluster'],
     [{ task: { type: 'worker', index: 0 }, cluster: { worker: { 1: 'a:1' } } }, 'job "worker" has no task 0; it has 1'],

@@ -167,7 +167,7 @@ function readTFConfig({ environment }: Variables): Found | 'no member' | undefin
   if (cluster.isEmpty) return undefined;
   if (taskType === undefined || taskId === undefined) {
     const cure = 'add the task of this process, "task": {"type": "worker", "index": 0}';
-    throw new ValueError('ERR_COLL_CLUSTER', `it has a cluster but no task: ${cure}`);
+    throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG has a cluster without a task: ${cure}`);
   }
   validateCluster(cluster, { taskType, taskId });
   if (!memberJobs.includes(taskType)) return 'no member';

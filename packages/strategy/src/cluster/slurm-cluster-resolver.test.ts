@@ -104,7 +104,7 @@ describe('SlurmClusterResolver', () => {
         { SLURM_STEP_NODELIST: '' },
       ],
       ['the jobs ps, worker have 6 tasks, but Slurm started 5: list all', { jobs: { ps: 1, worker: 5 } }, {}],
-      ['2 tasks of 2 GPUs do not fit on a node of 3: lower', { gpusPerNode: 3, gpusPerTask: 2 }, {}],
+      ['2 tasks with 2 GPUs each do not fit on a node with 3 GPUs: lower', { gpusPerNode: 3, gpusPerTask: 2 }, {}],
       ['SLURM_PROCID is 5, but the step has 5 tasks', {}, { SLURM_PROCID: '5' }],
     ] as const)
       expect(() => new SlurmClusterResolver({ ...options, variables: step(more) })).toThrow(

@@ -172,7 +172,7 @@ function gpusOfTask(options: SlurmOptions, tasksByHost: TasksByHost, variables: 
   const { gpusPerTask = Math.floor(gpusPerNode / most) } = options;
   requireWhole('gpusPerTask', gpusPerTask, 0);
   if (most * gpusPerTask <= gpusPerNode) return gpusPerTask;
-  const told = `${most} tasks of ${gpusPerTask} GPUs do not fit on a node of ${gpusPerNode}`;
+  const told = `${most} tasks with ${gpusPerTask} GPUs each do not fit on a node with ${gpusPerNode} GPUs`;
   throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: lower gpusPerTask, or set gpusPerNode`);
 }
 

@@ -42,7 +42,7 @@ it('opening the group fails at once if workers of a newer generation have joined
 
 it('opening the group reports the expected address of worker 0 at the timeout', async () => {
   const seat = { ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
-  const store = 'worker 0 at 127.0.0.1:1 did not arrive';
+  const store = 'worker 0 at 127.0.0.1:1 could not be reached';
   await expect(openWorkerGroup(seat)).rejects.toMatchObject({
     ...{ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'start' },
     message: `worker 1 of 2 waited 0.3 seconds for the others to start: ${store}`,

@@ -110,7 +110,7 @@ function isStoreLost(error: unknown): error is UnavailableError {
 function keeperLost(meeting: StoreAddress, cause: UnavailableError): UnavailableError {
   const told = `${storeIn(meeting)} was lost before all workers had joined: ${cause.message}`;
   const details = { rank: 0, operation: 'start', cause };
-  return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; see the error that it printed`, details);
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `${told}; see the output of that process`, details);
 }
 
 /** The key with which worker 0 marks the store of a generation. */
@@ -131,7 +131,7 @@ async function meetAndOpen(
   await using store = await TcpStore.connect(where).catch((error) => {
     if (!(error instanceof DeadlineExceededError)) throw error;
     const details = { rank: 0, operation: 'start', cause: error };
-    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} did not arrive`, details);
+    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} could not be reached`, details);
   });
   // The store answers this request first. The store of a previous group does not have the key.
   const marked = () => {
