@@ -7,7 +7,7 @@ import { type NcclBinding, ncclInterface } from './nccl-binding.js';
 /** The loaded addon, or an error message if it cannot be loaded. */
 export type BindingSearch = { readonly binding: NcclBinding } | { readonly failure: string };
 
-/** The locations to search for the addon. Default: those of this process; tests pass others. */
+/** Where to search for the addon. Default: the locations of this process; tests pass others. */
 export interface Surroundings {
   /** The value of `COLL_NCCL_PATH`; if it is set, no other location is tried. */
   readonly explicit: string | undefined;

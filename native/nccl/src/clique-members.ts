@@ -19,8 +19,8 @@ export interface CliqueMembers {
    */
   readonly lostAfterSeconds?: number | undefined;
   /**
-   * Whether to compare the requests of all processes before each call; different requests fail the
-   * call. Default: false.
+   * Whether all processes compare their requests before each call. If the requests differ, the call
+   * fails. Default: false.
    */
   readonly checkCalls?: boolean | undefined;
 }

@@ -64,7 +64,7 @@ export class Clique {
   }
 
   /**
-   * Opens a clique: waits for all ranks, and fails if one of them is lost.
+   * Opens a group: waits for all ranks, and fails if one of them is lost.
    * @throws the group's error if a rank is lost or does not arrive
    */
   static async open(id: Uint8Array, { timeoutMillis, signal, ...opening }: CliqueOpening): Promise<Clique> {
@@ -132,7 +132,7 @@ export class Clique {
 
   /**
    * Executes one group call; resolves when the GPUs have finished.
-   * @throws the group's error once it has failed
+   * @throws the group's error once the group has failed
    */
   run(batch: CallBatch, { operation, timeoutMillis }: Submission): Promise<void> {
     return this.#take(operation, () =>

@@ -83,7 +83,7 @@ export type Exchange = (card: Uint8Array) => Promise<readonly Uint8Array[]>;
 const secondsToMeet = 60;
 
 /**
- * Opens a clique whose GPUs are all in this process.
+ * Opens a group of GPUs that all belong to this process.
  * @throws ValueError for a GPU that is listed twice; NCCL's errors
  */
 export async function openLocal(devices: readonly string[], name: string, opening: Opening): Promise<Clique> {
@@ -98,7 +98,7 @@ export async function openLocal(devices: readonly string[], name: string, openin
 /**
  * Joins a group of processes.
  * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that
- * names a process that was lost while this one waited; NCCL's errors
+ * names a process that was lost while this process waited; NCCL's errors
  */
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';

@@ -21,8 +21,9 @@ const piecesPerLaunch = 2 ** 16;
 
 /**
  * Joins the tensors of all ranks in rank order, by one group call. For each entry of `all`, returns
- * one new tensor per local rank, in the same kind of memory as the rank's own part. Parts of equal
- * length need one all-gather, others one broadcast per rank, which avoids padding as in PyTorch.
+ * one new tensor per local rank, on the GPU or host like the rank's own tensor. Tensors of equal
+ * length are joined by one all-gather. Otherwise each rank broadcasts its tensor, which needs no
+ * padding; PyTorch does the same.
  */
 export async function joinParts(
   group: GpuGroup,

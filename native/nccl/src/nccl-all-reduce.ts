@@ -59,8 +59,9 @@ const ncclAllReduceOptions = knownOptions<NcclAllReduceOptions>('NcclAllReduce',
 });
 
 /**
- * All-reduce across GPUs by NCCL, in one process or several. With several processes, each passes
- * values with the components of its own GPUs, and all make the same calls in the same order.
+ * All-reduce across GPUs by NCCL, in one process or several. With several processes, each process
+ * passes values with the components of its own GPUs, and all processes make the same calls in the
+ * same order.
  *
  * Values are tensors in GPU memory, or host tensors that name a GPU as their device; such host
  * tensors are copied to the GPU and back. Results are in the same memory as the values. All other

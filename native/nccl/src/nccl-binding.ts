@@ -153,7 +153,7 @@ export interface CommunicatorRequest {
   /** The ranks of this process; `devices` holds the device of each. */
   readonly ranks: readonly number[];
   readonly devices: readonly number[];
-  /** Name in errors, the flight recorder and NCCL's logs. */
+  /** Name of the group in errors, the flight recorder and NCCL's logs. */
   readonly name: string;
   /**
    * Whether a call blocks NCCL's native thread until it is done, which saves some microseconds.
@@ -263,7 +263,7 @@ export interface NcclBinding {
    * Detaches pinned memory, and frees it when nothing uses it. Garbage collection frees it as well.
    */
   freeHost(memory: ArrayBuffer): void;
-  /** Free and total bytes, as the driver counts them for all processes. */
+  /** Free and total bytes of the device's memory, as the driver counts them for all processes. */
   memory(device: number): Promise<{ readonly free: number; readonly total: number }>;
   /**
    * Makes later operations on the device wait for the work that is now in another stream (a
