@@ -266,7 +266,8 @@ export class StrategyExtended {
   }
 
   /**
-   * The value of a variable; if it is synchronized on read, combined over all replicas.
+   * The value of a variable. If the variable is synchronized on read, its values are combined over
+   * all replicas.
    * @throws ValueError unless `variable` is a variable
    */
   async readVar(variable: unknown): Promise<Tensor> {

@@ -22,8 +22,9 @@ export interface Launcher {
 }
 
 /**
- * The known launchers in order of precedence: the first one whose markers are set is used. MPI
- * precedes Slurm, because `mpirun` in a Slurm step sets its markers in addition to Slurm's.
+ * The known launchers in order of precedence: the first one whose environment variables in
+ * `markers` are set is used. MPI precedes Slurm, because `mpirun` in a Slurm step sets MPI's
+ * variables in addition to Slurm's.
  */
 export const launchers: readonly Launcher[] = [
   {

@@ -19,7 +19,10 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   #isOver = false;
   #afterFirst: (() => Promise<void>) | undefined;
 
-  /** `afterFirst` is awaited before the first step is returned, or the end if there is no step. */
+  /**
+   * `afterFirst` is awaited before the first step is returned, or before the end if there is no
+   * step.
+   */
   constructor(steps: Steps<Step>, size: number, afterFirst?: () => Promise<void>) {
     this.#steps = steps;
     this.#size = size;

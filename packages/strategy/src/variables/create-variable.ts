@@ -28,8 +28,9 @@ export function localVariable(initial: VariableValue, options: VariableOptions, 
 }
 
 /**
- * A variable of a strategy, with a component on each device. Replicas of one thread share it. In a
- * replica with its own thread, the variable has one component, which starts with replica 0's value.
+ * A variable of a strategy, with a component on each device. Replicas of one thread share the
+ * variable. In a replica with its own thread, the variable has one component, which starts with
+ * replica 0's value.
  * @throws ValueError for an initial value or options of the wrong kind; RuntimeError while another
  * strategy is active
  */
