@@ -30,7 +30,7 @@ function expectRefused(action: () => void, message: string, rank?: number): void
   });
 }
 
-describe('buffers of collectives that gather and scatter', () => {
+describe('the buffers of gather, scatter and all-to-all', () => {
   const gather: Collective = { kind: 'gather', root: 1 };
   const scatter: Collective = { kind: 'scatter', root: 1 };
   const allToAll: Collective = { kind: 'all-to-all' };
@@ -42,15 +42,18 @@ describe('buffers of collectives that gather and scatter', () => {
     [gather, gathering],
     [scatter, scattering],
     [allToAll, exchanging],
-  ])('of $kind are accepted if their lengths fit, on all ranks and on each rank', (collective, { inputs, outputs }) => {
-    expect(() => check(collective, inputs, outputs)).not.toThrow();
-    for (const rank of both) {
-      const [input, output] = [inputs[rank] as Tensor, outputs[rank] as Tensor];
-      expect(() => check(collective, [input], [output], [rank])).not.toThrow();
-    }
-  });
+  ])(
+    'are accepted for $kind if their lengths fit, for all ranks at once or rank by rank',
+    (collective, { inputs, outputs }) => {
+      expect(() => check(collective, inputs, outputs)).not.toThrow();
+      for (const rank of both) {
+        const [input, output] = [inputs[rank] as Tensor, outputs[rank] as Tensor];
+        expect(() => check(collective, [input], [output], [rank])).not.toThrow();
+      }
+    },
+  );
 
-  it('must be empty on ranks that neither read nor write them', () => {
+  it('must be empty on the other ranks if only the root has an input or output', () => {
     const { inputs, outputs } = gathering;
     const toldOutput = 'output must be empty, because only the root gets one; it has 8 elements';
     expectRefused(() => check(gather, inputs, outputs.with(0, floats(8))), toldOutput, 0);
@@ -59,7 +62,7 @@ describe('buffers of collectives that gather and scatter', () => {
     expect(() => check(gather, inputs, outputs.with(0, floats(0, 'int8')))).not.toThrow();
   });
 
-  it('have one block per rank at the root', () => {
+  it('must have one block per rank at the root', () => {
     const { inputs, outputs } = gathering;
     expectRefused(() => check(gather, inputs, outputs.with(1, floats(4))), 'output has 4 elements, must have 8', 1);
     expectRefused(() => check(gather, inputs.with(0, floats(3)), outputs), 'input has 3 elements, others 4', 0);
@@ -68,7 +71,7 @@ describe('buffers of collectives that gather and scatter', () => {
     expectRefused(() => check(scatter, [floats(6)], [floats(4)], [1]), 'output has 4 elements, must have 3', 1);
   });
 
-  it('must be divisible by the number of ranks in an all-to-all', () => {
+  it('must have a length divisible by the number of ranks in an all-to-all', () => {
     const odd = both.map(() => floats(7));
     expectRefused(
       () => check(allToAll, odd, odd),
@@ -80,7 +83,7 @@ describe('buffers of collectives that gather and scatter', () => {
     expectRefused(() => check(allToAll, inputs, outputs.with(0, floats(4))), 'output has 4 elements, must have 8', 0);
   });
 
-  it('may be in place at the root, if its own block overlaps itself', () => {
+  it("may overlap at the root, if the root's own block has the same memory in input and output", () => {
     const whole = floats(8);
     const own = slice(whole, 4, 8);
     expect(() => check(gather, [floats(4), own], [floats(0), whole])).not.toThrow();

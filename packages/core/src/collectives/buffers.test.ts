@@ -53,7 +53,7 @@ function expectRefused(action: () => void, message: string, rank?: number): void
 describe.each(collectives)('buffers of $kind', (collective) => {
   const { inputs, outputs } = fitting(collective);
 
-  it('are accepted if they fit', () => {
+  it('are accepted if their lengths and dtypes are right', () => {
     expect(() => check(collective, inputs, outputs)).not.toThrow();
     expect(() => check(collective, inputs.slice(1), outputs.slice(1), [1])).not.toThrow();
   });
@@ -81,7 +81,7 @@ describe.each(collectives)('buffers of $kind', (collective) => {
     );
   });
 
-  it('must not be outputs of another length or dtype', () => {
+  it('must not include an output of the wrong length or dtype', () => {
     const [{ data }] = outputs as [Tensor];
     const longer = floats(data.length + 1);
     expectRefused(() => check(collective, inputs, outputs.with(1, longer)), `must have ${data.length}`, 1);
@@ -104,7 +104,7 @@ describe.each(collectives)('buffers of $kind', (collective) => {
     );
   });
 
-  it('may be in place, if each element overlaps itself', () => {
+  it('may overlap as input and output of a rank, if each element overlaps only itself', () => {
     const whole = both.map(() => floats(collective === allGather ? 8 : 4));
     const block = collective === allGather ? 4 : 2;
     const own = whole.map((tensor, rank) => slice(tensor, rank * block, (rank + 1) * block));
@@ -112,7 +112,7 @@ describe.each(collectives)('buffers of $kind', (collective) => {
     expect(() => check(collective, places, collective === reduceScatter ? own : whole)).not.toThrow();
   });
 
-  it('must not be in place at an offset', () => {
+  it('must not overlap as input and output of a rank at an offset', () => {
     const memory = floats(16);
     const shifted = slice(memory, 1, 1 + outputLength(collective, 4, 2));
     expectRefused(
@@ -160,11 +160,11 @@ describe('validateBuffers', () => {
     expectRefused(() => check(broadcast, inputs.with(1, floats(4, 'int32')), outputs), 'must be int32', 0);
   });
 
-  it('uses the output as input of a broadcast with a remote root', () => {
+  it('takes length and dtype of a broadcast from the output if the root is not a local rank', () => {
     expect(() => check(broadcast, [floats(9)], [floats(4, 'int8')], [0])).not.toThrow();
   });
 
-  it('requires outputs of the dtype that the mean has', () => {
+  it('requires float64 outputs for the mean of int32 inputs', () => {
     const inputs = both.map(() => floats(4, 'int32'));
     const mean: Collective = { kind: 'all-reduce', op: 'mean' };
     expectRefused(
@@ -194,7 +194,7 @@ describe('validateBuffers', () => {
     expectRefused(() => check(mean, [input], [output], [0]), 'overlaps its own input', 0);
   });
 
-  it('accepts empty buffers, in shared memory or not', () => {
+  it('accepts empty buffers, even several at the same place in memory', () => {
     for (const collective of collectives) {
       expect(() => check(collective, [floats(0), floats(0)], [floats(0), floats(0)])).not.toThrow();
     }
@@ -211,7 +211,7 @@ describe('a shared result', () => {
   const inputs = both.map(() => floats(4));
 
   it.each([allReduce, broadcast, allGather])(
-    'of $kind may be one output for all ranks, but does not need to be',
+    'of $kind may be written to one output for all ranks, or to one output per rank',
     (collective) => {
       const one = floats(outputLength(collective, 4, 2));
       expect(() => shared(collective, inputs, [one, { ...one, device: 'cpu:1' }])).not.toThrow();
@@ -229,7 +229,7 @@ describe('a shared result', () => {
     expectRefused(() => shared(collective, inPlace, [one, one]), 'overlaps');
   });
 
-  it('must be the same memory for all ranks, not partly overlapping', () => {
+  it('must be the same memory for all ranks, not memory that overlaps in part', () => {
     const memory = floats(6);
     const apart = [slice(memory, 0, 4), slice(memory, 2, 6)];
     expectRefused(() => shared(allReduce, inputs, apart), 'one buffer was given twice');
@@ -244,7 +244,7 @@ describe('a shared result', () => {
 });
 
 describe('refusedCollective', () => {
-  it('refuses only the mean of bool, of all kinds and dtypes', () => {
+  it('accepts every kind of collective with every dtype, except the mean of bool', () => {
     for (const collective of collectives) {
       expect(dtypes.filter((dtype) => refusedCollective(collective, dtype, 2) !== undefined)).toEqual([]);
     }
@@ -252,7 +252,7 @@ describe('refusedCollective', () => {
     expect(dtypes.filter((dtype) => refusedCollective(mean, dtype, 2) !== undefined)).toEqual(['bool']);
   });
 
-  it.each([-1, 2, 0.5, Number.NaN, undefined])('refuses %s as a root of two ranks', (root) => {
+  it.each([-1, 2, 0.5, Number.NaN, undefined])('refuses %s as the root of a group of two ranks', (root) => {
     const told = `root ${root} is not one of the 2 ranks`;
     expect(refusedCollective({ kind: 'broadcast', root: root as never }, 'int8', 2)).toBe(told);
     expect(refusedCollective({ kind: 'reduce', op: 'sum', root: root as never }, 'int8', 2)).toBe(told);
@@ -290,7 +290,7 @@ describe('refusedCollective', () => {
 });
 
 describe('requireCall', () => {
-  it('accepts a collective and two lists', () => {
+  it('accepts a collective, a list of inputs and a list of outputs', () => {
     expect(() => requireCall(allReduce, [], [])).not.toThrow();
   });
 
@@ -309,7 +309,7 @@ describe('requireCall', () => {
 });
 
 describe('requireCollective', () => {
-  it.each(collectives)('accepts the fields of $kind', (collective) => {
+  it.each(collectives)('accepts a valid collective of the kind $kind', (collective) => {
     expect(() => requireCollective(collective)).not.toThrow();
   });
 

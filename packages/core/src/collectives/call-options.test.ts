@@ -27,11 +27,11 @@ describe('resolveCallOptions', () => {
     expect(resolved.signal).toBe(signal);
   });
 
-  it.each(['options', 'experimentalHints'])('accepts an options object as %s', (name) => {
+  it.each(['options', 'experimentalHints'])('accepts an options object in the field %s', (name) => {
     expect(resolveCallOptions({ [name]: options, signal })).toEqual({ options, signal });
   });
 
-  it.each(['sharedResult', 'deduplicate'])('keeps %s if it is set', (flag) => {
+  it.each(['sharedResult', 'deduplicate'])('returns the flag %s only if it is true', (flag) => {
     expect(resolveCallOptions({ [flag]: true })).toEqual({
       options: new CommunicationOptions(),
       signal: undefined,
@@ -44,7 +44,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  it('accepts experimentalHints, with the deprecated class', () => {
+  it('accepts experimentalHints of the deprecated class CollectiveHints, and warns once about each', () => {
     const lines: string[] = [];
     setLogSink((_level, line) => lines.push(line));
     const experimentalHints = new CollectiveHints({ bytesPerPack: 8 });
@@ -56,7 +56,7 @@ describe('resolveCallOptions', () => {
     ]);
   });
 
-  it('prefers the fields of an options object that are set over fields beside it', () => {
+  it('prefers fields that the options object sets over the same fields of the call', () => {
     expect(resolveCallOptions({ bytesPerPack: 1, timeoutSeconds: 1, options }).options).toEqual(options);
     const silent = new CommunicationOptions();
     expect(resolveCallOptions({ bytesPerPack: 1, implementation: 'RING', options: silent }).options).toEqual(
@@ -64,14 +64,14 @@ describe('resolveCallOptions', () => {
     );
   });
 
-  it('accepts plain fields as an options object', () => {
+  it('accepts a plain object with some of the fields as options', () => {
     const call = { implementation: 'RING', options: { bytesPerPack: 5 } } as unknown as CallOptions;
     expect(resolveCallOptions(call).options).toEqual(
       new CommunicationOptions({ bytesPerPack: 5, implementation: 'RING' }),
     );
   });
 
-  it('refuses options under both names at once', () => {
+  it('refuses options and experimentalHints in the same call', () => {
     expect(thrown(() => resolveCallOptions({ options, experimentalHints: options }))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -79,7 +79,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  it.each([5, 'RING', true, () => options])('refuses %o', (call) => {
+  it.each([5, 'RING', true, () => options])('refuses %o as the options of a call', (call) => {
     expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -87,7 +87,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  it.each(['options', 'experimentalHints'])('refuses a value that is not an object as %s', (name) => {
+  it.each(['options', 'experimentalHints'])('refuses a value that is not an object in the field %s', (name) => {
     expect(thrown(() => resolveCallOptions({ [name]: 5 } as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -96,7 +96,7 @@ describe('resolveCallOptions', () => {
   });
 
   it.each([{ bytesPerPack: -1 }, { implementation: 'mpi' }, { options: { bytesPerPack: -1 } }])(
-    'refuses %o',
+    'refuses the invalid options %o',
     (call) => {
       expect(thrown(() => resolveCallOptions(call as never))).toMatchObject({ name: 'ValueError' });
     },

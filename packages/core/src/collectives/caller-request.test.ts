@@ -9,16 +9,16 @@ describe('operationOf', () => {
     expect(operationOf({ collective })).toBe('all-reduce sum');
   });
 
-  it('names the call that the caller made', () => {
+  it('names the collective that the caller requested, not the one that implements the request', () => {
     expect(operationOf({ collective, request })).toBe('reduce max to rank 1');
     expect(operationOf({ collective, request: { ...request, purpose: 'gather' } })).toBe('reduce max to rank 1');
   });
 
-  it('names only the kind for sparse values, whose op is exchanged first', () => {
+  it('names only the kind of a collective of sparse values, without the op', () => {
     expect(operationOf({ collective, request: { ...request, purpose: 'sparse' } })).toBe('reduce');
   });
 
-  it('names the measurement of links and what it is for', () => {
+  it('names a measurement of links, and the collective that it is for', () => {
     const measure: CallerRequest = { ...request, purpose: 'measure' };
     expect(operationOf({ collective, request: measure })).toBe('measure the links');
     expect(operationOf({ collective, request: { ...measure, measuredFor: collective } })).toBe(

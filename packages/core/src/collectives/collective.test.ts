@@ -34,7 +34,7 @@ it('opOf and rootOf return the op and the root of collectives that have one', ()
   expect(collectives.map(rootOf)).toEqual([undefined, 2, 1, undefined, undefined, 0, 2, undefined]);
 });
 
-it('nameOf names each collective for messages', () => {
+it('nameOf returns the name of each collective for error messages', () => {
   expect(collectives.map(nameOf)).toEqual([
     'all-reduce sum',
     'reduce max to rank 2',
@@ -55,7 +55,7 @@ it('nameOf and variantOf distinguish the variants of an algorithm', () => {
   ]);
 });
 
-it('bufferLengths multiplies the length for gathers and divides it for scatters', () => {
+it('outputLength multiplies the input length by the ranks for gathers and divides it for scatters', () => {
   expect(collectives.map((collective) => outputLength(collective, 12, 3))).toEqual([12, 12, 12, 36, 4, 36, 4, 12]);
 });
 
@@ -69,7 +69,7 @@ it("bufferLengths returns the lengths of each rank's buffers", () => {
   expect(lengths(2)).toEqual(['4 4', '4 4', '4 4', '4 12', '12 4', '4 0', '12 4', '12 12']);
 });
 
-it('reads and writes tell which ranks have an input and an output', () => {
+it('reads and writes return whether a rank has an input and an output', () => {
   const ranksThat = (does: (collective: Collective, rank: number) => boolean) =>
     collectives.map((collective) => [0, 1, 2].filter((rank) => does(collective, rank)).join(''));
   expect(ranksThat(reads)).toEqual(['012', '012', '1', '012', '012', '012', '2', '012']);

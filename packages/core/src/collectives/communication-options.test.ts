@@ -28,7 +28,7 @@ describe('CommunicationImplementation', () => {
     expect(CommunicationImplementation).toEqual({ AUTO: 'AUTO', RING: 'RING', NCCL: 'NCCL' });
   });
 
-  it('is the same object under its deprecated name', () => {
+  it('is also exported under its deprecated name CollectiveCommunication', () => {
     expect(CollectiveCommunication).toBe(CommunicationImplementation);
   });
 });
@@ -90,7 +90,7 @@ describe('CommunicationOptions', () => {
     ['ring', 'RING'],
     ['nCCl', 'NCCL'],
     [CommunicationImplementation.RING, 'RING'],
-  ])('sets the implementation %s for %s', (implementation, expected) => {
+  ])('converts the implementation %s to %s', (implementation, expected) => {
     expect(new CommunicationOptions({ implementation: implementation as never }).implementation).toBe(expected);
   });
 
@@ -112,7 +112,7 @@ describe('CommunicationOptions', () => {
     });
   });
 
-  it('checks the bytes per pack first', () => {
+  it('reports invalid bytes per pack before an invalid implementation', () => {
     const both = { bytesPerPack: -1, implementation: 'mpi' as never };
     expect(() => new CommunicationOptions(both)).toThrow('bytesPerPack');
   });
@@ -125,7 +125,7 @@ describe('CommunicationOptions', () => {
     expect(fieldsOf(options)).toEqual({ bytesPerPack: 7, timeoutSeconds: 3, implementation: 'NCCL' });
   });
 
-  it('has a text form like the one of TensorFlow', () => {
+  it('is printed like the Options class of TensorFlow', () => {
     expect(`${new CommunicationOptions()}`).toBe(
       'Options(bytes_per_pack=0,timeout_seconds=None, implementation=CommunicationImplementation.AUTO)',
     );
@@ -135,7 +135,7 @@ describe('CommunicationOptions', () => {
   });
 });
 
-describe('checkCalls', () => {
+describe('the option checkCalls', () => {
   it('is off unless one of the merged options turns it on', () => {
     const [off, on] = [new CommunicationOptions(), new CommunicationOptions({ checkCalls: true })];
     expect([off, on].map(({ checkCalls }) => checkCalls)).toEqual([false, true]);
@@ -153,7 +153,7 @@ describe('checkCalls', () => {
   });
 });
 
-describe('merge', () => {
+describe('merge() of CommunicationOptions', () => {
   const base = new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'RING' });
 
   it.each([undefined, null])('returns a copy when merged with %s', (other) => {
@@ -171,11 +171,11 @@ describe('merge', () => {
     ['no timeout of null', { timeoutSeconds: null }, {}],
     ['an implementation', { implementation: 'NCCL' }, { implementation: 'NCCL' }],
     ['no implementation AUTO', { implementation: 'AUTO' }, {}],
-  ])('prefers %s of the other options', (_, other, taken) => {
+  ])('takes %s from the other options', (_, other, taken) => {
     expect(fieldsOf(base.merge(new CommunicationOptions(other)))).toEqual({ ...fieldsOf(base), ...taken });
   });
 
-  it('accepts plain fields and ignores omitted fields', () => {
+  it('accepts an object with some of the fields, and keeps its own other fields', () => {
     expect(fieldsOf(base.merge({ timeoutSeconds: 4 }))).toEqual({ ...fieldsOf(base), timeoutSeconds: 4 });
     expect(thrown(() => base.merge({ bytesPerPack: -1 }))).toMatchObject({ name: 'ValueError' });
   });

@@ -16,19 +16,25 @@ describe('failureError', () => {
     ['mismatch', 'InternalError', 'ERR_COLL_MISMATCH'],
     ['shapes', 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
     ['dtypes', 'InternalError', 'ERR_COLL_DTYPE_MISMATCH'],
-  ] as const)('for the reason %s is a %s of code %s with rank, operation and cause', (reason, name, code) => {
-    const error = failureError({ ...failed, reason }, { ...call, cause: 'why' });
-    expect(error).toMatchObject({ name, code, rank: 1, operation: 'all-reduce sum', cause: 'why' });
-    expect(error.message).toContain('failed: out of memory');
-  });
+  ] as const)(
+    'returns, for the reason %s, a %s with the code %s, and with rank, operation and cause',
+    (reason, name, code) => {
+      const error = failureError({ ...failed, reason }, { ...call, cause: 'why' });
+      expect(error).toMatchObject({ name, code, rank: 1, operation: 'all-reduce sum', cause: 'why' });
+      expect(error.message).toContain('failed: out of memory');
+    },
+  );
 
-  it.each(failureReasons)('for the reason %s keeps its failure, without showing it', (reason) => {
-    const failure = { ...failed, reason };
-    const error = failureError(failure, call);
-    expect(keptFailure(error)).toBe(failure);
-    expect(failureOf(error, 3)).toBe(failure);
-    expect(JSON.stringify(error)).not.toContain('ranks');
-  });
+  it.each(failureReasons)(
+    'keeps the record of a failure with the reason %s on the error, hidden from JSON',
+    (reason) => {
+      const failure = { ...failed, reason };
+      const error = failureError(failure, call);
+      expect(keptFailure(error)).toBe(failure);
+      expect(failureOf(error, 3)).toBe(failure);
+      expect(JSON.stringify(error)).not.toContain('ranks');
+    },
+  );
 
   it.each<[Partial<Failure>, string, string]>([
     [{}, 'rank 1 failed: out of memory', 'rank B on b failed: out of memory'],
@@ -63,12 +69,12 @@ describe('failureError', () => {
     expect(words((rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
   });
 
-  it('says which collective of the group it was', () => {
+  it('includes the position of the collective in the group', () => {
     const error = failureError(failed, { ...call, where: ' (collective 7 of the group)' });
     expect(error.message).toBe('all-reduce sum (collective 7 of the group): rank 1 failed: out of memory');
   });
 
-  it('says that a rank beyond the group is one of an enclosing group', () => {
+  it('calls a rank beyond the size of the group a rank of the enclosing group', () => {
     const error = failureError({ ...failed, rank: 9 }, call);
     expect(error).toMatchObject({
       message: 'all-reduce sum: rank 5 of the enclosing group failed: out of memory',
@@ -76,19 +82,22 @@ describe('failureError', () => {
     });
   });
 
-  it.each(['mismatch', 'shapes', 'dtypes'] as const)('keeps the text of a disagreement about %s as it is', (reason) => {
-    expect(failureError({ ...failed, reason, text: 'ranks disagree' }, call).message).toBe('ranks disagree');
-  });
+  it.each(['mismatch', 'shapes', 'dtypes'] as const)(
+    'uses the text of a disagreement between ranks, with the reason %s, as the whole message',
+    (reason) => {
+      expect(failureError({ ...failed, reason, text: 'ranks disagree' }, call).message).toBe('ranks disagree');
+    },
+  );
 });
 
 describe('failureOf', () => {
-  it('blames the rank that the error names, or else the given one', () => {
+  it('blames the rank that the error contains, or else the rank passed as an argument', () => {
     const error = (rank?: number) => new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 7 is gone', { rank });
     expect(failureOf(error(2), 3)).toEqual({ ...failed, rank: 2, text: 'failed: rank 7 is gone' });
     expect(failureOf(error(), 3)).toEqual({ ...failed, rank: 3, text: 'failed: rank 7 is gone' });
   });
 
-  it('keeps the class of the error, and the message of a disagreement', () => {
+  it('finds the reason by the error code, and keeps the message of a disagreement between ranks', () => {
     for (const reason of failureReasons.filter((other) => other !== 'lost')) {
       const { code, message } = failureError({ ...failed, reason }, call);
       const text = code.endsWith('MISMATCH') ? message : `failed: ${message}`;
@@ -97,6 +106,6 @@ describe('failureOf', () => {
   });
 });
 
-it('reasonOf takes an error of any other code for a failed peer', () => {
+it("reasonOf returns 'failed' for an error code that belongs to no other reason", () => {
   expect(reasonOf(new UnavailableError('ERR_COLL_STORE', 'no store'))).toBe('failed');
 });

@@ -57,7 +57,7 @@ describe('fromVariableAggregation', () => {
     });
   });
 
-  it('is not enumerable as a member', () => {
+  it('is not listed among the members of ReduceOp', () => {
     expect(isReduceOp('fromVariableAggregation')).toBe(false);
     expect(Object.keys(ReduceOp)).toEqual(['SUM', 'MEAN', 'MIN', 'MAX', 'PRODUCT']);
   });

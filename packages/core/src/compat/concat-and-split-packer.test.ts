@@ -32,7 +32,7 @@ describe('ConcatAndSplitPacker', () => {
     expect(packs?.map(({ data }) => data.length)).toEqual(lengths);
   });
 
-  it('splits within tensors', () => {
+  it('may end a pack in the middle of a tensor', () => {
     const packed = new ConcatAndSplitPacker(2).pack([[tensor([1, 2, 3], { device: 'cpu:0' }), tensor([4, 5])]]);
     expect(packed).toEqual([[tensor([1, 2], { device: 'cpu:0' }), tensor([3, 4, 5], { device: 'cpu:0' })]]);
   });

@@ -32,7 +32,7 @@ describe('groupBySize', () => {
     expect(sizesOf(groupBySize(bytes(...sizes), 100))).toEqual(packs);
   });
 
-  it('puts everything, or nothing, into one pack for a size of 0', () => {
+  it('returns exactly one pack for a size of 0, also for an empty list', () => {
     expect(sizesOf(groupBySize(bytes(5, 1000, 7), 0))).toEqual([[5, 1000, 7]]);
     expect(groupBySize([], 0)).toEqual([[]]);
   });

@@ -36,7 +36,7 @@ describe('extractRanges', () => {
     expect(extractRanges(indices)).toEqual({ ranges, singles });
   });
 
-  it('checks the length of a range before it grows, so that a range may exceed the limit by two', () => {
+  it('allows a range to exceed the limit by two indices', () => {
     expect(extractRanges(upTo(12), 10)).toEqual({ ranges: [[0, 11]], singles: [] });
     expect(extractRanges(upTo(13), 10)).toEqual({ ranges: [[0, 11]], singles: [12] });
     expect(extractRanges(upTo(25), 10)).toEqual({
@@ -92,18 +92,18 @@ describe('AggregateSmallTensorPacker', () => {
     expect(packer.pack([tensors])[0]?.every((tensor, index) => tensor === tensors[index])).toBe(true);
   });
 
-  it('closes a pack that has reached its maximum of tensors', () => {
+  it('allows a pack to exceed its maximum number of tensors by two', () => {
     const packer = new AggregateSmallTensorPacker(16, 2);
     expect(packedLengths(packer, floats(1, 1, 1, 1, 1, 1))).toEqual([4, 2]);
   });
 
-  it('joins up to a mebibyte and 18 tensors by default', () => {
+  it('joins tensors of up to one mebibyte, and at most 18 of them, by default', () => {
     const packer = new AggregateSmallTensorPacker();
     expect(packedLengths(packer, floats(...upTo(20).map(() => 1)))).toEqual([18, 2]);
     expect(packedLengths(packer, floats(2 ** 18, 1, 2 ** 18 + 1))).toEqual([2 ** 18 + 1, 2 ** 18 + 1]);
   });
 
-  it('groups by the tensor list of the first device', () => {
+  it('joins on all devices the tensors that are small on the first device', () => {
     const packer = new AggregateSmallTensorPacker(16, 10);
     const packed = packer.pack([floats(1, 1), floats(100, 100)]);
     expect(packed.map((packs) => packs.map(({ data }) => data.length))).toEqual([[2], [200]]);
