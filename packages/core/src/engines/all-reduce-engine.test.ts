@@ -27,7 +27,7 @@ describe('the engine of an all-reduce', () => {
     expect(thrown(() => new TestedAllReduce({ engine: 'cuda' as never }))).toMatchObject({ code: 'ERR_COLL_VALUE' });
   });
 
-  it('is the engine of the world, which a request must not contradict', () => {
+  it('is the engine of the world; a request for another engine is refused', () => {
     const world = portableWorld(devices, segmentsEngine([]));
     expect(new TestedAllReduce({ world }).explain()).toMatchObject({ engine: 'js', engines: [{ name: 'js' }] });
     expect(new TestedAllReduce({ world, engine: 'js' }).explain().engine).toBe('js');
@@ -38,7 +38,7 @@ describe('the engine of an all-reduce', () => {
     });
   });
 
-  it('is chosen only when values for another number of ranks need it, if the world has no engine', async () => {
+  it('is chosen for values with more components than the world has devices, if it has chosen none', async () => {
     const sink = vi.fn();
     setLogSink(sink);
     const { resolution: _, ...world } = portableWorld(devices, segmentsEngine([]));
@@ -51,7 +51,7 @@ describe('the engine of an all-reduce', () => {
     expect(asked()).toMatchObject([['info', expect.stringMatching(/^using the .* engine: native was refused/)]]);
   });
 
-  it('of the world is used for groups of other sizes too', async () => {
+  it('is the engine of the world also for values with more components than the world has devices', async () => {
     const calls: string[] = [];
     const ops = new TestedAllReduce({ world: portableWorld(devices, segmentsEngine(calls)) });
     const three = spread([1], [2], [3]);

@@ -61,7 +61,7 @@ describe('resolveEngine', () => {
     });
   });
 
-  it('reports how to install an engine that is not registered, and no error under auto', () => {
+  it("throws an error that says how to install an engine that is not registered; 'auto' skips this engine", () => {
     const told =
       "not registered: import '@coll/native/register', after npm install @coll/native if it is not installed";
     expect(thrown(() => resolveEngine('native'))).toMatchObject({
@@ -127,7 +127,7 @@ describe('registerEngine', () => {
     expect(thrown(() => resolveEngine('auto', [engine as never]))).toMatchObject(error);
   });
 
-  it('prefers extra engines over registered engines', () => {
+  it('lets engines that are passed to resolveEngine take precedence over registered engines', () => {
     registerEngine(engineOf('native', 'registered'));
     const mine = engineOf('native');
     expect(resolveEngine('native', [mine]).engine).toBe(mine);

@@ -42,7 +42,7 @@ it('a world of threads uses the engine of its group and no other', () => {
   expect(thrown(() => threadWorld(foreign, 0, devices))).toMatchObject({ code: 'ERR_COLL_NO_ENGINE' });
 });
 
-it('a world of threads fails for all ranks with the message of one rank', async () => {
+it('fail() of one rank of a world of threads fails the collectives of all ranks with its message', async () => {
   const group = createThreadGroup({ size: 2, maxBytes: 2 ** 16 });
   const other = threadWorld(group, 0, devices.slice(1)).communicator(directAlgorithm());
   threadWorld(group, 1, devices.slice(1)).fail?.('rank 1 threw');
@@ -54,7 +54,7 @@ it('a world of threads fails for all ranks with the message of one rank', async 
   });
 });
 
-it('a world of processes keeps the failure of its group, unless the group reports it by its collectives only', () => {
+it('a world of processes returns the failure of its group if the group has a failure method', () => {
   const failure = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 0 is gone');
   const group = { rank: 1, size: 3, communicator: () => {}, fail: () => {} };
   const talkative = { ...group, failure: () => failure };

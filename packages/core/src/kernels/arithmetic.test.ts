@@ -45,7 +45,7 @@ function sameNaN(dtype: DType): (element: number | bigint) => number | bigint {
   };
 }
 
-describe('combine', () => {
+describe('combine()', () => {
   it('returns new memory on the device of the first tensor', () => {
     const one = tensor([1, 2], { device: 'cpu:3' });
     const result = combine('sum', [one]);
@@ -60,7 +60,7 @@ describe('combine', () => {
     expect(combine('sum', terms.toReversed()).data).toEqual(Float64Array.of(1));
   });
 
-  it('accumulates half types in float32 and rounds once', () => {
+  it('accumulates 16-bit floats in float32 and rounds once', () => {
     // Sums in float16 would never exceed 2048, because 2048 + 1 is rounded to 2048.
     const terms = [2048, 1, 1, 1, 1].map((value) => tensor([value], { dtype: 'float16' }));
     expect(toNumbers(combine('sum', terms))).toEqual([2052]);
@@ -78,7 +78,7 @@ describe('combine', () => {
     });
   });
 
-  it('refuses different shapes and names the odd replica', () => {
+  it('refuses tensors of different shapes, and names the replica that differs', () => {
     const [a, b] = [tensor([1, 2]), tensor([1, 2], { shape: [2, 1] })];
     expect(thrown(() => combine('sum', [a, a, b]))).toMatchObject({
       name: 'InvalidArgumentError',
@@ -89,7 +89,7 @@ describe('combine', () => {
     });
   });
 
-  it('refuses different dtypes and names the odd replica', () => {
+  it('refuses tensors of different dtypes, and names the replica that differs', () => {
     const [a, b] = [tensor([1, 2]), tensor([1, 2], { dtype: 'float32' })];
     expect(thrown(() => combine('sum', [a, b]))).toMatchObject({
       name: 'InternalError',
@@ -125,7 +125,7 @@ it('addN adds a list of tensors', () => {
   expect(addN([tensor([1, 2]), tensor([10, 20]), tensor([100, 200])]).data).toEqual(Float64Array.of(111, 222));
 });
 
-describe('divide', () => {
+describe('divide()', () => {
   it('divides without truncation, in new memory, and keeps shape and device', () => {
     const whole = tensor([1, 2], { dtype: 'int32', shape: [2, 1], device: 'cpu:1' });
     const data = Float64Array.of(0.25, 0.5);

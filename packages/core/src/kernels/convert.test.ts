@@ -27,7 +27,7 @@ describe.each(halves)('conversion of %s', (dtype, decode, encode) => {
     expect(numbers.filter((bits) => narrow[bits] !== bits)).toEqual(new Uint16Array());
   });
 
-  it('narrows like encoding a number', () => {
+  it('rounds a float32 to the same bits as the function that encodes a number', () => {
     fc.assert(
       fc.property(fc.float32Array({ noNaN: true }), (floats) => {
         const narrow = new Uint16Array(floats.length);

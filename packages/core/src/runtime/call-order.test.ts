@@ -4,7 +4,7 @@ import { CallOrder } from './call-order.js';
 const eventLoop = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('CallOrder', () => {
-  it('holds nothing before a turn is taken and after it has ended', () => {
+  it('is held only from when a turn is taken until the turn ends', () => {
     const order = new CallOrder();
     expect(order.isHeld).toBe(false);
     const turn = order.take();
@@ -31,7 +31,7 @@ describe('CallOrder', () => {
     expect(order.isHeld).toBe(false);
   });
 
-  it('starts the next call once a call has started, before it has ended', async () => {
+  it('starts the next call once the previous call has started, without waiting for its end', async () => {
     const order = new CallOrder();
     const turn = order.take();
     const log: string[] = [];

@@ -31,7 +31,7 @@ function begun(engine: Engine, take: Take, options: RunOptions = {}) {
 
 const isAll = ({ data }: Tensor, value: number) => (data as Float32Array).every((element) => element === value);
 
-it.each(memories)('%s lets the event loop run during a call on %s memory', async (_, __, engine, take) => {
+it.each(memories)('the engine %s lets the event loop run during a call on %s memory', async (_, __, engine, take) => {
   // A millisecond passes with each look at the clock, so that the length of a call does not depend on the machine.
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now++);
@@ -53,7 +53,7 @@ it.each(memories)('%s lets the event loop run during a call on %s memory', async
 });
 
 it.each(memories)(
-  '%s ends a call on %s memory by signal and by deadline, and then executes the next call',
+  'the engine %s ends a call on %s memory by signal and by deadline, and then executes the next call',
   async (_, __, engine, take) => {
     const ending = new AbortController();
     const { communicator, tensors, call } = begun(engine, take, { signal: ending.signal });
@@ -69,9 +69,12 @@ it.each(memories)(
   },
 );
 
-it.each([jsEngine, wasmEngine])('$name rejects a call whose memory is transferred meanwhile', async (engine) => {
-  const { tensors, call } = begun(engine, own);
-  const buffer = tensors[1]?.data.buffer as ArrayBuffer;
-  structuredClone(buffer, { transfer: [buffer] });
-  expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
-});
+it.each([jsEngine, wasmEngine])(
+  'the $name engine rejects a call whose memory is transferred to another thread during the call',
+  async (engine) => {
+    const { tensors, call } = begun(engine, own);
+    const buffer = tensors[1]?.data.buffer as ArrayBuffer;
+    structuredClone(buffer, { transfer: [buffer] });
+    expect(await rejection(call)).toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 1 });
+  },
+);

@@ -28,14 +28,14 @@ function* twoPhases(): Phases<readonly unknown[]> {
   return [first, second].map(({ outputs: [{ data }] }) => data[0]);
 }
 
-describe('drive', () => {
+describe('drive()', () => {
   it('starts each phase when the previous one has ended, for sync and async calls', async () => {
     const work = (on: Communicator): Work<readonly unknown[]> => ({ on, hasOnePhase: false, phases: twoPhases() });
     expect(await drive(work(alone()))).toEqual([3, 4]);
     expect(driveSync('sums', work(alone()))).toEqual([3, 4]);
   });
 
-  it('delays later calls during work of several phases, except calls of the same turn', async () => {
+  it('delays later calls until work of several phases has ended, except calls that belong to this work', async () => {
     const on = alone();
     const log: string[] = [];
     const step = stepOf(on, async ({ turn }) => {
@@ -50,13 +50,13 @@ describe('drive', () => {
     expect(on.group.order.isHeld).toBe(false);
   });
 
-  it('ends its turn when a step fails', async () => {
+  it('lets the next call start when a step fails', async () => {
     const on = alone();
     await expect(drive(stepOf(on, () => Promise.reject(new Error('broken'))))).rejects.toThrow('broken');
     expect(on.group.order.isHeld).toBe(false);
   });
 
-  it('fails the group when a rank throws between two phases, and only then', async () => {
+  it('fails the group when a rank throws after its first phase, but not before the phase', async () => {
     const threads = createThreadGroup({ size: 2, maxBytes: 2 ** 16, spins: 0 });
     const rankOf = (rank: number) => new ThreadCommunicator(threads, { rank, algorithm: directAlgorithm() });
     const [own, other] = [rankOf(0), rankOf(1)];
@@ -74,7 +74,7 @@ describe('drive', () => {
     await failing;
   });
 
-  it('returns an immediate result synchronously', async () => {
+  it('returns the result of work that is already done', async () => {
     expect(await drive(workDone(5))).toBe(5);
     expect(driveSync('nothing', workDone(5))).toBe(5);
   });
