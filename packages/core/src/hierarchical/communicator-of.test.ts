@@ -40,13 +40,13 @@ describe('cross-device ops as a communicator', () => {
     expect(await outcome({ kind: 'reduce', op: 'sum', root: 2 }, zeros('int32', [2]))).toEqual(alone);
   });
 
-  it('support one device, whose mean has the dtype of means', async () => {
+  it('support one device, and return floats for its mean of integers', async () => {
     const result = zeros('float64', [2]);
     await communicatorOf(ops, ['cpu:0']).run({ kind: 'all-reduce', op: 'mean' }, [ints(1, 2)], [result]);
     expect([...result.data]).toEqual([1, 2]);
   });
 
-  it('support neither scatter nor synchronous calls', async () => {
+  it('support neither reduce-scatter, nor all-to-all, nor synchronous calls', async () => {
     const communicator = communicatorOf(ops, devices);
     const scatter = { kind: 'reduce-scatter', op: 'sum' } as const;
     expect(communicator.refuses(scatter, 'int32')).toMatch(
@@ -67,7 +67,7 @@ describe('cross-device ops as a communicator', () => {
     ],
     ['another dtype', mirror(devices.map(() => tensor([1, 2]))), /2 elements of float64 for rank 0/],
     ['nothing', undefined as never, /and nothing for rank 0/],
-  ])('must return valid results: refuses %s', async (_, result, message) => {
+  ])('must return valid results, not %s', async (_, result, message) => {
     class Careless extends CrossDeviceOps {
       readonly name = 'careless';
       protected override async reduceImplementation(): Promise<PossiblyMirrored> {

@@ -70,13 +70,16 @@ describe('a hierarchical communicator', () => {
     expect(numbersOf(outputs)).toEqual(inputs.map(() => [1, 2, 3, 4, 5, 6, 7, 8]));
   });
 
-  it.each([0, 1, 2, 3])('broadcasts from rank %i, whether or not it leads its worker', async (root) => {
-    const outputs = [0, 1, 2, 3].map(() => zeros('int32', [2]));
-    await twoByTwo().run({ kind: 'broadcast', root }, [ints(0, 0), ints(1, 1), ints(2, 2), ints(3, 3)], outputs);
-    expect(numbersOf(outputs)).toEqual(outputs.map(() => [root, root]));
-  });
+  it.each([0, 1, 2, 3])(
+    'broadcasts from rank %i, whether or not this rank is the first of its worker',
+    async (root) => {
+      const outputs = [0, 1, 2, 3].map(() => zeros('int32', [2]));
+      await twoByTwo().run({ kind: 'broadcast', root }, [ints(0, 0), ints(1, 1), ints(2, 2), ints(3, 3)], outputs);
+      expect(numbersOf(outputs)).toEqual(outputs.map(() => [root, root]));
+    },
+  );
 
-  it('rounds half types only once', async () => {
+  it('rounds 16-bit floats only once', async () => {
     // The sum of a worker, 2049, is not a float16. Rounding it to 2048 would lose the small inputs.
     const inputs = [2048, 1, 1, 2048].map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));
     const outputs = inputs.map(() => zeros('float16', [1]));
@@ -133,7 +136,7 @@ describe('a hierarchical communicator', () => {
     expect(hierarchical([portable(1, none)], portable(1)).refuses(sum, 'int8')).toBeUndefined();
   });
 
-  it('reports errors of its parts with its own rank numbers', async () => {
+  it('reports errors within and across workers with the rank numbers of the whole group', async () => {
     const [early] = inSeveralHands([2, 2]) as [Communicator];
     const buffers = [ints(1), ints(2)];
     const error = await early.run(sum, buffers, buffers, { timeoutSeconds: 0.01 }).catch((failure: unknown) => failure);
@@ -191,7 +194,7 @@ describe('a hierarchical communicator', () => {
       'broadcast of 4 float32 elements at root 0 on rank 3, 4 (worker 2)',
     ],
   ])(
-    'reports different %s to all workers with the same message, naming the odd ranks',
+    'fails with the same error on all workers if one worker passes different %s, and names its ranks',
     async (_, usual, odd, make, code, told) => {
       const sizes = [1, 2, 2];
       const hands = inSeveralHands(sizes);
@@ -225,7 +228,7 @@ describe('a hierarchical communicator', () => {
     }
   });
 
-  it('reports an error of a worker to the other workers, whose text it keeps', async () => {
+  it('reports an error of one worker to the other workers, with the text of the error', async () => {
     const group = createThreadGroup({ size: 2 });
     const across = [0, 1].map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }));
     const broken = portable(2);
@@ -245,7 +248,7 @@ describe('a hierarchical communicator', () => {
     });
   });
 
-  it('closes each of its parts once', async () => {
+  it('closes the communicators within and across workers once', async () => {
     const parts = [portable(2), portable(2), portable(2)] as const;
     const closes = parts.map((part) => vi.spyOn(part, 'close'));
     const whole = hierarchical([parts[0], parts[1]], parts[2]);
@@ -256,7 +259,7 @@ describe('a hierarchical communicator', () => {
     await expect(whole.run(sum, buffers, buffers)).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
-  it('refuses parts whose sizes do not match', () => {
+  it('refuses communicators within and across workers whose sizes do not match', () => {
     expect(() => hierarchical([], portable(1))).toThrow(
       'across has 1 leaders in this process, but within has 0 workers',
     );

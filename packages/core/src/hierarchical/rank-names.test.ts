@@ -54,7 +54,7 @@ describe('RankNames', () => {
     }
   });
 
-  it('replaces the ranks in an error at each level, and keeps its other words', () => {
+  it('replaces the ranks in an error once per level of nested groups, and keeps all other words', () => {
     const words = (name: RankName) => `replica ${name(0)} and replica ${name(2)}; replica 1`;
     const error = rankError(InternalError, 'ERR_COLL_MISMATCH', words, { rank: 2 });
     expect(error.message).toBe('replica 0 and replica 2; replica 1');
@@ -74,7 +74,7 @@ describe('RankNames', () => {
     expect(names.retold(error)).toMatchObject({ message: 'a disk of replica 1 is full', rank: 1 });
   });
 
-  it('returns an error that already has the ranks of the whole unchanged', () => {
+  it('does not change an error that already contains ranks of the whole group', () => {
     const error = failureOf({ rank: 2, text: 'failed: rank 1' });
     const marked = names.marked(error);
     expect(keptFailure(marked)).toMatchObject({ rank: 5 });
@@ -83,7 +83,7 @@ describe('RankNames', () => {
     expect(names.marked(nobody)).toBe(nobody);
   });
 
-  it('names a rank of the outer group that another member reported', () => {
+  it('names a rank of the whole group that another member reported', () => {
     const { rank, ranks, text } = keptFailure(names.marked(failureOf({ rank: 2, ranks: [9] }))) as Failure;
     expect(names.retold(failureOf({ rank, ranks, text }))).toMatchObject({
       message: 'all-reduce: rank 2 (worker 1) broke (rank 9 (worker 2))',
@@ -91,7 +91,7 @@ describe('RankNames', () => {
     });
   });
 
-  it('names every rank of a missing worker to members that learn of the failure', () => {
+  it('lists every rank of a missing worker in the failure record that other members receive', () => {
     const late = failureOf({ reason: 'deadline', rank: 0, ranks: [1], text: 'did not arrive', hosts: ['a', 'b'] });
     expect(keptFailure(names.retold(late) as RuntimeError)).toMatchObject({
       rank: 0,

@@ -73,7 +73,7 @@ describe.each(cases)('ranks of %i workers with %i ranks each', (workers, ranks) 
     expect(numbersOf(inputs)).toEqual(inputs.map((_, rank) => [rank, 10 * rank, 1]));
   });
 
-  it('average values, and round half types only once', async () => {
+  it('average values, and round 16-bit floats only once', async () => {
     const values = inputs.map((_, rank) => (rank % 2 === 0 ? 2048 : 1));
     const halves = values.map((value) => tensor(Uint16Array.of(toFloat16(value)), { dtype: 'float16' }));
     await runAll(ranksOf(workers, ranks), { kind: 'all-reduce', op: 'mean' }, halves, halves);
@@ -81,7 +81,7 @@ describe.each(cases)('ranks of %i workers with %i ranks each', (workers, ranks) 
     for (const { data } of halves) expect(fromFloat16(Number(data[0]))).toBe(fromFloat16(toFloat16(mean)));
   });
 
-  it('keep the order of their calls', async () => {
+  it('execute calls in the order in which they were made', async () => {
     const all = ranksOf(workers, ranks);
     const buffers = inputs.map(() => tensor(Int32Array.of(1)));
     await Promise.all([runAll(all, sum, buffers, buffers), runAll(all, sum, buffers, buffers)]);
@@ -90,7 +90,7 @@ describe.each(cases)('ranks of %i workers with %i ranks each', (workers, ranks) 
 });
 
 describe('a rank of a worker', () => {
-  it('reports errors of one level with the rank numbers of the whole group', async () => {
+  it('reports errors within its worker with the rank numbers of the whole group', async () => {
     const all = ranksOf(2, 2);
     const buffer = [tensor([1])];
     const error = await all[2]?.run(sum, buffer, buffer, { timeoutSeconds: 0.01 }).catch((failure: unknown) => failure);
@@ -123,20 +123,26 @@ describe('a rank of a worker', () => {
   }
 
   const patient = { timeoutSeconds: 600 };
-  it.each([0, 1, 2, 3])('that disagrees is named in the same message on all ranks: rank %i', async (odd) => {
-    const { errors } = await told((rank) => ({
-      collective: { kind: 'all-reduce', op: rank === odd ? 'max' : 'sum' },
-      options: patient,
-    }));
-    const messages = errors.map((error) => error?.message);
-    expect(new Set(messages).size, JSON.stringify(messages)).toBe(1);
-    expect(errors[0]).toMatchObject({ code: 'ERR_COLL_MISMATCH', message: expect.stringContaining('all-reduce max') });
-    expect(errors[0]?.message).toMatch(new RegExp(`on rank ${odd}\\b`));
-    // With two ranks per worker, the error can name either rank of the disagreeing worker.
-    expect(errors.map((error) => Math.floor((error?.rank ?? -1) / 2))).toEqual(errors.map(() => Math.floor(odd / 2)));
-  });
+  it.each([0, 1, 2, 3])(
+    'that makes a different call is named in the same message on all ranks: rank %i',
+    async (odd) => {
+      const { errors } = await told((rank) => ({
+        collective: { kind: 'all-reduce', op: rank === odd ? 'max' : 'sum' },
+        options: patient,
+      }));
+      const messages = errors.map((error) => error?.message);
+      expect(new Set(messages).size, JSON.stringify(messages)).toBe(1);
+      expect(errors[0]).toMatchObject({
+        code: 'ERR_COLL_MISMATCH',
+        message: expect.stringContaining('all-reduce max'),
+      });
+      expect(errors[0]?.message).toMatch(new RegExp(`on rank ${odd}\\b`));
+      // With two ranks per worker, the error can name either rank of the disagreeing worker.
+      expect(errors.map((error) => Math.floor((error?.rank ?? -1) / 2))).toEqual(errors.map(() => Math.floor(odd / 2)));
+    },
+  );
 
-  it('that disagrees together with its whole worker is reported with all ranks of that worker', async () => {
+  it('that passes another dtype is reported with all ranks of its worker, if they all pass that dtype', async () => {
     const { errors } = await told((rank) => ({
       collective: sum,
       dtype: rank < 2 ? 'int32' : 'uint32',
@@ -171,7 +177,7 @@ describe('a rank of a worker', () => {
     }
   });
 
-  it('that leaves ends the wait of all ranks at once and is reported as the cause', async () => {
+  it('that closes its communicator ends the wait of all ranks at once and is reported as the cause', async () => {
     const all = ranksOf(2, 2);
     const waiting = all.slice(0, 3).map((rank) => {
       const buffer = [zeros('float32', [3])];
@@ -182,7 +188,7 @@ describe('a rank of a worker', () => {
   });
 
   it.each<Collective>([{ kind: 'broadcast', root: 1 }, { kind: 'broadcast', root: 2 }, sum, { kind: 'all-gather' }])(
-    'may leave once it has its result, while other ranks still work on it: %j',
+    'may close once it has its result, while other ranks still execute the collective: %j',
     async (collective) => {
       for (const length of [1, 5000]) {
         const all = ranksOf(2, 2);
@@ -210,7 +216,7 @@ describe('a rank of a worker', () => {
     });
   });
 
-  it('refuses parts whose sizes do not match', () => {
+  it('refuses communicators within and across workers whose sizes do not match', () => {
     const portable = (size: number) => new ReferenceCommunicator({ size, algorithm: directAlgorithm() });
     expect(() => rankOfWorker(portable(2), { workers: 2, worker: 0 })).toThrow(
       'within must have exactly one local rank, got 2',

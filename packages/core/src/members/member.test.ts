@@ -98,7 +98,7 @@ describe('a collective of members', () => {
     await Promise.all([waiting, second.barrier()]);
   });
 
-  it('refuses invalid arguments on this member only', async () => {
+  it('refuses invalid arguments on one member without failing the group', async () => {
     const [first, second] = open(2) as [Member, Member];
     expect(await errorOf(first.broadcast(2, new Float32Array(1)))).toMatchObject({
       code: 'ERR_COLL_VALUE',
@@ -141,7 +141,7 @@ describe('a collective of members', () => {
   });
 });
 
-describe('messages', () => {
+describe('messages between members', () => {
   it('arrive in the order in which they were sent', async () => {
     const [first, second] = open(2) as [Member, Member];
     const into = [new Float32Array(1), new Float32Array(1)] as const;
@@ -164,7 +164,7 @@ describe('messages', () => {
     await Promise.all([sum, second.allReduce('sum', new Float32Array([1]))]);
   });
 
-  it('of another length or dtype than expected fail the group on both sides', async () => {
+  it('fail the group on both sides if their length or dtype is not the one that the receiver expects', async () => {
     for (const [into, code] of [
       [new Float32Array(2), 'ERR_COLL_SHAPE_MISMATCH'],
       [new Int32Array(1), 'ERR_COLL_DTYPE_MISMATCH'],
@@ -177,7 +177,7 @@ describe('messages', () => {
     }
   });
 
-  it('whose memory is detached meanwhile fail the group', async () => {
+  it('fail the group if their memory is detached while they are sent', async () => {
     const [first, second] = open(2) as [Member, Member];
     const value = new Float32Array(2);
     const sending = errorOf(first.send(1, value));
@@ -197,7 +197,7 @@ describe('messages', () => {
     expect(await errorOf(second.send(0, new Float32Array(1)))).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
   });
 
-  it('are aborted by a signal: alone before they start, together with the group afterwards', async () => {
+  it('are aborted by a signal, together with the group if they have started', async () => {
     const [first, second] = open(2) as [Member, Member];
     const aborted = AbortSignal.abort(new Error('enough'));
     expect(await errorOf(first.send(1, new Float32Array(1), { signal: aborted }))).toMatchObject({
@@ -211,7 +211,7 @@ describe('messages', () => {
     expect(await errorOf(second.receive(0, new Float32Array(1)))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
-  it('that are never sent do not keep a program running', () => {
+  it('do not keep a program running while a member waits for them', () => {
     const [first] = open(2) as [Member, Member];
     const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
     const before = timers();
@@ -230,7 +230,7 @@ describe('messages', () => {
   });
 });
 
-describe('split', () => {
+describe('split() of a member', () => {
   it('creates one group per color, ordered by key', async () => {
     const members = await all(open(5), (member) =>
       member.split(member.rank === 4 ? -1 : member.rank % 2, -member.rank),
@@ -253,7 +253,7 @@ describe('split', () => {
     expect(members.map((member) => member?.rank)).toEqual([0, 1, 2]);
   });
 
-  it('fails together with its parent group, and makes the parent fail', async () => {
+  it('creates groups that fail if their parent group fails, and vice versa', async () => {
     for (const failsFirst of ['part', 'whole']) {
       const whole = open(4);
       const parts = (await all(whole, (member) => member.split(member.rank % 2))) as Member[];
@@ -266,7 +266,7 @@ describe('split', () => {
     }
   });
 
-  it('does not fail when its parent group was closed before', async () => {
+  it('creates groups that can be closed without effect on the parent group', async () => {
     const whole = open(2);
     const parts = (await all(whole, (member) => member.split(0))) as Member[];
     await all(parts, (member) => member.close());
@@ -277,7 +277,7 @@ describe('split', () => {
     ]);
   });
 
-  it('requires whole numbers', async () => {
+  it('requires 32-bit integers as color and key', async () => {
     const [first] = open(1) as [Member];
     expect(await errorOf(first.split(0.5))).toMatchObject({
       message: 'split: color must be a 32-bit integer, got 0.5',
@@ -288,15 +288,15 @@ describe('split', () => {
   });
 });
 
-describe('close', () => {
-  it('rejects the calls that members wait in', async () => {
+describe('close() of a member', () => {
+  it('rejects the calls in which other members wait', async () => {
     const [first, second] = open(2) as [Member, Member];
     const waiting = errorOf(first.barrier());
     await second.close();
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
-  it("of a thread's member fails its messages", async () => {
+  it('rejects the message that a member in a thread waits for', async () => {
     const group = jsEngine.createGroup({ size: 2 });
     const member = joinThreadGroup(group, { rank: 0, algorithm: ringAlgorithm() });
     const waiting = errorOf(member.receive(1, new Float32Array(1)));
