@@ -75,7 +75,7 @@ describe('reduce of all-reduce ops', () => {
     ['MIN', on('cpu:0', 1, 2)],
     ['MAX', on('cpu:0', 30, 40)],
     ['PRODUCT', on('cpu:0', 30, 80)],
-  ])('uses the %s', async (op, expected) => {
+  ])('combines the components with %s', async (op, expected) => {
     const result = (await new TestedAllReduce().reduce(op, value, value)) as Mirrored<Tensor>;
     expect(result.primary).toEqual(expected);
   });
@@ -92,7 +92,7 @@ describe('reduce of all-reduce ops', () => {
   });
 });
 
-describe('batchReduce', () => {
+describe('batchReduce of all-reduce ops', () => {
   it('is one batched call if all values and destinations are on the same devices', async () => {
     const other = spread([5], [6]);
     const results = await new TestedAllReduce().batchReduce(ReduceOp.SUM, [
@@ -106,7 +106,7 @@ describe('batchReduce', () => {
     expect(lengths).toEqual([3]);
   });
 
-  it('is one reduce per pair otherwise', async () => {
+  it('is one reduce per pair if a destination is not on the devices of its value', async () => {
     const results = await new TestedAllReduce().batchReduce(ReduceOp.SUM, [
       [value, value],
       [value, 'cpu:0'],
@@ -178,7 +178,7 @@ describe('a call that the communicator refuses', () => {
   });
 });
 
-describe('a world', () => {
+describe('the communicator of a world', () => {
   it('is used only for values that are on all of its devices', async () => {
     const inner = portableWorld(['cpu:0', 'cpu:1']);
     const communicator = vi.fn((algorithm: Algorithm) => inner.communicator(algorithm));
@@ -205,7 +205,7 @@ it('closing the ops closes their communicators and the fallback', async () => {
   expect(await rejection(ops.reduce(ReduceOp.SUM, value, value))).toMatchObject({ code: 'ERR_COLL_CLOSED' });
 });
 
-describe('log', () => {
+describe('the log of all-reduce ops', () => {
   const sink = vi.fn<LogSink>();
   beforeEach(() => setLogSink(sink));
   afterEach(() => {

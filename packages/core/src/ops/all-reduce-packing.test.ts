@@ -52,7 +52,7 @@ it('packing reduces each value by itself for 0 packs', async () => {
   expect(await lengthsOf({ numPacks: 0 })).toEqual([2, 3, 6]);
 });
 
-it('packing joins only small neighbouring float32 tensors when configured to, without packs', async () => {
+it('numPacks 0 with aggSmallGradsMaxBytes joins only small neighbouring float32 tensors', async () => {
   const floats = [2, 3, 6].map(
     (count) => new PerReplica(['cpu:0', 'cpu:1'].map((device) => zeros('float32', [count], device))),
   );
@@ -65,7 +65,7 @@ it('packing joins only small neighbouring float32 tensors when configured to, wi
   expect(await lengthsOf({ numPacks: 0, aggSmallGradsMaxBytes: 12 })).toEqual([5, 6, 2, 3, 6]);
 });
 
-it('bytesPerPack of a call packs by bytes, last values first', async () => {
+it('bytesPerPack of a call overrides numPacks, and packs by bytes with the last values first', async () => {
   expect(await lengthsOf({ numPacks: 3 }, 24)).toEqual([9, 2]);
   lengths.length = 0;
   expect(await lengthsOf({ numPacks: 0 }, 1)).toEqual([6, 3, 2]);
@@ -124,7 +124,7 @@ describe('replicas in threads', () => {
     ['direct', directAlgorithm(), true],
     ['reduction to one', reductionToOneAlgorithm(), true],
     ['ring', ringAlgorithm(), false],
-  ])('return the same bits as a single controller, however they pack: %s', async (_, algorithm, isSame) => {
+  ])('return the same bits as a single controller, for any packing options: %s', async (_, algorithm, isSame) => {
     const all: unknown[] = [];
     for (const { bytesPerPack = 0, ...packing } of packings) {
       const pairs = batch.map((value) => [value, value] as const);
@@ -145,16 +145,19 @@ describe('replicas in threads', () => {
   });
 });
 
-it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, '2'])('small-value limits refuse %o', (number) => {
-  for (const name of ['aggSmallGradsMaxBytes', 'aggSmallGradsMaxGroup']) {
-    expect(() => new TestedAllReduce({ [name]: number })).toThrow(
-      expect.objectContaining({
-        name: 'ValueError',
-        message: expect.stringContaining(`${name} must be a whole number`),
-      }),
-    );
-  }
-});
+it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, '2'])(
+  'aggSmallGradsMaxBytes and aggSmallGradsMaxGroup refuse %o',
+  (number) => {
+    for (const name of ['aggSmallGradsMaxBytes', 'aggSmallGradsMaxGroup']) {
+      expect(() => new TestedAllReduce({ [name]: number })).toThrow(
+        expect.objectContaining({
+          name: 'ValueError',
+          message: expect.stringContaining(`${name} must be a whole number`),
+        }),
+      );
+    }
+  },
+);
 
 it.each([-1, 1.5, Number.NaN, '2'])('numPacks refuses %o and names the algorithm and the bound', (numPacks) => {
   expect(thrown(() => new TestedAllReduce({ numPacks: numPacks as never }))).toMatchObject({

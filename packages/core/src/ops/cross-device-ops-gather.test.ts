@@ -12,7 +12,7 @@ const both = new PerReplica([a, b]);
 const slices = (device: string) => new IndexedSlices(on(device, 5), tensor(new Int32Array(1), { device }), [3]);
 const cpu0 = canonicalize('cpu:0');
 
-describe('broadcast', () => {
+describe('broadcast of cross-device ops', () => {
   const ops = new RecordingOps();
 
   it('copies a value to every destination in order, from any device', async () => {
@@ -23,7 +23,7 @@ describe('broadcast', () => {
     expect(copies.values[0]?.data).not.toBe(copies.values[1]?.data);
   });
 
-  it('returns one bare copy for one destination', async () => {
+  it('returns a tensor, not a Mirrored, for a single destination', async () => {
     expect(await ops.broadcast(a, 'cpu:7')).toEqual({ ...a, device: canonicalize('cpu:7') });
     expect(await ops.broadcast(5, a)).toEqual({ ...tensor(5), device: cpu0 });
   });
@@ -33,7 +33,7 @@ describe('broadcast', () => {
     expect(copies.values).toEqual([slices('cpu:0'), slices('cpu:1')]);
   });
 
-  it('uses the first component of a mirrored value, also of a sparse one', async () => {
+  it('uses the first component of a mirrored value, dense or sparse', async () => {
     expect(await ops.broadcast(new Mirrored([a, b]), 'cpu:0')).toEqual({ ...a, device: cpu0 });
     const sparse = await ops.broadcast(new Mirrored([slices('cpu:0'), slices('cpu:1')]), 'cpu:0');
     expect(sparse).toBeInstanceOf(IndexedSlices);
@@ -46,7 +46,7 @@ describe('broadcast', () => {
   });
 });
 
-describe('gather', () => {
+describe('gather of cross-device ops', () => {
   const ops = new RecordingOps();
 
   it('concatenates components along an axis in replica order, on every destination', async () => {
@@ -56,7 +56,7 @@ describe('gather', () => {
     expect(await ops.gather(wide, 'cpu:0', 1)).toEqual(tensor([1, 3, 2, 4], { shape: [2, 2], device: cpu0 }));
   });
 
-  it('copies a single component that is already in place, whatever the axis', async () => {
+  it('copies a single component that is already on the destination, whatever the axis', async () => {
     const copy = (await ops.gather(a, 'cpu:0', 99)) as Tensor;
     expect(copy).toEqual({ ...a, device: cpu0 });
     expect(copy.data).not.toBe(a.data);

@@ -19,7 +19,7 @@ const slices = (device: string) => new IndexedSlices(on(device, 5), tensor(new I
 const cpu0 = canonicalize('cpu:0');
 
 describe('reduce of cross-device ops', () => {
-  it('passes a validated call to the implementation', async () => {
+  it('validates a call and passes it to reduceImplementation', async () => {
     const ops = new RecordingOps();
     const { signal } = new AbortController();
     const result = await ops.reduce(ReduceOp.MEAN, both, 'cpu:0', { bytesPerPack: 4, signal });
@@ -42,13 +42,13 @@ describe('reduce of cross-device ops', () => {
     ]);
   });
 
-  it('accepts components that carry a tensor', async () => {
+  it('converts components that are typed arrays to tensors', async () => {
     const ops = new RecordingOps();
     await ops.reduce(ReduceOp.SUM, new PerReplica([Float32Array.of(1), tensor([2], { dtype: 'float32' })]), 'cpu:1');
     expect(ops.reduced.mock.calls[0]?.[1].values).toEqual([tensor(Float32Array.of(1)), tensor(Float32Array.of(2))]);
   });
 
-  it('copies a single component that is already in place, whatever the op', async () => {
+  it('copies a single component that is already on the destination, whatever the op', async () => {
     const ops = new RecordingOps();
     const copy = (await ops.reduce('nonsense' as never, new PerReplica([a]), '/device:CPU:0')) as Tensor;
     expect(copy).toEqual({ ...a, device: cpu0 });
@@ -60,7 +60,7 @@ describe('reduce of cross-device ops', () => {
     expect(ops.reduced).not.toHaveBeenCalled();
   });
 
-  it('calls the implementation for a single component on another device, or on none', async () => {
+  it('calls reduceImplementation for a single component that is not yet on the destination', async () => {
     const ops = new RecordingOps();
     await ops.reduce(ReduceOp.SUM, a, 'cpu:1');
     await ops.reduce(ReduceOp.SUM, a, ['cpu:0', 'cpu:1']);
@@ -78,15 +78,18 @@ describe('reduce of cross-device ops', () => {
     ['that the value has components', [ReduceOp.SUM, new PerReplica([]), 'cpu:0'], { message: /must be non-empty/ }],
     ['shapes', [ReduceOp.SUM, new PerReplica([a, on('cpu:1', 1)]), 'cpu:0'], { name: 'InvalidArgumentError', rank: 1 }],
     ['dtypes', [ReduceOp.SUM, new PerReplica([a, zeros('int8', [2])]), 'cpu:0'], { name: 'InternalError', rank: 1 }],
-  ])('checks %s', async (_, args, { message, ...fields }: { message?: RegExp }) => {
-    const ops = new RecordingOps();
-    const error = await rejection(ops.reduce(...(args as Parameters<CrossDeviceOps['reduce']>)));
-    expect(error).toMatchObject({ ...fields, ...(message ? { message: expect.stringMatching(message) } : {}) });
-    expect(ops.reduced).not.toHaveBeenCalled();
-  });
+  ])(
+    'checks %s before it calls reduceImplementation',
+    async (_, args, { message, ...fields }: { message?: RegExp }) => {
+      const ops = new RecordingOps();
+      const error = await rejection(ops.reduce(...(args as Parameters<CrossDeviceOps['reduce']>)));
+      expect(error).toMatchObject({ ...fields, ...(message ? { message: expect.stringMatching(message) } : {}) });
+      expect(ops.reduced).not.toHaveBeenCalled();
+    },
+  );
 });
 
-describe('batchReduce', () => {
+describe('batchReduce of cross-device ops', () => {
   it('reduces pair by pair in order if a subclass does not override it', async () => {
     const ops = new RecordingOps();
     const results = await ops.batchReduce(
@@ -117,7 +120,7 @@ describe('batchReduce', () => {
     expect(await new RecordingOps().batchReduce('nonsense' as never, [])).toEqual([]);
   });
 
-  it('returns single components themselves if all are in place', async () => {
+  it('returns single components themselves if all are already on their destinations', async () => {
     const ops = new RecordingOps();
     const results = await ops.batchReduce('nonsense' as never, [
       [new PerReplica([a]), 'cpu:0'],
@@ -128,7 +131,7 @@ describe('batchReduce', () => {
     expect(ops.reduced).not.toHaveBeenCalled();
   });
 
-  it('calls the implementation if one value is on another device than the first', async () => {
+  it('calls reduceImplementation if one value is on another device than the first', async () => {
     const ops = new RecordingOps();
     await ops.batchReduce(ReduceOp.SUM, [
       [a, 'cpu:0'],
@@ -199,7 +202,7 @@ describe('ops without a world', () => {
     expect(new RecordingOps(world, { algorithm: directAlgorithm() }).replicaGroup).toBeInstanceOf(ReplicaGroup);
   });
 
-  it('explain their choice, with each note once', () => {
+  it('list each note once in explain()', () => {
     const ops = new RecordingOps();
     expect([ops.remark('one'), ops.remark('two'), ops.remark('one')]).toEqual([true, true, false]);
     expect(ops.explain()).toEqual({ name: 'recording', engine: 'js', engines: [], notes: ['one', 'two'] });
@@ -219,7 +222,7 @@ describe('ops without a world', () => {
     expect(ops.reduced).not.toHaveBeenCalled();
   });
 
-  it('can be closed by close() and by using', async () => {
+  it('are closed by close() or at the end of an await using block', async () => {
     const ops = new RecordingOps();
     const close = vi.spyOn(ops, 'close');
     await ops[Symbol.asyncDispose]();
@@ -227,7 +230,7 @@ describe('ops without a world', () => {
   });
 });
 
-describe('instanceof', () => {
+describe('instanceof CrossDeviceOps', () => {
   it('recognises ops of a separately installed copy of the library, and nothing else', async () => {
     vi.resetModules();
     const other = await import('./cross-device-ops.js');

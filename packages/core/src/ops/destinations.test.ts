@@ -107,7 +107,7 @@ describe('getDevicesFrom', () => {
 });
 
 describe('devicesMatch', () => {
-  it('compares sets of devices: order, number and spelling do not matter', () => {
+  it('compares sets of devices: order, repetition and spelling do not matter', () => {
     expect(devicesMatch(perReplica('cpu:0', 'cpu:1'), ['cpu:1', 'cpu:0'])).toBe(true);
     expect(devicesMatch(perReplica('cpu:0', 'cpu:0'), 'cpu:0')).toBe(true);
     expect(devicesMatch('cpu:0', '/job:localhost/cpu:0')).toBe(true);
@@ -158,7 +158,7 @@ describe('allDevicesMatch', () => {
     expect(allDevicesMatch([[value, 'cpu:0']])).toBe(false);
   });
 
-  it('requires that the devices of every value match the first value', () => {
+  it('requires that the devices of every value match those of the first value', () => {
     const elsewhere = perReplica('cpu:0');
     expect(
       allDevicesMatch([
@@ -175,7 +175,7 @@ describe('allDevicesMatch', () => {
   });
 });
 
-it('duplicate device check names the device that a list contains twice', () => {
+it('requireDistinct names the device that a list contains twice', () => {
   expect(() => requireDistinct([cpu0, cpu1])).not.toThrow();
   expect(thrown(() => requireDistinct([cpu0, cpu1, cpu1]))).toMatchObject({
     name: 'AssertionError',

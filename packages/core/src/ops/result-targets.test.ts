@@ -19,7 +19,7 @@ const makers = [
   ['reduction to one device', () => new ReductionToOneDevice()],
 ] as const;
 
-describe.each(makers)('the into option, for %s', (_, make) => {
+describe.each(makers)('the memory that is passed to %s in the option into', (_, make) => {
   it('is overwritten by the results of each call', async () => {
     const ops = make();
     const into = memory();
@@ -55,7 +55,7 @@ describe.each(makers)('the into option, for %s', (_, make) => {
     });
   });
 
-  it('may be on other destinations, or on one device', async () => {
+  it('may be for other destinations than the devices of the value, or for a single device', async () => {
     const ops = make();
     const target = zeros('int32', [2]);
     const sum = (await ops.reduce(ReduceOp.SUM, values[0] as PerReplica<Tensor>, 'cpu:5', { into: target })) as Tensor;
@@ -65,7 +65,7 @@ describe.each(makers)('the into option, for %s', (_, make) => {
     expect([copy.data === alone.data, [...alone.data], copy.device]).toEqual([true, [8], 'cpu:0']);
   });
 
-  it('is in the order of the destinations', async () => {
+  it('must be listed in the order of the destinations', async () => {
     const into = new PerReplica([zeros('int32', [2]), zeros('int32', [2])]);
     const value = values[0] as PerReplica<Tensor>;
     const result = await make().reduce(ReduceOp.SUM, value, ['cpu:1', 'cpu:0'], { into });
@@ -78,7 +78,7 @@ describe.each(makers)('the into option, for %s', (_, make) => {
     ]);
   });
 
-  it('works for batches whose values have different destinations', async () => {
+  it('may be for a batch whose values have different destinations', async () => {
     const ops = make();
     const into = [zeros('int32', [1]), ...memory().slice(0, 1)];
     const [one, two] = values as [PerReplica<Tensor>, PerReplica<Tensor>];
@@ -138,7 +138,7 @@ describe.each(makers)('the into option, for %s', (_, make) => {
   });
 });
 
-it('into memory is written by the collective itself, without a copy', async () => {
+it('the collective itself writes into the memory passed as into, without a copy', async () => {
   const calls: string[] = [];
   const ops = new TestedAllReduce({ numPacks: 0, communicator: (_, engine) => keepCalls(engine, calls) });
   const value = spread([1], [2]);

@@ -21,7 +21,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
   ['an all-reduce of several packs', () => new TestedAllReduce({ numPacks: 3 })],
   ['reduction to one device', () => new ReductionToOneDevice()],
 ])('%s with a shared result', (_, make) => {
-  it('returns one memory for all devices', async () => {
+  it('returns components that all use the same memory', async () => {
     const ops = make();
     const result = (await ops.reduce(ReduceOp.SUM, value, value, { sharedResult })) as Mirrored<Tensor>;
     expect(result.values).toEqual(sums);
@@ -32,7 +32,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
     expect([own.values, memories(own)]).toEqual([sums, 2]);
   });
 
-  it('shares memory for each value of a batch, and for other destinations', async () => {
+  it('uses one memory per value of a batch, and one memory for destinations without a component', async () => {
     const pairs = [
       [value, value],
       [spread([1], [2]), value],
@@ -51,13 +51,13 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
     expect([moved.values.length, memories(moved)]).toEqual([3, 1]);
   });
 
-  it('gathers into one memory', async () => {
+  it('gathers into one memory for all devices', async () => {
     const gathered = (await make().gather(value, value, 0, { sharedResult })) as Mirrored<Tensor>;
     expect(gathered.values).toEqual([on('cpu:0', 1, 2, 30, 40), on('cpu:1', 1, 2, 30, 40)]);
     expect(memories(gathered)).toBe(1);
   });
 
-  it('does not share memory that the caller passed', async () => {
+  it('does not return the memory of a sparse value that the caller passed', async () => {
     const one = new IndexedSlices(on('cpu:0', 3), tensor(Int32Array.of(0), { device: 'cpu:0' }), [9]);
     const sparse = new PerReplica([one]);
     const moved = (await make().reduce(ReduceOp.SUM, sparse, ['cpu:1', 'cpu:2'], {
@@ -68,7 +68,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
   });
 });
 
-it('replicas of one thread that request a shared result get one memory', async () => {
+it('replicas of one thread that request a shared result get it in the same memory', async () => {
   const ops = new TestedAllReduce({ world: portableWorld(['cpu:0', 'cpu:1']) });
   const calls = [0, 1].map((replica) =>
     ops.allReduce(ReduceOp.SUM, Int32Array.of(1 + replica), replica, { sharedResult }),

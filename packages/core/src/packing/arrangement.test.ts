@@ -24,7 +24,7 @@ describe('cutEvenly', () => {
       pieces.reduce((sum, { begin, end }) => sum + end - begin, 0),
     ]);
 
-  it('gives the last pack the remainder', () => {
+  it('divides the elements evenly and gives the last pack the remainder', () => {
     expect(sizes([4, 7], 3)).toEqual([
       [0, 3],
       [1, 3],
@@ -42,16 +42,16 @@ describe('cutEvenly', () => {
   });
 });
 
-describe('arrange', () => {
+describe('arrange()', () => {
   it('joins all values in order by default', () => {
     expect(told([2, 0, 3])).toEqual(['0 = 0:0-2 + 2:0-3']);
   });
 
-  it('splits within tensors', () => {
+  it('may end a pack in the middle of a tensor', () => {
     expect(told([4, 7], { numPacks: 3 })).toEqual(['0 = 0:0-3', '1 = 0:3-4 + 1:0-2', '2 = 1:2-7']);
   });
 
-  it('continues numbering packs with the next dtype', () => {
+  it('numbers the packs of all dtypes consecutively', () => {
     const [a, b, c] = [tensors([2]), tensors([3], 'int8'), tensors([4])].flat();
     const packs = arrange([a, b, c] as never, { numPacks: 2 });
     expect(packs.map(textOf)).toEqual(['0 = 0:0-2 + 2:0-1', '1 = 2:1-4', '2 = 1:0-1', '3 = 1:1-3']);
@@ -61,7 +61,7 @@ describe('arrange', () => {
     expect(told([2, 0, 3], { numPacks: 0 })).toEqual(['0 = 0:0-2', '1 = 1:0-0', '2 = 2:0-3']);
   });
 
-  it('puts small neighbours first, then the others in order', () => {
+  it('puts packs of small neighbouring tensors first, then all other tensors in order', () => {
     const packing = { numPacks: 0, aggSmallGradsMaxBytes: 8 };
     expect(told([3, 1, 2, 9, 2, 3, 1, 1], packing)).toEqual([
       '0 = 1:0-1 + 2:0-2',
@@ -78,7 +78,7 @@ describe('arrange', () => {
     expect(packs.map(({ pieces }) => pieces.length)).toEqual([12, 12, 6]);
   });
 
-  it('treats only float32 as small, so that other dtypes separate neighbours', () => {
+  it('joins only float32 tensors as small, and only if no tensor of another dtype is between them', () => {
     const values = [...tensors([1]), ...tensors([1], 'int32'), ...tensors([1, 1])];
     const packs = arrange(values, { numPacks: 0, aggSmallGradsMaxBytes: 8 });
     expect(packs.map(textOf)).toEqual(['0 = 2:0-1 + 3:0-1', '1 = 0:0-1', '2 = 1:0-1']);
@@ -89,7 +89,7 @@ describe('arrange', () => {
     { aggSmallGradsMaxBytes: 1000, aggSmallGradsMaxGroup: -1 },
     { aggSmallGradsMaxBytes: 0 },
     { aggSmallGradsMaxBytes: -1 },
-  ])('joins no small neighbours with %o', (packing) => {
+  ])('joins no small neighbouring tensors with %o', (packing) => {
     const apart = ['0 = 0:0-0', '1 = 1:0-0', '2 = 2:0-1', '3 = 3:0-1'];
     expect(told([0, 0, 1, 1], { numPacks: 0, ...packing })).toEqual(apart);
   });
@@ -98,12 +98,12 @@ describe('arrange', () => {
     expect(told([2, 2, 10, 15], { numPacks: 3 }, 100)).toEqual(['0 = 3:0-15 + 2:0-10 + 1:0-2', '1 = 0:0-2']);
   });
 
-  it('orders packs of several dtypes by when they are full', () => {
+  it('orders packs of several dtypes by which pack is full first', () => {
     const values = [...tensors([1]), ...tensors([9, 9], 'int8'), ...tensors([2, 2])];
     expect(arrange(values, {}, 10).map(textOf)).toEqual(['0 = 4:0-2 + 3:0-2', '1 = 2:0-9 + 1:0-9', '2 = 0:0-1']);
   });
 
-  it('returns nothing for no values', () => {
+  it('returns no packs for an empty list of values', () => {
     for (const packing of [{}, { numPacks: 3 }, { numPacks: 0 }]) expect(arrange([], packing)).toEqual([]);
     expect(arrange([], {}, 5)).toEqual([]);
   });

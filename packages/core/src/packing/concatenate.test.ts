@@ -3,7 +3,7 @@ import { thrown } from '../../test/thrown.js';
 import { tensor, zeros } from '../values/tensor.js';
 import { concatenate, slice, splitLike } from './concatenate.js';
 
-describe('concatenate', () => {
+describe('concatenate()', () => {
   it('joins all elements in new memory on the device of the first tensor', () => {
     const [a, b] = [tensor([1, 2, 3, 4], { shape: [2, 2], device: 'cpu:1' }), tensor(5)];
     expect(concatenate([a, zeros('float64', [0]), b])).toEqual(tensor([1, 2, 3, 4, 5], { device: 'cpu:1' }));
@@ -37,7 +37,7 @@ describe('splitLike', () => {
   });
 });
 
-describe('slice', () => {
+describe('slice()', () => {
   it('returns a view, also of a view', () => {
     const whole = tensor(new Int16Array([0, 1, 2, 3, 4, 5]), { device: 'cpu:1' });
     const view = slice(slice(whole, 1, 5), 1, 3);

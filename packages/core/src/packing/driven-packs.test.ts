@@ -97,7 +97,7 @@ describe('segments of a pack', () => {
     expect(seen.every(([input]) => input?.data.byteLength === (input?.shape[0] ?? 0) * byteSize('int32'))).toBe(true);
   });
 
-  it('are all finished before an error is reported', async () => {
+  it('must all have ended before an error of one segment is reported', async () => {
     let isDone = false;
     const slow = new Promise<void>((resolve) => setTimeout(resolve, 5)).then(() => {
       isDone = true;

@@ -26,8 +26,8 @@ const byLength: FindRoutes = (tensors) => {
   ];
 };
 
-describe('routes', () => {
-  it('are chosen per value before packing', () => {
+describe('the routes of values to packings and algorithm variants', () => {
+  it('are chosen for each value before packing', () => {
     const packs = routedPacks(values, 2, { routes: byLength }, 0);
     expect(
       packs.map(({ variant, pieces }) => [
@@ -42,7 +42,7 @@ describe('routes', () => {
     ]);
   });
 
-  it('keep values apart if packs are limited by bytes', () => {
+  it('never put values of different routes into one pack, even if packs are limited by bytes', () => {
     const packs = routedPacks(values, 2, { routes: byLength }, 1000);
     expect(packs.map(({ variant, pieces }) => [variant, ...pieces.map(({ index }) => index)])).toEqual([
       [0, 3, 1],
@@ -51,16 +51,16 @@ describe('routes', () => {
   });
 
   it.each([
-    ['none', [[0], [1]]],
+    ['values without a route', [[0], [1]]],
     [
-      'two',
+      'a value in two routes',
       [
         [0, 1, 2],
         [2, 3],
       ],
     ],
-    ['one of another batch', [[0, 1, 2, 4]]],
-  ])('must cover every value: refuses %s', (_, lists) => {
+    ['a value that is not in the batch', [[0, 1, 2, 4]]],
+  ])('must contain each value of the batch exactly once: refuses %s', (_, lists) => {
     const routes: FindRoutes = () => lists.map((indices) => ({ indices, packing: {} }));
     expect(thrown(() => routedPacks(values, 2, { routes }, 0))).toMatchObject({
       name: 'AssertionError',
@@ -68,7 +68,7 @@ describe('routes', () => {
     });
   });
 
-  it('are the same for a controller and for a replica', async () => {
+  it('are the same for a single controller and for a replica', async () => {
     const lengths = [3, 8, 1, 5];
     const ofOps: string[] = [];
     const ops = new TestedAllReduce({ routes: byLength, communicator: (_, engine) => keepCalls(engine, ofOps) });
@@ -122,7 +122,7 @@ describe('replicas with different packing', () => {
     ['into another number of packs', { packing: { numPacks: 2 } }, {}, {}],
     ['in another order', {}, {}, { bytesPerPack: 100 }],
     ['for another variant', { routes: () => [{ indices: [0, 1], packing: {}, variant: () => 1 }] }, {}, {}],
-  ])('%s fail with the same error on all replicas', async (_, one, other, options) => {
+  ])('fail with the same error on all replicas: %s', async (_, one, other, options) => {
     const group = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
     const replicas = [one, other].map(
       (routing, rank) =>

@@ -18,7 +18,7 @@ function registryOf(...plugins: readonly Plugin[]): Registry {
   return made;
 }
 
-describe("resolve('auto')", () => {
+describe("resolve('auto') of a registry", () => {
   const refusing = (reason: string, fields: Partial<Plugin> = {}) =>
     plugin('refusing', { priority: 9, probe: () => ({ available: false, reason }), ...fields });
 
@@ -48,19 +48,19 @@ describe("resolve('auto')", () => {
     ]);
   });
 
-  it('counts a refusal without a reason as a refusal', async () => {
+  it('does not choose a plug-in that refuses without a reason', async () => {
     const { plugin: found } = await registryOf(refusing(''), plugin('good')).resolve('auto', cpus);
     expect(found.name).toBe('good');
   });
 
-  it('passes the situation to probes, which may be asynchronous', async () => {
+  it('passes devices, dtypes and ops of the request to probes, which may be asynchronous', async () => {
     const probe = vi.fn(async () => ({ available: true }) as const);
     const situation: Situation = { ...cpus, dtypes: ['float16'], ops: ['MEAN'], isolated: true };
     await registryOf(plugin('slow', { probe })).resolve('auto', situation);
     expect(probe.mock.calls).toEqual([[situation]]);
   });
 
-  it('passes options to the plug-in', async () => {
+  it('returns the options of the request with the plug-in', async () => {
     expect((await registryOf(plugin('one')).resolve({ name: 'auto', options: 3 }, cpus)).options).toBe(3);
   });
 
@@ -69,22 +69,25 @@ describe("resolve('auto')", () => {
     [{ capabilities: { dtypes: ['float32'] } }, { ...cpus, dtypes: ['float32', 'int8'] }, 'it does not support int8'],
     [{ capabilities: { ops: ['SUM'] } }, { ...cpus, ops: ['SUM', 'MAX'] }, 'it does not support MAX'],
     [{ capabilities: { maxRanks: 1 } }, cpus, 'it supports up to 1 ranks, not 2'],
-  ])('checks capabilities for %j', async (fields, situation, refused) => {
-    const probe = vi.fn();
-    const known = registryOf(refusing('', { ...fields, probe }), plugin('good'));
-    const { plugin: found, candidates } = await known.resolve('auto', situation);
-    expect([found.name, candidates[0]?.refused]).toEqual(['good', refused]);
-    expect(probe).not.toHaveBeenCalled();
-  });
+  ])(
+    'refuses a plug-in without the required capabilities before its probe is called: %j',
+    async (fields, situation, refused) => {
+      const probe = vi.fn();
+      const known = registryOf(refusing('', { ...fields, probe }), plugin('good'));
+      const { plugin: found, candidates } = await known.resolve('auto', situation);
+      expect([found.name, candidates[0]?.refused]).toEqual(['good', refused]);
+      expect(probe).not.toHaveBeenCalled();
+    },
+  );
 
-  it('treats missing capabilities as supporting everything, and missing requirements as none', async () => {
+  it('treats capabilities that a plug-in does not list as unlimited, and missing requirements as none', async () => {
     const able = plugin('able', { capabilities: { devices: ['CPU'], dtypes: ['int8'], ops: ['SUM'], maxRanks: 2 } });
     expect((await registryOf(able).resolve('auto', cpus)).plugin.name).toBe('able');
     const wishes: Situation = { devices: ['gpu:0'], dtypes: ['bool'], ops: ['PRODUCT'] };
     expect((await registryOf(plugin('any', { capabilities: {} })).resolve('auto', wishes)).plugin.name).toBe('any');
   });
 
-  it('counts a probe that throws as a refusal', async () => {
+  it('treats a plug-in whose probe throws as one that refuses', async () => {
     const probe = () => Promise.reject(new Error('libcuda.so is missing'));
     const known = registryOf(refusing('', { probe }), plugin('good'));
     const { plugin: found, candidates } = await known.resolve('auto', cpus);
@@ -108,7 +111,7 @@ describe("resolve('auto')", () => {
   });
 });
 
-describe('explain', () => {
+describe('explain() of a registry', () => {
   const known = registryOf(plugin('good'), plugin('gpu', { priority: 9, capabilities: { devices: ['GPU'] } }));
   const refused = 'it supports GPU devices, not cpu:0';
   const gpu = { name: 'gpu', priority: 9, refused, reason: `refused, because ${refused}` };
@@ -118,7 +121,7 @@ describe('explain', () => {
     expect(await known.explain('auto', cpus)).toEqual({ chosen: 'good', candidates: [gpu, good] });
   });
 
-  it('reports that no plug-in is chosen', async () => {
+  it('reports only the candidates if no plug-in accepts', async () => {
     const only = registryOf(known.get('gpu') as unknown as Plugin);
     expect(await only.explain('auto', cpus)).toEqual({ candidates: [gpu] });
   });

@@ -18,7 +18,7 @@ function registryOf(...plugins: readonly Plugin[]): Registry {
   return made;
 }
 
-describe('register', () => {
+describe('register() of a registry', () => {
   it('registers a plug-in under its name', () => {
     const one = plugin('one');
     const known = registryOf(one);
@@ -77,7 +77,7 @@ describe('register', () => {
   });
 });
 
-describe('get', () => {
+describe('get() of a registry', () => {
   it('lists the registered names if the name is unknown', () => {
     const known = registryOf(plugin('low'), plugin('high', { priority: 5 }));
     expect(thrown(() => known.get('other'))).toMatchObject({
@@ -93,7 +93,7 @@ describe('get', () => {
   });
 
   it.each(['ring', 'direct', 'reduction-to-one', 'hierarchical-copy', 'multi-worker', 'nccl', 'mpi'])(
-    'prints how to install %s',
+    'throws an error that says how to install %s',
     (name) => {
       const message = `Install it: npm install @coll/${name}, then import '@coll/${name}/register'`;
       expect(() => createRegistry().get(name)).toThrow(message);
@@ -106,7 +106,7 @@ it('plugins() lists plug-ins by priority, then by name', () => {
   expect(known.list().map(({ name }) => name)).toEqual(['c', 'a', 'b', 'd']);
 });
 
-describe('resolve', () => {
+describe('resolve() of a registry', () => {
   const [one, two] = [plugin('one'), plugin('two')];
   const known = registryOf(one, two);
   const options = { numPacks: 2 };
@@ -117,7 +117,7 @@ describe('resolve', () => {
     ['a plug-in', two, two, undefined],
     ['a plug-in with options', { name: one, options }, one, options],
     ['a plug-in that is not registered', plugin('three'), plugin('three'), undefined],
-  ])('returns %s', async (_, request, found, foundOptions) => {
+  ])('finds the plug-in for %s', async (_, request, found, foundOptions) => {
     const resolution = await known.resolve(request);
     expect(resolution.plugin.name).toBe(found.name);
     expect(resolution.options).toBe(foundOptions);
@@ -156,7 +156,7 @@ describe('resolve', () => {
   });
 });
 
-describe('create', () => {
+describe('create() of a registry', () => {
   const create = vi.fn((_options?: unknown, _world?: unknown) => ops);
   const probe = vi.fn((_situation: Situation) => ({ available: true }) as const);
   const known = registryOf(plugin('one', { create, probe }));
