@@ -44,7 +44,7 @@ describe('isArriving', () => {
 });
 
 describe('reduceArriving', () => {
-  it('has ended before the last result settles, whichever group is reduced last', async () => {
+  it('ends the call before the last result resolves, whichever pack is reduced last', async () => {
     const { arrival, groups, log } = watched();
     const { results, ended } = reduceArriving([1, Promise.resolve(2), 3], arrival);
     void results[1]?.then(() => log.push('last result'));
@@ -88,14 +88,14 @@ describe('reduceArriving', () => {
     });
   });
 
-  it('resolves immediately for no values', async () => {
+  it('resolves immediately for an empty list of values', async () => {
     const { arrival, log } = watched();
     const { results, ended } = reduceArriving([], arrival);
     await ended;
     expect([results, log]).toEqual([[], ['end']]);
   });
 
-  it('rejects at once if a value rejects, even if later values never arrive', async () => {
+  it('rejects at once if the promise of a value rejects, even if later values never arrive', async () => {
     const { arrival, log } = watched();
     const cause = new Error('no memory');
     const { results, ended } = reduceArriving([Promise.reject(cause), never], arrival);
@@ -112,7 +112,7 @@ describe('reduceArriving', () => {
     expect(log).toEqual(['fail UnavailableError', 'end']);
   });
 
-  it('rejects at once if a group fails, but keeps finished results', async () => {
+  it('rejects at once if the reduce of one pack fails, but keeps finished results', async () => {
     const { arrival, groups, log } = watched();
     const { results, ended } = reduceArriving([never, 1, 2], arrival);
     await turn();

@@ -37,7 +37,7 @@ describe('values of replicas of one thread', () => {
     );
   });
 
-  it('have one result if they may share it', () => {
+  it('are combined into one shared result if the call allows it', () => {
     const batch = batchOf([[on(0, 1, 2)], [on(1, 3, 4)]]);
     if (!isDirect(batch)) throw new Error('it must be direct');
     const [[first], [second]] = combineHere(batch, true) as [[Tensor], [Tensor]];
@@ -45,7 +45,7 @@ describe('values of replicas of one thread', () => {
     expect([...first.data]).toEqual([4, 6]);
   });
 
-  it('that do not match are refused before memory changes', () => {
+  it('are refused before memory changes if their shapes differ', () => {
     const target = on(0, 7);
     const batch = batchOf(
       [

@@ -49,7 +49,7 @@ describe('allReduce of replicas in one thread', () => {
     expect(first).toEqual({ ...tensor([1.5]), device: 'cpu:0' });
   });
 
-  it('gathers sparse values together with dense values', async () => {
+  it('gathers sparse values in the same call as dense values', async () => {
     const slices = (row: number) => new IndexedSlices(ints(row), Int32Array.of(row), [9]);
     const [, second] = (await twoReplicas().both([
       [slices(3), ints(1)],
@@ -59,7 +59,7 @@ describe('allReduce of replicas in one thread', () => {
     expect(second[1].data).toEqual(Int32Array.of(3));
   });
 
-  it('adds a sparse value of one replica to a dense value of another, together with values with into memory', async () => {
+  it('adds a sparse value of one replica to a dense value of another, also with the option into', async () => {
     const { ops } = twoReplicas();
     const slices = new IndexedSlices(ints(5, 6), Int32Array.of(0, 0), [2]);
     const into = [Int32Array.of(0), [Int32Array.of(0), Int32Array.of(0, 0)]] as const;
@@ -82,7 +82,7 @@ describe('allReduce of replicas in one thread', () => {
     expect((first as Tensor[])[0]?.data).toBe(a);
   });
 
-  it('lets one replica run ahead', async () => {
+  it('lets one replica make several calls before another replica makes its first', async () => {
     const { ops } = twoReplicas();
     const ahead = [1, 2].map((value) => ops.allReduce(ReduceOp.SUM, value, 0));
     const behind = [10, 20].map((value) => ops.allReduce(ReduceOp.SUM, value, 1));
@@ -124,7 +124,7 @@ describe('allReduce of replicas in one thread', () => {
     ]);
   });
 
-  it('fails if only some replicas deduplicate', async () => {
+  it('fails if only some replicas request deduplicate', async () => {
     const { ops } = twoReplicas();
     const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));
     const [first, second] = await Promise.all(calls.map(rejection));
@@ -141,7 +141,7 @@ describe('allReduce of replicas in one thread', () => {
     }
   });
 
-  it('works for gather and broadcast as well', async () => {
+  it('has counterparts for gather and broadcast that work in the same way', async () => {
     const group = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
     const gathered = await Promise.all([0, 1].map((id) => group.allGather(ints(id, 7), 0, id)));
     expect(gathered).toEqual([0, 1].map((id) => ({ ...ints(0, 7, 1, 7), device: `cpu:${id}` })));
@@ -168,7 +168,7 @@ describe('allReduce of replicas in one thread', () => {
   });
 });
 
-describe('waiting for the others', () => {
+describe('the wait of a replica for other replicas in its thread', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -194,7 +194,7 @@ describe('waiting for the others', () => {
 
   // The longest timer is 24 days; setTimeout fires longer ones at once.
   it.each([null, 0, 1e7, Number.POSITIVE_INFINITY])(
-    'does not time out soon for a timeout of %s',
+    'does not end within eleven days with a timeout of %s',
     async (timeoutSeconds) => {
       const { ops } = twoReplicas();
       const waiting = ops.allReduce(ReduceOp.SUM, 1, 0, { timeoutSeconds });
@@ -219,14 +219,14 @@ describe('waiting for the others', () => {
     expect(await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
-  it('ends for only one call if its signal was aborted before', async () => {
+  it('does not start for a call whose signal is already aborted, and later calls still work', async () => {
     const { ops, both } = twoReplicas();
     const refused = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: AbortSignal.abort('early') }));
     expect(await refused).toMatchObject({ name: 'AbortedError', cause: 'early' });
     expect(((await both([1, 2])) as Tensor[]).map(({ data }) => data[0])).toEqual([3, 3]);
   });
 
-  it('runs the joint call with the earliest deadline and every signal', async () => {
+  it('is followed by a joint call with the shortest timeout and the signals of all replicas', async () => {
     const seen: ResolvedOptions[] = [];
     const made = new ReplicaGroup({
       ops: {

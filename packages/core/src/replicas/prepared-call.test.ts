@@ -11,7 +11,7 @@ const promises = [Promise.resolve(1), { w: Promise.resolve(2) }];
 const memory = [zeros('float64', []), zeros('float64', [1])] as const;
 
 describe('arrivingCall', () => {
-  it('has one leaf per arriving value, on the device of the replica', () => {
+  it('converts each arriving value to a tensor on the device of the replica', () => {
     const call = arrivingCall(ReduceOp.SUM, promises, undefined, 'cpu:1');
     expect(call.leaves).toEqual([promises[0], (promises[1] as { w: unknown }).w]);
     expect(call.ready(0, tensor([1, 2]))).toEqual(tensor([1, 2], { device: 'cpu:1' }));
@@ -19,7 +19,7 @@ describe('arrivingCall', () => {
     expect(thrown(() => call.ready(1, 'text'))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
-  it('keeps the pack size for arriving values, and puts arrived values into one pack', () => {
+  it('keeps bytesPerPack for later values, and puts values that arrived together into one pack', () => {
     const call = arrivingCall(ReduceOp.SUM, promises, { options: new CommunicationOptions({ bytesPerPack: 64 }) }, '');
     expect(call.bytesPerPack).toBe(64);
     expect(call.callFor([0], [tensor(1)])).toMatchObject({
@@ -29,12 +29,12 @@ describe('arrivingCall', () => {
     });
   });
 
-  it('passes on the signal', () => {
+  it('returns the signal of the options', () => {
     const { signal } = new AbortController();
     expect(arrivingCall(ReduceOp.SUM, promises, { signal }, '').signal).toBe(signal);
   });
 
-  it('returns the memory given as `into` for the dense values of a pack, in order', () => {
+  it('returns the into memory of the dense values of a pack, in the order of the pack', () => {
     const { callFor } = arrivingCall(ReduceOp.SUM, promises, { into: memory }, '');
     const intoOf = (indices: readonly number[], values: readonly (Tensor | IndexedSlices)[]) =>
       callFor(indices, values).into;
@@ -43,7 +43,7 @@ describe('arrivingCall', () => {
     expect(arrivingCall(ReduceOp.SUM, promises, undefined, '').callFor([0], [tensor(1)]).into).toBeUndefined();
   });
 
-  it('refuses into memory for another number of results, or used twice', () => {
+  it('refuses into memory for too few or too many results, or the same memory twice', () => {
     for (const into of [[memory[0]], [memory[0], memory[1], tensor(1)], [memory[1], memory[1]]])
       expect(thrown(() => arrivingCall(ReduceOp.SUM, promises, { into }, ''))).toMatchObject({
         name: 'ValueError',
@@ -53,7 +53,7 @@ describe('arrivingCall', () => {
 });
 
 describe('reduceCall', () => {
-  it('uses the values as into memory if both are the same', () => {
+  it('uses the values themselves as into memory if the caller passes them as into', () => {
     const values = [tensor([1, 2])];
     expect(reduceCall(ReduceOp.SUM, values, { into: values }, '').into).toEqual(values);
     expect(reduceCall(ReduceOp.SUM, values, { into: values }, 'cpu:1').into?.[0]?.device).toBe('cpu:1');

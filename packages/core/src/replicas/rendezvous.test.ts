@@ -27,7 +27,7 @@ const closed = (operation: string) => new RuntimeError('ERR_COLL_CLOSED', `${ope
 /** Waits until all pending promise callbacks have run. */
 const rest = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('a rendezvous', () => {
+describe('a rendezvous of replicas', () => {
   it('executes a call once for all replicas, with the inputs in replica order', async () => {
     const { perform, join } = echo(3);
     const outcomes = [join(2, 'c'), join(0, 'a'), join(1, 'b')];
@@ -53,7 +53,7 @@ describe('a rendezvous', () => {
     expect(await Promise.all(behind)).toEqual(['1: ax', '1: by', '1: cz']);
   });
 
-  it('overlaps calls, except exclusive calls', async () => {
+  it('lets calls overlap, except calls that are marked as exclusive', async () => {
     const log: string[] = [];
     const rendezvous = new Rendezvous([0]);
     const call = (name: string, isExclusive = false) =>
@@ -81,7 +81,7 @@ describe('a rendezvous', () => {
     ]);
   });
 
-  it('refuses calls that differ in name or form, and names the replica', async () => {
+  it('refuses calls of replicas that differ in name or form, and names the replica that differs', async () => {
     for (const [one, other] of [
       [{ name: 'sum' }, { name: 'max' }],
       [{ form: '[1]' }, { form: '[2]' }],
@@ -111,7 +111,7 @@ describe('a rendezvous', () => {
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: 'ERR_COLL_CLOSED' });
   });
 
-  it('delivers results when its owner schedules them', async () => {
+  it('delivers results in the order in which its owner releases them', async () => {
     const kept: (readonly (() => void)[])[] = [];
     const rendezvous = new Rendezvous([0, 1], { settle: (deliver) => kept.push(deliver) });
     const order: number[] = [];
@@ -128,7 +128,7 @@ describe('a rendezvous', () => {
     expect(order).toEqual([1, 0]);
   });
 
-  it('returns the first call that a replica waits in', () => {
+  it('returns the first call in which a replica waits', () => {
     const { rendezvous, join } = echo(2);
     expect(rendezvous.waitingIn(0)).toBeUndefined();
     void join(0, 'a');
@@ -138,7 +138,7 @@ describe('a rendezvous', () => {
   });
 });
 
-describe('waiting', () => {
+describe('the wait of replicas in a rendezvous', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -146,7 +146,7 @@ describe('waiting', () => {
     vi.useRealTimers();
   });
 
-  it('names the replicas that did not make a call, for every call of a replica that is ahead', async () => {
+  it('ends at the deadline for all calls of a replica, and names the replicas that did not arrive', async () => {
     const { join } = echo(3);
     const calls = [join(0, 'a'), join(1, 'x'), join(0, 'b', limit(1))].map(rejection);
     await vi.advanceTimersByTimeAsync(1000);
@@ -158,7 +158,7 @@ describe('waiting', () => {
       });
   });
 
-  it('ends at its deadline or by its signal, and leaves no timer or listener behind', async () => {
+  it('leaves no timer and no signal listener behind once the call is complete', async () => {
     const { join } = echo(2);
     const controller = new AbortController();
     const limited = limit(3, controller.signal);

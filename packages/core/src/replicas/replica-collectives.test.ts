@@ -51,7 +51,7 @@ function alone(): { readonly collectives: DrivenCollectives; readonly requests: 
   return { collectives: new DrivenCollectives(communicator), requests };
 }
 
-describe('allReduce', () => {
+describe('allReduce of replicas', () => {
   it('combines each value over all replicas', async () => {
     const results = await together(3, (collectives, rank) =>
       collectives.run(collectives.allReduce('max', [ints(rank, 5), reshape(ints(-rank), [])])),
@@ -76,7 +76,7 @@ describe('allReduce', () => {
     expect(requests).toEqual(['all-reduce int32 4', 'all-reduce float64 2']);
   });
 
-  it('closes packs by bytes', () => {
+  it('splits values into packs by bytesPerPack, last values first', () => {
     const { collectives, requests } = alone();
     const values = [2, 3, 6].map((length) => ints(...ramp(length)));
     const requested = collectives.allReduce('sum', values, { bytesPerPack: 24 });
@@ -160,7 +160,7 @@ describe('overlapping calls', () => {
       ]);
   });
 
-  it('delay a synchronous call while an asynchronous call of several phases runs', () =>
+  it('refuse a synchronous call while an asynchronous call of several phases runs', () =>
     together(1, async (collectives) => {
       const running = collectives.run(collectives.allGather([ints(1)], 0));
       expect(thrown(() => collectives.runSync(collectives.allReduce('sum', [ints(2)])))).toMatchObject({
@@ -171,7 +171,7 @@ describe('overlapping calls', () => {
       expect(collectives.runSync(collectives.allReduce('sum', [ints(2)]))).toEqual([ints(2)]);
     }));
 
-  it('fail on all replicas if the same number of elements has different shapes', async () => {
+  it('fail on all replicas if their values have the same number of elements but different shapes', async () => {
     const shapes = [
       [2, 3],
       [3, 2],
@@ -183,7 +183,7 @@ describe('overlapping calls', () => {
   });
 });
 
-describe('allGather', () => {
+describe('allGather of replicas', () => {
   it('concatenates values of different lengths along the axis, in rank order', async () => {
     const part = (rank: number) =>
       tensor(
@@ -217,7 +217,7 @@ describe('allGather', () => {
   });
 });
 
-describe('broadcast', () => {
+describe('broadcast of replicas', () => {
   it("returns the root's values on every replica", async () => {
     const results = await together(3, (collectives, rank) =>
       collectives.run(collectives.broadcast([ints(rank, rank), tensor([rank / 2])], 1)),

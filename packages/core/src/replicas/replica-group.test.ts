@@ -57,7 +57,7 @@ describe('a replica whose peers are in other threads or processes', () => {
     ]);
   });
 
-  it('reduces values that arrive one by one, into given memory', async () => {
+  it('reduces values that arrive one by one, into the memory passed as into', async () => {
     const groups = replicas(2);
     const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
     const structures = groups.map((group, rank) => {
@@ -73,7 +73,7 @@ describe('a replica whose peers are in other threads or processes', () => {
     expect(targets).toEqual([Int32Array.of(3), Int32Array.of(3)]);
   });
 
-  it('fails on all replicas if an arriving value rejects', async () => {
+  it('fails on all replicas if the promise of a value rejects', async () => {
     const [first, second] = replicas(2) as [ReplicaVerbs, ReplicaVerbs];
     const waiting = second.allReduceArriving(ReduceOp.SUM, [Promise.resolve(ints(1))], 1);
     const failing = first.allReduceArriving(ReduceOp.SUM, [Promise.reject(new Error('burst'))], 0);
@@ -81,7 +81,7 @@ describe('a replica whose peers are in other threads or processes', () => {
       expect(await rejection(ended)).toMatchObject({ message: expect.stringContaining('burst') });
   });
 
-  it('returns at once after a call with values that it does not wait for', () => {
+  it('is not busy after an all-reduce of an empty list of arriving values', () => {
     const [group] = replicas(1) as [ReplicaVerbs];
     const signal = AbortSignal.abort(new Error('early'));
     for (const { results, ended } of [

@@ -148,7 +148,7 @@ describe('a sum of sparse values across replicas', () => {
     );
   });
 
-  it('exchanges the lengths of all sparse values at once, and no rows if there are none', async () => {
+  it('needs one all-gather for the lengths of all sparse values, and one for all their rows', async () => {
     const values = [
       slices([1, 2], Int32Array.of(3, 4)),
       tensor([1]),
@@ -177,7 +177,7 @@ describe('a sum of sparse values across replicas', () => {
   });
 });
 
-describe('with deduplicate', () => {
+describe('a sparse all-reduce with deduplicate', () => {
   const options = { deduplicate: true };
 
   it('keeps every index once, with the same bits on all replicas', async () => {
@@ -188,13 +188,13 @@ describe('with deduplicate', () => {
     for (const [result] of all) expect(result).toEqual(deduplicate((plain as [IndexedSlices])[0]));
   });
 
-  it('divides means once', async () => {
+  it('computes the mean of float16 values without an overflow of their sum', async () => {
     const part = new IndexedSlices(tensor([60000], { dtype: 'float16', shape: [1] }), new Int32Array(1));
     const all = await sums({ values: [part], op: 'mean', options }, { values: [part], op: 'mean', options });
     for (const [result] of all) expect(toNumbers((result as IndexedSlices).values)).toEqual([60000]);
   });
 
-  it('fails on all replicas if only some deduplicate', async () => {
+  it('fails on all replicas if only some replicas request deduplicate', async () => {
     const values = [slices([1], Int32Array.of(0))];
     for (const error of await refusals({ values }, { values, options })) {
       expect(error).toMatchObject({
@@ -207,7 +207,7 @@ describe('with deduplicate', () => {
   });
 });
 
-describe('sparse values fail on all replicas, before any result is written, because of', () => {
+describe('an all-reduce of sparse values fails on all replicas, before any result is written, because of', () => {
   const good = slices([1, 2], Int32Array.of(3), [2]);
 
   it.each<readonly [string, Value, string, string]>([
@@ -230,7 +230,7 @@ describe('sparse values fail on all replicas, before any result is written, beca
       'ERR_COLL_DTYPE_MISMATCH',
     ],
     ['a dense value', zeros('float32', [4, 2]), 'InternalError', 'ERR_COLL_MISMATCH'],
-  ])('%s', async (_, odd, name, code) => {
+  ])('%s on one replica', async (_, odd, name, code) => {
     const results = [0, 1, 2].map(() => tensor(Float32Array.of(-1)));
     const calls = [good, good, odd].map((value, rank) => {
       const isSparse = value instanceof IndexedSlices;
@@ -242,7 +242,7 @@ describe('sparse values fail on all replicas, before any result is written, beca
     for (const { data } of results) expect(data).toEqual(Float32Array.of(-1));
   });
 
-  it('another op', async () => {
+  it('different ops', async () => {
     for (const error of await refusals({ values: [good] }, { values: [good], op: 'mean' })) {
       expect(error).toMatchObject({
         name: 'InternalError',
@@ -253,7 +253,7 @@ describe('sparse values fail on all replicas, before any result is written, beca
     }
   });
 
-  it('more elements than a tensor can have', async () => {
+  it('a sum with more elements than a tensor can have', async () => {
     // The shape claims many elements, but the data is empty.
     const told = { data: new Uint8Array(0), dtype: 'uint8', shape: [0, 2 ** 30], device: '' } as const;
     const rows = new IndexedSlices(told, new Int32Array(0));
@@ -273,7 +273,7 @@ describe('sparse values fail on all replicas, before any result is written, beca
   });
 });
 
-it('a sparse value whose buffer is detached during the call fails and never yields zeros', async () => {
+it("an all-reduce fails, instead of adding zeros, if a sparse value's buffer is detached during the call", async () => {
   const own = slices([1, 2], Int32Array.of(3, 4));
   const { results } = await together(
     [own, slices([5], Int32Array.of(6))].map((value) => ({ values: [value], run: { timeoutSeconds: 20 } })),
