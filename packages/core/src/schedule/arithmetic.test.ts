@@ -17,13 +17,13 @@ describe('arithmeticOf', () => {
     expect(arithmeticOf(schedule(3, 1, [add(2, 1), add(0, 1)]), reduceTo(1))).toEqual([['0 + 1 + 2']]);
   });
 
-  it('appends single contributions to the sum that they join', () => {
+  it('writes a single contribution after the sum to which it is added', () => {
     expect(arithmeticOf(schedule(4, 1, [add(2, 3)], [add(3, 1)], [add(1, 0)]), reduceTo(0))).toEqual([
       ['2 + 3 + 1 + 0'],
     ]);
   });
 
-  it('puts joined sums into parentheses', () => {
+  it('writes sums that are added to each other in parentheses', () => {
     const tree = schedule(4, 1, [add(1, 0), add(3, 2)], [add(2, 0)]);
     expect(arithmeticOf(tree, reduceTo(0))).toEqual([['(0 + 1) + (2 + 3)']]);
     const mixed = schedule(5, 1, [add(1, 0), add(3, 2)], [add(2, 0)], [add(4, 0)]);
@@ -32,7 +32,7 @@ describe('arithmeticOf', () => {
     expect(arithmeticOf(third, reduceTo(2))).toEqual([['(0 + 1) + (2 + 3)']]);
   });
 
-  it('reports that ranks end with different sums', () => {
+  it('returns several formulas for a chunk if ranks end with different sums', () => {
     const rounds = [
       [add(1, 0)],
       [copy(0, 1)],
@@ -45,7 +45,7 @@ describe('arithmeticOf', () => {
     expect(arithmeticOf(differing, reduceTo(1))).toEqual([['0 + 1 + 3 + 2']]);
   });
 
-  it('names the single contribution if the collective does not reduce', () => {
+  it('returns the rank of the only contribution to each chunk if the collective does not reduce', () => {
     expect(arithmeticOf(schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), { kind: 'all-gather' })).toEqual([
       ['0'],
       ['1'],

@@ -13,7 +13,7 @@ const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const reduceTo = (root: number): Collective => ({ kind: 'reduce', op: 'sum', root });
 
 describe('chainsOf', () => {
-  it('folds the operands of a round in rank order', () => {
+  it('lists the ranks that one round adds up in rank order', () => {
     expect(chainsOf(schedule(4, 1, [add(3, 1), add(0, 1), add(2, 1)]), reduceTo(1))).toEqual([[0, 1, 2, 3]]);
   });
 
@@ -22,7 +22,7 @@ describe('chainsOf', () => {
     expect(chainsOf(schedule(4, 1, [add(2, 1)], [add(1, 3)], [add(0, 3)]), reduceTo(3))).toEqual([[1, 2, 3, 0]]);
   });
 
-  it('continues with a partial result that is first or second of several operands', () => {
+  it('continues a chain with a partial result that is the first or second of several operands', () => {
     expect(chainsOf(schedule(4, 1, [add(1, 0)], [add(2, 0), add(3, 0)]), reduceTo(0))).toEqual([[0, 1, 2, 3]]);
     expect(chainsOf(schedule(4, 1, [add(3, 1)], [add(0, 1), add(2, 1)]), reduceTo(1))).toEqual([[1, 3, 0, 2]]);
   });
@@ -50,7 +50,7 @@ describe('chainsOf', () => {
     expect(chainsOf(mixed, reduceTo(1))).toEqual([[0, 1, 3, 2]]);
   });
 
-  it('has one contribution per chunk if the collective does not reduce', () => {
+  it('returns one rank per chunk if the collective does not reduce', () => {
     expect(chainsOf(schedule(2, 2, [copy(0, 1, 0), copy(1, 0, 1)]), { kind: 'all-gather' })).toEqual([[0], [1]]);
     expect(chainsOf(schedule(2, 1, [copy(1, 0)]), { kind: 'broadcast', root: 1 })).toEqual([[1]]);
     expect(chainsOf(schedule(1, 2), allReduce)).toEqual([[0], [0]]);

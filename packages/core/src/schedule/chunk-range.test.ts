@@ -26,9 +26,12 @@ describe('chunkRange', () => {
     { length: 9, chunks: 8, sizes: [2, 2, 2, 2, 1, 0, 0, 0] },
     { length: 3, chunks: 5, sizes: [1, 1, 1, 0, 0] },
     { length: 0, chunks: 3, sizes: [0, 0, 0] },
-  ])('splits $length elements into $chunks chunks like a padded split', ({ length, chunks, sizes }) => {
-    expect(sizesOf('all-reduce', 2, chunks, length)).toEqual(sizes);
-  });
+  ])(
+    'splits $length elements into $chunks equal chunks, of which the last may be shorter or empty',
+    ({ length, chunks, sizes }) => {
+      expect(sizesOf('all-reduce', 2, chunks, length)).toEqual(sizes);
+    },
+  );
 
   it('splits each block separately and locates it in the buffers of its ranks', () => {
     const inBlock = '0-2 2-3 0-2 2-3';
@@ -41,13 +44,13 @@ describe('chunkRange', () => {
     }
   });
 
-  it('maps the blocks of an all-to-all from sender to receiver', () => {
+  it('returns where the sender and the receiver of an all-to-all have each block', () => {
     // The blocks from rank 0 to 0, 0 to 1, 1 to 0 and 1 to 1, with two chunks each.
     expect(rangesIn('input', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 3-5 5-6 0-2 2-3 3-5 5-6');
     expect(rangesIn('output', 'all-to-all', 2, 8, 6)).toBe('0-2 2-3 0-2 2-3 3-5 5-6 3-5 5-6');
   });
 
-  it('places chunks of a buffer without blocks at the same offset on both sides', () => {
+  it('returns the same range in input and output for collectives without blocks', () => {
     for (const kind of ['all-reduce', 'reduce', 'broadcast'] as const) {
       expect([rangesIn('input', kind, 2, 3, 5), rangesIn('output', kind, 2, 3, 5)]).toEqual([
         '0-2 2-4 4-5',

@@ -30,7 +30,7 @@ describe('scheduleOf', () => {
   });
 });
 
-describe('sequence', () => {
+describe('sequence()', () => {
   it('executes schedules one after the other', () => {
     const { scatter, gather } = scatterAndGather(3);
     const whole = sequence(scatter, gather);
@@ -46,14 +46,14 @@ describe('sequence', () => {
   });
 });
 
-describe('together', () => {
+describe('together()', () => {
   it('continues the longer schedule when the shorter has ended', () => {
     const whole = together(onRanks(pair, [0, 1], 3), { ranks: 3, chunks: 1, rounds: [[], [], [copy(0, 2)]] });
     expect(draw(whole)).toBe(['round 0 | 1 -(0)+> 0', 'round 1 | 0 -(0)-> 1', 'round 2 | 0 -(0)-> 2'].join('\n'));
   });
 });
 
-describe('sideBySide', () => {
+describe('sideBySide()', () => {
   it('runs schedules at once, each on its own chunks', () => {
     const backwards = onRanks(pair, [1, 0], 2);
     const whole = sideBySide([pair, backwards], (which) => 1 - which);
@@ -66,7 +66,7 @@ describe('sideBySide', () => {
   });
 });
 
-describe('onRanks', () => {
+describe('onRanks()', () => {
   it('maps a schedule to a sub-group of ranks', () => {
     expect(onRanks(pair, [4, 2], 6)).toEqual({ ranks: 6, chunks: 1, rounds: [[add(2, 4)], [copy(4, 2)]] });
   });
@@ -77,7 +77,7 @@ describe('onRanks', () => {
   });
 });
 
-describe('onChunks', () => {
+describe('onChunks()', () => {
   it('maps a schedule to other chunks', () => {
     expect(onChunks(pair, (chunk) => chunk + 2, 4)).toEqual({
       ranks: 2,
@@ -87,7 +87,7 @@ describe('onChunks', () => {
   });
 });
 
-describe('refine', () => {
+describe('refine()', () => {
   it('keeps the result of a schedule when its chunks are split', () => {
     const { scatter, gather } = scatterAndGather(3);
     const fine = refine(sequence(scatter, gather), 4);
@@ -98,7 +98,7 @@ describe('refine', () => {
   });
 });
 
-it('compose builds a hierarchical all-reduce: within each worker, across workers, and back', () => {
+it('composed schedules build a hierarchical all-reduce: within each worker, across workers, and back', () => {
   const [workers, perWorker] = [3, 4];
   const total = workers * perWorker;
   const within = scatterAndGather(perWorker);

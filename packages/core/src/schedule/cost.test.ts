@@ -19,8 +19,8 @@ function ring(ranks: number): Schedule {
   return { ranks, chunks: ranks, rounds };
 }
 
-describe('cost', () => {
-  it('prices a ring as in the literature', () => {
+describe('cost()', () => {
+  it('prices a ring all-reduce by the formula of the literature', () => {
     const { rounds, bytesPerRank, busiestLink, seconds } = cost(ring(4), { ...machine, bytes: 1000 });
     expect(rounds).toBe(6);
     expect(bytesPerRank).toBe(1500);
@@ -28,7 +28,7 @@ describe('cost', () => {
     expect(seconds).toBeCloseTo(6 * 1 + 1500 * 0.01 + 750 * 0.001);
   });
 
-  it('waits for the busiest port, of a sender or a receiver', () => {
+  it('counts, for each round, the time of the busiest sender or receiver', () => {
     const others = [1, 2, 3];
     const gather = others.map((from) => ({ from, to: 0, chunk: 0, reduce: true }));
     const spread = others.map((to) => ({ from: 0, to, chunk: 0, reduce: false }));
@@ -73,7 +73,7 @@ describe('cost', () => {
     expect(priced([toBoth], 3)).toBeCloseTo(1 + 2 * 0.5 + 4 * 0.01);
   });
 
-  it('has one port per rank within workers, and one per worker across workers', () => {
+  it('lets all ranks of a worker share one port to other workers, but not within the worker', () => {
     const workers = { ranksPerWorker: 2, alpha: 0.1, beta: 0.001 };
     const priced = (...pairs: (readonly [from: number, to: number])[]) => {
       const round = pairs.map(([from, to]) => ({ from, to, chunk: 0, reduce: false }));
@@ -100,7 +100,7 @@ describe('cost', () => {
     }
   });
 
-  it('reads a streamed schedule once, and prices it like the planned schedule', () => {
+  it('reads a streamed schedule only once, and returns the same cost as for the planned schedule', () => {
     const schedule = ring(5);
     let reads = 0;
     function* rounds(): Iterable<Iterable<Transfer>> {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { draw } from './draw.js';
 import type { Round } from './schedule.js';
 
-it('draw prints one line per round, with different arrows for reduce and copy', () => {
+it('draw() prints one line per round, with different arrows for reduce and copy', () => {
   const rounds: Round[] = [
     [
       { from: 0, to: 1, chunk: 0, reduce: true },
@@ -15,7 +15,7 @@ it('draw prints one line per round, with different arrows for reduce and copy', 
   );
 });
 
-it('draw aligns numbers of different lengths', () => {
+it('draw() aligns numbers of different lengths', () => {
   const rounds: Round[] = Array.from({ length: 11 }, (_, index) => [
     { from: index, to: 0, chunk: index * 11, reduce: true },
   ]);
@@ -24,7 +24,7 @@ it('draw aligns numbers of different lengths', () => {
   expect(lines[10]).toBe('round 10 | 10 -(110)+>  0');
 });
 
-it('draw reports that nothing moves', () => {
+it("draw() prints 'nothing moves' for a schedule without rounds", () => {
   expect(draw({ ranks: 1, chunks: 1, rounds: [] })).toBe('nothing moves');
   expect(draw({ ranks: 2, chunks: 1, rounds: [[]] })).toBe('round 0 |');
 });

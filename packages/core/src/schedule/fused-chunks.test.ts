@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { fusedChunks } from './fused-chunks.js';
 import type { Schedule } from './schedule.js';
 
-it('fusedChunks has a chain for every chunk that ranks add up one after the other', () => {
+it('fusedChunks returns a chain for every chunk that ranks add up one after the other', () => {
   const collective = { kind: 'all-reduce', op: 'sum' } as const;
   const chunks = fusedChunks(directAlgorithm().plan(collective, 3), collective);
   expect(chunks).toEqual([0, 1, 2].map(() => ({ chain: [0, 1, 2], steps: [], targets: [0, 1, 2] })));
 });
 
-it('fusedChunks uses registers for added-up sums', () => {
+it('fusedChunks returns steps instead of a chain for a chunk whose partial sums are added to each other', () => {
   const schedule: Schedule = {
     ranks: 4,
     chunks: 1,

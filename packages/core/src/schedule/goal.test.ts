@@ -26,11 +26,11 @@ it('goalOf returns which ranks contribute and receive each chunk', () => {
   expect(pictureOf({ kind: 'all-to-all' }, 2, 4)).toEqual(['io i. .o ..', '.. .o i. io']);
 });
 
-it('goalOf numbers the chunks of a block starting at rank 0', () => {
+it('ownerOf assigns chunks to ranks in order, starting at rank 0', () => {
   expect([0, 1, 2, 3, 4, 5].map((chunk) => ownerOf({ ranks: 3, chunks: 6 }, chunk))).toEqual([0, 0, 1, 1, 2, 2]);
 });
 
-it('goalOf numbers the blocks of an all-to-all by sender, then by receiver', () => {
+it('endsOf orders the blocks of an all-to-all by sender, then by receiver', () => {
   const ends = [0, 1, 2, 3, 4, 5, 6, 7].map((chunk) => endsOf({ ranks: 2, chunks: 8 }, chunk));
   expect(ends.map(({ from, to }) => `${from}${to}`).join(' ')).toBe('00 00 01 01 10 10 11 11');
 });

@@ -12,8 +12,8 @@ const moves: readonly Move[] = [
   { kind: 'all-to-all' },
 ];
 
-describe.each(moves)('linear $kind', (move) => {
-  it.each([1, 2, 3, 5, 8])('is proved correct for every root of %i ranks', (ranks) => {
+describe.each(moves)('a linear schedule for $kind', (move) => {
+  it.each([1, 2, 3, 5, 8])('is correct for every root of %i ranks', (ranks) => {
     const roots = 'root' in move ? Array.from({ length: ranks }, (_, root) => root) : [undefined];
     for (const root of roots) {
       const own = root === undefined ? move : ({ ...move, root } as Move);
@@ -27,7 +27,7 @@ describe.each(moves)('linear $kind', (move) => {
   });
 });
 
-it('linear all-to-all draws which rank sends which block to whom', () => {
+it('linear schedules of gather, scatter and all-to-all send each block directly to its receiver', () => {
   expect(draw(linear({ kind: 'gather', root: 1 }, 3))).toBe('round 0 | 0 -(0)-> 1   2 -(2)-> 1');
   expect(draw(linear({ kind: 'scatter', root: 1 }, 3))).toBe('round 0 | 1 -(0)-> 0   1 -(2)-> 2');
   expect(draw(linear({ kind: 'all-to-all' }, 2))).toBe('round 0 | 0 -(1)-> 1   1 -(2)-> 0');

@@ -49,7 +49,7 @@ describe('a planner', () => {
     expect(planner.refuses(sum, 'float32')).toBe('the refuses method of algorithm "odd" threw: mine');
   });
 
-  it('refuses an all-to-all of more ranks than engines support', () => {
+  it('refuses an all-to-all of more than 160 ranks, which engines do not support', () => {
     const refusal = (size: number) =>
       new Planner({ name: 'any', plan: () => ({ ranks: size, chunks: 1, rounds: [] }) }, size).refuses(
         { kind: 'all-to-all' },
@@ -70,7 +70,7 @@ describe('a planner', () => {
     },
   );
 
-  it('calls the algorithm once for each collective, whatever the call', () => {
+  it('calls the plan method once per collective, and returns the same schedule for later calls', () => {
     const asked: Collective[] = [];
     const plan: Algorithm['plan'] = (collective) => {
       asked.push(collective);

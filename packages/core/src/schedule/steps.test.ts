@@ -18,7 +18,7 @@ describe('stepsOf', () => {
     ]);
   });
 
-  it('distinguishes ranks and chunks whose numbers concatenate to the same text', () => {
+  it('distinguishes chunk 11 of rank 1 from chunk 1 of rank 11', () => {
     expect(stepsOf([copy(0, 1, 11), copy(0, 11, 1), copy(0, 1, 1)])).toEqual([
       { to: 1, chunk: 11, operands: [0] },
       { to: 11, chunk: 1, operands: [0] },
@@ -26,7 +26,7 @@ describe('stepsOf', () => {
     ]);
   });
 
-  it('sorts ranks as numbers', () => {
+  it('sorts ranks as numbers, so that rank 2 precedes rank 10', () => {
     expect(stepsOf([add(10, 9, 0), add(2, 9, 0)])).toEqual([{ to: 9, chunk: 0, operands: [2, 9, 10] }]);
   });
 

@@ -196,7 +196,7 @@ describe('problemOf', () => {
     );
   });
 
-  it('does not depend on the order of transfers in a round', () => {
+  it('returns the same result for any order of the transfers in a round', () => {
     const right = [
       [add(2, 0), add(1, 0)],
       [copy(0, 2), copy(0, 1)],
@@ -208,7 +208,7 @@ describe('problemOf', () => {
     }
   });
 
-  it('proves a fully connected all-reduce of 64 ranks', () => {
+  it('finds no problem in a fully connected all-reduce of 64 ranks', () => {
     const everyone = Array.from({ length: 64 }, (_, rank) => rank);
     const pairs = everyone.flatMap((from) => everyone.filter((to) => to !== from).map((to) => [from, to] as const));
     const rounds = [pairs.map(([from, to]) => add(from, to, to)), pairs.map(([from, to]) => copy(from, to, from))];
@@ -216,7 +216,7 @@ describe('problemOf', () => {
   });
 });
 
-describe('verify', () => {
+describe('verify()', () => {
   it('returns silently for a correct schedule', () => {
     expect(() => verify(schedule(2, 1, [copy(0, 1)]), broadcastFrom(0))).not.toThrow();
   });

@@ -12,7 +12,7 @@ const reducing: Algorithm = {
 };
 
 it.each([1, 2, 3, 7])(
-  'withFallbackTransfers provides the collectives that the algorithm refuses, for %i ranks',
+  'withFallbackTransfers provides the collectives without a reduction that the algorithm refuses, for %i ranks',
   (ranks) => {
     const kinds = ['broadcast', 'gather', 'scatter'] as const;
     const rooted = kinds.flatMap((kind) => Array.from({ length: ranks }, (_, root): Collective => ({ kind, root })));
