@@ -41,7 +41,7 @@ describe('aggregateTensorsOrIndexedSlices', () => {
     expect(aggregateTensorsOrIndexedSlices([undefined, one, one], never)).toEqual(slices([1, 2, 1, 2], [3, 3]));
   });
 
-  it('adds sparse and dense values up to a dense value', () => {
+  it('adds sparse and dense values and returns a dense value', () => {
     const sum = aggregateTensorsOrIndexedSlices([slices([1, 2, 10, 20], [1, 1]), dense, slices([5, 6], [3])], never);
     expect(sum).toEqual(tensor([1, 1, 12, 23, 1, 1, 6, 7], { shape: [4, 2] }));
   });
@@ -116,7 +116,7 @@ describe('concatenateSlices', () => {
 describe('combineMixed', () => {
   const half = (...elements: readonly number[]) => tensor(elements, { dtype: 'float16', shape: [elements.length] });
 
-  it('sums half types in float32 and rounds once, including duplicate indices', () => {
+  it('sums 16-bit floats in float32 and rounds once, including duplicate indices', () => {
     const twice = new IndexedSlices(half(2048, 1, 1), new Int32Array(3), [1]);
     const once = new IndexedSlices(half(1), new Int32Array(1), [1]);
     expect(toNumbers(combineMixed('sum', [half(1), twice, once]))).toEqual([2052]);
@@ -131,7 +131,7 @@ describe('combineMixed', () => {
     expect(mean).toEqual(tensor([0.5, 2], { dtype: 'float32', shape: [2] }));
   });
 
-  it('names the replica whose slices do not fit', () => {
+  it('refuses slices that do not fit the dense value, and names their replica', () => {
     const [fits, far] = [slices([1, 2], [0]), slices([1, 2], [7])];
     expect(thrown(() => combineMixed('sum', [dense, fits, far]))).toMatchObject({
       name: 'ValueError',
@@ -150,7 +150,7 @@ describe('combineMixed', () => {
     });
   });
 
-  it('distinguishes float16 from bfloat16', () => {
+  it('refuses to combine a float16 value with a bfloat16 value', () => {
     const brain = new IndexedSlices(tensor([1], { dtype: 'bfloat16' }), new Int32Array(1), [1]);
     expect(thrown(() => combineMixed('sum', [half(1), brain]))).toMatchObject({ code: 'ERR_COLL_DTYPE_MISMATCH' });
   });

@@ -7,7 +7,7 @@ import { deduplicate, deduplicatedMean } from './deduplicate.js';
 import { densify } from './densify.js';
 import { IndexedSlices } from './indexed-slices.js';
 
-describe('deduplicate', () => {
+describe('deduplicate()', () => {
   it('refuses dense values', () => {
     expect(thrown(() => deduplicate(tensor([1]) as never))).toMatchObject({ name: 'TypeError', code: 'ERR_COLL_TYPE' });
   });
@@ -21,7 +21,7 @@ describe('deduplicate', () => {
     expect(values.data).toEqual(Float64Array.of(1, 2, 3, 4, 10, 20));
   });
 
-  it('equals a sum index by index', () => {
+  it('returns, for each index, the sum of its rows', () => {
     const entries = fc.array(fc.tuple(fc.bigInt({ min: -3n, max: 3n }), fc.integer({ min: -9, max: 9 })));
     fc.assert(
       fc.property(entries, fc.constantFrom(0n, 2n ** 31n, 2n ** 53n, -(2n ** 62n)), (list, base) => {
@@ -38,7 +38,7 @@ describe('deduplicate', () => {
     );
   });
 
-  it('represents the same dense tensor with the same bits', () => {
+  it('keeps the bits of the dense tensor that the slices represent', () => {
     const values = Float32Array.from({ length: 60 }, (_, index) => Math.sin(index) * 10 ** (index % 7));
     const indices = Uint32Array.from({ length: 20 }, (_, index) => (index * index) % 7);
     const slices = new IndexedSlices(tensor(values, { shape: [20, 3] }), indices, [7, 3]);
@@ -67,7 +67,7 @@ describe('deduplicate', () => {
 });
 
 describe('deduplicatedMean', () => {
-  it('divides the sums, which are rounded once', () => {
+  it('divides the sum of the rows of each index, and rounds only once', () => {
     const thirds = new IndexedSlices(tensor(Int32Array.of(1, 1, 1, 5)), Int32Array.of(4, 4, 4, 0));
     expect(deduplicatedMean(thirds, 3)).toEqual(new IndexedSlices(tensor([5 / 3, 1]), Int32Array.of(0, 4)));
     const large = new IndexedSlices(tensor([60000, 60000], { dtype: 'float16', shape: [2] }), new Int32Array(2));

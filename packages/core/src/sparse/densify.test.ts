@@ -12,7 +12,7 @@ function slices(rows: readonly number[], indices: readonly number[], device = ''
   return new IndexedSlices(values, Int32Array.from(indices), [4, 2]);
 }
 
-describe('densify', () => {
+describe('densify()', () => {
   it('refuses dense values', () => {
     expect(thrown(() => densify(tensor([1]) as never))).toMatchObject({ name: 'TypeError', code: 'ERR_COLL_TYPE' });
   });
@@ -23,7 +23,7 @@ describe('densify', () => {
     );
   });
 
-  it('sums the rows of each index', () => {
+  it('returns the sum of the rows of each index, for any rows', () => {
     const rows = fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: -100, max: 100 })));
     fc.assert(
       fc.property(rows, (entries) => {
@@ -51,7 +51,7 @@ describe('densify', () => {
     expect(toNumbers(densify(new IndexedSlices(values, new Int32Array(5), [1])))).toEqual([large + 4]);
   });
 
-  it('reports indices beyond 2^53 exactly', () => {
+  it('names an index beyond 2^53 exactly in the error', () => {
     const far = new IndexedSlices(tensor([1]), BigInt64Array.of(2n ** 53n + 1n), [4]);
     expect(() => densify(far)).toThrow('index 9007199254740993 is outside denseShape [4]');
     const unsigned = new IndexedSlices(tensor([1]), BigUint64Array.of(2n ** 64n - 1n), [4]);

@@ -20,7 +20,7 @@ it('firstOutside finds the first index that is out of range', () => {
   expect([[], [0, 2], [0, 3, -1], [0, 1, -1]].map((numbers) => firstOutside(numbers, 3))).toEqual([-1, -1, 1, 2]);
 });
 
-describe('pick', () => {
+describe('pick()', () => {
   it('copies integers at the given positions to new memory', () => {
     const from = tensor(Uint8Array.of(10, 20, 30), { device: 'cpu:1' });
     expect(pick(from, tensor(BigInt64Array.of(2n, 0n, 2n)))).toEqual(

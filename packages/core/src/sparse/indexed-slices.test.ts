@@ -79,7 +79,7 @@ describe('IndexedSlices', () => {
       expect(wide.indices).toEqual(tensor(BigInt64Array.of(-(2n ** 60n), 40n)));
     });
 
-    it('represents the same as slices of its densified values', () => {
+    it('represents the same tensor as slices of the densified inner slices', () => {
       const outer = Int32Array.of(7, 7, 2);
       const [nested, dense] = [inner, densify(inner)].map((rows) => new IndexedSlices(rows, outer, [8, 3]));
       expect(densify(nested as IndexedSlices)).toEqual(densify(dense as IndexedSlices));

@@ -25,8 +25,8 @@ function unknowing() {
   return ops;
 }
 
-describe('reducing with deduplicate through ops that only sum', () => {
-  it('requests sums, and divides them once they are complete', async () => {
+describe('a reduce with deduplicate, by ops that do not implement deduplicate', () => {
+  it('requests a sum from the ops, and divides the deduplicated sum to get a mean', async () => {
     const ops = unknowing();
     const mean = (await ops.reduce(MEAN, value, ['cpu:3', 'cpu:4'], options)) as Mirrored<IndexedSlices>;
     // The sum is beyond float16; the mean is not.
@@ -37,13 +37,13 @@ describe('reducing with deduplicate through ops that only sum', () => {
     expect(ops.reduced.mock.calls[0]?.[0]).toBe(SUM);
   });
 
-  it('can request a shared result', async () => {
+  it('supports a shared result', async () => {
     const call = { ...options, sharedResult: true };
     const sum = (await unknowing().reduce(SUM, value, value, call)) as Mirrored<IndexedSlices>;
     expect(sum.values[0]?.values.data).toBe(sum.values[1]?.values.data);
   });
 
-  it('requests the dense values of a mixed batch together with sparse values', async () => {
+  it('reduces the dense values of a batch with the requested op', async () => {
     const ops = unknowing();
     const batch = [value, dense, value].map((one) => [one, one] as const);
     const [first, second, third] = await ops.batchReduce(MEAN, batch, options);
@@ -53,7 +53,7 @@ describe('reducing with deduplicate through ops that only sum', () => {
     expect(ops.reduced.mock.calls.map(([op]) => op)).toEqual([MEAN, SUM, SUM]);
   });
 
-  it('passes values that the ops may refuse', async () => {
+  it('passes an op such as MIN on to the ops, which may refuse it', async () => {
     const ops = unknowing();
     ops.reduced.mockRejectedValue(new Error('no min'));
     expect(await rejection(ops.reduce(ReduceOp.MIN, value, value, options))).toMatchObject({ message: 'no min' });
@@ -61,7 +61,7 @@ describe('reducing with deduplicate through ops that only sum', () => {
   });
 });
 
-it('single components that are in place are deduplicated too, in new memory', async () => {
+it('a single sparse component that is already on its destination is deduplicated too', async () => {
   const ops = unknowing();
   const twice = slices('cpu:0', 1, 2);
   const [batched] = (await ops.batchReduce(SUM, [[twice, 'cpu:0']], options)) as [IndexedSlices];

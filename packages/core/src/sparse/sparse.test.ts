@@ -15,7 +15,7 @@ function slices(rows: readonly number[], indices: readonly number[], device = ''
 const dense = tensor([1, 1, 1, 1, 1, 1, 1, 1], { shape: [4, 2] });
 
 describe('isIndexedSlices', () => {
-  it('is true for slices, and for distributed values with sparse components only', () => {
+  it('is true for slices, and for distributed values that have only sparse components', () => {
     const [a, b] = [slices([1, 2], [0]), slices([3, 4], [1])];
     expect([a, new PerReplica([a, b]), new Mirrored([a])].map(isIndexedSlices)).toEqual([true, true, true]);
   });

@@ -146,28 +146,31 @@ describe('each error code', () => {
     expect(rows.map(({ code }) => code)).toEqual(codes);
   });
 
-  it('is thrown by some package, or its row says that it is reserved', () => {
+  it('is thrown by some package, or its row in docs/errors.md says that it is not raised yet', () => {
     const notYet = rows.filter(({ when }) => when.startsWith('not raised yet')).map(({ code }) => code);
     expect([...raised.keys(), ...notYet].sort()).toEqual(codes.toSorted());
   });
 
-  it('is thrown with the classes that its row names', () => {
+  it('is thrown with the classes that its row in docs/errors.md lists', () => {
     const documented = rows.filter(({ code }) => raised.has(code));
     expect(documented.map(({ code, classes }) => [code, classes.toSorted()])).toEqual(
       documented.map(({ code }) => [code, [...(raised.get(code) ?? [])].sort()]),
     );
   });
 
-  it('of core has a provoking call in this test', () => {
+  it('of @coll/core is provoked by a call in this test', () => {
     expect(Object.keys(provocations)).toEqual([...raisedIn(sourcesBelow(core)).keys()].sort());
   });
 });
 
-it.each(Object.entries(provocations))('%s reaches the caller with a class of its row', async (code, provoke) => {
-  const error = await rejection((async () => provoke())());
-  expect(error).toBeInstanceOf(CollError);
-  expect(error).toMatchObject({ code, message: expect.stringMatching(/\w{3}/) });
-  const row = rows.find((candidate) => candidate.code === code);
-  const builtIns: Readonly<Record<string, string>> = { WrongTypeError: 'TypeError', OutOfRangeError: 'RangeError' };
-  expect(row?.classes.map((name) => builtIns[name] ?? name)).toContain((error as Error).name);
-});
+it.each(Object.entries(provocations))(
+  'the error code %s is thrown with an error class that its row in docs/errors.md lists',
+  async (code, provoke) => {
+    const error = await rejection((async () => provoke())());
+    expect(error).toBeInstanceOf(CollError);
+    expect(error).toMatchObject({ code, message: expect.stringMatching(/\w{3}/) });
+    const row = rows.find((candidate) => candidate.code === code);
+    const builtIns: Readonly<Record<string, string>> = { WrongTypeError: 'TypeError', OutOfRangeError: 'RangeError' };
+    expect(row?.classes.map((name) => builtIns[name] ?? name)).toContain((error as Error).name);
+  },
+);

@@ -40,7 +40,7 @@ describe.each([CollError, ...subclasses].map((Class) => [Class.name, Class] as c
     expect(`${error}`).toBe(`${Class.name}: what happened`);
   });
 
-  it('omits unknown fields', () => {
+  it('has no cause, rank or operation if none was given', () => {
     const error = new Class('ERR_COLL_VALUE', 'what happened');
     expect([error.cause, error.rank, error.operation]).toEqual([undefined, undefined, undefined]);
     expect('cause' in error).toBe(false);
@@ -51,7 +51,7 @@ describe.each([CollError, ...subclasses].map((Class) => [Class.name, Class] as c
   });
 });
 
-it('isCollError recognises each error class, and each class recognises only its own', () => {
+it('instanceof recognises an error as a CollError and as its own class, but as no other class', () => {
   for (const Class of subclasses) {
     const error = new Class('ERR_COLL_VALUE', '');
     expect(error).toBeInstanceOf(CollError);
@@ -63,7 +63,7 @@ describe.each([
   ['WrongTypeError', WrongTypeError, TypeError, 'ERR_COLL_TYPE'],
   ['OutOfRangeError', OutOfRangeError, RangeError, 'ERR_COLL_RANGE'],
 ] as const)('error class %s', (_, Class, BuiltIn, code) => {
-  it('is an instance of the built-in error class with the same name', () => {
+  it('is an instance of the corresponding built-in class and has the name of that class', () => {
     const error = new Class('what happened');
     expect(error).toBeInstanceOf(BuiltIn);
     expect(error).toBeInstanceOf(CollError);
@@ -77,12 +77,12 @@ describe.each([
   });
 });
 
-it('isCollError is false for other errors and other values', () => {
+it('instanceof CollError is false for other errors and other values', () => {
   const others = [new Error('x'), new TypeError('x'), { code: 'ERR_COLL_VALUE' }, undefined, null, 'ERR_COLL_VALUE'];
   expect(others.filter((other) => other instanceof CollError)).toEqual([]);
 });
 
-it('isCollError recognises errors of a separately installed copy of the library', async () => {
+it('instanceof CollError recognises errors of a separately installed copy of the library', async () => {
   vi.resetModules();
   const other = await import('./errors.js');
   expect(other.CollError).not.toBe(CollError);

@@ -15,7 +15,7 @@ const known = knownOptions<Options>('reduce', { timeoutSeconds: true, bytesPerPa
 const messageFor = (name: string) => (thrown(() => requireKnownOptions({ [name]: 1 }, known)) as Error).message;
 
 describe('requireKnownOptions', () => {
-  it('accepts any known options, undefined or not', () => {
+  it('accepts known options with any value, also with undefined', () => {
     const some = fc.record({ timeoutSeconds: fc.anything(), signal: fc.anything() }, { requiredKeys: [] });
     fc.assert(
       fc.property(some, (options) => {

@@ -8,7 +8,7 @@ afterEach(() => {
   setLogSink();
 });
 
-it('log sends lines to the configured sink', () => {
+it('log() sends lines to the configured sink', () => {
   setLogSink(sink);
   log('debug', 'a');
   log('warn', 'b');
@@ -28,7 +28,7 @@ describe('logFirst', () => {
     expect(sink.mock.calls.map(([, message]) => message)).toEqual(['a', 'a', 'b']);
   });
 
-  it('restarts counting with another sink', () => {
+  it('counts from zero again after another sink is set', () => {
     setLogSink(sink);
     logFirst(1, 'one', 'info', 'a');
     setLogSink(sink);
@@ -60,7 +60,7 @@ describe('the console sink', () => {
     ['info', ['coll info: b', 'coll warn: c']],
     ['debug', ['coll debug: a', 'coll info: b', 'coll warn: c']],
     ['silent', []],
-  ])('writes to stderr what COLL_LOG=%s selects', (wanted, lines) => {
+  ])('writes to stderr the messages of the levels that COLL_LOG=%s selects', (wanted, lines) => {
     vi.stubEnv('COLL_LOG', wanted);
     log('debug', 'a');
     log('info', 'b');
@@ -78,7 +78,7 @@ describe('the console sink', () => {
     expect(written.mock.calls.map(([line]) => line)).toEqual(lines);
   });
 
-  it('works in environments without process', () => {
+  it('works in environments without the global process', () => {
     vi.stubGlobal('process', undefined);
     log('warn', 'c');
     vi.unstubAllGlobals();

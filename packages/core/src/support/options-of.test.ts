@@ -20,7 +20,7 @@ it.each([2, null, 'ring', [2], [], new Map([['numPacks', 2]]), new Float32Array(
   },
 );
 
-it('optionsOf refuses an unknown option and names its owner', () => {
+it('optionsOf refuses an unknown option and names the class that the options are for', () => {
   expect(() => optionsOf({ num_packs: 2 } as never, example, known)).toThrow(
     'RingAllReduce: unknown option "num_packs"; did you mean numPacks?',
   );

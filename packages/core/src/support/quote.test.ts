@@ -28,32 +28,32 @@ it.each([
   [new DataView(new ArrayBuffer(5)), 'DataView(5 bytes)'],
   [expect, 'function expect'],
   [() => {}, 'function (anonymous)'],
-] as const)('quote shows %o as %s', (value, text) => {
+] as const)('quote() shows %o as %s', (value, text) => {
   expect(quote(value)).toBe(text);
 });
 
-it('quote shows eight items of a long list', () => {
+it('quote() shows eight items of a long list', () => {
   expect(quote([1, 2, 3, 4, 5, 6, 7, 8, 9])).toBe('[1, 2, 3, 4, 5, 6, 7, 8, …]');
 });
 
-it('quote truncates text longer than 80 characters', () => {
+it('quote() truncates text longer than 80 characters', () => {
   expect(quote('x'.repeat(78))).toBe(`"${'x'.repeat(78)}"`);
   expect(quote('x'.repeat(79))).toBe(`"${'x'.repeat(76)}...`);
 });
 
-it('quote shows a list that contains itself', () => {
+it('quote() shows a list that contains itself', () => {
   const list: unknown[] = [1];
   list.push(list);
   expect(quote(list)).toMatch(/^\[1, \[/);
 });
 
-it('quote shows deeply nested lists without visiting all of them', () => {
+it('quote() shows deeply nested lists without visiting all of them', () => {
   let nested: unknown = 'end';
   for (let depth = 0; depth < 100_000; depth++) nested = [nested, nested];
   expect(quote(nested).length).toBeLessThanOrEqual(80);
 });
 
-it('quote shows any value in one line of at most 80 characters', () => {
+it('quote() shows any value in one line of at most 80 characters', () => {
   const anything = fc.anything({ withBigInt: true, withMap: true, withNullPrototype: true, withTypedArray: true });
   fc.assert(
     fc.property(fc.oneof(anything, fc.string({ maxLength: 200 }), fc.string().map(Symbol)), (value) => {
