@@ -30,7 +30,7 @@ describe('createArenaMemory', () => {
   });
 });
 
-describe('allocate', () => {
+describe('allocate() of an arena', () => {
   it.each(dtypes)('returns zeros of %s that overlap no other tensor', (dtype) => {
     const [arena] = twoViews();
     const made = [1, 0, 7, 100].map((length) => arena.allocate(dtype, length));
@@ -50,7 +50,7 @@ describe('allocate', () => {
     expect(offsets).toEqual([0, 64, 192]);
   });
 
-  it('is visible through every view', () => {
+  it('returns memory that every view of the arena can see', () => {
     const [first, second] = twoViews();
     const made = first.allocate('int32', 2);
     made.data[1] = 5;
@@ -59,7 +59,7 @@ describe('allocate', () => {
   });
 });
 
-describe.each(kinds)('growth of %s', (_, create) => {
+describe.each(kinds)('the growth of %s', (_, create) => {
   it('doubles the memory, or grows as far as needed, up to the limit', () => {
     const [arena] = twoViews(8 * mebibyte, create);
     const sizes = [mebibyte / 2, mebibyte, 3 * mebibyte, 3 * mebibyte].map((bytes) => {
@@ -114,8 +114,8 @@ describe.each(kinds)('growth of %s', (_, create) => {
   });
 });
 
-describe('growth', () => {
-  it('tolerates that another thread grew the memory meanwhile', () => {
+describe('the growth of an arena', () => {
+  it('succeeds even if another thread has grown the memory meanwhile', () => {
     const memory = createArenaMemory(8 * mebibyte);
     const grow = memory.bytes.grow.bind(memory.bytes);
     vi.spyOn(memory.bytes, 'grow').mockImplementationOnce((bytes) => {
@@ -126,7 +126,7 @@ describe('growth', () => {
     expect(memory.bytes.byteLength).toBe(4 * mebibyte);
   });
 
-  it('reports that no memory is left', () => {
+  it('throws an error if no memory is left', () => {
     const memory = createArenaMemory(8 * mebibyte);
     const cause = new RangeError('out of memory');
     vi.spyOn(memory.bytes, 'grow').mockImplementationOnce(() => {
@@ -165,7 +165,7 @@ describe('a process with a limited address space', () => {
     vi.stubGlobal('WebAssembly', { Memory: LimitedMemory });
   }
 
-  it.each(kinds)('%s reports what to do', (_, create) => {
+  it.each(kinds)('gets an error from %s that advises a lower maxBytes', (_, create) => {
     limit(2 ** 28);
     expect(create(2 ** 28).maxBytes).toBe(2 ** 28);
     expect(thrown(() => create())).toMatchObject({

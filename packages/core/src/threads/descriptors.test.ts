@@ -24,7 +24,7 @@ function descriptorsOf(...ranks: readonly Partial<Descriptor>[]): Descriptors {
   return new Descriptors(memory, ranks.length);
 }
 
-it("a descriptor stores the address of each rank's memory, beyond 32 bits", () => {
+it("descriptors store the addresses of each rank's memory, also beyond 32 bits", () => {
   const far = 2 ** 40;
   const seen = descriptorsOf({ inputAt: 64, outputAt: 128, workAt: 192 }, { inputAt: far, outputAt: nowhere });
   expect([0, 1].map((rank) => [seen.inputAt(rank), seen.outputAt(rank), seen.workAt(rank)])).toEqual([
@@ -33,7 +33,7 @@ it("a descriptor stores the address of each rank's memory, beyond 32 bits", () =
   ]);
 });
 
-describe('mismatch', () => {
+describe('mismatch()', () => {
   it('names the ranks with other shapes if nothing else differs', () => {
     expect(descriptorsOf({ layout: 1 }, { layout: 2 }, { layout: 1 }).mismatch()).toMatchObject({
       name: 'InvalidArgumentError',
@@ -42,7 +42,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('uses the names of ranks', () => {
+  it('describes ranks by the names that it is given', () => {
     const names = ['0, 1', '2, 3', '4'];
     expect(descriptorsOf({}, { length: 9 }, {}).mismatch(names)).toMatchObject({
       rank: 1,
@@ -77,7 +77,7 @@ describe('mismatch', () => {
     expect(descriptorsOf({}).mismatch()).toBeUndefined();
   });
 
-  it('of lengths returns an InvalidArgumentError that names the odd rank', () => {
+  it('of lengths returns an InvalidArgumentError that names the rank with another length', () => {
     expect(descriptorsOf({}, { length: 9 }, {}).mismatch()).toMatchObject({
       name: 'InvalidArgumentError',
       code: 'ERR_COLL_SHAPE_MISMATCH',
@@ -110,7 +110,7 @@ describe('mismatch', () => {
     });
   });
 
-  it('of schedules only says that the algorithms differ', () => {
+  it('of schedules alone reports that the ranks use different algorithms', () => {
     expect(descriptorsOf({}, {}, { schedule: 2 }).mismatch()).toMatchObject({
       name: 'InternalError',
       code: 'ERR_COLL_MISMATCH',
@@ -147,7 +147,7 @@ describe('mismatch', () => {
   });
 });
 
-describe('overlap', () => {
+describe('overlap()', () => {
   const overlapOf = (...ranks: readonly Partial<Descriptor>[]) =>
     descriptorsOf(...ranks).overlap('all-reduce sum', 32, 32)?.message;
 

@@ -6,7 +6,7 @@ const inPlace = (calls: LatestCalls) => (array: Float32Array) => calls.takeOrAdd
 const views = (buffer: ArrayBufferLike, count: number) =>
   Array.from({ length: count }, (_, index) => new Float32Array(buffer, 4 * index, 1));
 
-describe('the latest calls', () => {
+describe('the remembered latest calls', () => {
   it('contain a call that was made before on the same arrays, until it is taken', () => {
     const calls = new LatestCalls();
     const [input, output] = [floats(3), floats(3)];
@@ -17,14 +17,14 @@ describe('the latest calls', () => {
     expect(calls.takeOrAdd(undefined, input)).toBe(false);
   });
 
-  it('contain many small calls, in turn', () => {
+  it('contain many calls on small arrays that are repeated in turn', () => {
     const calls = new LatestCalls();
     const arrays = Array.from({ length: 512 }, () => floats(16));
     expect(arrays.map(inPlace(calls))).not.toContain(true);
     expect(arrays.map(inPlace(calls))).not.toContain(false);
   });
 
-  it('contain the calls on views of one large buffer, in turn', () => {
+  it('contain all calls on views of one large buffer that are repeated in turn', () => {
     const calls = new LatestCalls();
     const parts = views(new ArrayBuffer(2 ** 20), 161);
     expect(parts.map(inPlace(calls))).not.toContain(true);
@@ -50,21 +50,21 @@ describe('the latest calls', () => {
     expect(part && inPlace(calls)(part)).toBe(false);
   });
 
-  it('count the memory of the inputs', () => {
+  it('count the memory of inputs too, not only the memory of outputs', () => {
     const calls = new LatestCalls();
     const outputs = [floats(1), floats(1)] as const;
     const inputs = [floats(2 ** 15), floats(2 ** 15)] as const;
     for (const at of [0, 1, 0, 1] as const) expect(calls.takeOrAdd(inputs[at], outputs[at])).toBe(false);
   });
 
-  it('keep small calls while large ones are made', () => {
+  it('keep calls on small arrays while calls on large arrays are made', () => {
     const calls = new LatestCalls();
     const [small, ...large] = [floats(4), floats(2 ** 16), floats(2 ** 16)] as const;
     expect([small, ...large].map(inPlace(calls))).not.toContain(true);
     expect(inPlace(calls)(small)).toBe(true);
   });
 
-  it('drop the oldest small calls, even if their memory was detached', () => {
+  it('drop the oldest calls on small arrays, even if their memory was detached', () => {
     const calls = new LatestCalls();
     const first = floats(1024);
     inPlace(calls)(first);
@@ -75,7 +75,7 @@ describe('the latest calls', () => {
     expect(inPlace(calls)(first)).toBe(false);
   });
 
-  it('are dropped by clear', () => {
+  it('are empty after clear()', () => {
     const calls = new LatestCalls();
     const arrays = [floats(1), floats(2 ** 16)];
     arrays.map(inPlace(calls));

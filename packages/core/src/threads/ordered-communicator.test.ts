@@ -78,7 +78,7 @@ class Immediate extends OrderedCommunicator<void> {
 }
 
 describe('calls of a communicator', () => {
-  it('are prepared once more when they are repeated, and then never again', async () => {
+  it('are prepared again at their first repetition, and then reuse this preparation', async () => {
     const communicator = new Noting();
     communicator.runSync(sum, buffer, buffer);
     communicator.runSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer]);
@@ -90,7 +90,7 @@ describe('calls of a communicator', () => {
     expect(communicator.recycled).toEqual([1]);
   });
 
-  it('give back handles that are not kept when they have ended, unless they failed', async () => {
+  it('recycle their handle when they have ended, unless the handle is kept or the call failed', async () => {
     const communicator = new Noting();
     const first = communicator.run(sum, buffer, buffer);
     const second = rejection(communicator.run(sum, [other], [other]));
@@ -135,7 +135,7 @@ describe('calls of a communicator', () => {
   it.each([
     ['end their group if ranks elsewhere wait for them', [1], 'ERR_COLL_ABORTED'],
     ['affect no other call if all ranks are local', [0, 1], undefined],
-  ])('aborted while they wait for their turn %s', async (_, localRanks, code) => {
+  ])('can be aborted before they start; such calls %s', async (_, localRanks, code) => {
     const communicator = new Noting(localRanks);
     const buffers = localRanks.map(() => zeros('float32', [3]));
     const turn = communicator.group.order.take();
@@ -148,7 +148,7 @@ describe('calls of a communicator', () => {
     expect(communicator.played).toEqual([]);
   });
 
-  it('are refused if they block while another call runs, naming the local rank', async () => {
+  it('are refused if they are synchronous while another call runs; the error names the local rank', async () => {
     const communicator = new Noting();
     const running = communicator.run(sum, buffer, buffer);
     const call = () => communicator.runSync(sum, buffer, buffer);
@@ -157,7 +157,7 @@ describe('calls of a communicator', () => {
     await running;
   });
 
-  it('that complete at once leave nothing to wait for', async () => {
+  it('that complete at once all return the same resolved promise', async () => {
     const communicator = new Immediate(1, [0]);
     const first = communicator.run(sum, buffer, buffer);
     communicator.runSync(sum, buffer, buffer);
@@ -168,7 +168,7 @@ describe('calls of a communicator', () => {
   it.each([
     ['many small', 3, 3000],
     ['few large', 2 ** 22, 3],
-  ])('that complete at once, %s ones, let the event loop run', async (_, length, calls) => {
+  ])('that complete at once let the event loop run between them, if they are %s', async (_, length, calls) => {
     const communicator = new Immediate(2, [0]);
     const floats = [zeros('float32', [length])];
     let turns = 0;
@@ -182,7 +182,7 @@ describe('calls of a communicator', () => {
     expect(turns).toBeLessThanOrEqual(calls);
   });
 
-  it('are refused before they are prepared', async () => {
+  it('are checked before they are prepared', async () => {
     const communicator = new Noting();
     const gather: Collective = { kind: 'all-gather' };
     const gathered = [zeros('float32', [6])];

@@ -36,7 +36,7 @@ describe('checkedCall', () => {
     expect([[...call.begins], call.length]).toEqual([[0, 6], 6]);
   });
 
-  it('takes the length from the output of a broadcast with a remote root', () => {
+  it('takes the length of a broadcast from the output if the root is not a local rank', () => {
     expect(check(broadcast, floats(1), floats(4)).length).toBe(4);
     expect(check(broadcast, floats(4), floats(4), {}, 1).length).toBe(4);
   });
@@ -76,7 +76,7 @@ describe('checkedCall', () => {
     expectRefused(() => check(allReduce, [], []), message);
   });
 
-  it('refuses segments for collectives whose buffers have a block per rank', () => {
+  it('refuses several segments for collectives whose buffers have a block per rank', () => {
     const message =
       'this collective has one block per rank, so each of its buffers must be a single segment; join the segments first';
     expectRefused(() => check(allGather, floats(1, 1), floats(2, 2)), message);

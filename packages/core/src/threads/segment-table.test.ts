@@ -84,7 +84,7 @@ describe.each([jsEngine, wasmEngine])('segments in the memory of a $name group',
     }
   });
 
-  it('of one rank that another rank writes are refused on all ranks', async () => {
+  it('are refused on all ranks if one rank would write a segment of another rank', async () => {
     const communicators = open(engine, 2, 2 ** 24);
     const [a, b] = communicators.map(take) as [Tensor[], Tensor[]];
     const wrong = [[a], [[...b.slice(0, 4), a[4] as Tensor]]];
@@ -109,7 +109,7 @@ describe.each([
       'segments that overlap',
       ({ data }: Tensor) => [data.subarray(0, 4), data.subarray(3, 7)].map((part) => tensor(part)),
     ],
-  ])('cannot write %s', (_, piecesOf) => {
+  ])('must not be an output that contains %s', (_, piecesOf) => {
     const pieces = piecesOf(tensor(new Float32Array(8)));
     expect(thrown(() => make().runSync(sum, given(pieces), given(pieces)))).toMatchObject({
       code: 'ERR_COLL_BUFFER',
@@ -117,7 +117,7 @@ describe.each([
     });
   });
 
-  it.each([null, 7, [null], [[1]]])('cannot have %j as a buffer', (odd) => {
+  it.each([null, 7, [null], [[1]]])('must be tensors, not %j', (odd) => {
     const wrong = [odd, odd].slice(0, count) as unknown as Tensor[];
     expect(thrown(() => make().runSync(sum, wrong, wrong))).toMatchObject({
       code: 'ERR_COLL_BUFFER',

@@ -20,13 +20,13 @@ const waits = {
   waitSync: async (view: SharedBarrier, count: number, wait: Wait) => view.waitSync(count, wait),
 };
 
-it('a barrier counts the arrivals of each rank, visible to all ranks', () => {
+it('a barrier counts the arrivals of each rank, and every rank can read the counts', () => {
   const [first, second, third] = views(3) as [SharedBarrier, SharedBarrier, SharedBarrier];
   expect([first.advance(0), first.advance(0), second.advance(1)]).toEqual([1, 2, 1]);
   expect([0, 1, 2].map((rank) => third.count(rank))).toEqual([2, 1, 0]);
 });
 
-describe.each(Object.entries(waits))('%s', (_, wait) => {
+describe.each(Object.entries(waits))('the method %s of a barrier', (_, wait) => {
   it.each([0, 10])('returns once all ranks have reached a count, after %i polls', async (spins) => {
     const [first, second] = views(2, spins) as [SharedBarrier, SharedBarrier];
     first.advance(0);
@@ -53,14 +53,14 @@ describe.each(Object.entries(waits))('%s', (_, wait) => {
     expect(await rejection(wait(third, 1, waitOf(2)))).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
   });
 
-  it('polls once more if the deadline has already passed', async () => {
+  it('returns if all ranks have arrived, even if the deadline has already passed', async () => {
     const [first] = views(1) as [SharedBarrier];
     first.advance(0);
     await wait(first, 1, waitOf(0, Date.now() - 1));
     expect(first.failure('x')).toBeUndefined();
   });
 
-  it('compares counts that wrap around', async () => {
+  it('works when the 32-bit counts of arrivals wrap around', async () => {
     const control = new SharedArrayBuffer(SharedBarrier.bytesFor(1));
     const words = new Int32Array(control);
     const view = new SharedBarrier(control, 1, 0);
@@ -111,7 +111,7 @@ describe('a sleeping rank', () => {
     expect(await waiting).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
   });
 
-  it('is woken for a rank that the engine has counted itself', async () => {
+  it('is woken by wake() of a rank whose arrival the engine has counted itself', async () => {
     sleepWithoutLimit();
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     first.advance(0);
@@ -124,7 +124,7 @@ describe('a sleeping rank', () => {
     expect(Atomics.load(arrival, 1)).toBe(0);
   });
 
-  it('is woken in a blocked thread, and an awake rank is not woken', () => {
+  it('is woken in a blocked thread, but not again while it is awake', () => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     const notify = vi.spyOn(Atomics, 'notify');
     const slept = vi.spyOn(Atomics, 'wait').mockImplementation((words, index) => {
@@ -141,7 +141,7 @@ describe('a sleeping rank', () => {
   });
 });
 
-describe('fail', () => {
+describe('fail() of a barrier', () => {
   const reasons: readonly (readonly [FailureReason, string, string])[] = [
     ['failed', 'UnavailableError', 'ERR_COLL_PEER_FAILED'],
     ['deadline', 'DeadlineExceededError', 'ERR_COLL_DEADLINE'],
@@ -149,7 +149,7 @@ describe('fail', () => {
     ['closed', 'RuntimeError', 'ERR_COLL_CLOSED'],
   ];
 
-  it.each(reasons)('for the reason %s throws %s on every rank', (reason, name, code) => {
+  it.each(reasons)('with the reason %s makes every rank throw a %s', (reason, name, code) => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     expect(second.failure('x')).toBeUndefined();
     first.fail({ reason, rank: 1, ranks: [], text: 'went away' });
@@ -160,34 +160,34 @@ describe('fail', () => {
     }
   });
 
-  it('keeps the first reason', () => {
+  it('keeps the first failure', () => {
     const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
     first.fail(broken);
     second.leave(1);
     expect(second.failure('x')).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0, message: 'x: rank 0 broke' });
   });
 
-  it('carries other ranks, and the hosts of all', () => {
+  it('keeps the other ranks, the hosts and the text of the failure', () => {
     const [first] = views(1) as [SharedBarrier];
     const failure = { ...broken, rank: 3, ranks: [5, 1], hosts: ['host-d', '', 'host-b'], text: 'broke\0 on rank 0' };
     first.fail(failure);
     expect(keptFailure(first.failure('x') as CollError)).toEqual(failure);
   });
 
-  it('names no more ranks than it has room for', () => {
+  it('keeps at most 64 ranks', () => {
     const [first] = views(100) as [SharedBarrier];
     const ranks = Array.from({ length: 99 }, (_, rank) => rank);
     first.expire(99, ranks, 'did not arrive');
     expect(keptFailure(first.failure('x') as CollError)).toMatchObject({ ranks: ranks.slice(0, 64) });
   });
 
-  it('carries any text, and truncates text longer than its memory', () => {
+  it('keeps any text, and truncates text that is longer than its memory', () => {
     const [first] = views(1) as [SharedBarrier];
     first.fail({ ...broken, text: `größer als 5 µs — ${'x'.repeat(5000)}` });
     expect(first.failure('x')?.message).toMatch(/^x: rank 0 größer als 5 µs — x{4000,4090}$/);
   });
 
-  it('does not stop ranks whose awaited counts are complete', () => {
+  it('does not stop a rank if all the arrivals that it waits for have been counted', () => {
     const [first] = views(1) as [SharedBarrier];
     first.advance(0);
     first.leave(0);
@@ -203,7 +203,7 @@ describe('a rank that is never woken', () => {
     vi.useRealTimers();
   });
 
-  it('sleeps until its deadline at most', async () => {
+  it('wakes by itself, at the latest at its deadline', async () => {
     const [first] = views(2) as [SharedBarrier];
     const sleeps: unknown[] = [];
     const waitAsync = vi.spyOn(Atomics, 'waitAsync').mockImplementation((...args: unknown[]) => {

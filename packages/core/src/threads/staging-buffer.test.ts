@@ -17,13 +17,13 @@ it('a staging buffer gives every slot its own cache lines', () => {
   expect([slots, bytesOfStaging(shape)]).toEqual([[0, 128, 64, 192], 256]);
 });
 
-it('a staging buffer puts results in the place of inputs if they have the same form', () => {
+it('a staging buffer stores results over the inputs if both have the same dtype and length', () => {
   const inPlace: StagingShape = { ...shape, resultDType: 'int8', isInPlace: true };
   const slots = [0, 1].flatMap((slot) => [inputSlot(inPlace, slot), outputSlot(inPlace, slot)]);
   expect([slots, bytesOfStaging(inPlace)]).toEqual([[0, 0, 64, 64], 128]);
 });
 
-it('a staging buffer assigns blocks in rotation, with a shorter last block', () => {
+it('a staging buffer uses its slots in rotation for the blocks of a buffer, whose last block may be shorter', () => {
   const bytes = new SharedArrayBuffer(64 + bytesOfStaging(shape));
   const output = zeros('float32', [5]);
   const input = new JoinedSegments([tensor(Int8Array.of(1, 2, 3, 4, 5))]);
@@ -43,7 +43,7 @@ it('a staging buffer assigns blocks in rotation, with a shorter last block', () 
   expect([...output.data]).toEqual([10, 20, 30, 40, 50]);
 });
 
-it('a staging buffer loads nothing for unread ranges and stores nothing for unwritten ranges', () => {
+it('a staging buffer loads nothing without an input and stores nothing without an output', () => {
   const stage = new StagingBuffer(
     { bytes: new SharedArrayBuffer(bytesOfStaging(shape)), at: 0 },
     shape,

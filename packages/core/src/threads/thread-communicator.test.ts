@@ -73,7 +73,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     ['shared', [shared, shared, shared]],
     ['mixed', [own, shared, own]],
     ['mostly shared', [shared, shared, own]],
-  ] as const)('accept %s memory of any length', async (_, makers) => {
+  ] as const)('accept buffers of any length in %s memory', async (_, makers) => {
     const communicators = open(engine, 3, ringAlgorithm());
     const make = (dtype: DType, count: number) =>
       communicators.map((communicator, rank) => (makers[rank] as MakeTensor)(communicator, dtype, count));
@@ -95,7 +95,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
 
   // Who works it out by itself may keep either of two NaNs.
   it.each(['own', 'shared'] as const)(
-    'return the same NaN even if each computes a short result itself, in %s memory',
+    'return the same NaN bits on all ranks, even if each rank computes a short result itself, in %s memory',
     async (kind) => {
       const communicators = open(engine, 2);
       const tensors = communicators.map((communicator, rank) => {
@@ -132,7 +132,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     },
   );
 
-  it('combine the same memory of one rank with any memory of another', async () => {
+  it('return the right sum if one rank always passes the same buffer and the other rank does not', async () => {
     const communicators = open(engine, 2);
     const [first, second] = communicators as [Communicator, Communicator];
     const kept = shared(first, 'float32', length);
@@ -140,14 +140,14 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     for (const other of [...others, ...others]) await check(communicators, sum, [kept, other], [kept, other]);
   });
 
-  it('process the same memory repeatedly, from either end', async () => {
+  it('return the right sum in each of several calls on the same shared memory', async () => {
     const communicators = open(engine, 2, ringAlgorithm());
     // Slices of both chunks, of each rank's part.
     const tensors = communicators.map((communicator) => shared(communicator, 'float32', 600_007));
     for (let call = 0; call < 4; call++) await check(communicators, sum, tensors, tensors, ringAlgorithm());
   });
 
-  it('alternate with another communicator of their group', async () => {
+  it('can alternate between two communicators of their group', async () => {
     const group = engine.createGroup({ size: 2, maxBytes: 8 * mebibyte, spins: 0 });
     const [one, other] = [directAlgorithm(), ringAlgorithm()].map((algorithm) =>
       [0, 1].map((rank) => engine.join(group, { rank, algorithm })),
@@ -190,7 +190,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     for (const error of await Promise.all(odd)) expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
   });
 
-  it('all fail when memory is detached while in use', async () => {
+  it('all fail when a buffer of one rank is detached during the call', async () => {
     const communicators = open(engine, 2);
     const tensors = communicators.map(() => zeros('float32', [length]));
     const calls = communicators.map((each, rank) =>
@@ -203,7 +203,7 @@ describe.each([jsEngine, wasmEngine])('threads of the $name engine', (engine) =>
     expect(second).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 1 });
   });
 
-  it('complete before the call returns if no rank is missing', async () => {
+  it('complete a call in a group of one rank before the call returns', async () => {
     const [alone] = open(engine, 1) as [Communicator];
     const tensor = zeros('float32', [3]);
     const alive = vi.spyOn(globalThis, 'setInterval');

@@ -20,7 +20,7 @@ function group(engine: Engine, size = 1) {
   return engine.createGroup({ size, maxBytes: 2 ** 20 });
 }
 
-describe.each([jsEngine, wasmEngine])('$name', (engine) => {
+describe.each([jsEngine, wasmEngine])('the $name engine', (engine) => {
   it.each(nothing)('refuses to create a group or a rank from %s', (wrong) => {
     const calls = [
       () => engine.createGroup(wrong),
@@ -54,7 +54,7 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
       expect(run(open(), options)).toMatchObject({ code: 'ERR_COLL_VALUE', message: expect.stringMatching(/options/) });
     });
 
-    it.each([Number.NaN, 'soon', {}, 4n, true])('refuse to wait for %s seconds', (timeoutSeconds) => {
+    it.each([Number.NaN, 'soon', {}, 4n, true])('refuse a timeout of %s seconds', (timeoutSeconds) => {
       const error = run(open(), { timeoutSeconds } as never);
       expect(error).toMatchObject({
         code: 'ERR_COLL_VALUE',
@@ -102,7 +102,7 @@ describe.each([jsEngine, wasmEngine])('$name', (engine) => {
     expect(next?.data.byteOffset).toBeGreaterThanOrEqual((first?.data.byteOffset as number) + 64);
   });
 
-  it('throws no errors other than CollError', () => {
+  it('refuses to fail a group with a value that is not an error', () => {
     const communicator = engine.join(group(engine), { rank: 0, algorithm });
     for (const wrong of nothing) expect(thrown(() => communicator.group.fail(wrong))).toBeInstanceOf(ValueError);
     expect(communicator.group.failure).toBeUndefined();
