@@ -146,7 +146,7 @@ describe('DeviceSpec', () => {
     );
   });
 
-  it('prefers the fields of the overlaid spec', () => {
+  it('overlaid() takes the fields that the other spec sets, and keeps its own other fields', () => {
     const below = new DeviceSpec({ job: 'a', task: 1, type: 'CPU', index: 0 });
     const above = new DeviceSpec({ job: 'b', type: 'GPU' });
     expect(below.overlaid(above).fields).toEqual({ job: 'b', task: 1, type: 'GPU', index: 0 });

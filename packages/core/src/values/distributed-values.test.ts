@@ -12,7 +12,7 @@ const [a, b] = [tensor([1], { device: 'cpu:0' }), tensor([2], { device: '/device
 describe.each([
   ['PerReplica', PerReplica],
   ['Mirrored', Mirrored],
-] as const)('%s', (name, Class) => {
+] as const)('a value of the class %s', (name, Class) => {
   it('keeps its components in order, unaffected by later changes of the list', () => {
     const list = [a, b];
     const value = new Class(list);
@@ -44,7 +44,7 @@ describe.each([
     );
   });
 
-  it('refuses values that are not a list', () => {
+  it('must be created from a list', () => {
     expect(thrown(() => new Class(a as never))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -52,7 +52,7 @@ describe.each([
     });
   });
 
-  it('recognises values of a separately installed copy of the library', async () => {
+  it('is recognised by instanceof even if it is from a separately installed copy of the library', async () => {
     vi.resetModules();
     const other = await import('./distributed-values.js');
     const value = new other[name]([a]);
@@ -60,7 +60,7 @@ describe.each([
     expect([value instanceof Class, value instanceof DistributedValues]).toEqual([true, true]);
   });
 
-  it('distinguishes a subclass from its base class', () => {
+  it('is not an instance of a subclass of its class', () => {
     class Variable extends Class<unknown> {}
     expect(new Variable([a])).toBeInstanceOf(Variable);
     expect(new Variable([a])).toBeInstanceOf(Class);
@@ -68,14 +68,14 @@ describe.each([
   });
 });
 
-it('isPerReplica and isMirrored recognise only their own kind', () => {
+it('instanceof PerReplica and instanceof Mirrored are true only for values of the same class', () => {
   const [perReplica, mirrored] = [new PerReplica([a]), new Mirrored([a])];
   const others = [a, [a, b], { values: [a] }, undefined, null, 'PerReplica'];
   expect([perReplica instanceof Mirrored, mirrored instanceof PerReplica]).toEqual([false, false]);
   expect(others.filter((value) => value instanceof DistributedValues)).toEqual([]);
 });
 
-it('isPerReplica and isMirrored are false for other kinds of distributed values', () => {
+it('a PerReplica is an instance of DistributedValues, but not of another subclass', () => {
   abstract class Sharded extends DistributedValues {}
   expect(new PerReplica([a])).toBeInstanceOf(DistributedValues);
   expect(new PerReplica([a])).not.toBeInstanceOf(Sharded);
@@ -115,21 +115,21 @@ describe('a distributed value used as a tensor', () => {
     expect(thrown(() => asTensor(perReplica))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_CONTEXT' });
   });
 
-  it('is the component on the device outside replicas, or else the first', () => {
+  it('is, outside replicas, the component on the requested device, or else the first component', () => {
     expect([perReplica.getOnDeviceOrPrimary('CPU:1'), mirrored.getOnDeviceOrPrimary('cpu:1')]).toEqual([b, b]);
     expect([mirrored.getOnDeviceOrPrimary('gpu:1'), mirrored.get()]).toEqual([a, a]);
     const elsewhere = new Mirrored([b, a]);
     expect([elsewhere.get(), asTensor(elsewhere), elsewhere.primary]).toEqual([a, a, b]);
   });
 
-  it('uses the replica that was set last', () => {
+  it('uses the current replica that was set last', () => {
     inReplica(1);
     inReplica(undefined);
     expect(mirrored.get()).toBe(a);
   });
 });
 
-it('a distributed value says whether it is mirrored, and that it is not a variable', () => {
+it('isMirrored is true for a Mirrored only, and isVariable is false for both Mirrored and PerReplica', () => {
   const values = [new PerReplica([a]), new Mirrored([a])];
   expect(values.map(({ isMirrored, isVariable }) => [isMirrored, isVariable])).toEqual([
     [false, false],
@@ -137,7 +137,7 @@ it('a distributed value says whether it is mirrored, and that it is not a variab
   ]);
 });
 
-it('a distributed value prints components of variables with their own text form', () => {
+it('a distributed value prints a component of a variable by the toString method of the component', () => {
   const component = { [containerSymbol]: new Mirrored([a]), toString: () => 'the variable' };
   expect(`${new PerReplica([component])}`).toBe('PerReplica:{\n  0: the variable\n}');
 });

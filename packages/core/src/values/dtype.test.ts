@@ -64,7 +64,7 @@ it('bool is stored in a Uint8Array', () => {
   expect(byteSize('bool')).toBe(1);
 });
 
-it('accumulatorOf returns float32 for half types and the same dtype for all others', () => {
+it('accumulatorOf returns float32 for 16-bit floats and the same dtype for all others', () => {
   const carried = dtypes.filter((dtype) => accumulatorOf(dtype) !== dtype);
   expect(carried).toEqual(['float16', 'bfloat16']);
   expect(carried.map(accumulatorOf)).toEqual(['float32', 'float32']);
@@ -115,7 +115,7 @@ it('naturalDType recognises arrays of other realms', () => {
   ]);
 });
 
-it('stores is false for an array of another type', () => {
+it('stores() is false for a typed array that does not belong to the dtype', () => {
   expect(stores('float16', new Float32Array(1))).toBe(false);
   expect(stores('int64', new BigUint64Array(1))).toBe(false);
   expect(stores('uint8', new Uint8ClampedArray(1) as unknown as Uint8Array)).toBe(false);
@@ -130,7 +130,7 @@ describe('memory that is not zeroed', () => {
     expect(made.length).toBe(0);
   });
 
-  it('is refused in impossible sizes', () => {
+  it('is refused if it is larger than any buffer can be', () => {
     expect(thrown(() => allocateUnset('float64', 2 ** 52))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
   });
 });

@@ -72,7 +72,7 @@ function bitsOfFloat32(value: number): number {
   return new Uint32Array(new Float32Array([value]).buffer)[0] as number;
 }
 
-describe.each(formats)('half type %s', (_, format) => {
+describe.each(formats)('the 16-bit float dtype %s', (_, format) => {
   const { encode, decode } = format;
 
   it('decodes every bit pattern as IEEE 754 defines', () => {
@@ -88,7 +88,7 @@ describe.each(formats)('half type %s', (_, format) => {
     expect(lost).toEqual([]);
   });
 
-  it('rounds ties to even, and neighbours of ties to their own side', () => {
+  it('rounds numbers halfway between two values to even, and numbers next to them to the nearest value', () => {
     const wrong: number[] = [];
     for (let bits = 0; bits < infinityOf(format); bits++) {
       const middle = middleAfter(bits, format);
@@ -101,7 +101,7 @@ describe.each(formats)('half type %s', (_, format) => {
     expect(wrong).toEqual([]);
   });
 
-  it('rounds any number to the nearest value, like a search of its neighbours', () => {
+  it('rounds any number to the nearest value', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true }), (value) => {
         expect(encode(value)).toBe(nearest(value, format));
@@ -144,14 +144,17 @@ describe.each(formats)('half type %s', (_, format) => {
 it.each([
   ['float16', float16Of, toFloat16],
   ['bfloat16', bfloat16Of, toBfloat16],
-] as const)('rounding float32 bits to %s equals rounding the number', (_, fromBits, fromNumber) => {
-  fc.assert(
-    fc.property(fc.float({ noNaN: true }), (value) => {
-      expect(fromBits(bitsOfFloat32(value))).toBe(fromNumber(value));
-    }),
-    { numRuns: 1000 },
-  );
-});
+] as const)(
+  'rounding the bits of a float32 to %s gives the same result as rounding its number',
+  (_, fromBits, fromNumber) => {
+    fc.assert(
+      fc.property(fc.float({ noNaN: true }), (value) => {
+        expect(fromBits(bitsOfFloat32(value))).toBe(fromNumber(value));
+      }),
+      { numRuns: 1000 },
+    );
+  },
+);
 
 it.each([
   ['float16', float16Of, fromFloat16],
@@ -162,7 +165,7 @@ it.each([
   }
 });
 
-it('decoding reads the lower 16 bits only', () => {
+it('decoding a 16-bit float reads only the lower 16 bits of an integer', () => {
   expect(fromFloat16(0x13c00)).toBe(1);
   expect(fromBfloat16(0x13f80)).toBe(1);
 });

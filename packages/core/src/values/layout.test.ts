@@ -15,7 +15,7 @@ describe('layoutOf', () => {
     expect(layoutOf([ones, slices(2, 3)])).toBe(layoutOf([zeros('float32', [2, 3]), slices(2, 3)]));
   });
 
-  it('depends only on the number of dimensions of sparse values', () => {
+  it('depends, for sparse values, on the number of dimensions but not on their sizes', () => {
     expect(layoutOf([slices(0, 3)])).toBe(layoutOf([slices(5, 4)]));
     expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([slices(1, 3, 1)]));
     expect(layoutOf([slices(1, 3)])).not.toBe(layoutOf([zeros('float32', [1, 3])]));

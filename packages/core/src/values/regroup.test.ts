@@ -106,7 +106,7 @@ describe('regroup', () => {
   });
 });
 
-describe('variables', () => {
+describe('variables in regroup', () => {
   class Variable extends Mirrored<object> {
     override get isVariable(): boolean {
       return true;
@@ -120,14 +120,14 @@ describe('variables', () => {
     return made;
   }
 
-  it.each([1, 2, 3])('are returned from their %i components', (replicas) => {
+  it.each([1, 2, 3])('are returned themselves if the leaves are their %i components', (replicas) => {
     const made = variableOf(replicas);
     expect(regroup(made.values.map((component) => ({ x: [component] })) as never)).toEqual({ x: [made] });
     expect((regroup(made.values) as unknown) === made).toBe(true);
     expect(regroup(made.values, { alwaysWrap: true })).toBe(made);
   });
 
-  it('are returned whole, also with alwaysWrap', () => {
+  it('are returned unchanged if all replicas return them whole, also with alwaysWrap', () => {
     const made = variableOf(2);
     expect(regroup([made, made])).toBe(made);
     expect(regroup([made, made], { alwaysWrap: true })).toBe(made);
@@ -140,7 +140,7 @@ describe('variables', () => {
       expect(thrown(() => regroup([one.values[0], second]))).toMatchObject({ name: 'AssertionError', rank: 1 });
   });
 
-  it('are passed on whole', () => {
+  it('are also returned whole by selectReplica', () => {
     const made = variableOf(2);
     expect(selectReplica(1, { x: [made], y: made.values[0] })).toEqual({ x: [made], y: made.values[0] });
     expect(selectReplicaMirrored(1, made)).toBe(made);
@@ -175,7 +175,7 @@ describe('selectReplicaMirrored', () => {
   });
 });
 
-it('mirror wraps several values, and returns a single value unwrapped', () => {
+it('mirror() wraps several values, and returns a single value unwrapped', () => {
   expect(mirror([a])).toBe(a);
   expect(mirror([a, b])).toEqual(new Mirrored([a, b]));
 });

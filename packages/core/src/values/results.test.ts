@@ -35,7 +35,7 @@ describe('resultsFor', () => {
     ['mean', ['float64', 'float32']],
     ['max', ['int32', 'float32']],
     [undefined, ['int32', 'float32']],
-  ] as const)('uses the memory that %s returns', (op, dtypes) => {
+  ] as const)('allocates results of the dtype that the op %s returns', (op, dtypes) => {
     expect(resultsFor(op, values, undefined).map(({ dtype }) => dtype)).toEqual(dtypes);
   });
 
@@ -46,7 +46,7 @@ describe('resultsFor', () => {
     expect(resultsFor('sum', [], [])).toEqual([]);
   });
 
-  it('refuses into memory with another number, dtype or shape', () => {
+  it('refuses into memory with a wrong number of results, or of another dtype or shape', () => {
     const [ints, floats] = [zeros('int32', [2]), zeros('float32', [1, 1])];
     expectRefused([ints], 'must have one result per value, got 1 results for 2 values');
     expectRefused([ints, floats, floats], 'must have one result per value, got 3 results for 2 values');
@@ -57,7 +57,7 @@ describe('resultsFor', () => {
     });
   });
 
-  it('distinguishes values that a result overwrites from neighbours in the same buffer', () => {
+  it('accepts results next to other values in a buffer, and refuses results that overwrite another value', () => {
     const memory = zeros('int8', [64]);
     const at = (begin: number) => slice(memory, begin, begin + 8);
     const into = [at(32), at(0), at(16)];
@@ -79,7 +79,7 @@ describe('resultsFor', () => {
     expect(() => resultsFor('sum', rows, [slice(memory, 0, 4), slice(memory, 4, 8)])).not.toThrow();
   });
 
-  it('treats empty results as sharing no memory', () => {
+  it('accepts empty results inside the memory of other results', () => {
     const memory = zeros('int8', [16]);
     const rows = [zeros('int8', [8]), zeros('int8', [0]), zeros('int8', [2])];
     const empty = slice(memory, 4, 4);
@@ -138,7 +138,7 @@ describe('newResults', () => {
   });
 });
 
-describe('filled', () => {
+describe('filled()', () => {
   it('copies the elements to the target', () => {
     const target = zeros('int8', [2]);
     expect(filled(target, tensor(Int8Array.of(1, 2)))).toBe(target);

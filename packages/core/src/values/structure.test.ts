@@ -16,7 +16,7 @@ const { structure: arbitraryStructure } = fc.letrec<{ structure: Structure<numbe
   ),
 }));
 
-describe('flatten', () => {
+describe('flatten()', () => {
   it('returns the leaves from left to right, with sorted keys of objects', () => {
     expect(flatten<number>([1, [2, { b: 5, a: [3, 4] }], [], {}, 6])).toEqual([1, 2, 3, 4, 5, 6]);
     expect(flatten(7)).toEqual([7]);
@@ -52,7 +52,7 @@ describe('a structure that contains itself', () => {
   it.each([
     ['an object', circle as Structure<unknown>],
     ['a list', list as Structure<unknown>],
-  ])('is refused by every function that traverses %s', (_, structure) => {
+  ])('is refused by every function that traverses a structure, if it is %s', (_, structure) => {
     for (const walk of [
       () => flatten(structure),
       () => mapStructure(structure, (leaf) => leaf),
@@ -65,7 +65,7 @@ describe('a structure that contains itself', () => {
     }
   });
 
-  it('is distinguished from a deep structure', () => {
+  it('is detected by its depth: more than 100 levels are refused', () => {
     const nest = (depth: number): Structure<number> => (depth === 0 ? 1 : [nest(depth - 1)]);
     expect(flatten(nest(100))).toEqual([1]);
     expect(() => flatten(nest(101))).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
@@ -73,11 +73,14 @@ describe('a structure that contains itself', () => {
 });
 
 describe('isMapping', () => {
-  it.each(['shape', 'dtype', 'device'])('is false for an object with elements and only a %s', (field) => {
-    expect(isMapping({ data: new Float32Array(2), [field]: 'cpu:0' })).toBe(false);
-  });
+  it.each(['shape', 'dtype', 'device'])(
+    'is false for an object that has only the tensor fields data and %s',
+    (field) => {
+      expect(isMapping({ data: new Float32Array(2), [field]: 'cpu:0' })).toBe(false);
+    },
+  );
 
-  it('is true for an object that has elements among other fields', () => {
+  it('is true for an object with a typed array in data and no other field, or a field that tensors lack', () => {
     expect(isMapping({ data: new Float32Array(2) })).toBe(true);
     expect(isMapping({ data: new Float32Array(2), labels: new Float32Array(2) })).toBe(true);
     expect(isMapping({ data: new Float32Array(2), device: 'cpu:0', labels: 1 })).toBe(true);
@@ -92,7 +95,7 @@ describe('isMapping', () => {
     ]);
   });
 
-  it('is true for settings with a field name that tensors also have', () => {
+  it('is true for an object with tensor field names whose data is not a typed array', () => {
     expect(isMapping({ dtype: 'float32', data: 'digits' })).toBe(true);
   });
 
@@ -115,7 +118,7 @@ describe('mapStructure', () => {
 });
 
 describe('packLike', () => {
-  it('reverses flatten', () => {
+  it('restores a structure from its flattened leaves', () => {
     fc.assert(
       fc.property(arbitraryStructure, (structure) => {
         expect(packLike(structure, flatten(structure))).toEqual(structure);
@@ -159,7 +162,7 @@ describe('zipStructures', () => {
     ).toEqual({ a: '1+10', b: '2+20' });
   });
 
-  it('zipping a structure with itself returns pairs of equal leaves', () => {
+  it('passes pairs of equal leaves if a structure is zipped with itself', () => {
     fc.assert(
       fc.property(arbitraryStructure, (structure) => {
         const [first] = [zipStructures<number, number>([structure, structure], ([leaf]) => leaf as number)];
@@ -185,7 +188,7 @@ describe('zipStructures', () => {
     });
   });
 
-  it('names the forms of both structures', () => {
+  it('names the forms of both structures in the error', () => {
     expect(() => zipStructures([[1], { a: 1 }], join)).toThrow(/replica 0 a list of 1, .* the keys a$/);
   });
 });
@@ -199,7 +202,7 @@ describe('formOf', () => {
     [{ b: 1, a: 2 }, '{a, b}'],
     [{ a: [1, 2], b: { c: 1 } }, '{a: [2], b: {c}}'],
     [[1, [2], { a: 1 }], '[, [1], {a}]'],
-  ])('of %j is %s', (structure, form) => {
+  ])('returns, for the structure %j, the form %s', (structure, form) => {
     expect(formOf(structure)).toBe(form);
   });
 });

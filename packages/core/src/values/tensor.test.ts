@@ -20,7 +20,7 @@ import {
   zeros,
 } from './tensor.js';
 
-describe('tensor', () => {
+describe('tensor()', () => {
   it('wraps a typed array with its natural dtype, one dimension and no device', () => {
     const data = new Float32Array([1, 2, 3]);
     const made = tensor(data);
@@ -131,7 +131,7 @@ describe('tensor', () => {
   });
 });
 
-describe('zeros', () => {
+describe('zeros()', () => {
   it.each(dtypes)('allocates new memory for %s', (dtype) => {
     const made = zeros(dtype, [2, 2], 'cpu:1');
     expect({ dtype: made.dtype, shape: made.shape, device: made.device }).toEqual({
@@ -217,7 +217,7 @@ describe('asTensor', () => {
     ],
     [{ data: new Float32Array(1), shape: [1] }, 'has data but no dtype: create'],
     [{ data: new Float32Array(1), dtype: 'float', shape: [1] }, 'has an unknown dtype: "float"'],
-  ])('names the fields that an object with elements lacks: %o', (value, message) => {
+  ])('refuses an object with data that is no tensor, and names the missing or wrong field: %o', (value, message) => {
     expect(thrown(() => asTensor(value, 'the gradient'))).toMatchObject({
       name: 'ValueError',
       code: 'ERR_COLL_VALUE',
@@ -279,7 +279,7 @@ it('copyElements copies all elements of one array to another', () => {
   expect(into).toEqual(new BigInt64Array([3n, 4n]));
 });
 
-describe('overlaps', () => {
+describe('overlaps()', () => {
   const buffer = new ArrayBuffer(32);
   const at = (byteOffset: number, length: number) => new Uint8Array(buffer, byteOffset, length);
 
@@ -291,7 +291,7 @@ describe('overlaps', () => {
     ['other buffers', at(0, 4), new Uint8Array(4), false],
     ['an empty range within another', at(4, 0), at(0, 32), false],
     ['twice the same empty range', at(4, 0), at(4, 0), false],
-  ])('detects %s', (_, a, b, expected) => {
+  ])('returns whether two arrays share memory: %s', (_, a, b, expected) => {
     expect([overlaps(a, b), overlaps(b, a)]).toEqual([expected, expected]);
   });
 });
