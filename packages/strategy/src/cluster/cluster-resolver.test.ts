@@ -7,6 +7,6 @@ it.each([
   ['a:1', undefined, 'a:1'],
   ['', 'grpc', ''],
   ['', undefined, ''],
-])('the master at %j with protocol %j is %j', (address, rpcLayer, url) => {
+])('the address of the master at %j with the protocol %j is %j', (address, rpcLayer, url) => {
   expect(masterUrl(address, rpcLayer)).toBe(url);
 });

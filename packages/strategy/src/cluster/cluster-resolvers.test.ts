@@ -51,7 +51,7 @@ describe('TFConfigClusterResolver', () => {
     expect(resolver.clusterSpec().asDescription()).toEqual(cluster);
   });
 
-  it('prefers the arguments of its constructor', () => {
+  it('prefers the options of its constructor over TF_CONFIG', () => {
     const resolver = of(
       { cluster, task: { type: 'worker', index: 1 } },
       { taskType: 'chief', taskId: 0, rpcLayer: 'tcp' },
@@ -89,7 +89,7 @@ describe('TFConfigClusterResolver', () => {
     expect(single.numAccelerators({ taskType: 'worker' })).toEqual({ GPU: 1 });
   });
 
-  it.each(['{', '[]', '1', '"x"', 'null'])('refuses %s', (text) => {
+  it.each(['{', '[]', '1', '"x"', 'null'])('refuses the TF_CONFIG %s', (text) => {
     expect(() => new TFConfigClusterResolver({ variables: { TF_CONFIG: text } }).clusterSpec()).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
@@ -115,7 +115,7 @@ describe('TFConfigClusterResolver', () => {
     expect(of({ task: { type: 'worker', index } }).taskId).toBe(taskId);
   });
 
-  it('reports what is wrong with a cluster, with the same message as its cause', () => {
+  it('reports what is wrong with a cluster, and keeps the original error as the cause', () => {
     const resolver = of({ cluster: { worker: 'a:1' } });
     const cause = expect.objectContaining({
       message: expect.stringContaining("with the addresses of each job's"),
@@ -127,7 +127,7 @@ describe('TFConfigClusterResolver', () => {
     expect(noJson).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLUSTER', cause: expect.any(SyntaxError) }));
   });
 
-  it('reads the environment of its options, or the given variable', () => {
+  it('reads the environment from TF_CONFIG, but prefers the option environment', () => {
     expect([
       of({ environment: 'cloud' }).environment,
       of({ environment: 'cloud' }, { environment: 'own' }).environment,
@@ -142,7 +142,7 @@ describe('TFConfigClusterResolver', () => {
     expect(() => of({ task: { type, index: 0 } }).taskType).toThrow(/TF_CONFIG: task.type must be a string/);
   });
 
-  it('refuses other values that are not strings, and accepts null as missing', () => {
+  it('refuses rpc_layer, session_master and environment if they are not strings, and treats null as missing', () => {
     expect(() => of({ rpc_layer: 5 }).rpcLayer).toThrow(/TF_CONFIG: rpc_layer must be a string, got 5/);
     expect(() => of({ session_master: {} }).master()).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
@@ -223,7 +223,7 @@ describe('UnionResolver', () => {
     expect(union.master({ taskType: 'worker', taskId: 1, rpcLayer: 'tcp' })).toBe('tcp://b:1');
   });
 
-  it('answers from the first resolver if no task is given', () => {
+  it('returns the answers of the first resolver if no task is given', () => {
     const options = { master: 'm:1', environment: 'here', numAccelerators: { GPU: 2 }, rpcLayer: 'grpc' };
     const union = new UnionResolver([simple({ worker: ['a:1'] }, options), simple({ worker: ['b:1'] })]);
     expect([union.master(), union.master({ rpcLayer: 'tcp' })]).toEqual(['grpc://m:1', 'tcp://m:1']);

@@ -14,7 +14,7 @@ describe('ClusterSpec', () => {
     expect([cluster.isEmpty, new ClusterSpec().isEmpty]).toEqual([false, true]);
   });
 
-  it('is converted back to its description, with lists for jobs without gaps', () => {
+  it('is converted back to its description, with a list for each job whose task numbers have no gaps', () => {
     const description: ClusterDescription = { chief: ['c:1'], ps: { 1: 'd:1', 3: 'e:1' }, worker: ['a:1', 'b:1'] };
     expect(cluster.asDescription()).toEqual(description);
     expect(JSON.parse(JSON.stringify(new ClusterSpec(cluster)))).toEqual(JSON.parse(JSON.stringify(description)));
@@ -26,7 +26,7 @@ describe('ClusterSpec', () => {
     expect(beyond.taskIndices('ps')).toEqual([4_294_967_296, 5_000_000_000]);
   });
 
-  it('names the missing job or task', () => {
+  it('throws an error that names the missing job or task', () => {
     const missing = (message: string) =>
       expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(message) });
     expect(() => cluster.numTasks('evaluator')).toThrow(missing('has no job "evaluator"; it has chief, ps, worker'));
@@ -35,7 +35,7 @@ describe('ClusterSpec', () => {
   });
 
   it.each([[['a:1']], ['a:1'], [{ worker: 'a:1' }], [{ worker: [1] }], [null], [{ worker: null }]])(
-    'refuses %j',
+    'refuses the description %j',
     (description) => {
       expect(() => new ClusterSpec(description as never)).toThrow(TypeError);
     },

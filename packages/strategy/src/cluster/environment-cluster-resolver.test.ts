@@ -209,11 +209,14 @@ const cases: readonly (readonly [string, Environment, Partial<Membership>])[] = 
 ];
 
 describe('membershipFrom', () => {
-  it.each(cases)('reads the membership that %s sets: %j', (launcher, environment, expected) => {
-    expect(membershipFrom(environment)).toMatchObject({ counts: 'processes', ...expected, launcher });
-  });
+  it.each(cases)(
+    'reads the rank and the size of the group from the variables of %s: %j',
+    (launcher, environment, expected) => {
+      expect(membershipFrom(environment)).toMatchObject({ counts: 'processes', ...expected, launcher });
+    },
+  );
 
-  it('does not treat a Slurm batch script, or a TF_CONFIG without a cluster, as a member', () => {
+  it('returns undefined in a Slurm batch script and for a TF_CONFIG without a cluster', () => {
     const { SLURM_STEP_ID: _, ...batch } = slurmStep;
     expect(membershipFrom(batch)).toBeUndefined();
     expect(membershipFrom({ TF_CONFIG: '{}' })).toBeUndefined();
@@ -238,7 +241,7 @@ describe('membershipFrom', () => {
     { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' },
     { SM_HOSTS: '{"0":"algo-1"}', SM_CURRENT_HOST: 'algo-1' },
     { ...slurmStep, SLURM_STEP_NODELIST: 'gpu[' },
-  ])('refuses %j', (environment) => {
+  ])('refuses the variables %j', (environment) => {
     expect(() => membershipFrom(environment)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
@@ -252,12 +255,12 @@ describe('membershipFrom', () => {
     ['TF_CONFIG has a cluster without a task', { TF_CONFIG: '{"cluster": {"worker": ["a:1"]}}' }],
     ['contains SM_CURRENT_HOST, algo-2', { SM_HOSTS: '["algo-1"]', SM_CURRENT_HOST: 'algo-2' }],
     ['COLL_STORE must be a string, got 5', { COLL_RANK: '0', COLL_STORE: 5 as never }],
-  ])('keeps the error that %s as its cause', (told, environment) => {
+  ])('keeps the original error as the cause: %s', (told, environment) => {
     const cause = expect.objectContaining({ code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) });
     expect(() => membershipFrom(environment)).toThrow(expect.objectContaining({ cause }));
   });
 
-  it('accepts the largest group', () => {
+  it('accepts a group of 65536 members, the maximum', () => {
     expect(membershipFrom({ COLL_RANK: '65535', COLL_SIZE: '65536' })).toMatchObject({ size: 65_536 });
   });
 });
@@ -297,7 +300,7 @@ describe('a TF_CONFIG with a cluster', () => {
     expect(asked).toThrow(expect.objectContaining({ message: expect.stringContaining(told), cause }));
   });
 
-  it.each(['ps', 'evaluator'])('makes a task of job %s no member, whatever other launchers set', (type) => {
+  it.each(['ps', 'evaluator'])('excludes a task of the job %s from the group, whatever other launchers set', (type) => {
     const variables = { ...of({ task: { type, index: 0 } }), ...slurmStep };
     expect(membershipFrom(variables)).toBeUndefined();
     expect(() => new EnvironmentClusterResolver({ variables })).toThrow(

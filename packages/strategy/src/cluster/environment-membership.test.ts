@@ -26,7 +26,7 @@ it.each([
   [1, ['[fd00::1:2]:2222', '[fd00::1:2]:2223', '[fd00::1:3]:1'], 1],
   [2, ['a:1', 'b:2222', 'c:2222'], 1],
 ])(
-  'worker %i of TF_CONFIG is numbered after the chief, and among the workers of its host',
+  'worker %i of TF_CONFIG has a rank after the chief and a local rank among the workers of its host',
   (index, worker, localRank) => {
     const cluster = { chief: ['c:9'], worker };
     const environment = { TF_CONFIG: JSON.stringify({ cluster, task: { type: 'worker', index } }) };

@@ -38,7 +38,7 @@ describe('expandHostList', () => {
     'a[0-9999999]',
     'a[0-999999999999999]',
     'a[99999999999999999998]',
-  ])('refuses %j', (list) => {
+  ])('refuses the host list %j', (list) => {
     expect(() => expandHostList(list)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
@@ -73,7 +73,7 @@ describe('expandHostList', () => {
     expect(() => expandHostList(list)).toThrow('it has more than 100000 hosts');
   });
 
-  it('restores a host list that was compressed number by number', () => {
+  it('expands a list in brackets of any host numbers', () => {
     const numbers = fc.uniqueArray(fc.nat({ max: 999 }), { minLength: 1, maxLength: 20 });
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 5 }), (list, width) => {
@@ -112,11 +112,14 @@ describe('expandTaskCounts', () => {
     expect(expandTaskCounts(list)).toEqual(counts);
   });
 
-  it.each(['', '2(x', '2x3', '-1', '2(x3)1', 'a1', '1a', 'two', '1(x9999999)'])('refuses %j', (list) => {
-    expect(() => expandTaskCounts(list)).toThrow(
-      expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
-    );
-  });
+  it.each(['', '2(x', '2x3', '-1', '2(x3)1', 'a1', '1a', 'two', '1(x9999999)'])(
+    'refuses the task counts %j',
+    (list) => {
+      expect(() => expandTaskCounts(list)).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
+      );
+    },
+  );
 
   it('accepts as many nodes as a host list may have, and no more', () => {
     expect(expandTaskCounts('1(x100000)')).toHaveLength(100_000);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { kubernetesClient } from './kubernetes-client.js';
 
-it('the client reports that the process does not run in Kubernetes', () => {
+it('kubernetesClient throws an error if the process does not run in Kubernetes', () => {
   expect(() => kubernetesClient({})).toThrow(
     expect.objectContaining({
       name: 'RuntimeError',
@@ -18,7 +18,7 @@ it('the client reports that the process does not run in Kubernetes', () => {
   );
 });
 
-it('the client reports why it cannot list pods, such as a missing service account', async () => {
+it('the Kubernetes client reports why it cannot list pods, such as a missing service account', async () => {
   const client = kubernetesClient({ KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' });
   await expect(client.listPods('app=train')).rejects.toMatchObject({
     name: 'RuntimeError',
@@ -72,7 +72,7 @@ async function listedFrom(answer: unknown, labelSelector: string) {
   }
 }
 
-it('the client requests the pods of a label selector with the token of the service account', async () => {
+it('the Kubernetes client requests the pods of a label selector with the token of the service account', async () => {
   const pods = {
     items: [
       { metadata: { name: 'w-0' }, status: { phase: 'Running', hostIP: '10.0.0.1', podIP: '172.16.0.1' } },
@@ -98,6 +98,6 @@ it('the client requests the pods of a label selector with the token of the servi
   });
 });
 
-it('the client returns no pods if the API server answers without items', async () => {
+it('the Kubernetes client returns no pods if the API server answers without items', async () => {
   expect((await listedFrom({}, 'app=train')).listed).toEqual([]);
 });

@@ -45,7 +45,7 @@ describe('KubernetesClusterResolver', () => {
     expect(resolver.clusterSpec().asDescription()).toEqual({ worker: [`10.0.0.1:${serverPort}`] });
   });
 
-  it('uses the address of a pod if the client returns it, and otherwise, or on request, that of its host', async () => {
+  it('uses the podIP of a pod if the client returns one, and otherwise or on request the hostIP', async () => {
     const pods = [{ ...pod('a', '10.0.0.1'), podIP: '172.16.0.7' }, pod('b', '10.0.0.2')];
     const client = clientOf({ 'job-name=tensorflow': pods });
     const addresses = async (options: KubernetesOptions) =>

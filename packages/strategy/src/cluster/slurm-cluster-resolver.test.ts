@@ -35,7 +35,7 @@ describe('SlurmClusterResolver', () => {
     expect([resolver.rpcLayer, resolver.environment, resolver.numAccelerators()]).toEqual(['grpc', '', { GPU: 0 }]);
   });
 
-  it('assigns tasks to jobs by name', () => {
+  it('assigns tasks to jobs in the alphabetical order of the job names', () => {
     const resolver = new SlurmClusterResolver({
       variables: step(),
       jobs: { worker: 3, ps: 2 },
@@ -81,7 +81,7 @@ describe('SlurmClusterResolver', () => {
     expect(variables).toStrictEqual(step());
   });
 
-  it('accepts the number of tasks per host from the caller', () => {
+  it('accepts the number of tasks per host in the option tasksPerNode', () => {
     const everywhere = new SlurmClusterResolver({ variables: step({ SLURM_STEP_NUM_TASKS: '6' }), tasksPerNode: 2 });
     expect(everywhere.clusterSpec().numTasks('worker')).toBe(6);
     const named = new SlurmClusterResolver({ variables: step(), tasksPerNode: { y: 4, x: 1 } });
@@ -158,7 +158,7 @@ describe('SlurmClusterResolver', () => {
     expect(create).toThrow(told);
   });
 
-  it('returns as many tasks as there are, or throws, for any variables', () => {
+  it('returns as many tasks as Slurm started, or throws, for any variables', () => {
     const number = fc.constantFrom('', '0', '1', '2', '3', ' ', '1e0', '0x1', '-1');
     const variables = fc.record({
       SLURM_PROCID: number,

@@ -37,7 +37,7 @@ it('defaultResolver refuses an invalid TF_CONFIG, and names it', () => {
   expect(() => defaultResolver({ TF_CONFIG: '{' })).toThrow('this process seems to be started by TF_CONFIG, but');
 });
 
-it('defaultResolver has no cluster without TF_CONFIG and launcher variables', () => {
+it('defaultResolver has no cluster if neither TF_CONFIG nor launcher variables are set', () => {
   const variables: Record<string, string> = {};
   const resolver = defaultResolver(variables);
   expect(resolver).toBeInstanceOf(TFConfigClusterResolver);
@@ -63,7 +63,7 @@ it.each([
   { SLURM_PROCID: '0' },
   { SLURM_NTASKS: '4' },
   { ...batch, SLURM_STEP_ID: '0' },
-])('defaultResolver does not warn elsewhere: %j', (variables) => {
+])('defaultResolver does not warn outside a Slurm batch script of several tasks: %j', (variables) => {
   defaultResolver(variables);
   expect(lines).toEqual([]);
 });

@@ -61,7 +61,7 @@ describe('a value that is not distributed', () => {
     expect(asked).toEqual([['host', 'SUM', nameOf('GPU:7'), host]]);
   });
 
-  it('is its own mean on a single worker, whose devices receive it', async () => {
+  it('is its own mean on a single worker, and is gathered by the ops of the devices', async () => {
     const { extended, asked } = extendedOf(2, 1);
     const value = tensor([1]);
     expect(await extended.reduceTo('MEAN', value, 'cpu:0')).toBe(value);
@@ -92,7 +92,7 @@ describe('a batch', () => {
         ['host', 'SUM', 2],
       ],
     ],
-  ])('of %s makes one call per kind', async (_, values, calls) => {
+  ])('of %s is reduced with one call for single values and one for values of all devices', async (_, values, calls) => {
     const { extended, asked } = extendedOf(2, 2);
     const results = await extended.batchReduceTo(
       'SUM',

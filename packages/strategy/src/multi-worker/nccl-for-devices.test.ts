@@ -18,7 +18,7 @@ describe('forDevices', () => {
     expect(forDevices(nccl, gpus)).toBe(nccl);
   });
 
-  it.each(['AUTO', 'RING'] as const)('does not change %s', (implementation) => {
+  it.each(['AUTO', 'RING'] as const)('does not change the implementation %s', (implementation) => {
     const options = new CommunicationOptions({ implementation });
     for (const devices of [cpus, gpus, both]) expect(forDevices(options, devices)).toBe(options);
   });

@@ -55,7 +55,7 @@ it('opening the group stops looking for a store once its signal is aborted', asy
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
-it('opening the group rejects and names worker 0 if it ends meanwhile, even without a time limit', async () => {
+it('opening the group rejects if worker 0 ends before all workers have joined, even without a time limit', async () => {
   const server = await TcpStoreServer.listen(job);
   server.set(`keeper/${generation}`, new Uint8Array());
   const { address } = server;
@@ -90,7 +90,7 @@ it('opening the group waits for the next store if the store of an earlier genera
   await expect(opening).rejects.toMatchObject({ code: 'ERR_COLL_ABORTED' });
 });
 
-it('opening the group does not wait for another store of a launcher that has ended', async () => {
+it('opening the group fails if the store of a launcher disappears, instead of waiting for another store', async () => {
   const server = await TcpStoreServer.listen(job);
   const { address } = server;
   const store = await TcpStore.connect({ ...job, address });
@@ -129,7 +129,7 @@ it('opening the group logs missing workers after 30 seconds, and then every minu
 it.each([
   [true, 'worker 0 at 127.0.0.1:1'],
   [false, 'the store at tcp://127.0.0.1:1'],
-])('opening the group logs a missing store or worker: %s', async (isOfWorker, store) => {
+])('opening the group logs that the store is missing; the store belongs to worker 0: %s', async (isOfWorker, store) => {
   const lines = vi.spyOn(console, 'error').mockImplementation(() => {});
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const over = new AbortController();

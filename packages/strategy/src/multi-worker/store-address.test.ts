@@ -24,7 +24,7 @@ it.each([
   expect(ownHost(resolver, placeOf(resolver))).toBe(host);
 });
 
-it('a worker has no host without a cluster', () => {
+it('a worker without a cluster has no host address', () => {
   const resolver = new SimpleClusterResolver(new ClusterSpec());
   expect(ownHost(resolver, placeOf(resolver))).toBeUndefined();
 });

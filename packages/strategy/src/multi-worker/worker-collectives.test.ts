@@ -46,7 +46,7 @@ describe('a single worker', () => {
 });
 
 describe('workers that have not joined yet', () => {
-  it('have no links, no failure and no synchronous calls', () => {
+  it('have no links and no failure, and refuse synchronous calls', () => {
     const { collectives, open } = collectivesOf(undefined, 2, ['CPU:0']);
     expect([collectives.links, collectives.failure()]).toEqual([[], undefined]);
     expect(collectives.fail(new Error('early'))).toBeUndefined();
@@ -76,7 +76,7 @@ describe('two workers', () => {
     [['CPU:0'], true],
     [['GPU:0'], false],
     [['CPU:0', 'CPU:1'], false],
-  ])('with %j share the ops of their CPUs: %s', async (devices, isOnHost) => {
+  ])('with the devices %j use the same ops for their devices and their CPUs: %s', async (devices, isOnHost) => {
     const workers = await twoWorkers(...devices);
     for (const same of await Promise.all(
       workers.map(async ({ collectives }) => (await collectives.deviceOps()) === (await collectives.hostOps())),
@@ -108,7 +108,7 @@ describe('two workers', () => {
   it.each([
     [new RangeError('too far'), 'too far'],
     ['a text', 'a text'],
-  ])('fail together, for %s, with a message about replicas', async (thrown, told) => {
+  ])('both fail if one of them fails with %s, and the message names its replicas', async (thrown, told) => {
     const workers = await twoWorkers('CPU:0', 'CPU:1');
     await Promise.all(workers.map(({ collectives }) => collectives.ready()));
     const [first, second] = workers.map(({ collectives }) => collectives) as [WorkerCollectives, WorkerCollectives];

@@ -21,7 +21,7 @@ it("worker devices are the GPUs that the resolver returns for the worker's task"
   expect(count).toHaveBeenLastCalledWith({});
 });
 
-it.each([-1, 0.5, '2', null])('worker devices cannot be counted by a resolver that returns %j GPUs', (GPU) => {
+it.each([-1, 0.5, '2', null])('worker devices are refused if the resolver returns %j as the number of GPUs', (GPU) => {
   const odd = new SimpleClusterResolver(cluster, { numAccelerators: { GPU: GPU as number } });
   const message = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${JSON.stringify(GPU)} }`;
   expect(() => workerDevices(undefined, place, odd)).toThrow(

@@ -18,11 +18,11 @@ describe('the index of a worker', () => {
     ['worker', 0, { workers: 3, idInCluster: 1, isChief: false }],
     ['worker', 1, { workers: 3, idInCluster: 2, isChief: false }],
     ['evaluator', 0, { workers: 1, idInCluster: 0, isChief: true }],
-  ])('of %s %i is %o', (taskType, taskId, place) => {
+  ])('of the task %s %i is %o', (taskType, taskId, place) => {
     expect(placeOf(resolverOf(taskType, taskId))).toEqual({ ...place, task: { taskType, taskId } });
   });
 
-  it('is zero of one without a cluster', () => {
+  it('is zero for a worker without a cluster', () => {
     const place = { workers: 1, idInCluster: 0, isChief: true, task: undefined };
     expect(placeOf(resolverOf(undefined, undefined, {}))).toEqual(place);
   });
@@ -35,7 +35,7 @@ describe('the index of a worker', () => {
     [resolverOf('worker', 2), /job worker has no task 2/],
     [resolverOf('worker', '1' as never), /taskId must be a whole number, 0 or more, got "1"/],
     [resolverOf('worker', 0, { worker: ['a:1'], chief: ['b:1', 'c:1'] }), /at most one chief/],
-  ])('is refused with a ValueError: %#', (resolver, told) => {
+  ])('cannot be found for an invalid task or cluster: case %#', (resolver, told) => {
     expect(() => placeOf(resolver)).toThrow(told);
     expect(() => placeOf(resolver)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }));
   });
@@ -49,7 +49,7 @@ describe('the default resolver', () => {
     [{ TF_CONFIG: tfConfig, SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '3' }, '', 2],
     [{ SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '3' }, 'Slurm', 3],
     [{ COLL_RANK: '', TF_CONFIG: '' }, '', 0],
-  ])('uses %j', (variables, environment, workers) => {
+  ])('reads the cluster from the variables %j', (variables, environment, workers) => {
     const resolver = defaultResolver(variables);
     expect(resolver.environment).toBe(environment);
     const spec = resolver.clusterSpec();
@@ -63,7 +63,7 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '1' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', SLURM_STEP_ID: '0' }],
   [false, { SLURM_PROCID: '0', SLURM_NTASKS: '4', TF_CONFIG: tfConfig }],
-])('the resolver warns in the Slurm batch script of a single worker: %s for %j', (warns, variables) => {
+])('the default resolver warns only in a Slurm batch script of several tasks: %s for %j', (warns, variables) => {
   const sink = vi.fn();
   setLogSink(sink);
   defaultResolver(variables);
@@ -74,12 +74,12 @@ it.each<[warns: boolean, variables: Readonly<Record<string, string>>]>([
     expect(sink).toHaveBeenCalledWith('warn', expect.stringMatching(/of 4 tasks.*: start the program with srun/));
 });
 
-it('an error names TF_CONFIG if its task is not in its cluster', () => {
+it('the error for a task that is missing in the cluster of TF_CONFIG names TF_CONFIG', () => {
   const TF_CONFIG = tfConfig.replace('"index":1', '"index":2');
   expect(() => defaultResolver({ TF_CONFIG })).toThrow(/started by TF_CONFIG, but .*job worker has no task 2/);
 });
 
-it('an error says that TF_CONFIG takes precedence over the variables of a launcher', () => {
+it('the default resolver logs that TF_CONFIG takes precedence over the variables of a launcher', () => {
   const sink = vi.fn();
   setLogSink(sink);
   defaultResolver({ TF_CONFIG: '{}', SLURM_PROCID: '0', SLURM_STEP_ID: '0', SLURM_NTASKS: '4' });
@@ -96,7 +96,7 @@ describe('the devices of a worker', () => {
     [undefined, { GPU: 2 }, ['GPU:0', 'GPU:1']],
     [['cpu:0', 'cpu:1'], { GPU: 2 }, ['CPU:0', 'CPU:1']],
     [['/job:worker/task:1/gpu:3'], {}, ['GPU:3']],
-  ])('for %j and accelerators %j are %j', (devices, numAccelerators, expected) => {
+  ])('are, for the devices %j and the accelerators %j, %j', (devices, numAccelerators, expected) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators });
     expect(workerDevices(devices, place, resolver)).toEqual(expected.map((device) => `${name}${device}`));
   });
@@ -110,7 +110,7 @@ describe('the devices of a worker', () => {
     expect(() => workerDevices(devices, place, resolverOf('worker', 1))).toThrow(told);
   });
 
-  it.each([-2, 0.5, '2', Number.NaN])('are not counted from %j', (GPU) => {
+  it.each([-2, 0.5, '2', Number.NaN])('cannot be counted if the resolver returns %j as the number of GPUs', (GPU) => {
     const resolver = new SimpleClusterResolver(new ClusterSpec(cluster), { numAccelerators: { GPU } as never });
     expect(() => workerDevices(undefined, place, resolver)).toThrow(
       /numAccelerators of the resolver must return the number of GPUs/,
@@ -124,7 +124,7 @@ describe('the host of a worker', () => {
     [['[::1]:1', '[fe80::2]:2'], 'fe80::2'],
     [['a:1', ''], undefined],
     [['a:1', 'tcp://127.0.0.1:1'], undefined],
-  ])('of %j is %s', (worker, host) => {
+  ])('in the cluster %j is %s', (worker, host) => {
     const resolver = resolverOf('worker', 1, { worker });
     expect(ownHost(resolver, placeOf(resolver))).toBe(host);
   });
@@ -135,13 +135,13 @@ describe('the address where workers join', () => {
   const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
     storeAddress(resolver, placeOf(resolver), options, environment);
 
-  it('is that of the first worker, which runs the store', () => {
+  it('is the address of the first worker, which runs the store', () => {
     const expected = { address: 'tcp://a:1', isOfWorker: true, job: 'multi-worker', jobKey: key, generation: 0 };
     expect(meet({ COLL_JOB_KEY: key })).toEqual({ ...expected, isHere: false });
     expect(meet({}, { jobKey: key }, resolverOf('chief', 0))).toEqual({ ...expected, isHere: true });
   });
 
-  it("is that of a launcher's store, and options take precedence over variables", () => {
+  it("is the address of a launcher's store if COLL_STORE is set; options take precedence over variables", () => {
     const environment = { COLL_STORE: 'tcp://h:1', COLL_JOB: 'one', COLL_JOB_KEY: key, COLL_GENERATION: '2' };
     const expected = { address: 'tcp://h:1', isOfWorker: false, isHere: false, job: 'one', jobKey: key, generation: 2 };
     expect(meet(environment, {}, resolverOf('chief', 0))).toEqual(expected);
