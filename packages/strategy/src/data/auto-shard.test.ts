@@ -14,7 +14,7 @@ describe('the sharding of a dataset across workers', () => {
     ['OFF', 9, 3, 'OFF'],
     ['FILE', undefined, 1, 'DATA'],
     ['OFF', undefined, 1, 'DATA'],
-  ] as const)('for %s, %s files and %i workers is by %s', (policy, files, workers, sharding) => {
+  ] as const)('for the policy %s, %s files and %i workers is %s', (policy, files, workers, sharding) => {
     expect(shardingOf(policy, files, workers)).toBe(sharding);
   });
 
@@ -37,7 +37,7 @@ describe('the sharding of a dataset across workers', () => {
     [undefined, 'a dataset without a list of files'],
     [0, 'a dataset of 0 files'],
     [2, 'a dataset of 2 files'],
-  ])('by file with %s files is refused for three workers', (files, what) => {
+  ])('across three workers is refused for the policy FILE with %s files', (files, what) => {
     const told = `${what} cannot be sharded by file across 3 workers: pass { files, read }`;
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => shardingOf('FILE', files, 3)).toThrow(expect.objectContaining(refused));

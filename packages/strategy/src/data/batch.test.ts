@@ -5,7 +5,7 @@ import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
 
 const only = (value: unknown) => batchesOf(value) as Batch;
 
-describe('the batched leaves of an element', () => {
+describe('the batched leaves of a dataset element', () => {
   it('are typed arrays, tensors and lists of plain values', () => {
     const element = {
       x: tensor(new Float32Array(6), { shape: [3, 2] }),
@@ -16,7 +16,7 @@ describe('the batched leaves of an element', () => {
     expect(batchSizeOf(batchesOf(element))).toBe(3);
   });
 
-  it('of nested lists are the innermost lists', () => {
+  it('are the innermost lists of nested lists', () => {
     expect(
       flatten(
         batchesOf([
@@ -87,8 +87,8 @@ it.each([
   expect(() => only(element).part(0, 1)).toThrow(told);
 });
 
-describe('dispose', () => {
-  it('disposes a tensor of TensorFlow.js, and ignores objects that lack a part of one', () => {
+describe('dispose()', () => {
+  it('disposes a tensor of TensorFlow.js, and ignores objects that lack a field of such a tensor', () => {
     const whole = new TfTensor([1]);
     dispose({ x: [whole] });
     expect(whole.disposed).toBe(1);
@@ -107,7 +107,7 @@ describe('a slice of a batch', () => {
     expect(() => only(3).part(0, 1)).toThrow(expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE' }));
   });
 
-  it('of a tensor is rows of the same memory, on the device of its replica', () => {
+  it('of a tensor consists of rows in the same memory, on the device of the replica', () => {
     const data = Int16Array.of(1, 2, 3, 4, 5, 6);
     const part = only(tensor(data, { shape: [3, 1, 2], device: 'cpu:7' })).part(1, 3, 'cpu:1');
     expect(part).toEqual({ data: Int16Array.of(3, 4, 5, 6), dtype: 'int16', shape: [2, 1, 2], device: 'cpu:1' });
@@ -155,7 +155,7 @@ describe('a tensor of another library', () => {
     };
   }
 
-  it('is sliced with its own method, and disposed wherever it occurs', () => {
+  it('is sliced with its own method, and disposed wherever it occurs in a structure', () => {
     const calls: unknown[] = [];
     expect(only(foreign([5, 2], calls)).part(1, 4, 'cpu:0')).toMatchObject({ shape: [3] });
     dispose({ a: [foreign([1], calls)], b: new PerReplica([foreign([1], calls), 4]), c: Float32Array.of(1) });

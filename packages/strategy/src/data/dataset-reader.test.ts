@@ -80,7 +80,7 @@ describe('a dataset reader', () => {
     });
   });
 
-  it('knows whether it owns the elements', async () => {
+  it('knows whether the dataset gives its elements away, so that they may be disposed', async () => {
     for (const [dataset, givesAway] of [
       [[1], false],
       [lazy(1), true],
@@ -124,7 +124,7 @@ describe('closing a dataset reader', () => {
     expect(events).toEqual([]);
   });
 
-  it('is not needed after an error of the source', async () => {
+  it('does nothing after an error of the source', async () => {
     let returned = 0;
     const source = {
       [Symbol.iterator]: () => ({
@@ -156,7 +156,7 @@ describe('closing a dataset reader', () => {
     expect(closed).toBe(true);
   });
 
-  it('happens at once, even while the source is being opened', async () => {
+  it('takes effect even while the source is being opened, and the source is then never read', async () => {
     let asked = 0;
     const opening = Promise.resolve({
       iterator: async () => ({ next: async () => ({ done: false, value: asked++ }) }),
@@ -167,7 +167,7 @@ describe('closing a dataset reader', () => {
     expect([await read, asked]).toEqual([{ done: true, value: undefined }, 0]);
   });
 
-  it('throws what closing the source throws, unless the reader is abandoned', async () => {
+  it('throws an error that the source throws when it is closed; abandon() ignores this error', async () => {
     async function* stubborn() {
       try {
         yield 1;
@@ -215,7 +215,7 @@ describe('a dataset reader at its end', () => {
     expect(opened).toEqual([]);
   });
 
-  it('is also reached when the dataset has thrown', async () => {
+  it('does not read again after the dataset has thrown an error', async () => {
     let asked = 0;
     const next = () => {
       asked += 1;

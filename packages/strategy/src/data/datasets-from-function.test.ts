@@ -21,7 +21,7 @@ describe('distributeDatasetsFromFunction', () => {
     ]);
   });
 
-  it('calls the function once per pipeline', async () => {
+  it('calls the function once per input pipeline, not once per epoch', async () => {
     const contexts: InputContext[] = [];
     const dataset = three.distributeDatasetsFromFunction((context) => {
       contexts.push(context);
@@ -38,7 +38,7 @@ describe('distributeDatasetsFromFunction', () => {
     expect(contexts[0]?.getPerReplicaBatchSize(6)).toBe(2);
   });
 
-  it('fills the last step with empty batches', async () => {
+  it('gives replicas without an element an empty batch in the last step', async () => {
     const x = (number: number) => tensor(Float32Array.of(number, number), { shape: [1, 2] });
     const steps = (await collect(() => [1, 2, 3, 4].map((number) => ({ x: x(number), names: ['a'] })))) as {
       x: PerReplica;

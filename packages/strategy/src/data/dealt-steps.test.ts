@@ -13,7 +13,7 @@ it.each([
   [[true, true], 1],
   [[true, false], 0],
   [[false, false], 0],
-])('a discarded step frees the elements of readers that give them away, %j: %i times', (given, count) => {
+])('a discarded step is disposed only if all its readers give their elements away, %j: %i times', (given, count) => {
   const readers = given.map((givesAway) => ({ givesAway }) as DatasetReader);
   const dispose = vi.fn();
   new DealtSteps(readers, [undefined, undefined]).discard([foreign(dispose)] as never);

@@ -154,7 +154,7 @@ describe('errors of a dataset', () => {
     ['a scalar', 3],
     ['a scalar tensor', { x: tensor(3) }],
     ['leaves of different sizes', { x: [1, 2], y: [1] }],
-  ])('close the dataset for %s', async (_, element) => {
+  ])('close the dataset if an element contains %s', async (_, element) => {
     let closed = false;
     function* elements() {
       try {
@@ -184,7 +184,7 @@ describe('errors of a dataset', () => {
     );
   });
 
-  it('are thrown inside a replica too', async () => {
+  it('include the error for a call inside a replica, which is refused', async () => {
     await expect(two.run(async () => void two.experimentalDistributeDataset([[1, 2]]))).rejects.toMatchObject({
       name: 'RuntimeError',
       code: 'ERR_COLL_CONTEXT',
@@ -192,27 +192,30 @@ describe('errors of a dataset', () => {
   });
 });
 
-describe('leaving a loop over a dataset early', () => {
-  it.each([0, 1, 4])('closes the dataset, with %i steps read ahead', async (experimentalPerReplicaBufferSize) => {
-    let read = 0;
-    let closed = 0;
-    async function* endless() {
-      try {
-        for (;;) {
-          read += 1;
-          yield [1, 2];
+describe('a loop over a distributed dataset', () => {
+  it.each([0, 1, 4])(
+    'closes the dataset when it is left early, with %i steps read ahead',
+    async (experimentalPerReplicaBufferSize) => {
+      let read = 0;
+      let closed = 0;
+      async function* endless() {
+        try {
+          for (;;) {
+            read += 1;
+            yield [1, 2];
+          }
+        } finally {
+          closed += 1;
         }
-      } finally {
-        closed += 1;
       }
-    }
-    const dataset = two.experimentalDistributeDataset(endless, { experimentalPerReplicaBufferSize });
-    for await (const _ of dataset) break;
-    expect(closed).toBe(1);
-    expect(read).toBeLessThanOrEqual(1 + experimentalPerReplicaBufferSize);
-  });
+      const dataset = two.experimentalDistributeDataset(endless, { experimentalPerReplicaBufferSize });
+      for await (const _ of dataset) break;
+      expect(closed).toBe(1);
+      expect(read).toBeLessThanOrEqual(1 + experimentalPerReplicaBufferSize);
+    },
+  );
 
-  it('does not read a source ahead that reuses its memory, with a buffer of 0', async () => {
+  it('reads no batch ahead with a buffer of 0, so that a source may reuse its memory', async () => {
     const memory = new Int32Array(2);
     function* again() {
       for (let step = 1; step <= 3; step++) yield memory.fill(step);
@@ -227,7 +230,7 @@ describe('leaving a loop over a dataset early', () => {
   });
 });
 
-describe('under the default strategy', () => {
+describe('datasets under the default strategy', () => {
   it('are returned unchanged', () => {
     const dataset = [[1, 2]];
     expect(getStrategy().experimentalDistributeDataset(dataset)).toBe(dataset);

@@ -16,7 +16,7 @@ describe('an input context', () => {
       );
   });
 
-  it('prints its pipeline', () => {
+  it('prints the id of its pipeline and the number of pipelines', () => {
     const context = new InputContext({ numInputPipelines: 3, inputPipelineId: 2, numReplicasInSync: 6 });
     expect(`${context}`).toBe('InputContext(input pipeline id 2, total: 3)');
   });
@@ -31,13 +31,13 @@ describe('an input context', () => {
   });
 });
 
-it.each([-1, 2, 0.5, '0', null])('InputContext refuses pipeline %j of two', (inputPipelineId) => {
+it.each([-1, 2, 0.5, '0', null])('InputContext refuses %j as the id of one of two pipelines', (inputPipelineId) => {
   const make = () => new InputContext({ numInputPipelines: 2, inputPipelineId: inputPipelineId as number });
   const message = `inputPipelineId must be below the number of pipelines 2, got ${JSON.stringify(inputPipelineId)}`;
   expect(make).toThrow(expect.objectContaining({ name: 'RangeError', message: expect.stringContaining(message) }));
 });
 
-it('InputContext names the invalid count', () => {
+it('InputContext names the invalid field in the error', () => {
   expect(() => new InputContext({ numInputPipelines: 0 })).toThrow(
     'numInputPipelines must be a whole number, 1 or more',
   );

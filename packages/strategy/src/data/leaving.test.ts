@@ -34,7 +34,7 @@ const lazy = (next: () => Promise<IteratorResult<unknown>>) => ({ iterator: asyn
 const place = { numInputPipelines: 1, inputPipelineId: 0, numReplicasInSync: 2 };
 
 describe('leaving a loop over a dataset while its next batch is being read', () => {
-  it.each([1, 2])('waits for the batch and frees its steps for each of %i workers', async (workers) => {
+  it.each([1, 2])('waits for the batch and disposes of its tensors, with %i workers', async (workers) => {
     const tensors = new CountedTensors();
     const begun = deferred<void>();
     const late = deferred<IteratorResult<unknown>>();
@@ -66,7 +66,7 @@ describe('leaving a loop over a dataset while its next batch is being read', () 
     expect(tensors.alive).toEqual(new Set((steps as PerReplica<object>[]).flatMap(({ values }) => values)));
   });
 
-  it('does not throw if the dataset then cannot be opened', async () => {
+  it('does not throw if the dataset cannot be opened meanwhile', async () => {
     const opening = deferred<never>();
     const reader = new DatasetReader(opening.promise);
     const read = reader.next();
@@ -87,14 +87,14 @@ describe('the elements of a step that fails because another replica has no eleme
   };
   const torn = lazy(() => Promise.reject(new Error('torn')));
 
-  it('are freed if the datasets give them away', async () => {
+  it('are disposed if the datasets give their elements away', async () => {
     const tensors = new CountedTensors();
     const whole = lazy(async () => ({ done: false, value: { x: tensors.make(1) } }));
     await expect(stepOf([whole, torn])).rejects.toThrow('torn');
     expect(tensors.alive.size).toBe(0);
   });
 
-  it('are not freed if the dataset keeps them', async () => {
+  it('are not disposed if the datasets keep their elements', async () => {
     const tensors = new CountedTensors();
     const kept = tensors.make(1);
     await expect(stepOf([[kept], [Promise.reject(new Error('torn'))]])).rejects.toThrow('torn');

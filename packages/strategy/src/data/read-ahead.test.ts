@@ -71,7 +71,7 @@ describe('reading ahead', () => {
     await ahead.return();
   });
 
-  it('throws an error in place of its step, and nothing after it', async () => {
+  it('throws an error in place of the step that failed, and then ends', async () => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, 2);
     steps.give(0, 1);
@@ -96,7 +96,7 @@ describe('reading ahead', () => {
     expect(await ahead.return()).toEqual(over);
   });
 
-  it('ends with its source, once', async () => {
+  it('ends when its source ends, without a further read', async () => {
     const steps = new NumberedSteps();
     const ahead = new ReadAhead(steps, 2);
     steps.give(0);
@@ -134,7 +134,7 @@ describe('reading ahead', () => {
   it.each([
     ['a step', (steps: NumberedSteps) => steps.give(0), [0]],
     ['the end', (steps: NumberedSteps) => steps.end(0), []],
-  ])('frees %s that a check refuses, with all steps read after it', async (_, begin, discarded) => {
+  ])('discards the steps that it has read if a check fails at %s', async (_, begin, discarded) => {
     const steps = new NumberedSteps();
     begin(steps);
     const ahead = new ReadAhead(steps, 0, () => Promise.reject(new Error('differs')));

@@ -73,12 +73,12 @@ describe('a dataset of several workers', () => {
   });
 });
 
-describe('steps of batches that are read', () => {
+describe('the steps of a dataset', () => {
   const reading = { sharding: 'DATA', globalBatchSize: undefined, devices: [], isChecked: false } as const;
   const place = { numWorkers: 1, workerIndex: 0, replicasPerWorker: 2 };
   const join = (parts: readonly unknown[]) => parts;
 
-  it('are empty for a read that was requested before the dataset was closed', async () => {
+  it('end for a read that was requested before the dataset was closed', async () => {
     const late = deferred<number[]>();
     const dataset = {
       [Symbol.asyncIterator]: () => ({ next: async () => ({ done: false, value: await late.promise }) }),
@@ -94,7 +94,7 @@ describe('steps of batches that are read', () => {
   it.each([
     [true, 1],
     [false, 0],
-  ])('have a checksum if requested: %s', async (isChecked, times) => {
+  ])('have a checksum only if the check is on: %s', async (isChecked, times) => {
     const data = vi.fn(async () => Float32Array.of(1, 2));
     const tensor = { dataId: {}, shape: [2], dtype: 'float32', data, slice: () => tensor, dispose: vi.fn() };
     const steps = new RebatchedSteps(new DatasetReader([tensor]), { ...reading, place, join, isChecked });
@@ -111,7 +111,7 @@ describe('steps of batches that are read', () => {
     ['two workers', 2, undefined, 1],
     ['two workers that each get all items', 2, 'OFF', 0],
   ] as const)(
-    'are compared between %s that read the same dataset',
+    'are compared between workers only if the workers share one dataset: %s',
     async (_, numInputPipelines, autoShardPolicy, times) => {
       const max = vi.fn(async (numbers: Float64Array) => numbers);
       const context = new InputContext({ numInputPipelines, numReplicasInSync: 2 * numInputPipelines });

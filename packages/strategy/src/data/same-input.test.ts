@@ -13,7 +13,7 @@ const foreign = (...numbers: readonly number[]) => ({
 });
 
 describe('checksumOf', () => {
-  it('is the same for equal numbers, whatever contains them', async () => {
+  it('is the same for equal numbers in a typed array, a view of an array or a tensor', async () => {
     const sum = await sumOf(Float32Array.of(1, 2));
     expect(await sumOf(tensor(Float32Array.of(1, 2)))).toBe(sum);
     expect(await sumOf(foreign(1, 2))).toBe(sum);
@@ -49,7 +49,7 @@ describe('checksumOf', () => {
 });
 
 describe('requireSameInput', () => {
-  it('reduces the highest and lowest checksum of all readers, -1 without a batch', async () => {
+  it('asks for the highest and the lowest checksum of all readers, where -1 stands for no batch', async () => {
     const asked: unknown[] = [];
     const max = async (numbers: Float64Array) => {
       asked.push([...numbers]);

@@ -72,7 +72,7 @@ describe('shardForReplica', () => {
     expect(await readEpochs(odd, 1)).toEqual(new PerReplica([2, 2, 2]));
   });
 
-  it('has no replication mode', () => {
+  it("refuses a context that is not a replica's, and the replication mode PER_REPLICA", () => {
     const devices: readonly [string] = ['cpu:0'];
     const context = { replicaIdInSyncGroup: 0, numReplicasInSync: 2, devices };
     for (const odd of [

@@ -14,7 +14,7 @@ const places = fc
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
 describe('even sizes', () => {
-  it('follow the documented rule for any total and any number of parts', () => {
+  it('differ by at most one, with the larger sizes first, for any total and any number of parts', () => {
     fc.assert(
       fc.property(totals, counts, (total, parts) => {
         const sizes = evenSizes(total, parts);
@@ -39,7 +39,7 @@ describe('sizes until exhausted', () => {
     expect(sizesUntilExhausted(total, parts)).toEqual(sizes);
   });
 
-  it('are equal except for one, followed by zeros', () => {
+  it('are equal up to a smaller rest, which is followed by zeros', () => {
     fc.assert(
       fc.property(totals, counts, (total, parts) => {
         const sizes = sizesUntilExhausted(total, parts);
@@ -53,7 +53,7 @@ describe('sizes until exhausted', () => {
 });
 
 describe('the batch sizes for a worker', () => {
-  it('are rotated between workers', () => {
+  it('are the same for all workers, but rotated by the replicas of one worker each', () => {
     const sizes = [0, 1, 2].map((workerIndex) =>
       batchSizesForWorker({ globalBatchSize: 10, numWorkers: 3, replicasPerWorker: 2, workerIndex }),
     );
@@ -115,7 +115,7 @@ describe('the steps of a batch', () => {
     );
   });
 
-  it('are separate for each worker, with all items in order, if it reads alone', () => {
+  it('belong to one worker, with all items in order, if each worker reads its own files', () => {
     fc.assert(
       fc.property(totals, places, (total, workers) => {
         for (const place of workers) {
@@ -130,7 +130,7 @@ describe('the steps of a batch', () => {
     );
   });
 
-  it('do not end with an empty step if a worker reads alone', () => {
+  it('do not end with an empty step if each worker reads its own files', () => {
     const place = { numWorkers: 3, workerIndex: 0, replicasPerWorker: 2 };
     expect(stepsOfBatch([1, 1, 1, 0, 0, 0], place, 'FILE')).toHaveLength(2);
     expect(stepsOfBatch([0, 0, 0, 0, 0, 0], place, 'OFF')).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('the number of replicas of all workers', () => {
   const of = (numWorkers: number, replicasPerWorker: number) =>
     batchSizesForWorker({ globalBatchSize: 1, numWorkers, workerIndex: 0, replicasPerWorker });
 
-  it('is at most the maximum size of a group', () => {
+  it('must be at most 65536', () => {
     expect(of(65_536, 1)).toHaveLength(65_536);
     expect(of(2, 32_768)).toHaveLength(65_536);
     expect(() => of(65_537, 1)).toThrow('numWorkers times replicasPerWorker must be at most 65536, got 65537');

@@ -15,7 +15,7 @@ describe('a value context', () => {
     expect(values.every((context) => context instanceof ValueContext)).toBe(true);
   });
 
-  it('prints its replica', () => {
+  it('prints its replica id and the number of replicas', () => {
     const context = new ValueContext({ replicaIdInSyncGroup: 1, numReplicasInSync: 3 });
     expect(`${context}`).toBe('ValueContext(replica id 1, total replicas in sync: 3)');
   });
