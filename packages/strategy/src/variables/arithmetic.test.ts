@@ -86,7 +86,7 @@ describe.each(grid)('the %s of %s variables', (operation, dtype) => {
   });
 });
 
-it.each(['min', 'max'] as const)('%s is NaN if either number is NaN', (operation) => {
+it.each(['min', 'max'] as const)('the %s of two numbers is NaN if either number is NaN', (operation) => {
   for (const [dtype, List] of [
     ['float32', Float32Array],
     ['float64', Float64Array],

@@ -83,7 +83,7 @@ describe('changing the memory of a variable', () => {
     return toNumbers(memory);
   };
 
-  it('accepts numbers and lists in the dtype of the variable', () => {
+  it('converts numbers and lists to the dtype of the variable', () => {
     expect(changed('int32', [1, 2], 'assign', [3, 4])).toEqual([3, 4]);
     expect(changed('float16', [1, 2], 'assignSub', [3, 4])).toEqual([-2, -2]);
   });
@@ -93,7 +93,7 @@ describe('changing the memory of a variable', () => {
     expect(changed('bool', [1, 0], 'scatterUpdate', slices('bool', [1], [1], [1]))).toEqual([1, 1]);
   });
 
-  it('truncates quotients of integers, and divides floats by zero', () => {
+  it('truncates quotients of integers, and returns infinity for floats divided by zero', () => {
     expect(changed('int32', [7, -7, 5], 'scatterDiv', slices('int32', [2, 2], [2], [0, 1]))).toEqual([3, -3, 5]);
     expect(changed('float32', [1, -1], 'scatterDiv', slices('float32', [0, 0], [2], [0, 1]))).toEqual([
       Number.POSITIVE_INFINITY,

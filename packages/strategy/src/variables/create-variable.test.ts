@@ -26,12 +26,15 @@ describe('a variable created in a scope', () => {
     ['ON_WRITE', 'ON_WRITE', MirroredVariable, true],
     ['on_write', 'ON_WRITE', MirroredVariable, true],
     ['ON_READ', 'ON_READ', SyncOnReadVariable, false],
-  ] as const)('with synchronization %s is %s', (synchronization, expected, Class, trainable) => {
-    const made = two.scope(() => variable([1], synchronization ? { synchronization } : {}));
-    expect(made).toBeInstanceOf(Class);
-    expect(made).toBeInstanceOf(Variable);
-    expect(made).toMatchObject({ name: 'Variable', synchronization: expected, trainable, aggregation: 'NONE' });
-  });
+  ] as const)(
+    'has, for the option synchronization %s, the synchronization %s',
+    (synchronization, expected, Class, trainable) => {
+      const made = two.scope(() => variable([1], synchronization ? { synchronization } : {}));
+      expect(made).toBeInstanceOf(Class);
+      expect(made).toBeInstanceOf(Variable);
+      expect(made).toMatchObject({ name: 'Variable', synchronization: expected, trainable, aggregation: 'NONE' });
+    },
+  );
 
   it.each([
     [
@@ -86,7 +89,7 @@ describe('a variable created in a scope', () => {
     expect(held(made)).toEqual([numbers, numbers]);
   });
 
-  it('is initialised only from the value that it reads', () => {
+  it('refuses an initial value that is not numeric, or a tensor of another dtype', () => {
     expect(
       held(two.scope(() => variable(new Uint16Array([0x3c00]), { dtype: 'float16' })) as MirroredVariable)[1],
     ).toEqual([1]);
@@ -102,7 +105,7 @@ describe('a variable created in a scope', () => {
     expect(same).toMatchObject({ dtype: 'float32' });
   });
 
-  it('belongs to the current strategy, also without a scope', () => {
+  it('belongs to the current strategy, also if experimentalSetStrategy has set the strategy', () => {
     experimentalSetStrategy(two);
     const made = variable([1]) as DistributedVariable;
     expect([made.strategy, made.values.length]).toEqual([two, 2]);
@@ -166,7 +169,7 @@ describe('a variable created without a strategy', () => {
     expect(() => variable([1], { aggregation: 'most' as never })).toThrow(/aggregation must be one of/);
   });
 
-  it('is a value and a destination for strategies', async () => {
+  it('can be a value and a destination in calls of a strategy', async () => {
     const made = variable(tensor([4], { device: 'cpu:1' }));
     expect(await two.extended.reduceTo('mean', made, 'cpu:0')).toBe(made);
     expect(await two.extended.broadcastTo(Float32Array.of(1), made)).toMatchObject({ device: canonicalize('cpu:1') });

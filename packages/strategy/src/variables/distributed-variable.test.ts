@@ -7,7 +7,7 @@ import { variable } from '../index.js';
 describe('a mirrored variable', () => {
   const two = strategyOf(2);
 
-  it('refuses an invalid change before anything changes', async () => {
+  it('refuses an invalid value before any component changes', async () => {
     const made = mirrored(two, [1, 2], { aggregation: 'mean' });
     const bad: readonly [unknown, RegExp][] = [
       [5, /assign of variable "w": values must have shape \[2\], got \[\]/],
@@ -49,12 +49,12 @@ describe('a mirrored variable', () => {
     ]);
   });
 
-  it('scatters slices only, and only into its rows', async () => {
+  it('refuses to scatter a dense value, or slices into a scalar', async () => {
     await expect(mirrored(two, [1]).scatterAdd(Float32Array.of(1) as never)).rejects.toBeInstanceOf(TypeError);
     await expect(mirrored(two, 1).scatterAdd(rows([1], [0]))).rejects.toThrow('a scalar has no rows to scatter to');
   });
 
-  it('scattered into itself, reads its rows as they were before the change', async () => {
+  it('can be scattered into itself: its rows are read before any of them changes', async () => {
     const swapped = mirrored(two, [1, 2]);
     await swapped.scatterUpdate(new IndexedSlices(swapped, Int32Array.of(1, 0)));
     expect(held(swapped)).toEqual([
@@ -112,7 +112,7 @@ describe('a mirrored variable', () => {
     }
   });
 
-  it('handles minimum, maximum, half types and integers correctly', async () => {
+  it('combines bfloat16 and int64 values of replicas exactly', async () => {
     const half = mirrored(two, [1, 2], { dtype: 'bfloat16', aggregation: 'mean' });
     await two.run(({ replicaIdInSyncGroup: id }) => half.assignAdd(tensor([id, 1], { dtype: 'bfloat16' })));
     expect(held(half)[1]).toEqual([1.5, 3]);

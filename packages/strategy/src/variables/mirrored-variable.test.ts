@@ -28,7 +28,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     ['assignSub', 'MEAN', [-4, -4]],
     ['assign', 'ONLY_FIRST_REPLICA', [5, 6]],
   ] as const)(
-    '%s across replicas changes every component at once, whatever the aggregation: %s',
+    'is changed in every component at once by %s across replicas, with aggregation %s',
     (method, aggregation, expected) => {
       const made = mirrored(strategy, [1, 2], { aggregation });
       for (const value of [Float32Array.of(5, 6), [5, 6], tensor([5, 6], { dtype: 'float32' })]) {
@@ -41,7 +41,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     },
   );
 
-  it('accepts a mirrored value across replicas, component by component, and no other distributed value', async () => {
+  it('accepts, across replicas, a Mirrored value component by component, but no PerReplica value', async () => {
     const made = mirrored(strategy, [0]);
     if (replicas === 1) return;
     await made.assign(new Mirrored(ids.map((id) => Float32Array.of(id))));
@@ -68,7 +68,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     expect(held(made)).toEqual(everywhere(replicas, [20, 40]));
   });
 
-  it('changes only its own component in a replica with aggregation NONE', async () => {
+  it('changes only the component of the replica that makes the change, with aggregation NONE', async () => {
     const made = mirrored(strategy, [1, 1]);
     await strategy.run(async (replica) => {
       made.assignAddSync(own(replica));
@@ -89,7 +89,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     ['assignAdd', 'ONLY_FIRST_REPLICA', [2, 12]],
     ['assignSub', 'ONLY_FIRST_REPLICA', [0, -8]],
   ] as const)(
-    '%s in replicas combines their values with %s, and changes every component',
+    'is changed in every component by %s in replicas, whose values are combined with %s',
     async (method, aggregation, expected) => {
       const made = mirrored(strategy, [1, 2], { aggregation });
       await strategy.run(async (replica) => {
@@ -104,12 +104,15 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     ['SUM', sum],
     ['MEAN', sum / replicas],
     ['ONLY_FIRST_REPLICA', 1],
-  ] as const)('combines different plain numbers with %s, in its own dtype', async (aggregation, expected) => {
-    const made = mirrored(strategy, 0, { aggregation });
-    await strategy.run(({ replicaIdInSyncGroup }) => made.assign(replicaIdInSyncGroup + 1));
-    expect(made.read()).toMatchObject({ dtype: 'float32', shape: [] });
-    expect(held(made)).toEqual(everywhere(replicas, [expected]));
-  });
+  ] as const)(
+    'combines different plain numbers of the replicas with %s, in the dtype of the variable',
+    async (aggregation, expected) => {
+      const made = mirrored(strategy, 0, { aggregation });
+      await strategy.run(({ replicaIdInSyncGroup }) => made.assign(replicaIdInSyncGroup + 1));
+      expect(made.read()).toMatchObject({ dtype: 'float32', shape: [] });
+      expect(held(made)).toEqual(everywhere(replicas, [expected]));
+    },
+  );
 
   it('accepts the same number on all replicas for MEAN, and refuses it for SUM on several', async () => {
     const mean = mirrored(strategy, 0, { aggregation: 'mean' });
@@ -136,41 +139,47 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     ['scatterMin', [1, 2, 3]],
     ['scatterMax', [3, 2, 10]],
     ['scatterUpdate', [1, 2, 10]],
-  ] as const)('%s changes rows in order, across replicas and inside them', async (method, expected) => {
-    // Changes row 0 twice.
-    const slices = rows([3, 1, 10], [0, 0, 2]);
-    const close = expected.map((number) => expect.closeTo(number, 5));
-    const across = mirrored(strategy, [1, 2, 3]);
-    await across[method](slices);
-    const atOnce = mirrored(strategy, [1, 2, 3])[`${method}Sync`](slices);
-    for (const made of [across, atOnce]) expect(held(made)).toEqual(everywhere(replicas, close));
-    for (const aggregation of ['NONE', 'ONLY_FIRST_REPLICA'] as const) {
-      const made = mirrored(strategy, [1, 2, 3], { aggregation });
-      await strategy.run(({ replicaIdInSyncGroup: id }) =>
-        made[method](id === 0 || aggregation === 'NONE' ? slices : rows([7], [1])),
-      );
-      expect(held(made)).toEqual(everywhere(replicas, close));
-    }
-  });
+  ] as const)(
+    'is changed by %s in the order of the given rows, across replicas and inside them',
+    async (method, expected) => {
+      // Changes row 0 twice.
+      const slices = rows([3, 1, 10], [0, 0, 2]);
+      const close = expected.map((number) => expect.closeTo(number, 5));
+      const across = mirrored(strategy, [1, 2, 3]);
+      await across[method](slices);
+      const atOnce = mirrored(strategy, [1, 2, 3])[`${method}Sync`](slices);
+      for (const made of [across, atOnce]) expect(held(made)).toEqual(everywhere(replicas, close));
+      for (const aggregation of ['NONE', 'ONLY_FIRST_REPLICA'] as const) {
+        const made = mirrored(strategy, [1, 2, 3], { aggregation });
+        await strategy.run(({ replicaIdInSyncGroup: id }) =>
+          made[method](id === 0 || aggregation === 'NONE' ? slices : rows([7], [1])),
+        );
+        expect(held(made)).toEqual(everywhere(replicas, close));
+      }
+    },
+  );
 
   it.each([
     ['SUM', 'scatterAdd', [1 + sum, 2 + 10 * replicas]],
     ['SUM', 'scatterSub', [1 - sum, 2 - 10 * replicas]],
     ['SUM', 'scatterMul', [ids.reduce((product, id) => product * (id + 1), 1), 2 * 10 ** replicas]],
     ['MEAN', 'scatterAdd', [1 + sum / replicas, 12]],
-  ] as const)('combines rows with %s: %s', async (aggregation, method, expected) => {
-    const made = mirrored(strategy, [1, 2], { aggregation });
-    await strategy.run(({ replicaIdInSyncGroup }) => made[method](rows([replicaIdInSyncGroup + 1, 10], [0, 1])));
-    expect(held(made)).toEqual(
-      everywhere(
-        replicas,
-        expected.map((number) => expect.closeTo(number, 4)),
-      ),
-    );
-  });
+  ] as const)(
+    'combines the rows that replicas scatter by aggregation %s: %s',
+    async (aggregation, method, expected) => {
+      const made = mirrored(strategy, [1, 2], { aggregation });
+      await strategy.run(({ replicaIdInSyncGroup }) => made[method](rows([replicaIdInSyncGroup + 1, 10], [0, 1])));
+      expect(held(made)).toEqual(
+        everywhere(
+          replicas,
+          expected.map((number) => expect.closeTo(number, 4)),
+        ),
+      );
+    },
+  );
 
   it.each(['scatterMin', 'scatterMax', 'scatterUpdate'] as const)(
-    'refuses %s with SUM and MEAN, in replicas and across them',
+    'refuses %s with aggregation SUM and MEAN, in replicas and across them',
     async (method) => {
       for (const aggregation of ['SUM', 'MEAN'] as const) {
         const made = mirrored(strategy, [1, 2], { aggregation });
@@ -182,7 +191,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     },
   );
 
-  it("reads the replica's component in a replica, and a component that is valid for all across replicas", async () => {
+  it("returns from read() the replica's own component in a replica, and the first component outside", async () => {
     const made = mirrored(strategy, [0]);
     await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
     const read = await strategy.run(() => ({ copy: made.read(), tensor: asTensor(made), device: made.get().device }));
@@ -196,7 +205,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     expect(made.getOnDeviceOrPrimary('gpu:7')).toBe(made.primary);
   });
 
-  it('is a single value for collectives and for reduce', async () => {
+  it('can be passed to collectives and to reduce as one value', async () => {
     const made = mirrored(strategy, [1, 2], { aggregation: 'sum' });
     const total = await strategy.run((replica) => replica.allReduce('sum', { weights: made }));
     for (const { weights } of strategy.experimentalLocalResults(total))
@@ -205,7 +214,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     await expect(strategy.extended.reduceTo('sum', made, made)).rejects.toThrow(/already reduced/);
   });
 
-  it('is a destination, and is not changed by a reduce to it', async () => {
+  it('can be the destination of a reduce, which does not change the variable', async () => {
     const made = mirrored(strategy, [7]);
     const value = new PerReplica(ids.map((id) => Float32Array.of(id + 1)));
     const reduced = await strategy.extended.reduceTo('sum', value, made);
@@ -215,7 +224,7 @@ describe.each([1, 2, 3])('a mirrored variable on %i replicas', (replicas) => {
     expect(held(made)).toEqual(everywhere(replicas, [7]));
   });
 
-  it('is passed whole to replicas and returned whole', async () => {
+  it('is passed to replicas and returned from them as the same object', async () => {
     const made = mirrored(strategy, [7]);
     const back = await strategy.run(
       (_, given: MirroredVariable, { nested }: { nested: MirroredVariable }) => {

@@ -29,7 +29,7 @@ it('the other replicas get the variables that the first replica created, in orde
   expect(nextVariable(second, traits, never)).toBe(other);
 });
 
-it('an error names a replica that creates a variable which the first has not created', () => {
+it('an error names a replica that creates a variable which the first replica has not created', () => {
   const [first, second] = replicas();
   shareVariables([first, second]);
   expect(() => nextVariable(second, traits, () => variable)).toThrow(

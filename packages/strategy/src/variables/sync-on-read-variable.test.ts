@@ -28,7 +28,7 @@ describe.each([1, 2, 3])('a sync-on-read variable on %i replicas', (replicas) =>
   });
 
   it.each(['NONE', 'SUM', 'MEAN', 'ONLY_FIRST_REPLICA'] as const)(
-    'is changed and read by each replica separately: %s',
+    'is changed and read by each replica separately, with aggregation %s',
     async (aggregation) => {
       const made = onRead(strategy, [1], { aggregation });
       await strategy.run(async ({ replicaIdInSyncGroup: id }) => {
@@ -47,7 +47,7 @@ describe.each([1, 2, 3])('a sync-on-read variable on %i replicas', (replicas) =>
     ['SUM', sum],
     ['MEAN', sum / replicas],
     ['ONLY_FIRST_REPLICA', 1],
-  ] as const)('is read across replicas with %s', async (aggregation, expected) => {
+  ] as const)('is read across replicas with aggregation %s', async (aggregation, expected) => {
     const made = onRead(strategy, [0], { aggregation });
     await strategy.run(({ replicaIdInSyncGroup: id }) => made.assign([id + 1]));
     for (const read of [
@@ -104,7 +104,7 @@ describe.each([1, 2, 3])('a sync-on-read variable on %i replicas', (replicas) =>
     ['MEAN', 'assignSub', [-3]],
     ['ONLY_FIRST_REPLICA', 'assignSub', [-3]],
   ] as const)(
-    'accepts a whole value for every component across replicas: %s, %s',
+    'applies one value to every component across replicas, with aggregation %s: %s',
     async (aggregation, method, expected) => {
       const made = onRead(strategy, [2], { aggregation });
       await made[method]([5]);
@@ -124,7 +124,7 @@ describe.each([1, 2, 3])('a sync-on-read variable on %i replicas', (replicas) =>
     expect(held(made)).toEqual(everywhere(replicas, [2]));
   });
 
-  it('refuses a value with different components', async () => {
+  it('refuses a PerReplica value across replicas', async () => {
     const value = new PerReplica(ids.map((id) => Float32Array.of(id)));
     for (const aggregation of ['NONE', 'SUM', 'MEAN'] as const)
       await expect(onRead(strategy, [2], { aggregation }).assign(value)).rejects.toBeInstanceOf(TypeError);
@@ -149,14 +149,14 @@ describe.each([1, 2, 3])('a sync-on-read variable on %i replicas', (replicas) =>
     );
   });
 
-  it('can be used as a tensor across replicas with ONLY_FIRST_REPLICA', () => {
+  it('returns a component from get() across replicas only with aggregation ONLY_FIRST_REPLICA', () => {
     expect(onRead(strategy, [0], { aggregation: 'only_first_replica' }).get().name).toBe('w');
     expect(() => onRead(strategy, [0], { aggregation: 'sum' }).get()).toThrow(
       expect.objectContaining({ name: 'NotImplementedError', code: 'ERR_COLL_NOT_IMPLEMENTED' }),
     );
   });
 
-  it('sums what replicas count', async () => {
+  it('adds up the counts of all replicas with aggregation SUM', async () => {
     const seen = onRead(strategy, 0, { aggregation: 'sum', dtype: 'int32' });
     for (let step = 0; step < 3; step++)
       await strategy.run(({ replicaIdInSyncGroup: id }) =>

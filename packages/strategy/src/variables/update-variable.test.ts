@@ -48,14 +48,14 @@ describe.each([1, 2, 3])('extended.update on %i replicas', (replicas) => {
     expect(await extended.update(made, () => 'same')).toBe('same');
   });
 
-  it('lists the results with group: false', async () => {
+  it('returns a list of the results with group: false', async () => {
     const made = mirrored(strategy, [1]);
     const update = (fn: (component: LocalVariable) => unknown) => extended.update(made, fn, { group: false });
     expect(await update((component) => component.name)).toEqual(made.values.map(({ name }) => name));
     expect(await update((component) => [component.assignSync([3]), 'same'])).toEqual([made.values, ['same']]);
   });
 
-  it('lets the function use the variable as that component', async () => {
+  it('lets the function use the variable in place of the component', async () => {
     const made = mirrored(strategy, [0], { aggregation: 'mean' });
     await extended.update(
       made,
@@ -127,7 +127,7 @@ describe('extended', () => {
     ['a value that is not a function', 5, {}],
     ['arguments that are not a list', () => 0, { args: 5 }],
     ['named arguments that are not an object', () => 0, { kwargs: [] }],
-  ])('refuses %s', async (_, fn, options) => {
+  ])('update refuses %s', async (_, fn, options) => {
     const refused = expect.objectContaining({ name: 'ValueError', message: expect.stringContaining('update takes') });
     await expect(two.extended.update(made, fn as never, options)).rejects.toEqual(refused);
     await expect(two.run(() => two.extended.update(made, fn as never, options))).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe('extended', () => {
     });
   });
 
-  it('update is called once per variable for all replicas', async () => {
+  it('update is refused if replicas update different variables', async () => {
     const second = mirrored(two, [0]);
     const update = two.run(({ replicaIdInSyncGroup }) =>
       two.extended.update(replicaIdInSyncGroup === 0 ? made : second, () => 0),
@@ -154,7 +154,7 @@ describe('extended', () => {
     await expect(other.run(() => two.extended.update(made, () => 0))).rejects.toThrow(/Mixing different strategies/);
   });
 
-  it('recognises its variables and returns their components', () => {
+  it('recognises the variables of its strategy, and returns the variable of a component', () => {
     const { extended } = two;
     expect([made, made.primary, ...made.values].map((value) => extended.variableCreatedInScope(value))).toEqual(
       new Array(4).fill(true),
@@ -169,7 +169,7 @@ describe('extended', () => {
     expect(byDefault).toEqual([true, false, false, false]);
   });
 
-  it('creates a variable colocated with another one', () => {
+  it('colocateVarsWith creates a variable on the devices of another variable', () => {
     const beside = two.extended.colocateVarsWith(made, () => two.scope(() => variable([2], { name: 'beside' })));
     expect(beside).toMatchObject({ devices: made.devices, name: 'beside' });
     {
@@ -217,7 +217,7 @@ describe('extended', () => {
     expect(updateRegroup(two, [() => 1, () => 2], true)).toBeUndefined();
   });
 
-  it('calls the function once under the default strategy', async () => {
+  it('update calls the function once under the default strategy', async () => {
     const { extended } = getStrategy();
     const fn = (own: LocalVariable, x: number, { y }: { y: number }) => [own, x, y];
     expect(await extended.update(alone, fn, { args: [2], kwargs: { y: 3 } })).toEqual([alone, 2, 3]);
@@ -283,7 +283,7 @@ describe('an update', () => {
     });
   });
 
-  it.each([5, undefined, null, {}])('requires a strategy for updateRegroup, not %j', (odd) => {
+  it.each([5, undefined, null, {}])('needs a strategy as the first argument of updateRegroup, not %j', (odd) => {
     expect(() => updateRegroup(odd as never, [1], true)).toThrow(
       expect.objectContaining({
         ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },

@@ -5,7 +5,7 @@ import { distributedTraits, initialTensor, traitsOf } from './variable-options.j
 const floats = tensor(Float32Array.of(1, 2));
 
 describe('traitsOf', () => {
-  it('applies defaults, and accepts members in any letter case', () => {
+  it('applies defaults, and accepts names of synchronization and aggregation in any letter case', () => {
     const shared = { dtype: 'float32', shape: [2] };
     expect(traitsOf(floats, {})).toEqual({
       ...shared,
@@ -32,7 +32,7 @@ describe('traitsOf', () => {
       'variable "Variable": synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ, got 5',
     ],
     [{ synchronization: 'never' }, 'synchronization must be one of AUTO, NONE, ON_WRITE, ON_READ, got "never"'],
-  ])('refuses %j', (options, told) => {
+  ])('refuses the options %j', (options, told) => {
     const refused = { name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) };
     expect(() => traitsOf(floats, options as never)).toThrow(expect.objectContaining(refused));
   });
@@ -77,7 +77,7 @@ describe('initialTensor', () => {
     [[1], { dtype: null }, 'variable "Variable": unknown dtype null'],
     [floats, { name: 'w', dtype: 'int8' }, 'variable "w" of int8 cannot start with a tensor of float32'],
     ['text', { name: 'w' }, 'the initial value of variable "w"'],
-  ])('refuses %j with %j', (value, options, told) => {
+  ])('refuses the initial value %j with the options %j', (value, options, told) => {
     expect(() => initialTensor(value as never, options as never)).toThrow(
       expect.objectContaining({ code: expect.stringMatching(/^ERR_COLL_/), message: expect.stringContaining(told) }),
     );
