@@ -5,7 +5,7 @@ import { getStrategy } from './index.js';
 import { argumentsOf } from './run-options.js';
 
 describe('the options of run', () => {
-  it('list the arguments, with kwargs last', () => {
+  it('are passed to the function as args, followed by kwargs', () => {
     expect(argumentsOf({})).toEqual([]);
     expect(argumentsOf({ args: [1, 2] })).toEqual([1, 2]);
     expect(argumentsOf({ args: [1], kwargs: { rate: 2 } })).toEqual([1, { rate: 2 }]);
@@ -28,7 +28,7 @@ describe('the options of run', () => {
   });
 });
 
-it('scope accepts a function or nothing', () => {
+it('scope() refuses an argument that is not a function', () => {
   for (const strategy of [strategyOf(1), getStrategy()])
     expect(() => strategy.scope(5 as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', message: expect.stringContaining('scope: code') }),

@@ -6,7 +6,7 @@ declare const replica: ReplicaContext;
 declare const gradient: Promise<Float32Array>;
 declare const slices: Promise<IndexedSlices>;
 
-it('allReduce has the type of a promise of a structure for values, and of a structure of promises for promises', () => {
+it('allReduce returns a promise of a structure for values, and a structure of promises for promises', () => {
   expectTypeOf(replica.allReduce('sum', { a: 1, b: Float32Array.of(1) })).resolves.toEqualTypeOf<{
     a: Tensor<'float64'>;
     b: Tensor<'float32'>;

@@ -13,7 +13,7 @@ describe('requireDivisible', () => {
 });
 
 describe('requireSummable', () => {
-  it.each([['MAX'], ['MIN']] as const)('refuses %s', (op) => {
+  it.each([['MAX'], ['MIN']] as const)('refuses an axis for the op %s', (op) => {
     expect(() => requireSummable(op as never, 0)).toThrow(`an axis is supported for SUM and MEAN only, got ${op}`);
   });
 

@@ -62,7 +62,7 @@ describe('the default strategy', () => {
     expect(byDefault.numReplicasInSync).toBe(1);
   });
 
-  it('calls a function once', async () => {
+  it('calls the function that is passed to run once, with its arguments', async () => {
     const calls: unknown[] = [];
     const result = await byDefault.run(
       (replica: ReplicaContext, ...args: readonly number[]) => {
@@ -118,7 +118,7 @@ describe('the default strategy', () => {
     expect(byDefault.experimentalLocalResults({ x: value })).toEqual([{ x: component }]);
   });
 
-  it('still sums along an axis', async () => {
+  it('sums and averages along an axis in reduce', async () => {
     const value = { data: Float32Array.of(1, 2, 3, 4), dtype: 'float32', shape: [2, 2], device: '' } as const;
     expect(await byDefault.reduce('sum', value, 0)).toMatchObject({ data: Float32Array.of(4, 6), shape: [2] });
     expect(await byDefault.reduce('mean', value, [0, 1])).toMatchObject({ data: Float32Array.of(2.5), shape: [] });
@@ -159,7 +159,7 @@ describe('the default strategy', () => {
     );
   });
 
-  it('allows variables to be created inside any other scope', () => {
+  it('accepts colocateVarsWith, which has no effect', () => {
     const { extended } = byDefault;
     expect(extended.colocateVarsWith(variable(1), () => variable(2, { name: 'beside' }).name)).toBe('beside');
     {
@@ -245,10 +245,13 @@ describe('the default replica', () => {
     ['allGather', () => alone.allGather(Float32Array.of(1), 0)],
     ['broadcast', () => alone.broadcast(1)],
     ['mergeCall', () => alone.mergeCall(() => 0)],
-  ] as const)('refuses %s by name while another strategy is current', async (operation, call) => {
-    const message = expect.stringMatching(`^Mixing different strategies: ${operation} of a `);
-    await expect(one.scope<Promise<unknown>>(call)).rejects.toMatchObject({ operation, message });
-  });
+  ] as const)(
+    'throws an error that names %s if this method is called while another strategy is current',
+    async (operation, call) => {
+      const message = expect.stringMatching(`^Mixing different strategies: ${operation} of a `);
+      await expect(one.scope<Promise<unknown>>(call)).rejects.toMatchObject({ operation, message });
+    },
+  );
 
   it('is not available while another strategy is current', async () => {
     expect.assertions(3);

@@ -15,7 +15,7 @@ async function told(options: ConstructorParameters<typeof MirroredStrategy>[0]):
 }
 
 it.each([['cpu:0', 'cpu:1'], ['gpu:0', 'gpu:1'], ['cpu:3']])(
-  'resolveOps chooses the plug-in with the highest priority for %s and %s',
+  'resolveOps chooses the plug-in with the highest priority for the devices %s and %s',
   async (...devices) => {
     expect(await told({ devices })).toEqual([
       'direct',
@@ -70,7 +70,7 @@ it('resolveOps accepts devices of several tasks if the requested ops distinguish
   }
 });
 
-it('resolveOps logs the devices of a strategy', () => {
+it('a MirroredStrategy logs its devices when it is created', () => {
   const sink = vi.fn<LogSink>();
   setLogSink(sink);
   new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });

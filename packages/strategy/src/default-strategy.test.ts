@@ -27,7 +27,7 @@ describe('the default strategy', () => {
     expect(strategy.experimentalLocalResults([several])).toEqual([[several]]);
   });
 
-  it('runs functions only, without threads', async () => {
+  it('runs functions, but no modules in threads', async () => {
     const module = new URL('file:///replica.js');
     await expect(strategy.run(module)).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CONTEXT' });
     await expect(strategy.run('replica.js' as never)).rejects.toMatchObject({ name: 'ValueError' });
@@ -62,7 +62,7 @@ describe('the default strategy', () => {
   });
 });
 
-it('allocate returns memory for the default replica', () => {
+it('allocate() returns memory for the default replica', () => {
   const replica = getReplicaContext() as ReplicaContext;
   expect(replica.allocate('int16', [2, 3])).toMatchObject({ dtype: 'int16', shape: [2, 3], data: new Int16Array(6) });
   expect(replica.canBlock).toBe(true);

@@ -31,7 +31,7 @@ describe('the devices of a strategy', () => {
     expect(strategy.numReplicasInSync).toBe(2);
   });
 
-  it('include a default device for results, the first', () => {
+  it('include a default device for results, which is the first one', () => {
     expect(new MirroredStrategy({ devices: ['cpu:1', 'cpu:0'] }).extended.defaultDevice).toBe(cpu(1));
   });
 });
@@ -72,7 +72,7 @@ describe('reduceTo', () => {
     expect(reduced).toMatchObject({ a: { data: Float32Array.of(4, 7) }, b: [{ data: Float64Array.of(3) }, 0] });
   });
 
-  it.each(['mean', 'min', 'max'] as const)('returns a mirrored value unchanged: %s', async (op) => {
+  it.each(['mean', 'min', 'max'] as const)('returns a mirrored value unchanged for the op %s', async (op) => {
     const mirrored = new Mirrored([Float32Array.of(1), Float32Array.of(1)]);
     expect(await extended.reduceTo(op, mirrored, 'cpu:0')).toBe(mirrored);
   });
@@ -120,7 +120,7 @@ it.each([
   ['a tensor', () => tensor(Float32Array.of(2))],
   ['an array', () => Float32Array.of(2)],
   ['slices', () => new IndexedSlices(tensor(Float32Array.of(2)), tensor(Int32Array.of(0)), [1])],
-])('reduceTo on a single replica reduces %s to its own device, like on several', async (_, make) => {
+])('reduceTo accepts %s as its own destination, on a single replica as on several', async (_, make) => {
   for (const each of [alone, strategy]) {
     const reduced = await each.run(async (replica) =>
       replica.mergeCall(

@@ -6,12 +6,12 @@ const one = new MirroredStrategy({ devices: ['cpu:0'] });
 const two = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
 
 describe('synchronous calls', () => {
-  it('are reported as available by the context', async () => {
+  it('are available to a single replica but not to two in one thread, as canBlock reports', async () => {
     expect(await two.run(({ canBlock }) => canBlock)).toBe(false);
     expect(await one.run(({ canBlock }) => canBlock)).toBe(true);
   });
 
-  it('work in a replica that has its own thread', async () => {
+  it('work for a replica that is alone in its thread', async () => {
     const own = Float32Array.of(1, 2);
     const results = await one.run((replica) => [
       replica.allReduceSync('mean', { own, count: 3 }),
@@ -53,7 +53,7 @@ describe('synchronous calls', () => {
     expect(toNumbers((await running) as unknown as Tensor)).toEqual([2]);
   });
 
-  it('are refused with a message that names the alternative', async () => {
+  it('are refused for two replicas in one thread, with a message that names the alternatives', async () => {
     for (const call of [
       (replica: ReplicaContext) => replica.allReduceSync('sum', 1),
       (replica: ReplicaContext) => replica.broadcastSync(1),

@@ -65,7 +65,7 @@ describe('mirroredDevices', () => {
     [2, ValueError, /devices must be a list such as/],
     [null, ValueError, /devices must be a list such as/],
     [['cpu:0', 1], ValueError, /devices must be a list such as/],
-  ])('accepts or refuses %j', (devices, errorClass, message) => {
+  ])('accepts only valid lists of devices: %j', (devices, errorClass, message) => {
     const make = () => new MirroredStrategy({ devices: devices as never });
     if (!errorClass) {
       expect(make).not.toThrow();

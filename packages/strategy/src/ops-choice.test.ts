@@ -75,7 +75,7 @@ describe('the ops of a strategy', () => {
     expect(close).not.toHaveBeenCalled();
   });
 
-  it('are chosen by whether they support separate threads', async () => {
+  it('are chosen by plug-ins that are told whether each replica has a thread of its own', async () => {
     const { plugin, probe } = watched();
     const choice = choose(plugin);
     await choice.ops();
@@ -84,14 +84,14 @@ describe('the ops of a strategy', () => {
     expect(probe.mock.lastCall).toEqual([expect.objectContaining({ devices, isolated: true })]);
   });
 
-  it('cannot be sent to other threads if they are an object', async () => {
+  it('cannot be used in other threads if the caller passes them as an object', async () => {
     await expect(choose(new ReductionToOneDevice()).isolated()).rejects.toMatchObject({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', operation: 'run' },
       message: expect.stringContaining('an ops object cannot be sent to other threads'),
     });
   });
 
-  it('refuse an engine if they are an object', () => {
+  it('cannot be combined with an engine option if the caller passes them as an object', () => {
     expect(() => choose(new ReductionToOneDevice(), 'js')).toThrow(
       expect.objectContaining({
         ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },

@@ -34,7 +34,7 @@ describe('placedValues', () => {
     expect(values.map((value) => (value as Tensor).device)).toEqual(['gpu:7', 'cpu:1', 'cpu:2']);
   });
 
-  it('refuses a different number of components', () => {
+  it('refuses a value whose number of components is not the number of replicas', () => {
     expect(() => placedValues(new PerReplica([1]), devices)).toThrow(
       expect.objectContaining({
         ...{ code: 'ERR_COLL_VALUE', operation: 'reduce' },
@@ -44,7 +44,7 @@ describe('placedValues', () => {
   });
 });
 
-it.each(['NONE', 'ONLY_FIRST_REPLICA'])('a reduce op cannot be %s', (name) => {
+it.each(['NONE', 'ONLY_FIRST_REPLICA'])('strategyOp refuses the variable aggregation %s as a reduce op', (name) => {
   const refused = {
     name: 'AssertionError',
     code: 'ERR_COLL_VALUE',

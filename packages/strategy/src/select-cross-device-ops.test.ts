@@ -109,14 +109,14 @@ describe('selectPlugin', () => {
     expect((await selectPlugin(gpus, { registry, ...inventory })).plugin.name).toBe('nccl');
   });
 
-  it('only warns about invisible devices', async () => {
+  it('warns about devices that are not visible, but accepts them', async () => {
     const registry = registryOf(ncclDouble(() => ({ available: true })).plugin as never);
     const { plugin } = await selectPlugin(gpus, { registry, visibleDevices: ['cpu:0', 'gpu:1'] });
     expect(plugin.name).toBe('nccl');
     expect(lines).toEqual([`warn some of the devices are not visible to this process: ${full('GPU:0')}`]);
   });
 
-  it('asks GPU plug-ins for the visible GPUs by default', async () => {
+  it('asks GPU plug-ins which GPUs are visible if visibleDevices is not given', async () => {
     await selectPlugin([...gpus, 'gpu:7'], { registry: registryOf(ring, ncclDouble().plugin as never) });
     expect(lines[0]).toBe(`warn some of the devices are not visible to this process: ${full('GPU:7')}`);
     expect(lines[1]).toContain(`: there is no ${full('GPU:7')}`);
@@ -144,7 +144,7 @@ describe('selectPlugin', () => {
 });
 
 describe('selectCrossDeviceOps', () => {
-  it('creates the ops, nccl with one pack', async () => {
+  it('creates the ops of the chosen plug-in, with one pack for nccl', async () => {
     const nccl = ncclDouble();
     const registry = registryOf(nccl.plugin as never);
     expect(await selectCrossDeviceOps(gpus, { registry })).toBe(nccl.create.mock.results[0]?.value);

@@ -126,7 +126,7 @@ it.each<[example: string, take: (options: never) => unknown]>([
   ['{ args: [delta] }', (options) => two.extended.update(variable, () => 1, options)],
   ['{ registry }', (options) => selectPlugin(['gpu:0'], options)],
   ["{ communication: 'RING' }", (options) => new ExperimentalMultiWorkerMirroredStrategy(options)],
-])('the error shows %s when a caller passes a string as options', async (example, take) => {
+])('the error shows the example %s when a caller passes a string as options', async (example, take) => {
   const message = `options must be an object, ${example}, got "text"`;
   const taking = (async () => take('text' as never))();
   await expect(taking).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE', message });

@@ -26,7 +26,7 @@ async function trained(strategy: Strategy) {
     await strategy.run(async (replica) => replica.allReduce('sum', Float32Array.of(1)));
 }
 
-it('a strategy warns once, with a fix, about GPUs that no plug-in supports', async () => {
+it('a strategy warns once about GPUs that no plug-in supports, and says what to do', async () => {
   await using mirrored = new MirroredStrategy({ devices: gpus, registry: createRegistry() });
   await trained(mirrored);
   expect(warnings()).toEqual([`${told}; ${install}; ${cure}`]);
@@ -65,11 +65,11 @@ describe('virtualGpus', () => {
     [2, undefined],
     [1, 'some of the 2 GPUs are virtual, because the machine has 1'],
     [0, 'some of the 2 GPUs are virtual, because the machine has 0'],
-  ])('with %s physical GPUs returns %s', (physicalGpus, told) => {
+  ])('returns, for two GPU devices and %s physical GPUs, %s', (physicalGpus, told) => {
     expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(told);
   });
 
-  it('counts visible GPUs', () => {
+  it('compares the number of visible GPUs, if visibleDevices is given, with the number of physical GPUs', () => {
     expect(virtualGpus(gpus, { physicalGpus: 1, visibleDevices: ['gpu:0'] })).toBeUndefined();
   });
 

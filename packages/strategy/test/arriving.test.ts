@@ -41,7 +41,7 @@ describe.each([
   ['in worker threads', true],
 ])('an all-reduce of promises %s', (_, isThreads) => {
   it.each(isThreads ? [12] : [0, 1, 12, 1000])(
-    'returns the same bits as one of values, in packs of %i bytes',
+    'returns the same bits as an all-reduce of values, in packs of %i bytes',
     async (bytesPerPack) => {
       for (const result of (await play(isThreads, 'alike', bytesPerPack)).results) {
         const { arrived, plain } = result as { arrived: number[][]; plain: number[][] };
@@ -61,7 +61,7 @@ describe.each([
     ]);
   });
 
-  it('starts a pack only when all values after it have arrived', async () => {
+  it('reduces a pack only when all values that follow it have arrived', async () => {
     const { results } = await play(isThreads, 'order', [0, 2, 3, 1], [0, 0, 2, 4]);
     for (const result of results) expect(result).toMatchObject({ steps: [[], [], [2, 3], [0, 1, 2, 3]] });
   });
@@ -70,14 +70,17 @@ describe.each([
     [0, true],
     [1, true],
     [1, false],
-  ])('fails on all replicas if a gradient of replica %i rejects (the last one: %s)', async (culprit, isLast) => {
-    const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
-    const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
-    const failed = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: expect.stringContaining(told) };
-    expect(reports[culprit]?.[0]).toContainEqual(failed);
-    if (error) expect(error).toMatchObject(failed);
-    else expect(reports[1 - culprit]?.[0]).toContainEqual(failed);
-  });
+  ])(
+    'fails on all replicas if a promise of replica %i rejects (the promise of its last value: %s)',
+    async (culprit, isLast) => {
+      const { reports, error } = await play(isThreads, 'fails', culprit, isLast);
+      const told = `all-reduce: value ${isLast ? 2 : 0} of replica ${culprit} did not arrive: no memory`;
+      const failed = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: expect.stringContaining(told) };
+      expect(reports[culprit]?.[0]).toContainEqual(failed);
+      if (error) expect(error).toMatchObject(failed);
+      else expect(reports[1 - culprit]?.[0]).toContainEqual(failed);
+    },
+  );
 
   it('executes before later calls', async () => {
     const { results } = await play(isThreads, 'after');
@@ -110,7 +113,7 @@ describe.each([
     expect(told).toContainEqual(expect.stringContaining('replica 1 aborted: enough'));
   });
 
-  it('is awaited by a replica that ends', async () => {
+  it('is complete before a replica ends, even if the replica does not await the promises', async () => {
     const { reports } = await play(isThreads, 'leaves', false);
     expect(reports).toEqual([
       [2, 6],

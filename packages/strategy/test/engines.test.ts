@@ -27,7 +27,7 @@ describe('the engine of a strategy', () => {
   });
 
   it.each(['js', 'wasm'] as const)(
-    '%s allocates memory for replicas in threads, and works on it in place',
+    'may be %s, which allocates memory for replicas in threads and reduces it in place',
     async (engine) => {
       await using strategy = new MirroredStrategy({ devices, crossDeviceOps: ring, engine });
       const isThere = { isInPlace: true, isShared: true };
@@ -63,7 +63,7 @@ describe('the engine of a strategy', () => {
     });
   });
 
-  it('of an ops object is its own engine', async () => {
+  it('is that of the ops object, if crossDeviceOps is an ops object', async () => {
     const ops = new RingAllReduce({ engine: 'js' });
     const { engine, threadEngine } = await new MirroredStrategy({ devices, crossDeviceOps: ops }).explain();
     expect([engine, threadEngine]).toEqual(['js', undefined]);
@@ -76,7 +76,7 @@ describe('the engine of a strategy', () => {
     expect(() => new MirroredStrategy({ devices, engine: 'cuda' as never })).toThrow(/'auto', native, wasm, js/);
   });
 
-  it('combines large values of reduction to one device in one thread, too', async () => {
+  it('is also the engine of reduction to one device for replicas in one thread', async () => {
     const strategy = new MirroredStrategy({ devices, crossDeviceOps: 'reduction-to-one', engine: 'wasm' });
     expect(await strategy.explain()).toMatchObject({ engine: 'wasm', threadEngine: 'wasm' });
   });

@@ -79,7 +79,7 @@ describe.concurrent('a program', () => {
     expect(stderr).toMatch(/Error: from the program/);
   });
 
-  it('that waits without end in one thread is ended by Node', async () => {
+  it('that waits for a promise that never resolves is ended by Node with code 13', async () => {
     const { code, stdout } = await outcomeOf('program.js', 'waits for ever in one thread');
     expect([code, stdout]).toEqual([13, 'waiting\n']);
   });

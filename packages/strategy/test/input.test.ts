@@ -33,7 +33,7 @@ describe('replicas in threads', () => {
     expect(inOrder).toEqual(Array.from(samples));
   });
 
-  it('receive their components of a step as an argument', async () => {
+  it('receive their components of a distributed batch as an argument', async () => {
     const x = tensor(Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8), { shape: [4, 2] });
     for await (const step of strategy.experimentalDistributeDataset([{ x, names: ['a', 'b', 'c', 'd'] }])) {
       const results = await run<typeof takes>('takes', step);

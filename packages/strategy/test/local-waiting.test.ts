@@ -123,7 +123,7 @@ describe('an AbortSignal', () => {
     });
   });
 
-  it('refuses a collective if it was aborted before', async () => {
+  it('refuses a collective if the signal is already aborted', async () => {
     const failing = two.run((replica) => replica.broadcast(1, 0, { signal: AbortSignal.abort() }));
     await expect(failing).rejects.toThrow('replica 0: broadcast from replica 0 was aborted before it began');
   });

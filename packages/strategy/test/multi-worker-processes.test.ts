@@ -25,7 +25,7 @@ describe.concurrent('workers in separate processes', () => {
   it.each([
     [1, [11, 11, 10.5, 12, 12, 11]],
     [2, [11, 12.25, 11.5, 14, 19, 16]],
-  ])('number each of their %i replicas individually', async (replicas, sums) => {
+  ])('combine the plain numbers that their %i replicas each add to a variable', async (replicas, sums) => {
     expect(printed(await runWorkers('worker.js', 2, ['numbers', String(replicas)]))).toEqual([sums, sums]);
   });
 
@@ -60,14 +60,17 @@ describe.concurrent('workers in separate processes', () => {
     expect(told).toEqual([0, 1].map((worker) => [result(worker, 1), result(worker, 10)]));
   });
 
-  it.each(['throws', 'throwsInThread'])('all fail with the same message if one %s', async (scenario) => {
-    const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
-    const message = 'replica 3: rank 1 and replica 0 are out of memory';
-    expect(last).toMatchObject({ name: 'RangeError', message, rank: 3 });
-    const told = new RegExp(`rank 2, 3 \\(worker 1\\) on .* failed: .*${message}$`);
-    expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
-    expect(first).toMatchObject({ message: expect.stringMatching(told) });
-  });
+  it.each(['throws', 'throwsInThread'])(
+    'all fail with the same message if a replica of one worker %s',
+    async (scenario) => {
+      const [first, last] = printed(await runWorkers('worker.js', 2, [scenario]));
+      const message = 'replica 3: rank 1 and replica 0 are out of memory';
+      expect(last).toMatchObject({ name: 'RangeError', message, rank: 3 });
+      const told = new RegExp(`rank 2, 3 \\(worker 1\\) on .* failed: .*${message}$`);
+      expect(first).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 2 });
+      expect(first).toMatchObject({ message: expect.stringMatching(told) });
+    },
+  );
 
   it('each throw an error that names its own replicas if shapes differ within every worker', async () => {
     const [first, last] = printed(await runWorkers('worker.js', 2, ['shapes']));
@@ -90,7 +93,7 @@ describe.concurrent('workers in separate processes', () => {
       expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(told) });
   });
 
-  it('detect at once that one has exited', async () => {
+  it('detect at once that one of them has exited', async () => {
     const [first, last] = (await runWorkers('worker.js', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
     expect(last.code).toBe(7);
     expect(printed([first])).toMatchObject([
@@ -101,7 +104,7 @@ describe.concurrent('workers in separate processes', () => {
   it.each([
     [0, /worker 0 of 2 waited 1 seconds for the others to start: .*rank 1/],
     [1, /worker 1 of 2 waited 1 seconds for the others to start: .*worker 0 at 127\.0\.0\.1:\d+/],
-  ])('time out if only worker %i starts, and name the other', async (worker, told) => {
+  ])('time out if only worker %i starts, and name the missing worker', async (worker, told) => {
     const [alone] = printed(await runWorkers('worker.js', 2, ['lonely'], [worker]));
     expect(alone).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE' });
     expect(alone).toMatchObject({ message: expect.stringMatching(told) });
@@ -114,7 +117,7 @@ describe.concurrent('workers in separate processes', () => {
     ]);
   });
 
-  it('exit by themselves, whatever they left open', async () => {
+  it('exit by themselves, even if they close nothing', async () => {
     expect(printed(await runWorkers('worker.js', 2, ['leaves']))).toEqual([[0.5], [0.5]]);
   });
 });

@@ -84,7 +84,7 @@ describe('a user-defined plug-in', () => {
     expect(datas).toEqual([Float32Array.of(0, 1), Float32Array.of(0, 1)]);
   });
 
-  it('may ignore its world: replicas in threads then support only merge calls', async () => {
+  it('may ignore the world that it gets: replicas in threads then support only merge calls', async () => {
     const found = await strategyOf(worldless).run(module, { exportName: 'withoutWorld' });
     expect(found).toEqual(['NotImplementedError', 'NotImplementedError', 'NotImplementedError', 'merged']);
   });
@@ -183,7 +183,7 @@ describe('crossDeviceOps', () => {
     );
   });
 
-  it('may be an ops object, which works in this thread only and stays open', async () => {
+  it('may be an ops object, which works in this thread only and is not closed with the strategy', async () => {
     const ops = new RingAllReduce();
     const strategy = strategyOf(ops);
     expect(await strategy.explain()).toMatchObject({ name: 'ring', candidates: [] });
@@ -220,7 +220,7 @@ describe('crossDeviceOps', () => {
     expect(new Watched()).toBeInstanceOf(CrossDeviceOps);
   });
 
-  it('are by default the best registered plug-in, or else the built-in one', async () => {
+  it('are by default the ops of the registered plug-in of highest priority, or else the built-in ops', async () => {
     expect(await new MirroredStrategy({ devices: cpu(2), registry: registryOf() }).explain()).toMatchObject({
       name: 'reduction-to-one',
     });

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 const devices = ['cpu:0', 'cpu:1', 'cpu:2'];
 const filled = (length: number, replica: number) => new Float32Array(length).fill(0.1 * (replica + 1));
 
-describe.each([native, jsEngine])('replicas of one thread reduce to one device with $name', (engine) => {
+describe.each([native, jsEngine])('reduction to one device with $name, for replicas of one thread', (engine) => {
   const memory: readonly [string, (own: Float32Array, shared: Float32Array) => Float32Array | undefined][] = [
     ['new memory', () => undefined],
     ['known memory', (own) => new Float32Array(own.length)],
@@ -17,7 +17,7 @@ describe.each([native, jsEngine])('replicas of one thread reduce to one device w
 
   // Few elements are combined by JavaScript, many by the engine.
   it.each(memory.flatMap(([name, into]) => [1, 50_000].map((length) => ({ name, into, length }))))(
-    'to the same bits, in $name, for $length elements',
+    'returns the same bits as combine(), in $name, for $length elements',
     async ({ into, length }) => {
       await using ops = new ReductionToOneDevice({}, portableWorld(devices, engine));
       const values = devices.map((_, replica) => filled(length, replica));
@@ -33,7 +33,7 @@ describe.each([native, jsEngine])('replicas of one thread reduce to one device w
     },
   );
 
-  it('by JavaScript alone if the program brings the sum', async () => {
+  it('uses JavaScript only if the program passes its own accumulation function', async () => {
     const accumulationFn = (tensors: readonly Tensor[]) => combine('sum', tensors.slice(0, 1));
     await using ops = new ReductionToOneDevice({ accumulationFn }, portableWorld(devices, engine));
     const values = devices.map((_, replica) => filled(50_000, replica));
@@ -42,7 +42,7 @@ describe.each([native, jsEngine])('replicas of one thread reduce to one device w
     expect(ops.explain().engine).toBe('js');
   });
 
-  it('and refuse calls after close', async () => {
+  it('refuses calls after close', async () => {
     const ops = new ReductionToOneDevice({}, portableWorld(devices, engine));
     expect(ops.explain().engine).toBe(engine.name);
     await ops.close();

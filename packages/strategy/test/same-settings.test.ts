@@ -50,7 +50,7 @@ describe('workers of one strategy', () => {
     [{ implementation: 'RING' }, 'implementation: RING, bytesPerPack: 0, checkCalls: false'],
     [{ bytesPerPack: 2 ** 33 }, 'implementation: AUTO, bytesPerPack: 8589934592, checkCalls: false'],
     [{ checkCalls: true }, 'implementation: AUTO, bytesPerPack: 0, checkCalls: true'],
-  ])('must have the same communication options, not a different %j', async (options, odd) => {
+  ])('must have the same communication options: a worker with %j is refused', async (options, odd) => {
     const usual = 'implementation: AUTO, bytesPerPack: 0, checkCalls: false';
     const told = `worker 0 has communicationOptions { ${usual} }, worker 1 has communicationOptions { ${odd} }: all workers must use the same`;
     for (const error of await meet([1, 1], [{}, options]))

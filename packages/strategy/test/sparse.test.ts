@@ -109,7 +109,7 @@ function plainSum(replicas: number): number[] {
   return sums;
 }
 
-it('outside a strategy sparse values are already reduced, with unique indices if requested', async () => {
+it('the default replica returns the sum of sparse values unchanged, or with unique indices if requested', async () => {
   const replica = getReplicaContext() as ReplicaContext;
   const thirds = new IndexedSlices(tensor(Int32Array.of(1, 2, 4)), Int32Array.of(5, 3, 5));
   const options = { deduplicate: true };
