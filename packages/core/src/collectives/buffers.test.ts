@@ -229,7 +229,7 @@ describe('a shared result', () => {
     expectRefused(() => shared(collective, inPlace, [one, one]), 'overlaps');
   });
 
-  it('must be the same memory for all ranks, not memory that overlaps in part', () => {
+  it('must not be outputs of two ranks that overlap only in part', () => {
     const memory = floats(6);
     const apart = [slice(memory, 0, 4), slice(memory, 2, 6)];
     expectRefused(() => shared(allReduce, inputs, apart), 'one buffer was given twice');

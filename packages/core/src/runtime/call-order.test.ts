@@ -4,7 +4,7 @@ import { CallOrder } from './call-order.js';
 const eventLoop = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('CallOrder', () => {
-  it('is held only from when a turn is taken until the turn ends', () => {
+  it('is held from the moment when a turn is taken until the turn ends', () => {
     const order = new CallOrder();
     expect(order.isHeld).toBe(false);
     const turn = order.take();

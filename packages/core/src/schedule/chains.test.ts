@@ -130,7 +130,7 @@ const sumOf = (tree: Tree, values: readonly number[]): number =>
 describe('for random schedules that reduce and copy, chainsOf', () => {
   const values = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 7, maxLength: 7 });
 
-  it('finds a chain exactly if one exists, and the chain has the bits of the schedule', () => {
+  it('finds a chain exactly if one exists, and the chain gives the same bits as the schedule', () => {
     fc.assert(
       fc.property(mergings, values, ({ schedule: merging, tree }, inputs) => {
         expect(problemOf(merging, allReduce)).toBeUndefined();

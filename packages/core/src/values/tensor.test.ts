@@ -164,13 +164,13 @@ describe('asTensor', () => {
     expect(asTensor(2.5)).toEqual(tensor(2.5));
   });
 
-  it('converts any object through its tensor method, which may return another carrier', () => {
+  it('converts an object that has a tensor method, which may return another such object', () => {
     expect(asTensor(carrier(made))).toBe(made);
     expect(asTensor(carrier(new Float64Array(1)))).toEqual(tensor(new Float64Array(1)));
     expect(asTensor(carrier(carrier(made) as never))).toBe(made);
   });
 
-  it('refuses carriers that return themselves or each other endlessly', () => {
+  it('refuses objects whose tensor methods return themselves or each other endlessly', () => {
     const one = { [tensorSymbol]: (): unknown => other };
     const other = { [tensorSymbol]: (): unknown => one };
     const asking: TensorCarrier = { [tensorSymbol]: () => asTensor(asking) };
