@@ -188,7 +188,7 @@ describe('reduceTo of a value that is not distributed', () => {
     await expect(alone.extended.reduceTo('sum', array, '')).rejects.toMatchObject({ code: 'ERR_COLL_DESTINATION' });
   });
 
-  it('accepts tensor carriers and refuses other values', async () => {
+  it('accepts an object that carries a tensor, and refuses other values', async () => {
     const carrier = { [tensorSymbol]: () => Float32Array.of(6) };
     expect(await alone.extended.reduceTo('sum', carrier, 'cpu:0')).toMatchObject({ data: Float32Array.of(6) });
     for (const value of ['text', null, undefined, new Map()])

@@ -43,7 +43,7 @@ describe('synchronous calls', () => {
     expect(toNumbers((await running) as unknown as Tensor)).toEqual([2]);
   });
 
-  it('are refused while values of an earlier call arrive', async () => {
+  it('are refused while promised values of an earlier call have not arrived', async () => {
     const running = one.run(async (replica) => {
       const [first] = replica.allReduce('sum', [Promise.resolve(1)]);
       expect(() => replica.allReduceSync('sum', 1)).toThrow(expect.objectContaining({ code: 'ERR_COLL_BUSY' }));

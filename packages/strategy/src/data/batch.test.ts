@@ -123,7 +123,7 @@ describe('a slice of a batch', () => {
     expect(only(half).part(2, 3)).toMatchObject({ dtype: 'bfloat16', data: half.data.subarray(2) });
   });
 
-  it('of a tensor carrier is a tensor', () => {
+  it('of an object that carries a tensor is a tensor', () => {
     const carrier = { [tensorSymbol]: () => tensor(Float32Array.of(1, 2, 3, 4), { shape: [2, 2] }) };
     expect(only(carrier).part(1, 2)).toMatchObject({ data: Float32Array.of(3, 4), shape: [1, 2] });
   });

@@ -43,7 +43,7 @@ describe('a dataset of several workers', () => {
     ]);
   });
 
-  it('gives each worker its own files, with steps of the global size, if sharded by file', async () => {
+  it('gives each worker its own files if sharded by file, in steps of the global batch size together', async () => {
     const files = [0, 100, 200, 300];
     const read = (some: readonly number[]) =>
       some.map((first) => Array.from({ length: 7 }, (_, index) => first + index));
