@@ -58,7 +58,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('variables.ts keeps weights identical on both replicas, and counts separately on each', async () => {
+  it('variables.ts keeps weights identical on both replicas, and counts separately on each replica', async () => {
     expect(await run('variables.ts')).toEqual([
       'y = 2.00 x + 1.00',
       'Variable "weights" float32 [2] on /job:localhost/replica:0/task:0/device:CPU:0',
@@ -89,7 +89,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('choose-a-backend.ts prints the backends and what is missing', async () => {
+  it('choose-a-backend.ts prints which plug-in is chosen and why, and how to install a missing one', async () => {
     const engine = isNative ? 'native' : 'wasm';
     const asked = [`ring on the ${engine} engine`, '  ring: chosen, because it was requested'];
     const notAsked = 'not asked, because direct, of a higher priority, supports these devices';
@@ -105,7 +105,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('choose-an-engine.ts prints the engines and what is missing', async () => {
+  it('choose-an-engine.ts prints which engine is used, and why an engine is not available', async () => {
     const [auto, wasm, js, direct, end] = await run('choose-an-engine.ts');
     expect([wasm, js, end]).toEqual(['wasm: wasm', 'js: js', '']);
     if (isNative) expect([auto, direct]).toEqual(['auto: native', 'direct: native']);
@@ -127,7 +127,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('data.ts splits batches, including the last one, and gets the same shares inside replicas', async () => {
+  it('data.ts splits every batch between replicas, including a short last batch', async () => {
     expect(await run('data.ts')).toEqual([
       'even odd | even | odd, mean 3.5',
       'even odd | even | odd, mean 31.5',
@@ -137,7 +137,7 @@ describe('the example', () => {
     ]);
   });
 
-  it('multi-worker.ts reduces with a specification', async () => {
+  it('multi-worker.ts reduces with the algorithms that a specification lists', async () => {
     expect(await run('multi-worker.ts')).toEqual([
       'specification: pscpu/pscpu#2:1k:xring#2',
       '3 elements: 1.5 1.5 1.5 1.5',
@@ -174,7 +174,7 @@ describe('the example', () => {
     expect(await launch(5, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 5 replicas', '']);
   });
 
-  it('write-an-algorithm draws its tree, prints its cost, and reduces in one thread and in four', async () => {
+  it('write-an-algorithm draws its tree, prints its cost, and reduces in one thread and in four threads', async () => {
     expect(await run('write-an-algorithm/main.ts')).toEqual([
       'round 0 | 1 -(0)+> 0   3 -(0)+> 2',
       'round 1 | 2 -(0)+> 0',

@@ -4,7 +4,7 @@ import { digits, pixels } from './digits.ts';
 const request = { seed: 7, first: 0, stride: 1, count: 600 };
 
 describe('digits', () => {
-  it('are the same for the same seed, and different for another', () => {
+  it('are the same for the same seed, and different for another seed', () => {
     const few = { ...request, count: 20 };
     expect(digits(few)).toEqual(digits(few));
     expect(digits({ ...few, seed: 8 }).labels).not.toEqual(digits(few).labels);

@@ -72,7 +72,7 @@ describe('the training example', () => {
     expect(code).toBe(0);
   });
 
-  it('exits with code 2 after a wrong value', async () => {
+  it('exits with code 2 if an option has a wrong value', async () => {
     const { code, stdout, stderr } = await start('--ops rings').ended;
     expect(stderr).toBe('--ops must be one of direct, reduction-to-one, ring, auto, got "rings"\n');
     expect(stdout).toBe('');

@@ -23,7 +23,7 @@ describe('the command line of the training example', () => {
     });
   });
 
-  it('sets every option', () => {
+  it('can set every option', () => {
     const args = '--replicas 4 --ops ring --engine js --epochs 1 --batch-size=64 --samples 640 --seed 0 --insecure';
     expect(settingsFrom(args.split(' '))).toEqual({
       replicas: 4,
@@ -37,11 +37,11 @@ describe('the command line of the training example', () => {
     });
   });
 
-  it('accepts the plug-ins that the example registers, and auto', () => {
+  it('accepts auto and every plug-in that the example registers', () => {
     expect([...algorithms].sort()).toEqual([...registry.list().map(({ name }) => name), 'auto'].sort());
   });
 
-  it.each(['--help', '-h'])('returns no settings for %s', (option) => {
+  it.each(['--help', '-h'])('returns undefined instead of settings for %s', (option) => {
     expect(settingsFrom([option])).toBeUndefined();
   });
 

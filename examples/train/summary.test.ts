@@ -9,19 +9,19 @@ const resultOf = (...weights: readonly number[]) => ({
 });
 
 describe('weights', () => {
-  it('are identical if every bit is', () => {
+  it('are identical if all their bits are equal', () => {
     expect(weightsAreIdentical([resultOf(1, Number.NaN), resultOf(1, Number.NaN), resultOf(1, Number.NaN)])).toBe(true);
     expect(weightsAreIdentical([resultOf(1)])).toBe(true);
   });
 
-  it('are different if a bit of one replica differs, even the sign of a zero', () => {
+  it('are different if any bit differs on one replica, even the sign of a zero', () => {
     expect(weightsAreIdentical([resultOf(1, 0), resultOf(1, 0), resultOf(1, -0)])).toBe(false);
     expect(weightsAreIdentical([resultOf(1, 0), resultOf(1)])).toBe(false);
   });
 });
 
 describe('the summary', () => {
-  it('compares the replicas with a single one', () => {
+  it('compares the speed of several replicas with that of a single replica', () => {
     const single = { ...resultOf(1), samplesPerSecond: 1000 };
     const table = summary(single, [resultOf(1), { ...resultOf(1), allReduceShare: 0.06 }]);
     expect(table).toMatch(/test accuracy .* 97\.5 %/);
@@ -31,7 +31,7 @@ describe('the summary', () => {
     expect(table).toMatch(/all-reduce, of a step .* 5\.0 %/);
   });
 
-  it('has nothing to compare for one replica', () => {
+  it('contains no speed-up for a run with one replica only', () => {
     expect(summary(undefined, [resultOf(1)])).not.toContain('speed-up');
   });
 });
