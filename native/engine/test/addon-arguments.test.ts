@@ -139,8 +139,8 @@ function refusesAllOf(exports: Exports, name: string, args: readonly Argument[])
 const typeError = (message: string) =>
   expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
 
-describe('handles that are filled again', () => {
-  it('hold the new offer only', () => {
+describe('refilling the arrays of an offer', () => {
+  it('makes a member that is still executing the earlier contents refuse the offer', () => {
     const alone = join();
     const again = addon['offer']?.(...offering());
     expect(addon['execute']?.(alone, again, 1)).toBe(status.waiting);
@@ -148,7 +148,7 @@ describe('handles that are filled again', () => {
     expect(() => addon['execute']?.(alone, again, 1)).toThrow(typeError('offer must be of this member'));
   });
 
-  it('combine the new arrays, and keep the old ones if the new ones clash', () => {
+  it('replaces them, unless the new arrays overlap', () => {
     const [first, second] = [floats(0, 0, 0, 0), floats(0, 0, 0, 0)];
     const again = addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
     expect(addon['refillOffersOfAll']?.(again, two, begins, pieces, [[first], [second]], false)).toBeUndefined();
@@ -160,8 +160,8 @@ describe('handles that are filled again', () => {
   });
 });
 
-describe('handles of another group', () => {
-  it('a rank refuses an offer of another rank, size or member', () => {
+describe('an offer made for another group', () => {
+  it('is refused by a rank if made for another rank, group size or member', () => {
     const execute = (executed: unknown, by = member) => addon['execute']?.(by, executed, 1);
     for (const other of [offering(two, 1), offering(program(3))]) {
       expect(() => execute(addon['offer']?.(...other))).toThrow(typeError('offer must be of this member'));
@@ -172,13 +172,13 @@ describe('handles of another group', () => {
     addon['abandon']?.(member);
   });
 
-  it('refuses offers of another number of ranks', () => {
+  it('is refused if made for another number of ranks', () => {
     expect(() => addon['control']?.(addon['controller']?.(3, 1), all, 0)).toThrow(
       typeError('offers must have as many'),
     );
   });
 
-  it('a rank still executes a valid call afterwards', () => {
+  it('does not prevent the ranks from executing a valid offer afterwards', () => {
     expect(addon['control']?.(controller, all, 0)).toBe(4);
     expect(results[0]).toEqual(floats(6, 8, 10, 12));
   });
@@ -281,7 +281,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
 
   describe.each(Object.entries(processCalls))('%s', (name, args) => refusesAllOf(processes, name, args));
 
-  it.each(['executeCall', 'tryCall', 'stage', 'submit'])('%s refuses calls of another group', (name) => {
+  it.each(['executeCall', 'tryCall', 'stage', 'submit'])('%s refuses a call created for another group', (name) => {
     const executedBy = (by: unknown, executed: unknown) => processes[name]?.(by, executed, 1000, 1000);
     expect(() => executedBy(executing, newCall(two, 0))).toThrow(typeError('call must be of this rank and group'));
     expect(() => executedBy(executing, newCall(two, 1))).toThrow(typeError('call must be of this rank and group'));
@@ -290,7 +290,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
     expect(() => executedBy(idle, newCall())).toThrow('has no executor yet');
   });
 
-  it('a call that is filled again combines the new arrays, and keeps the old ones if the new ones clash', () => {
+  it('allow a call to be refilled with new arrays, unless the new arrays overlap', () => {
     const again = newCall();
     const [input, output] = [floats(5, 6, 7, 8), floats(0, 0, 0, 0)];
     const refill = (of: Float64Array, inputs: unknown[], outputs: unknown[]) =>
@@ -302,14 +302,14 @@ describe.skipIf(!processes)('handles of process groups', () => {
     expect(output).toEqual(input);
   });
 
-  it('the addon refuses handles that were released', () => {
+  it('are refused by the addon after they were released', () => {
     const [released] = (processes['segment']?.(0, 1) ?? []) as [unknown];
     processes['releaseSegment']?.(released);
     expect(() => processes['sharedMemory']?.(0, [released])).toThrow('this segment was released');
     expect(() => processes['hasMark']?.(released, 0)).toThrow('this segment was released');
   });
 
-  it('accepts one executor per group', () => {
+  it('allow only one executor per group', () => {
     expect(() => processes['useSharedMemory']?.(executing, memory, 0, 1, 1)).toThrow('already has an executor');
   });
 });

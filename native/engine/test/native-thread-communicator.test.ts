@@ -45,7 +45,7 @@ it('the native engine refuses a group of another engine', () => {
   expect(() => native.join(group, { rank: 0, algorithm: directAlgorithm() })).toThrow(/created by the js engine/);
 });
 
-it.each(['run', 'runSync'] as const)('the last rank to arrive wakes a sleeping event loop, by %s', async (method) => {
+it.each(['run', 'runSync'] as const)('the last rank to arrive wakes a waiting event loop, with %s', async (method) => {
   const group = native.createGroup({ size: 2 });
   const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm() });
   const arrival = new SharedBarrier(group.control, 2, 0).arrivalOf(0);

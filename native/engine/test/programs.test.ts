@@ -16,7 +16,7 @@ const runProgram = promisify(execFile);
 // They make a million calls, each of which a busy machine may take a millisecond for.
 const patience = 1_500_000;
 
-it.each(programs)('%s', { timeout: patience }, async (_, file) => {
+it.each(programs)('the test program %s ends without errors', { timeout: patience }, async (_, file) => {
   expect(native.probe(), 'npm run build').toEqual({ available: true });
   expect(existsSync(built), 'npm run build').toBe(true);
   // Fails where the program does, with what it said.
