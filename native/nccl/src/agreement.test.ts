@@ -20,13 +20,13 @@ it.each([
     'InternalError',
     'ERR_COLL_MISMATCH',
   ],
-] as const)('disagreement names the rank with another %s', (_, odd, name, code) => {
+] as const)('disagreement names the rank whose call differs from the others in its %s', (_, odd, name, code) => {
   for (const at of [0, 1, 2]) {
     const error = disagreement(ask(...[0, 1, 2].map((rank) => (rank === at ? odd : {}))));
     expect(error).toMatchObject({ name, code, rank: at, message: expect.stringContaining(`rank ${at} asks for`) });
   }
 });
 
-it('disagreement names the last of two ranks', () => {
+it('disagreement names the second of two ranks that make different calls', () => {
   expect(disagreement(ask({}, { length: 1 }))).toMatchObject({ rank: 1 });
 });

@@ -13,19 +13,19 @@ describe('findBinding', () => {
     });
   });
 
-  it('names the package to install', () => {
+  it('names the package to install if no binary is found', () => {
     expect(findBinding({ ...nowhere, load: missing })).toEqual({
       failure:
         'the addon cannot be loaded from @coll/nccl-linux-x64-gnu: not installed: npm install @coll/nccl-linux-x64-gnu',
     });
   });
 
-  it('tries only the requested path', () => {
+  it('tries only COLL_NCCL_PATH if it is set', () => {
     const found = findBinding({ ...nowhere, explicit: '/mine.node', built: import.meta.filename, load: missing });
     expect(found).toEqual({ failure: 'the addon cannot be loaded from COLL_NCCL_PATH=/mine.node: no such file' });
   });
 
-  it('refuses a binary of another version, and reports why a binary cannot be loaded', () => {
+  it('refuses a binary with another interface version, and reports why a binary cannot be loaded', () => {
     const built = import.meta.filename;
     expect(findBinding({ ...nowhere, built, load: () => ({ interface: 99 }) })).toMatchObject({
       failure: expect.stringContaining(
@@ -40,7 +40,7 @@ describe('findBinding', () => {
     });
   });
 
-  it('returns a binary that loads', () => {
+  it('returns the binary if it can be loaded', () => {
     const binding = { interface: 3 };
     expect(findBinding({ ...nowhere, built: import.meta.filename, load: () => binding })).toEqual({ binding });
   });

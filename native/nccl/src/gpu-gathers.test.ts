@@ -13,7 +13,7 @@ const besides = (line: string): GpuRanks => ({
   close: async () => undefined,
 });
 
-it('a gather of different numbers of values is reported to all processes', async () => {
+it('processes that gather different numbers of values all get an error', async () => {
   await expect(new GpuGathers(besides('[]')).gather(value, value, 0, {})).rejects.toMatchObject({
     name: 'InternalError',
     code: 'ERR_COLL_MISMATCH',
@@ -22,7 +22,7 @@ it('a gather of different numbers of values is reported to all processes', async
   });
 });
 
-it('a gather leaves values without a GPU to the host, whatever other processes have', async () => {
+it('values on the CPU of a process are gathered on the host, even if those of other processes are on GPUs', async () => {
   const other = [{ forms: [[{ dtype: 'float64', shape: [1] }]], fits: true, isOnGpu: true }];
   expect(await new GpuGathers(besides(JSON.stringify(other))).gather(value, value, 0, {})).toBeUndefined();
 });

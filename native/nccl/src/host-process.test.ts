@@ -21,7 +21,7 @@ describe.runIf(process.platform === 'linux')('hasEnded', () => {
     expect(hasEnded(found)).toBe(true);
   });
 
-  it('is true if another process has reused its process id', () => {
+  it('is true if another process has reused the process id', () => {
     expect(hasEnded(own())).toBe(false);
     expect(hasEnded({ ...own(), began: '1' })).toBe(true);
   });

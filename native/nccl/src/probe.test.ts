@@ -33,7 +33,7 @@ describe('probeWith', () => {
     });
   });
 
-  it('reports only the first problem: of the driver, the devices, then NCCL', () => {
+  it('checks the driver, then the devices, then NCCL, and reports only the first problem', () => {
     const driver = { isDouble: false, failure: 'no NVIDIA driver' };
     const nccl = { isDouble: false, failure: 'no NCCL' };
     expect(probeWith(probing({ driver, nccl, devices: [] }).binding, {}).reason).toBe('no NVIDIA driver');
@@ -47,13 +47,13 @@ describe('probeWith', () => {
     expect(probeWith(probing({ nccl: { ...all.nccl, isDouble: true } }).binding, {}).isDouble).toBe(true);
   });
 
-  it('passes the files that the environment variables name', () => {
+  it('loads the library files that environment variables name', () => {
     const { probe, binding } = probing({});
     probeWith(binding, { COLL_CUDA_LIBRARY: '/a', COLL_NCCL_LIBRARY: '' });
     expect(probe.mock.calls).toEqual([[{ cudaLibrary: '/a' }]]);
   });
 
-  it('passes the library paths of the environment and of the program', () => {
+  it('uses the library path of the environment and the one passed by the program', () => {
     const { probe, binding } = probing({});
     probeWith(binding, { COLL_NCCL_LIBRARY: '/b' }, '/c');
     expect(probe.mock.calls).toEqual([[{ ncclLibrary: '/b', libraryPath: '/c' }]]);
@@ -73,9 +73,9 @@ it.each([
   [22_809, '2.28.9'],
   [21_801, '2.18.1'],
   [2708, '2.7.8'],
-])('version %i of NCCL is shown as %s', (code, version) => expect(ncclVersion(code)).toBe(version));
+])('the NCCL version code %i is printed as %s', (code, version) => expect(ncclVersion(code)).toBe(version));
 
 it.each([
   [13_010, '13.1'],
   [12_000, '12.0'],
-])('version %i of CUDA is shown as %s', (code, version) => expect(cudaVersion(code)).toBe(version));
+])('the CUDA version code %i is printed as %s', (code, version) => expect(cudaVersion(code)).toBe(version));

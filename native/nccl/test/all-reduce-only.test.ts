@@ -18,7 +18,7 @@ const world: World = {
 };
 
 describe('NcclAllReduce across processes', () => {
-  it('does not reduce only the local values if the values of all processes are needed', async () => {
+  it('throws, because it can reduce only the values of its own process', async () => {
     await using ops = new NcclAllReduce({}, world);
     const refused = { code: 'ERR_COLL_NOT_IMPLEMENTED', message: /use CollectiveAllReduce of @coll\/multi-worker/ };
     await expect(ops.reduce(ReduceOp.SUM, value(...own), 'cpu:0')).rejects.toMatchObject(refused);

@@ -10,7 +10,7 @@ describe('DeviceBuffer', () => {
     [gpu, other] = gpus() as [Gpu, Gpu];
   });
 
-  it.each(dtypes)('copies elements of %s to the GPU and back', async (dtype) => {
+  it.each(dtypes)('copies elements of dtype %s to the GPU and back', async (dtype) => {
     const { data } = tensor([0, 1, 1, 0, 1], { dtype });
     using buffer = await gpu.upload(data, dtype);
     expect([buffer.dtype, buffer.length, buffer.byteLength, buffer.device]).toEqual([
@@ -31,7 +31,7 @@ describe('DeviceBuffer', () => {
     expect([...(await buffer.read())]).toEqual([9, 9, 9, 9]);
   });
 
-  it.each(['int64', 'bfloat16', 'bool', 'float64'] as const)('fills the buffer with a number as %s', async (dtype) => {
+  it.each(['int64', 'bfloat16', 'bool', 'float64'] as const)('fills a buffer of %s with a number', async (dtype) => {
     using buffer = gpu.alloc(dtype, 3);
     await buffer.fill(1);
     expect(await buffer.read()).toEqual(tensor([1, 1, 1], { dtype }).data);
@@ -78,7 +78,7 @@ describe('DeviceBuffer', () => {
     expect([...(await buffer.read())]).toEqual([5, 5, 5]);
   });
 
-  it.each([-1, 0.5, Number.NaN])('refuses a length of %o', (length) => {
+  it.each([-1, 0.5, Number.NaN])('refuses %o as its length', (length) => {
     expect(() => gpu.alloc('int8', length)).toThrow(/the number of elements must be a whole number, 0 or more/);
   });
 
@@ -190,7 +190,7 @@ describe('DeviceBuffer', () => {
     await expect.poll(() => counts().buffers).toBeLessThanOrEqual(before);
   });
 
-  it('refuses the per-thread default stream, which differs in the thread of the addon', async () => {
+  it('refuses the per-thread default stream, because the addon would use that of its own thread', async () => {
     using buffer = gpu.alloc('int8', 1);
     const refused = {
       name: 'ValueError',

@@ -12,7 +12,7 @@ describe('the examples that need a GPU', () => {
     outcomes = outcomesOf(programs, 'nccl');
   });
 
-  it.each(programs)('run on the test doubles, and print what they say: $place', ({ place, prints }) => {
+  it.each(programs)('run on test doubles, and print the documented output: $place', ({ place, prints }) => {
     const { printed, complaints } = outcomes.get(place) ?? { printed: '', complaints: 'did not end' };
     expect(complaints).toBe('');
     if (prints) expect(printed.trimEnd().split('\n')).toEqual(prints);

@@ -36,7 +36,7 @@ describe('failures of NCCL', () => {
   afterEach(() => letFail());
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('a collective that times out names the operation, its number and the group', async () => {
+  it('the error of a collective that times out names the operation, its number and the group', async () => {
     const communicator = await NcclCommunicator.open(fourGpus.slice(0, 2), { name: 'slow ones' });
     await addUp(communicator);
     letFail('stuck collective');
@@ -63,7 +63,7 @@ describe('failures of NCCL', () => {
     expect(error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' });
   });
 
-  it('a group continues after a call that NCCL refuses as invalid', async () => {
+  it('a group remains usable after a call that NCCL refuses as invalid', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('fail ncclAllReduce 4 rank=1');
     expect(await failure(addUp(communicator))).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED' });
@@ -71,7 +71,7 @@ describe('failures of NCCL', () => {
     expect((await addUp(communicator)).map(({ data }) => data[0])).toEqual([3, 3]);
   });
 
-  it('a group does not continue after any other error of NCCL', async () => {
+  it('a group is unusable after an NCCL error other than that of an invalid call', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('fail ncclAllReduce 3 rank=1');
     expect(await failure(addUp(communicator))).toMatchObject({ name: 'CollError', code: 'ERR_COLL_NCCL' });
@@ -86,7 +86,7 @@ describe('failures of NCCL', () => {
     expect(error.message).toMatch(/^open of local \(number 1\): \/dev\/shm is too small for NCCL: .*--shm-size=1g/);
   });
 
-  it('an operation on memory whose allocation failed rejects', async () => {
+  it('reading GPU memory rejects if its allocation has failed', async () => {
     const [gpu] = gpus();
     letFail('fail cuMemAllocAsync 2', 'fail cuMemAlloc_v2 2');
     using buffer = gpu?.alloc('float32', 1 << 20);
@@ -117,7 +117,7 @@ describe('failures of NCCL', () => {
     await staying.close();
   });
 
-  it('a group ends when its signal is aborted', async () => {
+  it('a group ends when the signal of a call is aborted', async () => {
     await using communicator = await NcclCommunicator.open(fourGpus.slice(0, 2));
     letFail('stuck collective');
     const controller = new AbortController();

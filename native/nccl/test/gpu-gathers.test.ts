@@ -92,7 +92,7 @@ describe('gathering values on GPUs', () => {
     expect(ops.explain().notes).toEqual([]);
   });
 
-  it('leaves no memory of slices allocated except the results', async () => {
+  it('frees all GPU memory used to reduce sparse slices, except that of the results', async () => {
     await using ops = new NcclAllReduce();
     const before = counts().buffers;
     for (const [op, dtype] of [
@@ -108,7 +108,7 @@ describe('gathering values on GPUs', () => {
     }
   });
 
-  it('gathers components of equal lengths in one call, and others with one broadcast each', async () => {
+  it('uses one all-gather for components of equal lengths, and one broadcast per component otherwise', async () => {
     await using ops = new NcclAllReduce();
     const gather = async (...lengths: readonly number[]) => {
       const before = now();
@@ -121,7 +121,7 @@ describe('gathering values on GPUs', () => {
     expect(await gather(0, 0, 0)).toEqual([]);
   });
 
-  it('splits rows in as many kernel launches as needed', async () => {
+  it('gathers more rows than one kernel launch can copy', async () => {
     await using ops = new NcclAllReduce();
     const inputs = [1, 2].map((length, replica) => counted('uint8', [70_000, length], replica));
     const value = await onGpus(inputs);
@@ -129,7 +129,7 @@ describe('gathering values on GPUs', () => {
     expect((await toHost(first)).data).toEqual(concatAlong(inputs, 1).data);
   });
 
-  it('gathers a value with components on the host and on a GPU, each result in the memory of its component', async () => {
+  it('gathers components on the host and on a GPU, and returns each result where its component was', async () => {
     await using ops = new NcclAllReduce();
     const inputs = [2, 3].map((length, replica) => counted('float32', [2, length], replica));
     const value = new PerReplica([inputs[0] as Tensor, await onGpu(inputs[1] as Tensor)]);
@@ -138,7 +138,7 @@ describe('gathering values on GPUs', () => {
     for (const item of gathered) expect((await toHost(item)).data).toEqual(concatAlong(inputs, 1).data);
   });
 
-  it('uses the host for other destination devices, and logs it once', async () => {
+  it('gathers on the host if the destinations are not the devices of the components, and logs this once', async () => {
     const told: string[] = [];
     setLogSink((_, message) => void told.push(message));
     await using ops = new NcclAllReduce();
@@ -185,7 +185,7 @@ describe('gathering values on GPUs', () => {
       'ERR_COLL_RANGE',
     ],
     ['scalars', 0, [[], []], 'ERR_COLL_VALUE'],
-  ] as const)('refuses %s like on the host', async (_, axis, shapes, code) => {
+  ] as const)('refuses %s with the same error as on the host', async (_, axis, shapes, code) => {
     await using ops = new NcclAllReduce();
     const inputs = shapes.map((shape, replica) => counted('float32', shape, replica));
     const onHost = new PerReplica(inputs);
@@ -201,7 +201,7 @@ describe('gathering values on GPUs', () => {
     ['of different lengths', 'MEAN', [1, 3], 'float64'],
     ['of integers', 'MEAN', [2, 2], 'int32'],
     ['without rows', 'MEAN', [0, 0], 'float32'],
-  ] as const)('concatenates slices %s for a %s', async (_, op, rows, dtype) => {
+  ] as const)('concatenates sparse slices %s for a %s', async (_, op, rows, dtype) => {
     await using ops = new NcclAllReduce();
     const inputs = rows.map((count, replica) => rowsOf(count, replica, dtype));
     const value = new PerReplica(await Promise.all(inputs.map(sliceOnGpu)));
@@ -225,7 +225,7 @@ describe('gathering values on GPUs', () => {
     expect(ops.explain().notes).toEqual([]);
   });
 
-  it('concatenates all slices of a batch in one group call, together with dense values', async () => {
+  it('concatenates all sparse slices of a batch in one group call, together with dense values', async () => {
     await using ops = new NcclAllReduce();
     const sparse = await Promise.all(
       [1, 3].map(async (rows) => new PerReplica(await Promise.all([0, 1].map((at) => sliceOnGpu(rowsOf(rows, at)))))),
@@ -249,7 +249,7 @@ describe('gathering values on GPUs', () => {
     }
   });
 
-  it('leaves slices that NCCL does not support to the host, which reports what is wrong', async () => {
+  it('reduces sparse slices that NCCL does not support on the host, which also reports their errors', async () => {
     await using ops = new NcclAllReduce();
     const unlike = [rowsOf(1, 0), rowsOf(1, 1, 'float64')];
     const value = new PerReplica(await Promise.all(unlike.map(sliceOnGpu)));

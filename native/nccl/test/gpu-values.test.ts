@@ -28,7 +28,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     new PerReplica(await Promise.all(Array.from({ length: count }, (_, rank) => on(rank, dataOf(rank), dtype))));
   const places = (result: unknown) => (result as Mirrored<Tensor>).values.map((item) => bufferOf(item).device);
 
-  it.each([1, 2, 4])('reduces values in place on %i GPUs', async (count) => {
+  it.each([1, 2, 4])('reduces values on %i GPUs to results on the same GPUs, and keeps the inputs', async (count) => {
     await using ops = new NcclAllReduce();
     const value = await onEach(count, (rank) => Float32Array.of(rank, 10));
     const sum = await ops.reduce(ReduceOp.SUM, value, fourGpus.slice(0, count));
@@ -47,7 +47,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     [ReduceOp.MIN, 'int32', Int32Array, 'int32', [0, 1]],
     [ReduceOp.MAX, 'float32', Float32Array, 'float32', [1, 2]],
     [ReduceOp.PRODUCT, 'int8', Int8Array, 'int8', [0, 2]],
-  ] as const)('returns the %s of %s', async (op, dtype, Kind, resultDType, expected) => {
+  ] as const)('returns the %s of values with dtype %s', async (op, dtype, Kind, resultDType, expected) => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Kind.of(rank, rank + 1), dtype);
     for (const destinations of [value, 'gpu:1'] as const) {
@@ -83,7 +83,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     expect((results[1] as Mirrored<Tensor>).primary.memory).toBeUndefined();
   });
 
-  it('writes into the memory passed as into, also in place', async () => {
+  it('writes the results into the memory passed as option into, which may be the input itself', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Float32Array.of(rank, 1));
     const into = await onEach(2, () => new Float32Array(2));
@@ -100,7 +100,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     expect([...(await (target.primary as DeviceBuffer).read())]).toEqual([3, 4]);
   });
 
-  it('writes views of one buffer in a group call, and refuses memory that two of its collectives share', async () => {
+  it('writes into different views of one buffer in a group call, and refuses results in overlapping views', async () => {
     await using ops = new NcclAllReduce();
     const whole = await onEach(2, (rank) => Float32Array.of(rank, 1, 2, 3));
     const views = (begin: number) =>
@@ -151,7 +151,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     ]);
   });
 
-  it('reduces unsupported dtypes, and slices for one GPU, through the host, and gathers them with NCCL', async () => {
+  it('reduces dtypes that NCCL does not support, and sparse slices for one GPU, through the host', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Int16Array.of(rank, 1), 'int16');
     const sum = await ops.reduce(ReduceOp.SUM, value, value);
@@ -177,7 +177,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     expect(await numbersOf(joined.values)).toEqual([[1, 2]]);
   });
 
-  it('refuses different shapes and dtypes, and reduces values that are on one GPU', async () => {
+  it('refuses components with different shapes, but accepts several components on one GPU', async () => {
     await using ops = new NcclAllReduce();
     const value = new PerReplica([await on(0, Float32Array.of(1)), await on(1, Float32Array.of(1, 2))]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });

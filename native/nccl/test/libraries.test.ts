@@ -33,7 +33,7 @@ function probes(cwd: string, paths: readonly (string | null)[], more: NodeJS.Pro
 describe('the NCCL library of a process', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('is found in a virtual environment of the current folder, with a log message', () => {
+  it('is found in a Python environment in the current folder, and its path is logged', () => {
     const project = path.join(folder, 'project');
     const { library } = environmentIn('project/.venv');
     const { found, logged } = probes(project, [null]);

@@ -17,7 +17,7 @@ describe('NCCL through other APIs', () => {
     );
   });
 
-  it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])('reduces within workers for %s', async (allReduceSpec) => {
+  it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])('reduces within workers for spec %s', async (allReduceSpec) => {
     const devices = workers.flatMap((worker) => [0, 1].map((gpu) => `${worker}/device:GPU:${gpu}`));
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec });
     const value = new PerReplica(devices.map((device, rank) => tensor(Float32Array.of(rank, 1), { device })));
@@ -29,7 +29,7 @@ describe('NCCL through other APIs', () => {
     ['nccl', workers.slice(0, 1)],
     ['nccl/xring', workers.slice(0, 1)],
     ['nccl', undefined],
-  ] as const)('reduces values in GPU memory for %s', async (allReduceSpec, named) => {
+  ] as const)('reduces values in GPU memory for spec %s', async (allReduceSpec, named) => {
     await using ops = new MultiWorkerAllReduce(named, named && 2, { allReduceSpec });
     const onGpus = async () =>
       new PerReplica(
@@ -66,7 +66,7 @@ describe('NCCL through other APIs', () => {
     ]);
   });
 
-  it.each(['nccl/xring', 'xring'])('logs that %s across workers runs on the host', async (allReduceSpec) => {
+  it.each(['nccl/xring', 'xring'])('refuses GPU memory for spec %s across workers', async (allReduceSpec) => {
     const devices = workers.map((worker) => `${worker}/device:GPU:0`);
     await using ops = new MultiWorkerAllReduce(workers, 1, { allReduceSpec });
     const buffers = await Promise.all(
@@ -81,7 +81,7 @@ describe('NCCL through other APIs', () => {
     }
   });
 
-  it('logs how NCCL deviated from a specification', async () => {
+  it('reports which algorithm is used instead for a dtype that NCCL cannot reduce', async () => {
     const devices = workers.flatMap((worker) => [0, 1].map((gpu) => `${worker}/device:GPU:${gpu}`));
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/xring' });
     const value = new PerReplica(devices.map((device) => tensor(Int16Array.of(1), { device })));

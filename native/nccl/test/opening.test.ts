@@ -74,13 +74,13 @@ async function expectNamed(lost: number): Promise<void> {
   }
 }
 
-describe('one of several processes dies', () => {
-  it.each([0, 2])('when it starts to open the group: rank %i', async (rank) => {
+describe('several processes that use NCCL', () => {
+  it.each([0, 2])('report rank %i as lost if its process dies when it starts to open the group', async (rank) => {
     startWith(`die init rank=${rank}`);
     await expectNamed(rank);
   });
 
-  it('while the group is opened', async () => {
+  it('report a process that dies while the group is opened', async () => {
     const [, second] = startWith('stuck init rank=1') as [MemberProcess, MemberProcess];
     {
       await using store = await TcpStore.connect({ address: server.address, ...job });
@@ -91,12 +91,12 @@ describe('one of several processes dies', () => {
     await expectNamed(1);
   });
 
-  it.each(['connect', 'collective'])('during its first collective: %s', async (stage) => {
+  it.each(['connect', 'collective'])('report a process that dies in its first collective: %s', async (stage) => {
     startWith(`die ${stage} rank=2`, 'slow collective 300 rank=0');
     await expectNamed(2);
   });
 
-  it('no process is reported as lost if none dies', async () => {
+  it('report no lost process if none dies', async () => {
     await Promise.all(startWith().map(({ ended }) => ended));
     expect(
       members.map(({ told }) => told?.stage),

@@ -51,7 +51,7 @@ describe('processes without checkCalls', () => {
     expect(calls.map(({ outputs }) => outputs[0]?.data[0])).toEqual([10, 10, 10, 10]);
   });
 
-  it('may have long tensors on the host in one process and on the GPU in another', async () => {
+  it('reduce a long tensor that one process has on the host and another on the GPU', async () => {
     await using group = await blockingNoThread(mixed.open)(undefined, 2);
     const values = [1, 2].map((number) => tensor(new Float32Array(3_000_001).fill(number)));
     const collective = { kind: 'all-reduce', op: 'mean' } as const;
@@ -66,7 +66,7 @@ describe('processes without checkCalls', () => {
     ]);
   });
 
-  it('report what the other processes were doing when one timed out', async () => {
+  it('report in a timeout error what the other processes were doing', async () => {
     await using group = await blockingNoThread(unchecked.open)(undefined, 2);
     const [first, second] = group.members as readonly [GroupMember, GroupMember];
     await group.playEach((_, rank) => [call(rank)]);
@@ -77,7 +77,7 @@ describe('processes without checkCalls', () => {
     expect(late).toMatchObject({ code: 'ERR_COLL_DEADLINE', rank: 0 });
   });
 
-  it('fail when one is lost or leaves', async () => {
+  it('get an error if another process crashes or leaves', async () => {
     for (const end of ['crash', 'close'] as const) {
       await using group = await blockingNoThread(unchecked.open)(undefined, 2);
       const [first, second] = group.members as readonly [GroupMember, GroupMember];

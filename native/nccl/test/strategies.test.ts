@@ -37,7 +37,7 @@ describe('MirroredStrategy on GPUs', () => {
 });
 
 describe('replicas of one process on GPUs', () => {
-  it.each([1, 4])('broadcast the value of one of %i, and gather the values of all, in GPU memory', async (count) => {
+  it.each([1, 4])('broadcast and gather the values of %i replicas in GPU memory', async (count) => {
     await using strategy = new MirroredStrategy({ devices: fourGpus.slice(0, count), crossDeviceOps: nccl });
     const found: unknown[] = [];
     await strategy.run(async (replica) => {
@@ -93,7 +93,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   afterAll(() => workers[Symbol.asyncDispose]());
 
   it.each(['NCCL', 'AUTO'] as const)(
-    'trains with one GPU per worker with the same result as on CPUs, by %s',
+    'trains with one GPU per worker with the same result as on CPUs, for implementation %s',
     async (implementation) => {
       await expectTrained(await workers.play('trains', (worker) => [`gpu:${worker}`], implementation), 2);
     },
@@ -106,7 +106,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   it.each([
     ['one per worker', (worker: number) => [`gpu:${worker}`]],
     ['two per worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
-  ])('gathers values of different lengths, and slices, on the GPUs, with %s', async (_, devicesOf) => {
+  ])('gathers values of different lengths and sparse slices on GPUs: %s', async (_, devicesOf) => {
     const here = devicesOf(0).length;
     const ids = Array.from({ length: 2 * here }, (_, id) => id);
     const row = ids.flatMap((id) => new Array<number>(id + 1).fill(id));
@@ -139,12 +139,12 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
     }
   });
 
-  it('needs GPUs on all workers or on none', async () => {
+  it('throws on all workers if only some of them use GPUs', async () => {
     for (const { error } of await workers.play('adds', (worker) => [worker === 0 ? 'gpu:0' : 'cpu:0']))
       expect(error).toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', rank: 1 });
   });
 
-  it('reports why NCCL refuses', async () => {
+  it('reports the error of NCCL if two workers use the same GPU', async () => {
     for (const { error } of await workers.play('adds', () => ['gpu:0']))
       expect(error).toMatchObject({ message: expect.stringMatching(/Duplicate GPU/) });
   });
@@ -158,7 +158,7 @@ describe('MultiWorkerMirroredStrategy on GPUs', () => {
   it.each([
     ['one per worker', (worker: number) => [`gpu:${worker}`]],
     ['two per worker', (worker: number) => [`gpu:${2 * worker}`, `gpu:${2 * worker + 1}`]],
-  ])('compares calls with checkCalls, with %s', async (_, devicesOf) => {
+  ])('detects different calls with option checkCalls: %s', async (_, devicesOf) => {
     await expectTrained(await workers.play('trains', devicesOf, 'NCCL', true), 2 * devicesOf(0).length);
     const [first, second] = await workers.play('differs', devicesOf, 'NCCL', true);
     expect(first?.error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH' });

@@ -25,12 +25,12 @@ const programWith = (thread: string) => `
   run().then(run).then(() => setTimeout(() => console.log('alive'), 200));
 `;
 
-describe('a program continues after its only thread with GPUs', () => {
+describe('a program whose only thread with GPUs ends', () => {
   it.each([
     ['once its work is done', ''],
     ['with work in progress', 'process.exit();'],
     ['while a result arrives', 'binding.read(buffer, 0, new Uint8Array(bytes)); setImmediate(() => process.exit());'],
-  ])('ends %s', (_, end) => {
+  ])('keeps running if the thread ends %s', (_, end) => {
     const program = programWith(busyThread(end));
     const node = ['--eval', program];
     const environment = { ...process.env, NODE_OPTIONS: '' };
