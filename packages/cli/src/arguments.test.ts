@@ -67,7 +67,7 @@ describe('parseArguments', () => {
     [['train.ts', '-n', '7', '--', 'x']],
     [['train.ts', '--', '-n', '7', '--', 'x']],
     [['--', 'train.ts', '-n', '7', '--', 'x']],
-  ])('passes everything after the program to it unparsed: %j', (args) => {
+  ])('passes all arguments after the program to the program, unparsed: %j', (args) => {
     expect(parseArguments(['run', '-n', '1', ...args])).toMatchObject({
       ranks: 1,
       program: 'train.ts',
@@ -100,7 +100,7 @@ describe('parseArguments', () => {
     expect(printed).toMatch(/^\d+\.\d+\.\d+.*\n$/);
   });
 
-  it.each([[[]], [['start', 'x']]])('has no other command than run: %j', (args) => {
+  it.each([[[]], [['start', 'x']]])('refuses any command other than run: %j', (args) => {
     expect(() => parseArguments(args)).toThrow();
     expect(printed).not.toBe('');
   });

@@ -5,7 +5,7 @@ const numbers = (from: number, to: number) => Array.from({ length: to - from }, 
 const lines = (texts: readonly string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(''));
 
 describe('LastLines', () => {
-  it('keeps the last twenty lines, added together or one by one', () => {
+  it('keeps the last twenty lines, whether they were added together or one by one', () => {
     const last = new LastLines();
     expect(last.read()).toEqual([]);
     last.add(lines(numbers(0, 100)));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { colourEnvironment, launcherVariables, rankEnvironment } from './rank-environment.js';
 
 describe('rankEnvironment', () => {
-  it('sets the variables that --env may not set', () => {
+  it('sets all the variables that --env may not set', () => {
     const job = {
       name: 'a',
       key: 'b',

@@ -9,7 +9,7 @@ const stall = (missing: readonly number[], seconds = 60) => ({
   seconds,
 });
 
-it('a stall report groups ranks that wait in the same call and names the ranks that left', () => {
+it('a stall report groups ranks that wait in the same call and names the ranks that have exited', () => {
   const stalls = new Map<number, Stall>([
     [1, stall([2, 3, 4], 61.2)],
     [0, stall([2, 3, 4])],
@@ -21,7 +21,7 @@ it('a stall report groups ranks that wait in the same call and names the ranks t
   );
 });
 
-it('a stall report names the ranks that left if the waiting rank cannot know its missing peer', () => {
+it('a stall report names the ranks that have exited if the waiting rank does not know which ranks are missing', () => {
   const stalls = new Map<number, Stall>([[0, { operation: 'opening a group', missing: [], seconds: 7.2 }]]);
   const told = 'stalled: rank 0 in opening a group for 7 seconds';
   expect(textOf(stalls, [])).toBe(told);

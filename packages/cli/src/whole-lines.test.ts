@@ -31,7 +31,7 @@ describe('WholeLines', () => {
     expect(String(lines.read())).toBe('> ab\n> c\n');
   });
 
-  it('splits lines without an end', async () => {
+  it('splits a very long line instead of holding it back', async () => {
     const part = Buffer.alloc(2 ** 20, 'x');
     const passed = await through(
       new WholeLines(),

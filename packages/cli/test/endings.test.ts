@@ -111,7 +111,7 @@ describe.concurrent('a reader that stops reading the output', () => {
     ['must end', 'sleep 600'],
     ['has ended', ''],
   ])(
-    'does not keep a launcher from exiting after its timeout if its rank %s and the rest fits the buffer of the launcher',
+    'does not keep a launcher from exiting after its timeout if its rank %s and the launcher has buffered the output',
     async (_, last) => {
       const pipe = fullPipe();
       const args = ['-n', '1', '--timeout', '4', '--grace', '0.5', 'sh', '-c', `echo printed; ${last}`];
@@ -135,8 +135,8 @@ describe.concurrent('a reader that stops reading the output', () => {
   };
 });
 
-describe.concurrent('a rank', () => {
-  it('that fails ends the other ranks and is reported as the cause', async () => {
+describe.concurrent('a rank started by coll run', () => {
+  it('that fails ends the other ranks and is reported as the cause of the failure', async () => {
     launcher.write(
       'fail.sh',
       `if test $COLL_RANK = 1; then
@@ -157,7 +157,7 @@ describe.concurrent('a rank', () => {
   });
 
   it.each(['PEER_FAILED', 'CLOSED'])(
-    'that lost a peer is not reported as the cause, even if it exits before that peer: %s',
+    'that lost a peer is not reported as the cause of the failure, even if it exits before that peer: %s',
     async (how) => {
       launcher.write(
         `follow-${how}.sh`,
@@ -177,14 +177,14 @@ describe.concurrent('a rank', () => {
     },
   );
 
-  it('that lost a peer is reported if no other rank fails', async () => {
+  it('that lost a peer is reported as the cause of the failure if no other rank fails', async () => {
     const follow = `test $COLL_RANK = 0 && echo ERR_COLL_PEER_FAILED >&2 && exit 3; ${forEver}`;
     const { code, stderr } = await launcher.run('-n', '2', 'sh', '-c', follow);
     expect(linesOf(stderr).at(-1)).toBe('coll run: rank 0 exited with code 3; ended rank 1');
     expect(code).toBe(3);
   });
 
-  it("that hangs is reported as the cause because a peer's error names it", async () => {
+  it('that hangs is reported as the cause of the failure if the error of another rank names it', async () => {
     launcher.write(
       'lost.mjs',
       [
@@ -202,7 +202,7 @@ describe.concurrent('a rank', () => {
     expect({ code, stderr }).toEqual({ code: 137, stderr: 'coll run: rank 0 was ended by SIGKILL\n' });
   });
 
-  it('may exit successfully before the others', async () => {
+  it('that exits successfully does not end the other ranks', async () => {
     launcher.write(
       'done.sh',
       `if test $COLL_RANK = 1; then echo $$ >pid-1
@@ -224,7 +224,7 @@ describe.concurrent('a rank', () => {
     await dies(Number(/pid (\d+)/.exec(stdout)?.[1]));
   });
 
-  it('that exceeds the timeout is ended and named', async () => {
+  it('that exceeds the timeout is ended and named in the message', async () => {
     const wait = 'test $COLL_RANK = 1 || sleep 600';
     const { code, stderr } = await launcher.run('-n', '3', '--timeout', '4', '--max-restarts', '3', 'sh', '-c', wait);
     expect(stderr).toBe('coll run: timed out after 4 seconds; still running: ranks 0, 2\n');
@@ -236,7 +236,7 @@ describe.concurrent('a rank', () => {
     expect((await launcher.run('-n', '1', ...again)).code).toBe(124);
   });
 
-  it('that has exited is not named at the timeout if only its child processes still run', async () => {
+  it('that has exited is not listed as running at the timeout, even if its child processes still run', async () => {
     const leave = `trap "" TERM; (${forEver}) &`;
     const { code, stderr } = await launcher.run('-n', '1', '--timeout', '4', '--grace', '8', 'sh', '-c', leave);
     expect(stderr).toBe(
@@ -246,7 +246,7 @@ describe.concurrent('a rank', () => {
   });
 });
 
-describe.concurrent('a group', () => {
+describe.concurrent('a group started by coll run', () => {
   it('restarts as a whole, with the next generation number', async () => {
     launcher.write(
       'restart.sh',

@@ -15,8 +15,8 @@ const untilEnded = 'echo pid $$; while :; do sleep 0.05; done';
 const told = 'coll run: npm, which started this launcher, has ended: ending';
 
 // Who ends npm means what it has started.
-describe.runIf(process.platform === 'linux').concurrent('when the npm process that started the launcher ends', () => {
-  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('by %s, the launcher and its ranks end', async (signal) => {
+describe.runIf(process.platform === 'linux').concurrent('a launcher that npm started', () => {
+  it.each(['SIGTERM', 'SIGHUP', 'SIGKILL'] as const)('ends with its ranks when npm is ended by %s', async (signal) => {
     const npm = startNpm(run(2, untilEnded));
     const [, first, second] = await npm.prints(/pid (\d+)[\s\S]*pid (\d+)/);
     npm.child.kill(signal);
@@ -25,7 +25,7 @@ describe.runIf(process.platform === 'linux').concurrent('when the npm process th
     expect((await npm.outcome).stderr).toContain(`${told} ranks 0, 1`);
   });
 
-  it('the launcher also ends if npm started it through other npm processes, or a program that forwards no signals', async () => {
+  it('ends even if npm started it through other npm processes, or through a program that forwards no signals', async () => {
     launcher.write(
       'pass.mjs',
       `import { spawn } from 'node:child_process'; spawn('sh', ['-c', process.argv[2]], { stdio: 'inherit' });`,
@@ -37,7 +37,7 @@ describe.runIf(process.platform === 'linux').concurrent('when the npm process th
     expect((await npm.outcome).stderr).toContain(`${told} rank 0`);
   });
 
-  it('a launcher that has left the process group of npm keeps running', async () => {
+  it('keeps running when npm ends if it has left the process group of npm', async () => {
     const npm = startNpm(`setsid ${run(1, 'echo begun; sleep 3; echo done')}`);
     await npm.prints(/begun/);
     npm.child.kill('SIGKILL');

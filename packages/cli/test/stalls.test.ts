@@ -8,8 +8,8 @@ afterAll(() => launcher.remove());
 
 const program = ['--command', process.execPath, 'launcher/dist/waiting-rank.js'];
 
-describe.concurrent('a stall', () => {
-  it('is reported once, with the waiting ranks and the rank that left, and its end is reported too', async () => {
+describe.concurrent('a stall of ranks', () => {
+  it('is reported once, with the waiting ranks and the rank that has exited; its end is also reported', async () => {
     const running = launcher.start(['-n', '3', '--stall-seconds', '7', ...program], {
       stdio: ['pipe', 'pipe', 'pipe'],
     });

@@ -115,7 +115,7 @@ describe.concurrent('coll run', () => {
 });
 
 describe.concurrent('the output of ranks', () => {
-  it('arrives in whole lines, on stdout and stderr as the ranks print it', async () => {
+  it('arrives in whole lines, on stdout or stderr as printed by the rank', async () => {
     const print = 'printf a; sleep 0.1; printf "b\\n\\nc"; printf oh >&2; sleep 0.1; printf " no" >&2';
     expect(await launcher.run('-n', '1', 'sh', '-c', print)).toEqual({
       code: 0,
@@ -161,7 +161,7 @@ describe.concurrent('the output of ranks', () => {
     expect(linesOf(stdout)).toEqual(Array.from({ length: 12 }, () => 'a line, colours: '));
   });
 
-  it('is waited for after a rank has exited, but not without limit', async () => {
+  it('is awaited only for a limited time after its rank has exited', async () => {
     // What has left the group cannot be ended, and holds the pipe open.
     const leave = "require('child_process').spawn('sleep', ['30'], { detached: true, stdio: 'inherit' }).unref()";
     launcher.write('leave.cjs', `console.log('left'); ${leave};`);
@@ -181,7 +181,7 @@ describe.concurrent('the output of ranks', () => {
     expect(counted()).toBe(count);
   });
 
-  it('ends the run when its reader closes the pipe', async () => {
+  it('ends the run with an error if its reader closes the pipe', async () => {
     const running = launcher.start(['-n', '2', 'sh', '-c', 'while echo again; do :; done']);
     await running.prints(/again/);
     running.child.stdout?.destroy();
