@@ -24,7 +24,7 @@ it('the direct algorithm is proved correct for every collective and root of 1 to
   }
 });
 
-it('directAlgorithm returns the same object at every call, so that worlds reuse its communicator', () => {
+it('directAlgorithm returns the same object at every call, so that its communicator can be reused', () => {
   expect(directAlgorithm()).toBe(directAlgorithm());
 });
 

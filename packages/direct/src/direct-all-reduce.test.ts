@@ -20,18 +20,18 @@ it.each([2, 3, 4, 7, 8])(
   },
 );
 
-it('the plug-in creates DirectAllReduce with options', async () => {
+it('the direct plug-in creates DirectAllReduce with options', async () => {
   const known = createRegistry();
   known.register(direct);
   expect(await known.create('direct', { numPacks: 2 })).toBeInstanceOf(DirectAllReduce);
   await expect(known.create('direct', { numPacks: -1 })).rejects.toMatchObject({ name: 'ValueError' });
 });
 
-it('the plug-in refuses a number instead of options', () => {
+it('the direct plug-in refuses a number instead of options', () => {
   expect(() => new DirectAllReduce(2 as never)).toThrow('options must be an object, new DirectAllReduce({ ');
 });
 
-it('@coll/direct/register registers the plug-in', async () => {
+it('@coll/direct/register registers the direct plug-in', async () => {
   await import('./register.js');
   expect(registry.get('direct')).toBe(direct);
 });

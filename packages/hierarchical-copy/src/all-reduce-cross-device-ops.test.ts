@@ -19,7 +19,7 @@ afterEach(() => {
   setLogSink();
 });
 
-describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('allReduceAlg: %j', (allReduceAlg) => {
+describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('AllReduceCrossDeviceOps, allReduceAlg %j', (allReduceAlg) => {
   const options = { allReduceAlg, numPacks: 2 };
 
   it('uses hierarchical copy', async () => {
@@ -37,7 +37,7 @@ describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('allReduceAlg: %j', (al
     expect(ops.explain()).toEqual(plain.explain());
   });
 
-  it('warns once, and names its replacement', () => {
+  it('warns once that it is deprecated, and names its replacement', () => {
     for (let time = 0; time < 2; time++) new AllReduceCrossDeviceOps(options);
     expect(lines).toEqual(['AllReduceCrossDeviceOps is deprecated; use HierarchicalCopyAllReduce instead']);
   });
@@ -49,7 +49,7 @@ describe.each(['hierarchical_copy', 'ring', 'NCCL', ''])('allReduceAlg: %j', (al
   });
 });
 
-describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
+describe.each([{}, { allReduceAlg: 'nccl' }])('AllReduceCrossDeviceOps with options %j', (options) => {
   /** A registry with a test double of the nccl plug-in. */
   function registryWithDouble(probe?: () => { available: false; reason: string } | { available: true }) {
     const registry = createRegistry();
@@ -58,7 +58,7 @@ describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
     return { registry, create };
   }
 
-  it('uses the plug-in registered as nccl, with the other options', async () => {
+  it('creates the plug-in registered as nccl, and passes the other options to it', async () => {
     const { registry, create } = registryWithDouble();
     const ops = new AllReduceCrossDeviceOps({ ...options, registry, numPacks: 3 });
     expect(ops.explain().name).toBe('nccl');
@@ -82,7 +82,7 @@ describe.each([{}, { allReduceAlg: 'nccl' }])('with %j', (options) => {
     );
   });
 
-  it('throws when it is used if nccl refuses, and asks nccl again later', async () => {
+  it('throws from calls while nccl is not available, and works once it is', async () => {
     let isReady = false;
     const { registry } = registryWithDouble(() =>
       isReady ? { available: true } : { available: false, reason: 'there is no GPU' },
@@ -106,6 +106,6 @@ it.each(['hierarchical_copy', 2, null])('AllReduceCrossDeviceOps refuses %j inst
   );
 });
 
-it('AllReduceCrossDeviceOps is also exported under its older name', () => {
+it('AllReduceCrossDeviceOps is also exported under its older name, AllReduceCrossTowerOps', () => {
   expect(AllReduceCrossTowerOps).toBe(AllReduceCrossDeviceOps);
 });

@@ -20,7 +20,7 @@ describe('halvesOf', () => {
     expect(halvesOf(root, ranks)).toEqual(halves);
   });
 
-  it('places the roots half a group apart, except for one root of an odd number of devices', () => {
+  it('places the two main devices half a group apart, except for one root if the number of devices is odd', () => {
     for (const ranks of upTo(17).slice(2)) {
       const odd = upTo(ranks).filter((root) => halvesOf(root, ranks).main1 !== (root + Math.floor(ranks / 2)) % ranks);
       expect(odd).toEqual(ranks % 2 === 0 ? [] : [Math.floor(ranks / 2)]);
@@ -65,7 +65,7 @@ describe('hierarchicalCopyAlgorithm', () => {
     expect(copies).toEqual([['3>0'], ['3>4', '3>5', '0>1', '0>2']]);
   });
 
-  it('rotates its roots, starting at 0', () => {
+  it('takes the root from the variant of the call, modulo the number of devices, or else 0', () => {
     const plan = (collective: Collective) => hierarchicalCopyAlgorithm().plan(collective, 3);
     expect(plan(allReduce(4))).toEqual(plan(allReduce(1)));
     expect(plan({ kind: 'all-reduce', op: 'sum' })).toEqual(plan(allReduce(0)));

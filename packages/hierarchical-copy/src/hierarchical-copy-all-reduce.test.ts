@@ -49,7 +49,7 @@ async function sums(options: PackingOptions, batch: readonly PerReplica<Tensor>[
 const lengths = [5, 0, 1, 17, 3, 8];
 
 describe('HierarchicalCopyAllReduce', () => {
-  it.each([2, 3, 4, 5, 6, 7, 8])('adds by halves on %i devices, with the same bits on all', async (count) => {
+  it.each([2, 3, 4, 5, 6, 7, 8])('adds two halves of %i devices, with equal bits on all', async (count) => {
     const batch = batchOf(count, lengths);
     for (const numPacks of [0, 1, 4]) {
       for (const [index, { values }] of (await sums({ numPacks }, batch)).entries()) {
@@ -92,7 +92,7 @@ describe('HierarchicalCopyAllReduce', () => {
     }
   });
 
-  it('refuses a negative number of packs, and names its class', () => {
+  it('refuses a negative number of packs, and names the class in the error', () => {
     for (const numPacks of [-1, 1.5, '2' as never]) {
       expect(() => new HierarchicalCopyAllReduce({ numPacks })).toThrow(
         expect.objectContaining({
