@@ -27,7 +27,7 @@ it('AlgorithmChoices prefers the first of several algorithms with the same cost'
   expect(new AlgorithmChoices(algorithms, 4, free).choose(sum, 100).chosen).toBe(0);
 });
 
-it('AlgorithmChoices avoids shared links between hosts if large values cost about the same', () => {
+it('AlgorithmChoices prefers a ring between hosts for large values if other algorithms cost about the same', () => {
   const far: LinkModel = { start: 0, gamma: 1e-13, across: { alpha: 5e-3, beta: 8e-9, overhead: 1e-6 } };
   const chosen = (bytes: number, areHostsApart: boolean, ranks = 4) => {
     const choices = new AlgorithmChoices(algorithms, ranks, far, areHostsApart);
@@ -39,7 +39,7 @@ it('AlgorithmChoices avoids shared links between hosts if large values cost abou
   expect(chosen(1 << 26, true, 2)).toBe('direct');
 });
 
-it('AlgorithmChoices computes the cost of a size class once for all roots', () => {
+it('AlgorithmChoices computes costs once per range of sizes, and once for all roots', () => {
   const choices = new AlgorithmChoices(algorithms, 6, network);
   expect(choices.choose(sum, 513)).toBe(choices.choose(sum, 1024));
   expect(choices.choose(sum, 512)).not.toBe(choices.choose(sum, 513));
@@ -48,7 +48,7 @@ it('AlgorithmChoices computes the cost of a size class once for all roots', () =
   expect(broadcast(5)).toBe(broadcast(0));
 });
 
-it('AlgorithmChoices logs the choice, the candidates and the time that it took', () => {
+it('AlgorithmChoices explains its choice with the candidates and the measured time of the calls', () => {
   const choices = new AlgorithmChoices(algorithms, 6, network);
   const choice = choices.choose(sum, 1000);
   expect(choices.explained).toEqual([

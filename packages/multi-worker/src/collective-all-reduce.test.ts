@@ -38,7 +38,7 @@ afterEach(() => {
 const listen = () => setLogSink((level, message) => void logged.push(`${level}: ${message}`));
 
 describe('devices and group size', () => {
-  it('must be passed together', () => {
+  it('must be passed together, and must match', () => {
     expect(() => new CollectiveAllReduce(two, 3)).toThrow(/group_size 3: it must be divisible by 2/);
     for (const collectiveKeys of [null, {}] as never[])
       expect(() => new CollectiveAllReduce(two, 2, { collectiveKeys })).toThrow(
@@ -57,7 +57,7 @@ describe('devices and group size', () => {
     expect(() => new CollectiveAllReduce(two, 2, {}, portableWorld(two))).not.toThrow();
   });
 
-  it('must be distinct devices and a matching group size', () => {
+  it('are refused if no device is passed, or one twice, or an invalid one', () => {
     expect(() => new CollectiveAllReduce([])).toThrow(ValueError);
     expect(() => new CollectiveAllReduce(['cpu:0', '/device:CPU:0'])).toThrow(AssertionError);
     expect(() => new CollectiveAllReduce(['nowhere:0'])).toThrow(ValueError);
@@ -88,7 +88,7 @@ describe('errors about the components of one worker', () => {
   });
 });
 
-describe('options', () => {
+describe('options of CollectiveAllReduce', () => {
   it('may be CommunicationOptions or an object with its fields', () => {
     const bad = { bytesPerPack: -1 };
     expect(() => new CollectiveAllReduce(two, 2, bad)).toThrow(/bytesPerPack/);
@@ -191,7 +191,7 @@ describe('NCCL', () => {
     expect(reducedBy).toHaveLength(5);
   });
 
-  it('does not reach the devices of other processes', () => {
+  it('is refused without a second algorithm if the devices are in several processes', () => {
     const [group] = processGroupDoubles(2);
     const workers = ['/job:worker/task:0', '/job:worker/task:1'];
     const options = { group, allReduceSpec: [['xring', 1, 10], ['nccl']] } as const;
@@ -199,8 +199,8 @@ describe('NCCL', () => {
   });
 });
 
-describe('workers that are processes', () => {
-  it('use the engine of their group, and refuse any other engine', async () => {
+describe('workers in separate processes', () => {
+  it('use the engine of their group', async () => {
     listen();
     const workers = ['/job:worker/task:0', '/job:worker/task:1'];
     const reduced = processGroupDoubles(2).map(async (group) => {
@@ -222,7 +222,7 @@ describe('workers that are processes', () => {
       }),
     );
 
-  it('count their collectives consistently', async () => {
+  it('count the same collectives on every worker and device', async () => {
     const keys = [0, 1].map(() => new CollectiveKeys());
     await Promise.all(
       processGroupDoubles(2).map(async (group) => {
@@ -239,7 +239,7 @@ describe('workers that are processes', () => {
     for (const outcome of outcomes) expect(outcome).toMatchObject({ code: 'ERR_COLL_VALUE', message: /but one has 1/ });
   });
 
-  it('copy broadcast values to their own devices', async () => {
+  it('each copy a broadcast value to their own devices', async () => {
     const results = await among(2, async (ops, rank) => listsOf(await ops.broadcast(Float32Array.of(rank), two)));
     expect(results).toEqual([
       [[0], [0]],
@@ -247,7 +247,7 @@ describe('workers that are processes', () => {
     ]);
   });
 
-  it('support replicas of one thread, which combine their values first', async () => {
+  it('support several replicas in one thread, which combine their values first', async () => {
     const results = await Promise.all(
       processGroupDoubles(2).map(async (group) => {
         await using ops = new CollectiveAllReduce(two, 4, { group }, portableWorld(two));
@@ -263,7 +263,7 @@ describe('workers that are processes', () => {
     ]);
   });
 
-  it.each([1, 2])('support replicas of one thread with %i workers, without their own world', async (size) => {
+  it.each([1, 2])('support several replicas in one thread if no world is passed, with %i workers', async (size) => {
     const results = await Promise.all(
       processGroupDoubles(size).map(async (group) => {
         await using ops = new CollectiveAllReduce(two, 2 * size, { group });
@@ -274,7 +274,7 @@ describe('workers that are processes', () => {
     expect(results).toEqual(Array.from({ length: size }, () => [[2 * size], [2 * size]]));
   });
 
-  it('support the single replica of a worker', async () => {
+  it('support a worker with a single replica', async () => {
     const [group] = processGroupDoubles(1);
     for (const devices of [['cpu:0'], undefined]) {
       await using ops = new CollectiveAllReduce(devices, 1, { group });
@@ -323,7 +323,7 @@ describe('workers that are processes', () => {
     );
   });
 
-  it('determine the number of workers of a specification', () => {
+  it('must be as many as the worker devices that were passed', () => {
     const [group] = processGroupDoubles(3);
     expect(() => new MultiWorkerAllReduce(['/job:worker/task:0'], 1, { group })).toThrow(
       /1 workers, but the group has 3/,

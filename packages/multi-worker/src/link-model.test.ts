@@ -37,10 +37,10 @@ describe.each([
   ['one kind of links', slow, 8],
   ['one kind of links among two', slow, 2],
   ['links within hosts and between them', twoKinds, 8],
-] as const)('a model of %s', (_, model, ranks) => {
+] as const)('a cost model for %s', (_, model, ranks) => {
   const perHost = model.within?.ranksPerWorker;
 
-  it('is fitted exactly to the measured times of collectives', () => {
+  it('predicts the measured times of the collectives that it was fitted to', () => {
     const trials = trialsAmong(ranks);
     const found = fit(
       trials.map((trial) => ({ ...trial, seconds: predict(model, trial) })),
@@ -49,7 +49,7 @@ describe.each([
     for (const trial of trials) expect(predict(found, trial) / predict(model, trial)).toBeCloseTo(1, 1);
   });
 
-  it('is close despite noisy clocks, and never negative', () => {
+  it('is close to the true costs despite noisy measurements, and never negative', () => {
     const trials = trialsAmong(ranks);
     const noise = (index: number) => 1 + 0.2 * Math.sin(index * 12.9898);
     const found = fit(
@@ -62,13 +62,13 @@ describe.each([
     expect(numbersOf(found).every((number) => number >= 0)).toBe(true);
   });
 
-  it('can be sent as numbers', () => {
+  it('can be converted to a list of numbers and back', () => {
     expect(numbersOf(model)).toHaveLength(modelLength);
     expect(modelFrom(numbersOf(model))).toEqual(model);
   });
 });
 
-describe('ranks of several hosts', () => {
+describe('ranksPerHost', () => {
   const link = (rank: number, isNear: boolean) => ({
     rank,
     transport: isNear ? ('shared-memory' as const) : ('tcp' as const),
@@ -81,7 +81,7 @@ describe('ranks of several hosts', () => {
     links: hosts.slice(1).map((_, index) => link(index + 1, near(index + 1))),
   });
 
-  it('have link groups if they are numbered host by host, with the same number on each', () => {
+  it('is defined only for several hosts that each have the same number of consecutive ranks', () => {
     expect(ranksPerHost(groupOf(['a', 'a', 'b', 'b']))).toBe(2);
     expect(ranksPerHost(groupOf(['a', 'b', 'a', 'b']))).toBeUndefined();
     expect(ranksPerHost(groupOf(['a', 'a', 'b']))).toBeUndefined();

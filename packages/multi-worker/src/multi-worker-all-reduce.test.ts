@@ -25,19 +25,19 @@ const numbersOf = (result: unknown) => (result as Mirrored<Tensor>).values.map((
 
 afterEach(() => setLogSink());
 
-describe('construction', () => {
+describe('creating a MultiWorkerAllReduce', () => {
   it('divides two shards across the CPUs of two workers by default', () => {
     expect(() => new MultiWorkerAllReduce(tasks(2), 2)).not.toThrow();
     expect(() => new MultiWorkerAllReduce(tasks(2), 0)).not.toThrow();
   });
 
-  it('says what to change if one worker does not support it', () => {
+  it('throws and says what to change if the default needs more workers', () => {
     expect(() => new MultiWorkerAllReduce(tasks(1), 2)).toThrow(
       "allReduceSpec entry 0 (pscpu/pscpu): only 1 devices, but group_size=2 (one CPU per worker gathers, and there is 1 worker): use 1 shard, such as ['pscpu/pscpu', 1, -1], or name more workers",
     );
   });
 
-  it('does not need NCCL for a specification that contains it', () => {
+  it('succeeds without NCCL even if the specification contains it', () => {
     const allReduceSpec = [
       ['nccl/xring', 1, 1024],
       ['pscpu/pscpu', 2, -1],
@@ -131,14 +131,14 @@ describe('construction', () => {
   });
 });
 
-describe('a batch', () => {
+describe('batchReduce of MultiWorkerAllReduce', () => {
   const allReduceSpec = [
     ['pscpu', 1, 2],
     ['xring', 2, 5],
     ['pscpu/pscpu', 2, -1],
   ] as const;
 
-  it('is returned in order, whatever entries its values use', async () => {
+  it('returns results in order, whichever entries of the specification the values use', async () => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec });
     const lengths = [9, 1, 4, 0, 7, 2, 5, 6];
     const values = lengths.map((length, index) => spread(devicesOf(2, 2), new Array(length).fill(index + 1)));
@@ -152,7 +152,7 @@ describe('a batch', () => {
     });
   });
 
-  it('divides means by the number of components of a value', async () => {
+  it('divides a mean by the number of components of the value', async () => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec });
     const value = spread(devicesOf(2, 1, 'CPU'), [1, 2]);
     expect(numbersOf(await ops.reduce(ReduceOp.MEAN, value, value))).toEqual([
@@ -161,7 +161,7 @@ describe('a batch', () => {
     ]);
   });
 
-  it('is logged with the specification and its packing, the first ten times', async () => {
+  it('logs the specification and the packing of the first ten batches', async () => {
     const told: string[] = [];
     setLogSink((level, message) => message.startsWith('distributed') && told.push(`${level}: ${message}`));
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec, aggSmallGradsMaxBytes: 8 });
@@ -177,7 +177,7 @@ describe('a batch', () => {
     );
   });
 
-  it('excludes sparse values from the specification', async () => {
+  it('does not apply the specification to sparse values', async () => {
     const { IndexedSlices } = await import('@coll/core');
     setLogSink(() => {});
     const ops = new MultiWorkerAllReduce(tasks(2), 1);
@@ -197,7 +197,7 @@ describe('a batch', () => {
   });
 });
 
-describe('limits', () => {
+describe('the size limits of an all-reduce specification', () => {
   // A ring of 4 devices refuses a value with 2 components, so an error shows that the value used the entry `xring`.
   const takenBy = async (length: number, limitUnit?: 'elements' | 'bytes') => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec: [['pscpu', 1, 8], ['xring']], limitUnit });
@@ -220,8 +220,8 @@ describe('limits', () => {
   });
 });
 
-describe('components', () => {
-  it('are refused if their number differs from the devices of the ring', async () => {
+describe('the components of a value', () => {
+  it('are refused if their number differs from the number of devices in the ring', async () => {
     const ops = new MultiWorkerAllReduce(tasks(2), 2, { allReduceSpec: 'xring' });
     const value = spread(devicesOf(2, 1), [1]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toMatchObject({
@@ -241,7 +241,7 @@ describe('components', () => {
     }
   });
 
-  it('are refused for several workers without workerDevices', async () => {
+  it('are refused if they are on several workers and workerDevices was not passed', async () => {
     const ops = new MultiWorkerAllReduce();
     const value = spread(devicesOf(2, 1), [1]);
     await expect(ops.reduce(ReduceOp.SUM, value, value)).rejects.toThrow(
@@ -252,8 +252,8 @@ describe('components', () => {
   });
 });
 
-describe('a world', () => {
-  it('determines the workers', async () => {
+describe('the world of a MultiWorkerAllReduce', () => {
+  it('determines the workers by its devices', async () => {
     const allReduceSpec = ['xring', 2] as const;
     const ops = new MultiWorkerAllReduce(undefined, undefined, { allReduceSpec }, portableWorld(devicesOf(3, 2)));
     const sums = await Promise.all(
@@ -266,7 +266,7 @@ describe('a world', () => {
     ).toThrow(/3 sub-chunks/);
   });
 
-  it('must have its devices grouped by worker, with the same number in each', () => {
+  it('must have its devices grouped by worker, with the same number on each', () => {
     const [a, b, c, d] = devicesOf(2, 2) as [string, string, string, string];
     const make = (devices: readonly string[]) =>
       new MultiWorkerAllReduce(undefined, undefined, {}, portableWorld(devices));
@@ -275,8 +275,8 @@ describe('a world', () => {
   });
 });
 
-describe('explain', () => {
-  it('names the devices that gather instead of missing ones, and logs that GPUs are missing', async () => {
+describe('explain of MultiWorkerAllReduce', () => {
+  it('reports that other devices gather instead of devices without a component', async () => {
     const told: string[] = [];
     setLogSink((_, message) => told.push(message));
     const gpus = new MultiWorkerAllReduce(tasks(2), 1, { allReduceSpec: 'psgpu:1:pscpu/pscpu' });

@@ -37,8 +37,8 @@ function choice(...others: readonly string[]): NcclChoice {
 const missing = 'no plug-in is registered as "nccl": install @coll/nccl and import @coll/nccl/register';
 
 // These tests come first, because a registered plug-in stays registered.
-describe('if no plug-in is registered as nccl', () => {
-  it('throws for implementation NCCL and stays silent for AUTO', async () => {
+describe('the choice of NCCL if no plug-in is registered as nccl', () => {
+  it('logs a warning for implementation NCCL and nothing for AUTO', async () => {
     const nccl = choice();
     expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
     expect(remarks).toEqual([]);
@@ -46,7 +46,7 @@ describe('if no plug-in is registered as nccl', () => {
     expect(remarks).toEqual([`warn: NCCL was requested, but ${missing}; a ring is used instead`]);
   });
 
-  it('checks the registry again, but asks other workers only once', async () => {
+  it('checks the registry again at the next call, but asks other workers only once', async () => {
     const [alone, together] = [choice(), choice('null')];
     for (const nccl of [alone, together]) await nccl.opsFor('AUTO', gpus);
     registry.register(double);
@@ -66,7 +66,7 @@ describe('the plug-in registered as nccl', () => {
     expect(asked).toBe(0);
   });
 
-  it('is used if no worker refuses, with the same ops every time', async () => {
+  it('is used if no worker refuses, and creates its ops only once', async () => {
     const nccl = choice('null', 'null');
     const ops = await nccl.opsFor('AUTO', gpus);
     expect(ops?.name).toBe('reduction-to-one');
@@ -79,7 +79,7 @@ describe('the plug-in registered as nccl', () => {
   it.each([
     ['here', () => choice(), 'there is no driver'],
     ['on one of several workers', () => choice('null'), 'on worker 0 there is no driver'],
-  ])('throws for NCCL and adds a note for AUTO if it refuses %s', async (_, make, why) => {
+  ])('makes implementation NCCL throw and AUTO log a note if it is not available %s', async (_, make, why) => {
     refused = 'there is no driver';
     const nccl = make();
     expect(await nccl.opsFor('AUTO', gpus)).toBeUndefined();
@@ -90,7 +90,7 @@ describe('the plug-in registered as nccl', () => {
     });
   });
 
-  it('is not used if another worker does not have it', async () => {
+  it('makes implementation NCCL throw if it is not available on another worker', async () => {
     const nccl = choice('null', JSON.stringify({ why: 'it is broken', isNothing: false }));
     await expect(nccl.opsFor('NCCL', gpus)).rejects.toMatchObject({ rank: 2, message: /on worker 2 it is broken/ });
   });
@@ -106,7 +106,7 @@ describe('the plug-in registered as nccl', () => {
     ['AUTO', ['cpu:0'], []],
     ['NCCL', gpus, ['warn: NCCL was requested, but it has no synchronous calls; a ring is used instead']],
     ['NCCL', ['cpu:0'], ['warn: NCCL was requested, but cpu:0 is not a GPU; a ring is used instead']],
-  ] as const)('is not used for synchronous calls; %s on %s logs this', (implementation, devices, told) => {
+  ] as const)('is not used for synchronous calls with implementation %s on %s', (implementation, devices, told) => {
     choice().refuseBlocking(implementation, devices);
     expect(remarks).toEqual(told);
   });

@@ -50,7 +50,7 @@ describe('devices of several workers', () => {
     expect(() => new MultiWorkerAllReduce(workerDevices, 2, {}, portableWorld(devices))).toThrow(message);
   });
 
-  it('may be in any order if nothing depends on workers', async () => {
+  it('may be in any order for calls that do not distinguish workers', async () => {
     const ops = new MultiWorkerAllReduce(workerDevices, 2);
     const toOne = (await ops.reduce(ReduceOp.SUM, ones(inTurns), first)) as Tensor;
     expect(toOne.data).toEqual(Float32Array.of(4));

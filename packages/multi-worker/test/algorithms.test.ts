@@ -68,7 +68,7 @@ describe('every schedule of a specification', () => {
 });
 
 describe('recursive halving-doubling', () => {
-  it('keeps the first half on the lower rank and reverses bits', () => {
+  it('keeps the first half of the data on the lower rank of each pair', () => {
     expect(draw(recursiveHalvingDoublingAlgorithm().plan(allReduce, 4))).toBe(
       [
         'round 0 | 1 -(0)+> 0   1 -(1)+> 0   0 -(2)+> 1   0 -(3)+> 1   3 -(0)+> 2   3 -(1)+> 2   2 -(2)+> 3   2 -(3)+> 3',
@@ -86,7 +86,7 @@ describe('recursive halving-doubling', () => {
     expect(bytesPerRank).toBe(2 * 64 * (ranks - 1));
   });
 
-  it('gathers to a root and scatters from it in logarithmically many rounds', () => {
+  it('reduces to a root and broadcasts from it in 2 log2(N) rounds', () => {
     for (const collective of [
       { kind: 'reduce', op: 'sum', root: 5 },
       { kind: 'broadcast', root: 5 },
@@ -104,7 +104,7 @@ describe('recursive halving-doubling', () => {
     }
   });
 
-  it.each([1, 2, 8])('streams the same transfers that it plans, for %i ranks', (ranks) => {
+  it.each([1, 2, 8])('returns the same transfers from stream() as from plan(), for %i ranks', (ranks) => {
     const streamed = recursiveHalvingDoublingAlgorithm().stream?.(allReduce, ranks);
     expect(scheduleOf(ranks, streamed?.chunks ?? 0, streamed?.rounds ?? [])).toEqual(
       recursiveHalvingDoublingAlgorithm().plan(allReduce, ranks),
@@ -113,7 +113,7 @@ describe('recursive halving-doubling', () => {
 });
 
 describe('binary tree', () => {
-  it('combines up the tree and copies down', () => {
+  it('combines values up the tree, and copies the result down', () => {
     expect(draw(binaryTreeAlgorithm().plan(allReduce, 6))).toBe(
       [
         'round 0 | 3 -(0)+> 1   4 -(0)+> 1   5 -(0)+> 2',
@@ -124,7 +124,7 @@ describe('binary tree', () => {
     );
   });
 
-  it.each([2, 3, 4, 7, 8, 13, 33])('needs twice the depth of the tree of %i ranks', (ranks) => {
+  it.each([2, 3, 4, 7, 8, 13, 33])('needs two rounds per level of the tree of %i ranks', (ranks) => {
     const depth = Math.floor(Math.log2(ranks));
     expect(binaryTreeAlgorithm().plan(allReduce, ranks).rounds).toHaveLength(2 * depth);
     for (const kind of ['reduce', 'broadcast'] as const) {
@@ -133,13 +133,13 @@ describe('binary tree', () => {
   });
 });
 
-describe('shuffle', () => {
+describe('the shuffle algorithm', () => {
   it('combines in rank order, whichever ranks gather', () => {
     const { plan } = shuffleAlgorithm({ gatherRanks: [3, 1, 1] });
     expect(chainsOf(plan(allReduce, 4), allReduce)).toEqual([0, 1, 2].map(() => [0, 1, 2, 3]));
   });
 
-  it('refuses other collectives, unknown ranks and an empty list', () => {
+  it('refuses collectives other than all-reduce, unknown ranks, and an empty list of ranks', () => {
     const { refuses, plan } = shuffleAlgorithm({ gatherRanks: [2] });
     expect(refuses?.({ kind: 'all-gather' }, 4)).toBe('the shuffle algorithm supports all-reduce, but not all-gather');
     expect(refuses?.(allReduce, 2)).toBe('gatherRanks contains rank 2, but there are only 2 ranks');
@@ -182,8 +182,8 @@ describe('a hierarchical algorithm', () => {
   });
 });
 
-describe('groups that gather', () => {
-  it('take turns, and are replaced by ranks of the same worker if they have no component', () => {
+describe('the gathering ranks of a specification', () => {
+  it('change from group to group, and are replaced by others of the worker if they have no component', () => {
     const gatherers = (choice: SpecChoice, group: number, ranks: number) => {
       const { rounds } = specAlgorithm(choice, { workers: 2, gpusPerWorker: 2 }, group).plan(allReduce, ranks);
       return [...new Set(rounds[0]?.map(({ to }) => to))];

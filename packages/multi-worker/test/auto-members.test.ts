@@ -4,7 +4,7 @@ import { openProcessGroup } from '@coll/processes';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
 import { expect, it } from 'vitest';
 
-it('implementation AUTO chooses the algorithm by size, for a group and for its split groups', async () => {
+it('implementation AUTO chooses the algorithm by the size of the value, for a group and for its split groups', async () => {
   const [store, jobKey] = [new MemoryStore(), TcpStoreServer.newKey()];
   const open = (rank: number) => openProcessGroup({ store, jobKey, rank, size: 2, algorithm: autoAlgorithm() });
   const groups = await Promise.all([open(0), open(1)]);

@@ -51,7 +51,7 @@ describe('building an all-reduce of a list of tensors', () => {
     });
   });
 
-  it('with NCCL works within tasks', async () => {
+  it('with NCCL and a ring uses NCCL only between devices of the same task', async () => {
     reducedBy.length = 0;
     await buildNcclThenRing(tensors, 1);
     expect(reducedBy).toEqual([
@@ -60,7 +60,7 @@ describe('building an all-reduce of a list of tensors', () => {
     ]);
   });
 
-  it('applies other ops and a function to the results', async () => {
+  it('supports other ops, and applies a given function to every result', async () => {
     const doubled = ({ data, ...others }: Tensor) => ({
       ...others,
       data: (data as Float32Array).map((value) => 2 * value),

@@ -75,7 +75,7 @@ function specsFor({ workers, gpusPerWorker }: Workers): Readonly<Record<string, 
 beforeAll(() => registry.register(ncclDouble));
 
 describe.each(drawn('shapes', shapes, 2))('$workers workers with $gpusPerWorker devices', (shape) => {
-  it('return the results of plain arithmetic with every algorithm', async () => {
+  it('return with every algorithm the same results as plain arithmetic', async () => {
     const batch = batchOf(shape);
     const before = batch.map(({ values }) => values.map((component) => Buffer.from(bytesOf(component))));
     const expected = { SUM: expectedOf('SUM', shape), MEAN: expectedOf('MEAN', shape) };

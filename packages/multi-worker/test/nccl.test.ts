@@ -47,7 +47,7 @@ describe('a specification that names NCCL', () => {
   });
 
   it.each(['nccl/xring', 'nccl/rechd', 'nccl/pscpu'])(
-    'reduces with NCCL within each worker for %s',
+    'reduces with NCCL within each worker for allReduceSpec %s',
     async (allReduceSpec) => {
       registry.register(ncclDouble);
       await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec });
@@ -62,7 +62,7 @@ describe('a specification that names NCCL', () => {
     },
   );
 
-  it('reduces packs, and gives all devices one memory with sharedResult', async () => {
+  it('reduces packed values, and returns one memory shared by all devices with sharedResult', async () => {
     registry.register(ncclDouble);
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/pscpu', numPacks: 1 });
     const values = [spread(1), spread(2, 3), spread()];
@@ -73,7 +73,7 @@ describe('a specification that names NCCL', () => {
     expect(reducedBy).toHaveLength(2);
   });
 
-  it('keeps integer dtypes, and returns floats for their mean', async () => {
+  it('returns a mean of integers as floats', async () => {
     registry.register(ncclDouble);
     await using ops = new MultiWorkerAllReduce(workers, 2, { allReduceSpec: 'nccl/xring' });
     const value = new PerReplica(devices.map((device, rank) => tensor(Int32Array.of(rank, 7), { device })));

@@ -46,7 +46,7 @@ async function withOps(
 /** What workers do, after which their group goes on. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
   ...specScenarios,
-  'refuses calls that were aborted before they began, and goes on': (group) =>
+  'refuses calls that were aborted before they started, and remains usable': (group) =>
     withOps(group, [1, 2], async (ops, count, title) => {
       const all = denseOf(group, count, 5);
       const value = mine(group, count, all);
@@ -58,7 +58,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       const results = componentsOf(await ops.reduce(SUM, value, value));
       for (const result of results) assertClose(title, result, combine('sum', all));
     }),
-  'reduces every dtype by every op': (group) =>
+  'reduces every dtype with every op': (group) =>
     withOps(group, [1, 2], async (ops, count, title) => {
       for (const op of [SUM, MEAN, MAX]) {
         for (const dtype of dtypes.filter((each) => op !== MEAN || each !== 'bool')) {
@@ -105,7 +105,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       }
     }),
 
-  'brings results to other devices, and to memory that was named': (group) =>
+  'returns results on other devices, and in the memory passed as into': (group) =>
     withOps(group, [1, 2], async (ops, count, title) => {
       const all = denseOf(group, count, 9);
       const value = mine(group, count, all);
@@ -127,7 +127,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       for (const result of into) assertClose(`${title}: into`, result, wanted);
     }),
 
-  'joins values of unequal lengths, along any axis': (group) =>
+  'gathers values of different lengths along any axis': (group) =>
     withOps(group, [1, 2], async (ops, count, title) => {
       for (const axis of [0, 1]) {
         for (const rows of [1, 3000]) {
@@ -145,7 +145,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       }
     }),
 
-  'joins sparse values of equal and of unequal lengths': (group) =>
+  'concatenates sparse values of equal and of different lengths': (group) =>
     withOps(group, [1, 2], async (ops, count, title) => {
       for (const rowsOf of [() => 2, (rank: number) => rank, (rank: number) => 900 * (rank + 1)]) {
         const slices = Array.from({ length: group.size * count }, (_, rank) => {
@@ -212,7 +212,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       assert.equal((componentsOf(slices)[0] as unknown as IndexedSlices).indices.data.length, 4 * group.size, title);
     }),
 
-  'keeps calls side by side apart': async (group) => {
+  'executes concurrent calls without mixing their values': async (group) => {
     await using ops = new CollectiveAllReduce(devicesOf(group.rank, 2), 2 * group.size, { group });
     await using host = new CollectiveAllReduce(devicesOf(group.rank, 1), group.size, { group });
     const alls = [0, 1, 2, 3, 4].map((seed) => denseOf(group, 2, 50, 'float32', seed));
@@ -231,7 +231,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     assertClose('singles', results[7] as Tensor, concatAlong(singles, 0));
   },
 
-  'serves replicas that are alone in their process': async (group) => {
+  'supports processes with a single replica each': async (group) => {
     const [device] = devicesOf(group.rank, 1) as [string];
     await using ops = new CollectiveAllReduce([device], group.size, { group });
     const all = denseOf(group, 1, 6);
@@ -249,7 +249,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
 
 /** The same for workers that may block, which have threads or processes of their own. */
 export const blockingScenarios: Readonly<Record<string, Scenario>> = {
-  'blocks where it is asked to, before anything was measured': async (group) => {
+  'supports synchronous calls before links were measured': async (group) => {
     const [device] = devicesOf(group.rank, 1) as [string];
     await using ops = new CollectiveAllReduce([device], group.size, { group });
     const all = denseOf(group, 1, 70);

@@ -19,7 +19,7 @@ describe('parseSpec', () => {
     ['a list of one entry', [['xring']]],
     ['a list of fields', [{ alg: 'xring', shards: 1, limit: -1 }]],
     ['any limit below zero', ['xring', 1, -7]],
-  ])('fills in defaults for %s', (_, spec) => {
+  ])('accepts %s, and fills in default values', (_, spec) => {
     expect(parsed(spec)).toEqual([xring]);
   });
 

@@ -2,7 +2,7 @@ import { ValueError } from '@coll/core';
 import { expect, it } from 'vitest';
 import { groupDeviceNames } from './group-device-names.js';
 
-it('groupDeviceNames spreads members, and repeats some if the size does not divide the number', () => {
+it('groupDeviceNames assigns names to groups in rotation, and repeats names to fill the last group', () => {
   expect(groupDeviceNames(['a', 'b', 'c', 'd', 'e'], 3)).toEqual([
     ['a', 'c', 'e'],
     ['b', 'd', 'a'],

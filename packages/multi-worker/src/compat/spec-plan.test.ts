@@ -17,8 +17,8 @@ function planOf(spec: string, workers?: number, gpusPerWorker = 2): SpecPlan {
 const values = (lengths: readonly number[], dtype: DType = 'float32') =>
   lengths.map((length) => zeros(dtype, [length]));
 
-describe('a plan', () => {
-  it('numbers the groups of every entry', () => {
+describe('the plan of an all-reduce specification', () => {
+  it('numbers the groups of every entry from 0', () => {
     const variants = planOf('pscpu:4:xring#2:8:psgpu#3', 3).variants(6);
     expect(variants.map(({ entry: { alg }, group }) => `${alg} ${group}`)).toEqual([
       'pscpu 0',
@@ -30,7 +30,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('assigns every value to the entry for its size, and packs to its groups in turn', () => {
+  it('assigns every value to the entry for its size, and its packs to the groups of the entry in rotation', () => {
     const routes = planOf('pscpu:4:xring#2:8:psgpu#3', 3).routes(values([9, 4, 5, 0, 8, 100]), 6);
     expect(routes.map(({ indices }) => indices)).toEqual([
       [1, 3],
@@ -52,7 +52,7 @@ describe('a plan', () => {
     expect(() => planOf('pscpu#2')).toThrow(/only 1 devices, but group_size=2/);
   });
 
-  it('has one algorithm with its schedules as variants, and a ring for other collectives', () => {
+  it('has one algorithm with a variant for each group of each entry, and a ring for other collectives', () => {
     const { algorithm } = planOf('pscpu:4:xring', 2);
     const scheduleOf = (variant: number) => algorithm.plan({ kind: 'all-reduce', op: 'sum', variant }, 4);
     expect([0, 1].map((variant) => scheduleOf(variant).rounds[0]?.[0]?.to)).toEqual([0, 2]);
@@ -65,7 +65,7 @@ describe('a plan', () => {
     expect(algorithm.plan({ kind: 'all-gather' }, 4).rounds).toHaveLength(3);
   });
 
-  it('has no schedule for NCCL', () => {
+  it('has no schedule for entries that use NCCL', () => {
     const { algorithm } = planOf('nccl/xring', 2);
     const refused = /nccl\/xring needs the values of all replicas in one thread/;
     expect(algorithm.refuses?.({ kind: 'all-reduce', op: 'sum' }, 4)).toMatch(refused);

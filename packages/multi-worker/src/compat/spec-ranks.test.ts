@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { processGroupDoubles } from '../../test/doubles/process-group-double.js';
 import { MultiWorkerAllReduce } from '../multi-worker-all-reduce.js';
 
-describe('replicas that are processes', () => {
+describe('replicas in separate processes', () => {
   it.each(['xring', 'pscpu', 'psgpu', 'pscpu/pscpu', 'pscpu:1:xring'])(
     'reduce with the specification %s',
     async (allReduceSpec) => {
