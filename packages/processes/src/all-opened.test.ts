@@ -30,7 +30,7 @@ const memberWith = (signal?: AbortSignal) => memberOf({ rank: 1, size: 3, jobKey
 
 describe('awaitAllOpened', () => {
   it.each([undefined, 60])(
-    'announces that this member has arrived, and waits for the others within %s',
+    'announces that this member has arrived, and waits for the others within %s seconds',
     async (seconds) => {
       const group = groupOf([[0, 2], [2], []]);
       await awaitAllOpened(group, memberWith(), seconds);
@@ -51,7 +51,7 @@ describe('awaitAllOpened', () => {
     expect(group.calls).toEqual(['opened', 'deadline 0,2: did not finish opening the group']);
   });
 
-  it('waits for its whole timeout', async () => {
+  it('does not give up before its timeout', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const late = Array.from({ length: 3 }, () => [2]);
     const group = groupOf([...late, []]);

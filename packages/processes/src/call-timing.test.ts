@@ -12,7 +12,7 @@ afterEach(() => {
 
 const pass = (millis: number) => vi.advanceTimersByTime(millis);
 
-it('call timing includes the cost of waking a thread and of each copied byte', () => {
+it('the estimated cost of handing a call to another thread includes waking the thread and copying bytes', () => {
   expect(leavingMillis(0)).toBe(0.1);
   expect(leavingMillis(8e6)).toBeCloseTo(1.1);
 });
@@ -20,11 +20,11 @@ it('call timing includes the cost of waking a thread and of each copied byte', (
 it.each([
   [4, false],
   [4.1, true],
-])('a program that was away for %s ms counts as busy: %s', (millis, busy) => {
+])('a program that blocks its event loop for %s ms counts as busy: %s', (millis, busy) => {
   expect(isBusy(millis)).toBe(busy);
 });
 
-it('a call counts as delayed once other members took longer than leaving the call would', () => {
+it('a call counts as delayed once other members take longer than handing it to another thread would', () => {
   // Moving this call would take 3.1 ms.
   const pace = new CallTiming(24e6);
   const rounds = [];
@@ -37,7 +37,7 @@ it('a call counts as delayed once other members took longer than leaving the cal
   expect(rounds).toEqual([false, false, true, true]);
 });
 
-it('a call that makes progress in slices does not count as delayed', () => {
+it('a call that is interrupted only to let the event loop run does not count as delayed', () => {
   const pace = new CallTiming(0);
   pace.leave(status.slice);
   pass(3);
@@ -45,7 +45,7 @@ it('a call that makes progress in slices does not count as delayed', () => {
   expect([pace.isKeptWaiting, pace.elapsedMillis]).toEqual([false, 3]);
 });
 
-it('a call counts as neglected once the program was busy for longer than it executed', () => {
+it('a call counts as neglected once the program is busy for longer than the call has executed', () => {
   const pace = new CallTiming(0);
   pass(2);
   pace.leave(status.slice);

@@ -132,7 +132,7 @@ describe("connecting to an impostor that listens at a member's address", () => {
       ({ hello, challenge, proof }) =>
         Buffer.concat([Buffer.alloc(5), encodeProof(key, [hello, challenge, proof], secret)]),
     ],
-  ])('rejects a welcome that is %s', async (_, welcome) => {
+  ])('rejects a welcome message that is %s', async (_, welcome) => {
     // An impostor could forward the challenge of a real member.
     const { address, error, read } = await meet({ challenge: encodeChallenge, welcome });
     expect(error).toMatchObject(unproven(address));
@@ -141,7 +141,7 @@ describe("connecting to an impostor that listens at a member's address", () => {
   });
 });
 
-it('connecting returns the secret from the welcome of the real member', async () => {
+it('connecting returns the secret that the real member sends in its welcome message', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
   const { signal } = new AbortController();
@@ -153,7 +153,7 @@ it('connecting returns the secret from the welcome of the real member', async ()
   listener.close();
 });
 
-it('connecting rejects with the reason of its signal while a listener is silent', async () => {
+it('connecting rejects with the reason of its signal if it is aborted while a listener is silent', async () => {
   const over = new AbortController();
   const reason = new Error('enough');
   const silent = await listen((socket) => socket.on('data', () => over.abort(reason)));
@@ -170,7 +170,7 @@ it('connecting rejects with the reason of its signal while a listener is silent'
   expect(getEventListeners(over.signal, 'abort')).toEqual([]);
 });
 
-it('connecting retries when a connection ends before the group could use it', async () => {
+it('connecting tries again when a connection ends before the group could use it', async () => {
   const options = { member: listening, host, secret: listenersSecret, sockets: new Sockets(untaken) };
   const listener = await Listener.listen(options);
   const ended = new UnavailableError('ERR_COLL_PEER_FAILED', 'a connection closed before the group could use it');
@@ -186,7 +186,7 @@ it('connecting retries when a connection ends before the group could use it', as
 });
 
 it.each(['before', 'while it waits to try again'])(
-  'connecting rejects with the reason of its signal %s',
+  'connecting rejects with the reason of its signal if it is aborted %s',
   async (when) => {
     const over = new AbortController();
     const reason = new Error('enough');
@@ -208,11 +208,11 @@ it.each<[Refusal, string]>([
   [{ why: 'generation', detail: 7 }, 'rank 1: its group has generation 7, this group has 0'],
   [{ why: 'rank', detail: 3 }, 'rank 1: it is rank 3, which is not in the same group'],
   [{ why: 'key', detail: 0 }, 'rank 1: it has a different job key'],
-])('connecting reports a refusal %o, before and after the proof', async (refused, message) => {
+])('connecting reports the refusal %o that a listener sends before or after the proof', async (refused, message) => {
   await expectRefused(encodeRefusal(refused), message);
 });
 
-it('connecting reports a refusal without a known reason', () =>
+it('connecting reports that a listener refused it for an unknown reason', () =>
   expectRefused(Buffer.alloc(lengths.welcome, refusals.length), 'rank 1: it gave no reason'));
 
 async function expectRefused(refusal: Buffer, message: string): Promise<void> {

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { areCores, coresTogether, ownCores } from './cores.js';
 
-describe('cores', () => {
-  it('of this process are accepted by other processes', () => {
+describe('the CPU cores', () => {
+  it('that this process reports are valid for other processes', () => {
     expect(areCores(ownCores())).toBe(true);
     expect(coresTogether([ownCores()])).toBe(ownCores().cores);
   });
@@ -62,7 +62,7 @@ describe('cores', () => {
       ],
       4,
     ],
-  ] as const)('of several processes are counted: %s', (_, processes, together) => {
+  ] as const)('that several processes may use together are counted: %s', (_, processes, together) => {
     expect(coresTogether(processes.map(([cores, coreList]) => ({ cores, coreList })))).toBe(together);
   });
 
@@ -91,7 +91,7 @@ describe('cores', () => {
     { cores: 1, coreList: '0,0-99999' },
     { cores: 1, coreList: '0-8191,0' },
     { cores: 1, coreList: `${'1,'.repeat(512)}1` },
-  ])('that cannot exist are ignored: %o', (cores) => {
+  ])('that another process reports are refused if they cannot exist: %o', (cores) => {
     expect(areCores(cores)).toBe(false);
   });
 
@@ -101,11 +101,11 @@ describe('cores', () => {
     { cores: 1, coreList: '3-3' },
     { cores: 1, coreList: '10-1234,2000,3000-3001' },
     { cores: 1, coreList: `${'1,'.repeat(511)}11` },
-  ])('that can exist are accepted: %o', (cores) => {
+  ])('that another process reports are accepted if they can exist: %o', (cores) => {
     expect(areCores(cores)).toBe(true);
   });
 
-  it('are read from the list of Linux for this process', () => {
+  it('of this process are read from the list that Linux provides', () => {
     const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
     expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: list });
   });
@@ -116,7 +116,7 @@ describe('cores', () => {
     ['with a list followed by words', 'Cpus_allowed_list:\t0-1 or so\n'],
     ['with a list under another name', 'Other_Cpus_allowed_list:\t0-1\n'],
     ['with an impossible list', 'Cpus_allowed_list:\t0-99999\n'],
-  ])('have no list for a status file %s', (_, status) => {
+  ])('of this process have an empty list for a status file %s', (_, status) => {
     vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
       if (status === undefined) throw new Error('ENOENT');
       return status;
@@ -127,7 +127,7 @@ describe('cores', () => {
     syncBuiltinESMExports();
   });
 
-  it('are one for a process that may use one, whatever list is reported', () => {
+  it('that a process with one core may use count as one, whatever list it reports', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'0123456789,-') }), (coreList) => {
         if (areCores({ cores: 1, coreList })) expect(coresTogether([{ cores: 1, coreList }])).toBe(1);

@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 it.each(['EMFILE', 'ENFILE'])(
-  'the file descriptor check fails once when no file can be opened for some tenths of a second: %s',
+  'the file descriptor check reports one error if no file can be opened for 0.4 seconds: %s',
   (code) => {
     refused = code;
     vi.advanceTimersByTime(399);
@@ -73,7 +73,7 @@ function miss(): void {
   refused = undefined;
 }
 
-it('the file descriptor check counts refused connections, though files can be opened in between', () => {
+it('the file descriptor check counts refused connections even if files can be opened in between', () => {
   miss();
   vi.advanceTimersByTime(250);
   miss();
@@ -83,7 +83,7 @@ it('the file descriptor check counts refused connections, though files can be op
   expect(failures).toHaveLength(1);
 });
 
-it('the file descriptor check starts over after an accepted connection', () => {
+it('the file descriptor check starts counting again after an accepted connection', () => {
   miss();
   vi.advanceTimersByTime(250);
   descriptors.opened();
@@ -96,14 +96,14 @@ it('the file descriptor check starts over after an accepted connection', () => {
 it.each([
   [1000, 1],
   [1200, 0],
-])('the file descriptor check forgets a refusal after %i ms: %i failures', (millis, count) => {
+])('the file descriptor check forgets a refusal after a second (%i ms: %i failures)', (millis, count) => {
   miss();
   vi.advanceTimersByTime(millis);
   miss();
   expect(failures).toHaveLength(count);
 });
 
-it('the file descriptor check ignores an attempt if files can be opened', () => {
+it('the file descriptor check ignores a failed connection if files can be opened', () => {
   miss();
   vi.advanceTimersByTime(400);
   descriptors.missed();

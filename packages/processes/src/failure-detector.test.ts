@@ -68,7 +68,7 @@ async function sit(size: number): Promise<readonly PeerInfo[]> {
 
 const named = (rank: number) => (seats[rank] as Seat).lost.map((error) => error.rank);
 
-it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 detect that it has ended', async (rank) => {
+it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 report the end of this rank', async (rank) => {
   const given = vi.spyOn(Sockets.prototype, 'giveBack');
   const peers = await sit(4);
   for (const seat of seats) seat.watch(peers);
@@ -82,7 +82,7 @@ it.each([0, 1, 2, 3])('only the two neighbours of rank %i of 4 detect that it ha
   });
 });
 
-it('rank 0 detects that the last member ended before it could connect', async () => {
+it('rank 0 detects that the last rank ended before it connected to rank 0', async () => {
   const peers = await sit(2);
   seats[1]?.leave();
   seats[0]?.watch(peers);
@@ -95,7 +95,7 @@ it.each([
     'ETIMEDOUT',
     'rank 0 on host-0 lost its connection with rank 1 on host-1 before the group was open (ETIMEDOUT): check both hosts and the network',
   ],
-])('the failure detector reports how a connection ended by %s', async (code, told) => {
+])('the failure detector reports how a connection ended after the error %s', async (code, told) => {
   const peers = await sit(2);
   const [first, second] = seats as [Seat, Seat];
   const shown: Socket[] = [];

@@ -26,8 +26,8 @@ afterEach(() => {
 
 const talk = (lengths: readonly number[]) => new HandshakeStream(own, lengths, 10_000);
 
-describe('the next message', () => {
-  it('has its full length, however its bytes arrive', async () => {
+describe('the next message of a handshake', () => {
+  it('is read to its full length, however its bytes arrive', async () => {
     const stream = talk([3, 2]);
     other.setNoDelay(true);
     const first = stream.next();
@@ -40,7 +40,7 @@ describe('the next message', () => {
     expect(await second).toEqual(Buffer.of(4, 5));
   });
 
-  it('can be read after the connection has ended, if it arrived before', async () => {
+  it('can be read after the connection has ended if it arrived before the end', async () => {
     const stream = talk([2]);
     other.end(Buffer.of(1, 2));
     own.end();
@@ -63,7 +63,7 @@ describe('the next message', () => {
     await expect(next).rejects.toThrow('the other process closed the connection during the handshake');
   });
 
-  it('leaves bytes after the last message to the next reader', async () => {
+  it('is followed by bytes that are left to the next reader if it is the last message', async () => {
     const stream = talk([2]);
     const next = stream.next();
     other.write(Buffer.of(1, 2));
@@ -75,7 +75,7 @@ describe('the next message', () => {
     expect(heard).not.toHaveBeenCalled();
   });
 
-  it('ends the connection if the other side sends more bytes than the handshake has', async () => {
+  it('fails and ends the connection if the other side has sent more bytes than the handshake has', async () => {
     const stream = talk([1, 1]);
     other.write(Buffer.of(1, 2, 3));
     await closed;
@@ -85,7 +85,7 @@ describe('the next message', () => {
   it.each([
     [9_999, false],
     [10_000, true],
-  ])('times out after 10 seconds: after %i ms it is over: %s', async (millis, isOver) => {
+  ])('times out after 10 seconds (after %i ms: %s)', async (millis, isOver) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const next = talk([1])
       .next()
@@ -107,7 +107,7 @@ describe('a sent message', () => {
     expect(await heard).toEqual([Buffer.of(7, 8)]);
   });
 
-  it('is rejected with the error that ended the connection', async () => {
+  it('fails with the error that ended the connection', async () => {
     const stream = talk([1]);
     const reason = new Error('it broke');
     own.destroy(reason);
@@ -125,7 +125,7 @@ describe('a sent message', () => {
   });
 });
 
-it('a handshake stream is dropped, or handed over by its descriptor, which Node then releases', async () => {
+it('a handshake stream passes its file descriptor to the given function, and then destroys its own socket', async () => {
   const taken: number[] = [];
   const stream = talk([]);
   const handed = stream.handOver((descriptor) => taken.push(descriptor) + 41);

@@ -59,7 +59,7 @@ describe('the handshake of two members', () => {
     for (const other of turned(proof)) expect(secretOfProof(key, [hello, challenge], other)).toBeUndefined();
   });
 
-  it('refuses a welcome if any bit of it or of an earlier message was changed', () => {
+  it('refuses a welcome message if any bit of it or of an earlier message was changed', () => {
     for (const other of turned(hello)) expect(secretOfWelcome(key, [other, challenge, proof], welcome)).toBeUndefined();
     for (const other of turned(challenge)) expect(secretOfWelcome(key, [hello, other, proof], welcome)).toBeUndefined();
     for (const other of turned(proof)) expect(secretOfWelcome(key, [hello, challenge, other], welcome)).toBeUndefined();
@@ -68,7 +68,7 @@ describe('the handshake of two members', () => {
       expect(secretOfWelcome(key, [hello, challenge, proof], other)).toBeUndefined();
   });
 
-  it('refuses messages of one direction in the other direction', () => {
+  it('refuses a message that was made for the other direction', () => {
     const head = Buffer.alloc(5);
     const [before, after] = [[hello, challenge] as const, [hello, challenge, proof] as const];
     expect(secretOfWelcome(key, after, Buffer.concat([head, proof]))).toBeUndefined();
@@ -77,8 +77,8 @@ describe('the handshake of two members', () => {
   });
 });
 
-describe('the first message', () => {
-  it('is refused with any other length or prefix', () => {
+describe('the first message of a handshake', () => {
+  it('is refused if it has another length or prefix', () => {
     for (let length = 0; length < 2 * lengths.hello; length++) {
       const bytes = Buffer.concat([hello, hello]).subarray(0, length);
       expect(decodeHello(bytes) !== undefined).toBe(length === lengths.hello);
@@ -99,12 +99,12 @@ describe('the first message', () => {
   });
 });
 
-describe('a parsed first message', () => {
+describe('a parsed first message of a handshake', () => {
   const member = memberOf({ rank: 2, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
   const from = memberOf({ rank: 4, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
   const said = decodeHello(encodeHello(from, 2, 3)) as Hello;
 
-  it('contains the ranks, the group and the channel', () => {
+  it('contains both ranks, the group and the channel', () => {
     const job = createHash('sha256').update('mine').digest();
     expect(said).toEqual({ version: 8, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
   });
@@ -130,16 +130,16 @@ describe('a parsed first message', () => {
   });
 });
 
-it.each(refusals.slice(1))('a refusal for the reason %s contains its detail', (why) => {
+it.each(refusals.slice(1))('a refusal for the reason %s can be encoded and decoded with its detail', (why) => {
   expect(decodeRefusal(encodeRefusal({ why, detail: 70_000 }))).toEqual({ why, detail: 70_000 });
 });
 
-it('challenges and welcomes are distinguished from refusals', () => {
+it('challenge and welcome messages are not taken for refusals', () => {
   expect([decodeRefusal(challenge), decodeRefusal(welcome)]).toEqual([undefined, undefined]);
   expect(decodeRefusal(Buffer.of(99, 0, 0, 0, 1))).toEqual({ why: 'no', detail: 1 });
 });
 
-it('members of version 5 are refused with as many bytes as version 5 expects', () => {
+it('a refusal of a member of version 5 has the length that version 5 expects', () => {
   const challengeOfVersion5 = 69;
   expect(encodeRefusal({ why: 'version', detail: 6 }).length).toBe(challengeOfVersion5);
 });

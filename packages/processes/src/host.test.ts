@@ -14,7 +14,7 @@ describe('addressOf', () => {
     expect(await addressOf(address)).toBe(address);
   });
 
-  it('finds the address of an interface, and of a name', async () => {
+  it('finds the address of a network interface and of a host name', async () => {
     const [name = '', peers] = Object.entries(networkInterfaces())[0] ?? [];
     expect(peers?.map(({ address }) => address)).toContain(await addressOf(name));
     expect(isLoopback(await addressOf('localhost'))).toBe(true);
@@ -27,7 +27,7 @@ describe('addressOf', () => {
     });
   });
 
-  it('lists the interfaces if a host is unknown', async () => {
+  it('lists the network interfaces in the error for an unknown host', async () => {
     await expect(addressOf('no-such-host.invalid')).rejects.toMatchObject({
       code: 'ERR_COLL_VALUE',
       operation: 'open a group',
@@ -60,7 +60,7 @@ describe('a network interface', () => {
     );
   });
 
-  it('is listed with the others if a host is unknown', async () => {
+  it('is listed in the error message for an unknown host', async () => {
     mockInterfaces({ card0: [], card1: [] });
     await expect(addressOf('no-such-host.invalid')).rejects.toThrow('one of the interfaces card0, card1');
   });
@@ -87,7 +87,7 @@ describe('hosts', () => {
     expect(isSameHost(host, { ...host, bootId: 'other' })).toBe(false);
   });
 
-  it('cannot be reached by loopback addresses', () => {
+  it('are not reachable from others at loopback addresses', () => {
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].every(isLoopback)).toBe(true);
     expect(['10.0.0.1', '::2', '128.0.0.1'].some(isLoopback)).toBe(false);
   });

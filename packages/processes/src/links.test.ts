@@ -58,7 +58,7 @@ describe('findLinks', () => {
     ]);
   });
 
-  it('reports why each side cannot use shared memory', async () => {
+  it('reports why either side cannot use shared memory', async () => {
     const others = ['{"0":null,"2":null}', '{"0":"no room","1":null}'];
     expect(await find({ refused: { 1: 'no file' }, others })).toMatchObject({
       links: [
@@ -69,7 +69,7 @@ describe('findLinks', () => {
     });
   });
 
-  it('does not use memory without the check value of the other rank', async () => {
+  it('does not use shared memory if the other rank did not write its check value there', async () => {
     const { links, told } = await find({ unmarked: [1, 2], refused: { 2: 'no file' } });
     const reason = 'the shared-memory check failed: rank 1 did not write to the segment of rank 0';
     expect(links).toEqual([
@@ -82,7 +82,7 @@ describe('findLinks', () => {
     ]);
   });
 
-  it('names the other host', async () => {
+  it('uses TCP to a rank on another host, and names that host', async () => {
     const { links, areAllShared, told } = await find({
       ...{ hosts: ['a', 'b', 'a'], others: ['{}', '{"0":null}'] },
     });
@@ -108,7 +108,7 @@ describe('findLinks', () => {
   it.each([
     ['tcp', false],
     ['auto', true],
-  ] as const)('a single member with transport %s uses shared memory: %s', async (transport, areAllShared) => {
+  ] as const)('finds shared memory for a single member with transport %s: %s', async (transport, areAllShared) => {
     const member = memberOf({ rank: 0, size: 1, jobKey, transport });
     const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
     const rendezvous = { gather: async (_: string, own: Buffer) => [own] } as unknown as StoreRendezvous;
@@ -116,7 +116,7 @@ describe('findLinks', () => {
     expect(found).toEqual({ links: [], areAllShared });
   });
 
-  it.each(['5', 'null', '"text"', '{', '[]'])('treats %s of another rank as no shared memory', async (text) => {
+  it.each(['5', 'null', '"text"', '{', '[]'])('uses TCP to a rank that sends the invalid report %s', async (text) => {
     const { links, areAllShared } = await find({ others: [text, '{"0":null,"1":null}'] });
     const reason = 'on the same host, but its memory cannot be used: undefined';
     expect([links, areAllShared]).toEqual([[tcp(1, reason), shared(2)], false]);

@@ -34,7 +34,7 @@ it('the listener accepts as many members as the group has, one after the other',
   listener.close();
 });
 
-it('the listener stops waiting with the reason of the signal', async () => {
+it('the listener stops waiting for a member when its signal is aborted, and rejects with the reason', async () => {
   const secret = Buffer.alloc(secretBytes);
   const member = memberOf({ rank: 0, size: 2, jobKey });
   const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets: new Sockets(untaken) });
@@ -61,7 +61,7 @@ it('the listener reports the address at which it cannot listen', async () => {
   });
 });
 
-it('the listener waits again for a connection that it has dropped', async () => {
+it('the listener waits for a new connection after it was told to forget the old one', async () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);
   const sockets = new Sockets(untaken);
@@ -144,7 +144,7 @@ describe('a listener with unauthenticated connections', () => {
     return answer;
   }
 
-  it('closes the oldest one if there are too many', async () => {
+  it('closes the oldest connection if there are too many', async () => {
     const oldest = await dialOne();
     const ended = once(oldest, 'close');
     const others: Socket[] = [];
@@ -153,7 +153,7 @@ describe('a listener with unauthenticated connections', () => {
     expect(others.filter((socket) => socket.destroyed)).toEqual([]);
   });
 
-  it('counts only the ones that are still open', async () => {
+  it('counts only connections that are still open', async () => {
     const slow = await dialOne();
     for (let count = 0; count <= most; count++) {
       const socket = await dialOne();

@@ -4,7 +4,7 @@ import { Refusals, untilDeaf } from './listening.js';
 
 const refused = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
 
-it('a refused connection counts as not listening only after uninterrupted refusals', () => {
+it('an address counts as not listening only after uninterrupted refusals', () => {
   const refusals = new Refusals();
   expect(refusals.haveLasted(1000, refused)).toBe(false);
   expect(refusals.haveLasted(0, refused)).toBe(true);
@@ -13,7 +13,7 @@ it('a refused connection counts as not listening only after uninterrupted refusa
   expect(refusals.haveLasted(1e-9, refused)).toBe(false);
 });
 
-it('a listener that was seen before is soon detected as gone', async () => {
+it('an address that listened before is soon detected as no longer listening', async () => {
   const server = createServer((socket) => {
     socket.destroy();
     server.close();
@@ -24,7 +24,7 @@ it('a listener that was seen before is soon detected as gone', async () => {
   await untilDeaf({ addresses: [{ host: '127.0.0.1', port }], ...patience, signal: new AbortController().signal });
 });
 
-it('checking for a listener ends with its signal', async () => {
+it('waiting until an address no longer listens ends when its signal is aborted', async () => {
   const patience = { goneSeconds: 1e6, silentSeconds: 1e6, isReachable: false };
   const over = new AbortController();
   const waiting = untilDeaf({ addresses: [{ host: '127.0.0.1', port: 1 }], ...patience, signal: over.signal });

@@ -11,7 +11,7 @@ function cardOn(name: string, bootId: string, coreList = '0-1') {
 }
 
 describe('localRankOf', () => {
-  it('counts the ranks of one machine, whatever its containers are called', () => {
+  it('counts the ranks on one machine together, whatever host names its containers have', () => {
     const [one, two] = [cardOn('a', 'boot 1'), cardOn('a', 'boot 2', '0-7')];
     const peers = [one, two, cardOn('container', 'boot 1', '1-2'), two, two];
     expect(peers.map((_, rank) => localRankOf(peers, rank))).toEqual([
@@ -23,13 +23,13 @@ describe('localRankOf', () => {
     ]);
   });
 
-  it('numbers the ranks of each cpuset separately', () => {
+  it('numbers the ranks of each set of CPU cores separately', () => {
     const peers = [0, 1, 2, 3, 4, 5, 6, 7].map((rank) => cardOn('a', 'boot', rank < 4 ? '0-1' : '2-3'));
     const four = [0, 1, 2, 3].map((number) => ({ number, ranks: 4, cores: 2 }));
     expect(peers.map((_, rank) => localRankOf(peers, rank))).toEqual([...four, ...four]);
   });
 
-  it('detects too few cores if cpusets overlap', () => {
+  it('divides the cores between ranks if their sets of cores overlap', () => {
     const peers = ['0-1', '0-2', '0-1', '0-2'].map((list) => cardOn('a', 'boot', list));
     expect(localRankOf(peers, 0)).toEqual({ number: 0, ranks: 2, cores: 1 });
     expect(localRankOf(peers, 3)).toEqual({ number: 1, ranks: 2, cores: 1 });
@@ -42,14 +42,14 @@ describe('localRankOf', () => {
 });
 
 describe('doAllShareCores', () => {
-  it('is true on one host with fewer cores than members', () => {
+  it('is true if all members are on one host with fewer cores than members', () => {
     const [two, one, another] = [cardOn('a', 'boot'), cardOn('a', 'boot', '1'), cardOn('a', 'boot', '4')];
     expect(doAllShareCores([two, two, one])).toBe(true);
     expect(doAllShareCores([two, two])).toBe(false);
     expect(doAllShareCores([two, one, another])).toBe(false);
   });
 
-  it('is false on several hosts, even if they are one machine', () => {
+  it('is false for members on several hosts, even if these are containers of one machine', () => {
     expect(doAllShareCores([cardOn('a', 'boot 1', '0'), cardOn('b', 'boot 2', '0')])).toBe(false);
     expect(doAllShareCores([cardOn('a', 'boot', '0'), cardOn('b', 'boot', '0')])).toBe(false);
   });

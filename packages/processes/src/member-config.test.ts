@@ -41,7 +41,7 @@ describe('memberOf', () => {
     expect(memberOf({ timeoutSeconds }, launched).timeoutSeconds).toBeUndefined();
   });
 
-  it('uses all given options', () => {
+  it('uses all options that are passed', () => {
     const { signal } = new AbortController();
     const said = { host: '10.0.0.1', transport: 'tcp', insecure: true, maxBytes: 7, timeoutSeconds: 0.5 } as const;
     expect(memberOf({ ...said, signal }, launched)).toMatchObject({ ...said, signal });
@@ -57,7 +57,7 @@ describe('memberOf', () => {
     { rank: 0, size: 1, generation: 0 },
     { transport: 'shared-memory' },
     { job: '' },
-  ])('accepts the bounds %o', (options) => {
+  ])('accepts options at the limits of their ranges: %o', (options) => {
     expect(memberOf(options, launched)).toMatchObject(options);
   });
 
@@ -72,14 +72,14 @@ describe('memberOf', () => {
     ['generation must be a whole number from 0 to 4294967295', { generation: 2 ** 32 }],
     ['generation must be a whole number from 0', { generation: -1 }],
     ['host must be an address', { host: 5 as unknown as string }],
-  ])('requires that %s', (message, options) => {
+  ])('throws for an option out of range: %s', (message, options) => {
     const details = { name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'open a group' };
     expect(() => memberOf(options, launched)).toThrow(
       expect.objectContaining({ ...details, message: expect.stringContaining(message) }),
     );
   });
 
-  it('derives the same key from a job key as other processes', () => {
+  it('derives the same secret from a job key in every process', () => {
     const { key } = memberOf({}, launched);
     expect(key.toString('hex')).toBe('546905bc2679e790bf9b12ee59607ee6ac6f662a6b09e84f742c4f8f694c2b79');
     expect(memberOf({ jobKey: 'another secret of letters' }, launched).key).not.toEqual(key);

@@ -29,7 +29,7 @@ describe('messageWords', () => {
     expect([...messageWords(schedule, allReduce, 'float32')]).toEqual([...head, ...combined, ...copied]);
   });
 
-  it('encodes the root, and sum for collectives that do not reduce', () => {
+  it('encodes the root, and the op sum for collectives that do not reduce', () => {
     const schedule: Schedule = { ranks: 2, chunks: 1, rounds: [[{ from: 1, to: 0, chunk: 0, reduce: false }]] };
     const words = messageWords(schedule, { kind: 'broadcast', root: 1 }, 'bool');
     expect([...words]).toEqual([2, 0, 12, 2, 1, 1, 1, 1, 0, 0, 1, 1]);

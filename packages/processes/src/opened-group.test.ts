@@ -58,7 +58,7 @@ describe('an opened group', () => {
     expect(open({ links: [] }, 1).explain().text).toBe('rank 1 of 1, generation 3: executed in C++ with AVX2');
   });
 
-  it('fails for all members, with their failure', () => {
+  it('fails for all members when one member makes it fail', () => {
     const group = open();
     group.fail(new RangeError('out of memory'));
     group.fail('a text');
@@ -66,7 +66,7 @@ describe('an opened group', () => {
     expect(group.failure()).toBe('why');
   });
 
-  it('is closed once and releases its memory', async () => {
+  it('is closed only once, however often close is called, and releases its memory', async () => {
     const group = open({ memory: 'memory' as never });
     await Promise.all([group.close(), group.close(), group[Symbol.asyncDispose]()]);
     expect(asked).toEqual(['stop listening', 'close', 'release memory']);

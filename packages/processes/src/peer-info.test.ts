@@ -9,8 +9,8 @@ const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4
 const other: PeerInfo = { ...info, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };
 const near: PeerInfo = { ...info, addresses: [{ host: '10.0.0.1', port: 4711 }] };
 
-describe('peer infos', () => {
-  it('contain what peers need, and no secret', () => {
+describe('the peer info that a member publishes', () => {
+  it('contains what peers need, and no secret', () => {
     expect(info).toEqual({
       addresses: [{ host: '127.0.0.1', port: 4711 }],
       hostName: 'host-a',
@@ -48,7 +48,7 @@ describe('peer infos', () => {
     ['a heartbeat that is text', JSON.stringify({ ...info, heartbeatSeconds: '5' })],
     ['no cores', JSON.stringify({ ...info, cores: 0 })],
     ['no address', JSON.stringify({ ...info, addresses: [] })],
-  ])('of %s are refused', (_, text) => {
+  ])('is refused if it contains %s', (_, text) => {
     const details = { code: 'ERR_COLL_STORE', rank: 3, operation: 'open a group' };
     expect(() => readPeerInfo(Buffer.from(text), 3)).toThrow(expect.objectContaining(details));
   });
@@ -61,7 +61,7 @@ describe('peer infos', () => {
     ['the longest address', { addresses: [{ host: 'x'.repeat(255), port: 1 }] }],
     ['a number of streams', { streams: 4 }],
     ['another transport', { transport: 'tcp', insecure: true, heartbeatSeconds: 0.5 }],
-  ])('with %s are accepted', (_, more) => {
+  ])('is accepted if it contains %s', (_, more) => {
     expect(readPeerInfo(Buffer.from(JSON.stringify({ ...info, ...more })), 3)).toEqual({ ...info, ...more });
   });
 });
@@ -80,7 +80,7 @@ describe('requireCompatible', () => {
   });
 
   it.each(['transport', 'streams', 'heartbeatSeconds', 'insecure'] as const)(
-    'names the member with another %s',
+    'names the member whose %s differs',
     (setting) => {
       const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
       refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0, but other on rank 2`));

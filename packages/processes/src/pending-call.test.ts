@@ -27,14 +27,14 @@ it('a pending call has its full timeout left before it starts, and is overdue on
   expect(pending.millisLeft).toBeGreaterThan(0);
 });
 
-it('a pending call without a limit is never late', () => {
+it('a pending call without a timeout is never overdue', () => {
   const pending = pendingCall(0);
   pending.pace = new CallTiming(0);
   vi.advanceTimersByTime(1e6);
   expect([pending.millisLeft, pending.isLate]).toEqual([0, false]);
 });
 
-it.each(['resolve', 'reject'] as const)('a pending call ignores its signal after %s', async (end) => {
+it.each(['resolve', 'reject'] as const)('a pending call ignores its signal once it is settled by %s', async (end) => {
   const controller = new AbortController();
   const abort = vi.fn();
   const pending = pendingCall(0, controller.signal, abort);
@@ -44,7 +44,7 @@ it.each(['resolve', 'reject'] as const)('a pending call ignores its signal after
   expect(abort).not.toHaveBeenCalled();
 });
 
-it('a pending call is notified when its signal is aborted', () => {
+it('a pending call calls its abort function when its signal is aborted', () => {
   const controller = new AbortController();
   const abort = vi.fn();
   pendingCall(0, controller.signal, abort);

@@ -61,20 +61,20 @@ describe('point-to-point frames on a connection', () => {
   it.each([
     ['another length', zeros('float32', [3])],
     ['another dtype', zeros('int32', [2])],
-  ])('with %s are reported and not parsed', (_, value) => {
+  ])('with %s than the receiver expects are reported and not stored', (_, value) => {
     const into = zeros('float32', [2]);
     const { reader, delivered } = readerOf([into]);
     expect(reader.read(wireOf(elementsOf(0, value)))).toBe(false);
     expect(delivered).toMatchObject([{ type: 'elements', dtype: value.dtype, length: value.data.length }]);
   });
 
-  it('that nobody waits for stop the reading', () => {
+  it('are read no further once one arrives that nobody waits for', () => {
     const { reader, delivered } = readerOf();
     expect(reader.read(wireOf(elementsOf(0, zeros('float32', [1]))))).toBe(false);
     expect(delivered).toEqual([]);
   });
 
-  it('are not written to memory that was returned to the caller', () => {
+  it('are not written to memory that the caller has got back', () => {
     const into = zeros('float32', [2]);
     const waiting = [into];
     const { reader } = readerOf(waiting);
@@ -85,7 +85,7 @@ describe('point-to-point frames on a connection', () => {
     expect(into.data).toEqual(Float32Array.of(1, 0));
   });
 
-  it('end the reading if the memory for them was detached', () => {
+  it('are read no further if the memory for one was detached', () => {
     const into = zeros('float32', [2]);
     const { reader, delivered } = readerOf([into]);
     const bytes = wireOf(elementsOf(0, tensor(Float32Array.of(1, 2))));
@@ -95,7 +95,7 @@ describe('point-to-point frames on a connection', () => {
     expect(delivered).toMatchObject([{ length: 2, data: { length: 0 } }]);
   });
 
-  it('never throw on random bytes, nor allocate more memory than a header', () => {
+  it('are parsed without throwing even if their bytes are random', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 8 }), (parts) => {
         const into = zeros('uint8', [5]);

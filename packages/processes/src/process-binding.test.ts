@@ -9,11 +9,11 @@ afterEach(() => {
   Object.assign(found, whole);
 });
 
-it('the binding loads an addon with the right interface version', () => {
+it('processBinding loads an addon with the right interface version', () => {
   expect(processBinding().interface).toBe(nativeInterface);
 });
 
-it('the binding refuses an addon with another interface version', () => {
+it('processBinding refuses an addon with another interface version', () => {
   Object.assign(found, { interface: 5 });
   expect(processBinding).toThrow(
     expect.objectContaining({
@@ -24,7 +24,7 @@ it('the binding refuses an addon with another interface version', () => {
   );
 });
 
-it('the binding reports an addon without process groups', () => {
+it('processBinding throws for an addon without process groups, as on systems other than Linux', () => {
   Object.assign(found, { processes: undefined });
   expect(processBinding).toThrow(
     expect.objectContaining({

@@ -6,14 +6,14 @@ import { disagreementOf, failureFrom } from './process-failures.js';
 describe('failureFrom', () => {
   const hosts = ['a', 'b', 'c'];
 
-  it('knows the reason by its number, and the hosts of all ranks of the group', () => {
+  it('returns the reason for its code, and the hosts of the ranks that failed', () => {
     const number = failureReasons.indexOf('lost');
     expect(failureFrom([number, 2, [0, 7], 'was lost'], hosts)).toEqual({
       ...{ reason: 'lost', rank: 2, ranks: [0, 7], text: 'was lost', hosts: ['c', 'a', ''] },
     });
   });
 
-  it('takes an unknown reason for a member that failed', () => {
+  it('treats an unknown reason code as the failure of a member', () => {
     expect(failureFrom([99, 1, [], 'broke'], hosts)).toMatchObject({ reason: 'failed', rank: 1, hosts: ['b'] });
   });
 });
@@ -29,22 +29,22 @@ describe('disagreementOf', () => {
     return [...table.announcedBy(0)];
   };
 
-  it('names the rank that differs from the majority, with its own name', () => {
+  it('reports the rank that differs from the majority by the name that was passed for it', () => {
     const error = disagreementOf([stateOf(3), stateOf(4), stateOf(4)], ['first', 'second', 'third']);
     expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH' });
     expect(error.message).toMatch(/first/);
   });
 
-  it('counts ranks that have not arrived to the majority', () => {
+  it('assumes that ranks that have not arrived agree with the majority', () => {
     const error = disagreementOf([undefined, stateOf(4), stateOf(3), stateOf(4)]);
     expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', rank: 2 });
   });
 
-  it('counts ranks that have not arrived to the first of two equal halves', () => {
+  it('assumes that ranks that have not arrived agree with the lower rank if two ranks differ', () => {
     expect(disagreementOf([undefined, stateOf(4), stateOf(3)])).toMatchObject({ rank: 2 });
   });
 
-  it('has a general text if no difference is visible', () => {
+  it('returns an error with a general text if it finds no difference', () => {
     const error = disagreementOf([stateOf(4), stateOf(4)]);
     expect(error).toBeInstanceOf(InternalError);
     expect(error).toMatchObject({

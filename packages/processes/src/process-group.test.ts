@@ -81,8 +81,8 @@ const failed = (reason: Failure['reason'], rank = 2, ranks: readonly number[] = 
   'was stopped',
 ];
 
-describe('a group', () => {
-  it('is created from its sockets, and described by its transports', () => {
+describe('a NativeProcessGroup', () => {
+  it('passes its sockets and transports to the addon', () => {
     expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [0, 2]]);
     const local = { number: 1, ranks: 2, cores: 4 };
     group.useSharedMemory('memory' as never, local);
@@ -110,7 +110,7 @@ describe('a group', () => {
     ]);
   });
 
-  it('has the failure that all members see', () => {
+  it('returns the same failure as all other members', () => {
     expect(group.failure()).toBeUndefined();
     failure = failed('lost', 2, [0]);
     const message = 'group: rank 2 on c was stopped; rank 0 on a was lost, too';
@@ -128,12 +128,12 @@ describe('a synchronous call', () => {
     [undefined, 0],
     [0, 0],
     [2, 2000],
-  ])('with a timeout of %s seconds executes for %i ms', (timeoutSeconds, millis) => {
+  ])('with a timeout of %s seconds executes for at most %i ms (0: no limit)', (timeoutSeconds, millis) => {
     group.playSync(call('first'), timeoutSeconds === undefined ? {} : { timeoutSeconds });
     expect(asked.slice(1)).toEqual([`play first for ${millis}`]);
   });
 
-  it('continues within its timeout after a slice has ended', () => {
+  it('is continued with the rest of its timeout if the addon returns before the call is done', () => {
     answers = [status.waiting, status.waiting, status.waiting];
     group.playSync(call('first'), { timeoutSeconds: 2.5 });
     expect(asked.slice(1)).toEqual([2500, 1500, 500, 0.001].map((millis) => `play first for ${millis}`));
@@ -220,21 +220,21 @@ describe('a long synchronous call', () => {
   });
   const stall: Stall = { operation: 'all-reduce sum', sequence: 0, missing: [2], seconds: 3 };
 
-  it('is reported once, and again when it continues', () => {
+  it('is reported once as stalled, and again when it continues', () => {
     answers = [status.expired, status.waiting];
     group.playSync(call('first'), {});
     expect(asked).toEqual(['play first for 3000', 'play first for 0', 'play first for 0']);
     expect(told).toEqual([stall, undefined]);
   });
 
-  it('has its remaining timeout after the report', () => {
+  it('executes for the rest of its timeout after it was reported as stalled', () => {
     answers = [status.expired];
     group.playSync(call('first'), { timeoutSeconds: 10 });
     expect(asked).toEqual(['play first for 3000', 'play first for 7000']);
     expect(told).toEqual([stall, undefined]);
   });
 
-  it.each([2, 3])('is not reported if its timeout is at most %i seconds', (timeoutSeconds) => {
+  it.each([2, 3])('is not reported as stalled if its timeout is at most %i seconds', (timeoutSeconds) => {
     answers = [status.expired, status.failed];
     failure = failed('deadline');
     expect(() => group.playSync(call('first'), { timeoutSeconds })).toThrow(/collective 0/);
@@ -242,7 +242,7 @@ describe('a long synchronous call', () => {
     expect(told).toEqual([]);
   });
 
-  it('is not reported if it ends in time', () => {
+  it('is not reported as stalled if it ends in time', () => {
     group.playSync(call('first'), {});
     expect([asked, told]).toEqual([['play first for 3000'], []]);
   });
@@ -269,7 +269,7 @@ describe('leaving a group', () => {
     expect([group.failure(), asked.slice(1)]).toEqual([undefined, ['leave', 'stop']]);
   });
 
-  it('fails its running calls on all members', async () => {
+  it('makes calls in progress fail on all members', async () => {
     answers = [status.slice];
     const playing = group.play(call('first'), {});
     const closing = group.close();
@@ -285,7 +285,7 @@ describe('leaving a group', () => {
     [0, true, ['fail closed of 1: has left the group']],
     [3, false, ['fail failed of 1: ended with exit code 3']],
     [3, true, ['fail failed of 1: ended with exit code 3']],
-  ])('at process exit with code %i, busy: %s, notifies the other members', (code, isBusy, said) => {
+  ])('at process exit with code %i notifies the other members (calls in progress: %s)', (code, isBusy, said) => {
     hasParted = true;
     if (isBusy) {
       answers = [status.slice];
@@ -310,7 +310,7 @@ describe('leaving a group', () => {
   });
 });
 
-it('a call that is aborted by its signal rejects with the reason', async () => {
+it('a call rejects with the reason of its signal when the signal is aborted', async () => {
   const over = new AbortController();
   answers = [status.slice];
   vi.spyOn(binding, 'results').mockReturnValue([0, status.failed]);

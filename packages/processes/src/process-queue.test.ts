@@ -59,7 +59,7 @@ function pass(millis: number): void {
   vi.advanceTimersByTime(millis);
 }
 
-it('the process queue executes a call in slices, between which the event loop runs, and keeps the call order', async () => {
+it('the process queue executes calls in order and in slices, between which the event loop runs', async () => {
   native.answers.set('first', [status.slice, status.slice, status.waiting]);
   const ends: string[] = [];
   let number = 0;
@@ -83,7 +83,7 @@ it('the process queue executes a call in slices, between which the event loop ru
   expect(queue.add(call('fourth'), number, {})).toBeUndefined();
 });
 
-it('the process queue executes all calls that fit into one slice in the same turn', async () => {
+it('the process queue executes all calls that fit into one slice in one turn of the event loop', async () => {
   native.answers.set('first', [status.slice]);
   const all = ['first', 'second', 'third'].map((name, number) => queue.add(call(name), number, {}));
   await new Promise((resolve) => setImmediate(resolve));
@@ -91,7 +91,7 @@ it('the process queue executes all calls that fit into one slice in the same tur
   for (const one of all) await one;
 });
 
-it('the process queue waits for other members in turns, between which other code runs', async () => {
+it('the process queue lets other code run while a call waits for other members', async () => {
   native.answers.set('first', [status.waiting, status.waiting]);
   const first = queue.add(call('first'), 0, {});
   await new Promise((resolve) => setImmediate(resolve));
@@ -117,7 +117,7 @@ it('the process queue hands a call that must wait for other members to the progr
   expect(queue.add(call('third'), 2, {})).toBeUndefined();
 });
 
-it('the process queue passes neglected calls to the progress thread until the program keeps up again', async () => {
+it('the process queue passes calls to the progress thread while the program is too busy to continue them', async () => {
   const neglected = call('neglected');
   native.answers.set('neglected', Array(4).fill(status.slice));
   const first = queue.add(neglected, 0, {});
@@ -146,7 +146,7 @@ it('the process queue fails the group if the memory of a call is detached betwee
   expect(failures).toEqual([expect.stringContaining('failed: cannot continue')]);
 });
 
-it('the process queue does not pass a call to the progress thread if its memory was detached while it waited', async () => {
+it('the process queue does not pass a waiting call with detached memory to the progress thread', async () => {
   const lost = call('lost');
   native.answers.set('first', Array(100).fill(status.waiting));
   const first = queue.add(call('first'), 0, {});
@@ -160,7 +160,7 @@ it('the process queue does not pass a call to the progress thread if its memory 
   expect(queue.isEmpty).toBe(true);
 });
 
-it('the process queue lets the progress thread detect failures and deadlines', async () => {
+it('the process queue passes failed calls and calls with deadlines to the progress thread', async () => {
   native.answers.set('failed', [status.slice, status.failed]);
   native.answers.set('late', Array(100).fill(status.slice));
   const failed = queue.add(call('failed'), 0, {});
@@ -203,7 +203,7 @@ it('the process queue rejects running calls when the group is closed, and execut
   expect(native.asked.filter((asked) => asked.startsWith('play'))).toEqual(['play first']);
 });
 
-it('the process queue reports which ranks are missing from a call that waits for long', async () => {
+it('the process queue reports which ranks a call has been waiting for if it waits too long', async () => {
   vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
   const told: unknown[] = [];
   const binding = { ...native.binding, absent: () => [2, 3] };

@@ -27,7 +27,7 @@ function rankWith(memory?: MemoryHandle, isClosed = false) {
 const memory = 'memory' as unknown as MemoryHandle;
 
 describe('a rank of a process group', () => {
-  it('has the size and the failure of its group', () => {
+  it('reports the failure of its group, and can make the group fail', () => {
     const { rank, group } = rankWith();
     expect(rank.failure).toBe('why');
     const algorithm = {} as Algorithm;
@@ -42,7 +42,7 @@ describe('a rank of a process group', () => {
     expect(group.failWith).toHaveBeenCalledOnce();
   });
 
-  it('allocates memory that all members see, or private memory', () => {
+  it('allocates memory that all members share, or private memory if the group has no shared memory', () => {
     const shared = rankWith(memory).rank.allocate('int16', 3);
     expect(shared).toEqual({ data: new Int16Array(3), dtype: 'int16', shape: [3], device: '' });
     expect(allocate).toHaveBeenLastCalledWith(memory, 6);
@@ -58,7 +58,7 @@ describe('a rank of a process group', () => {
     ['int16', -1],
     ['int16', 0.5],
     ['int16', '1'],
-  ])('refuses to allocate %j, %j', (dtype, length) => {
+  ])('refuses to allocate a tensor with dtype %j and length %j', (dtype, length) => {
     expect(() => rankWith(memory).rank.allocate(dtype as 'int16', length as number)).toThrow(
       expect.objectContaining({
         ...{ name: 'ValueError', code: 'ERR_COLL_VALUE' },

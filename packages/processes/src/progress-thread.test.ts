@@ -43,7 +43,7 @@ function pendingCall(name: string, number: number, millis = 0): PendingCall {
   return new PendingCall({ call: processCallDouble(name), number, millis, signal: undefined, abort: () => {} });
 }
 
-it('the progress thread stages a call and delivers its result when the call has ended', async () => {
+it('the progress thread copies the inputs of a call, executes it, and then copies back the results', async () => {
   const [first, second] = [pendingCall('first', 3), pendingCall('second', 4, 5000)];
   expect([thread.take(first), thread.take(second)]).toEqual([true, true]);
   expect([thread.isIdle, thread.first]).toEqual([false, first]);
@@ -72,21 +72,21 @@ it('the progress thread does not take a call that must wait for an earlier call'
   expect(asked).toEqual(['stage early']);
 });
 
-it('the progress thread does not stage detached memory', () => {
+it('the progress thread does not copy detached memory', () => {
   const broken = pendingCall('broken', 0);
   broken.isBroken = true;
   expect(thread.take(broken)).toBe(true);
   expect(asked).toEqual(['submit broken as 0 for 0']);
 });
 
-it('the progress thread releases the staging memory of a call that it cannot execute', () => {
+it('the progress thread releases the copies made for a call that it cannot execute', () => {
   refused = new Error('no thread');
   expect(() => thread.take(pendingCall('refused', 0))).toThrow(refused);
   expect(thread.isIdle).toBe(true);
   expect(asked.at(-1)).toBe('finish refused false');
 });
 
-it('the progress thread fails the group, and the call, when a call times out', async () => {
+it('the progress thread makes the group and the call fail when a call times out', async () => {
   const late = pendingCall('late', 0, 10);
   thread.take(late);
   results.push(0, status.expired);
@@ -99,7 +99,7 @@ it('the progress thread fails the group, and the call, when a call times out', a
   expect(asked.at(-1)).toBe('finish late false');
 });
 
-it('the progress thread delivers nothing to memory that was detached meanwhile', async () => {
+it('the progress thread writes no results to memory that was detached meanwhile', async () => {
   const lost = pendingCall('lost', 0);
   thread.take(lost);
   detach(lost.call);
@@ -117,7 +117,7 @@ it('the progress thread releases all its memory when it is closed', () => {
   expect(asked.slice(-2)).toEqual(['finish first false', 'finish second false']);
 });
 
-it('the progress thread takes at most as many bytes as can be copied quickly, or any single call', async () => {
+it('the progress thread limits the bytes copied for its calls, but accepts a single call of any size', async () => {
   copiedBytes = 100e6;
   const [first, second] = [pendingCall('first', 0), pendingCall('second', 1)];
   expect([thread.take(first), thread.take(second)]).toEqual([true, false]);
@@ -129,7 +129,7 @@ it('the progress thread takes at most as many bytes as can be copied quickly, or
   expect(thread.take(second)).toBe(true);
 });
 
-it('the progress thread counts copied bytes until the call has ended', async () => {
+it('the progress thread counts the copied bytes of a call until the call has ended', async () => {
   copiedBytes = 100e6;
   const calls = [0, 1, 2, 3].map((number) => pendingCall(`call ${number}`, number)) as [PendingCall, ...PendingCall[]];
   const [first, ...others] = calls;

@@ -45,7 +45,7 @@ beforeEach(() => {
 });
 
 describe('the shared-memory segments of a member', () => {
-  it('are created for all ranks, opened by their secrets, mapped and released', () => {
+  it('are opened on other members by their secrets, and released once', () => {
     const segments = new SharedSegments(binding, member, true);
     expect(segments.secret).toEqual(secretOf(7));
     expect([segments.open(0, secretOf(1)), segments.open(2, secretOf(3))]).toEqual([undefined, undefined]);
@@ -64,7 +64,7 @@ describe('the shared-memory segments of a member', () => {
     expect(segments.hasMark(0)).toBe(false);
   });
 
-  it('are not created if no member wants them', () => {
+  it('are not created if no other member is to share memory', () => {
     const segments = new SharedSegments(binding, member, false);
     expect(segments.secret).toEqual(Buffer.alloc(secretBytes));
     expect(segments.hasMark(0)).toBe(false);
@@ -73,7 +73,7 @@ describe('the shared-memory segments of a member', () => {
     expect(asked).toEqual([]);
   });
 
-  it('report why they could not be created', () => {
+  it('report why the segments of this rank could not be created', () => {
     refused = new Error('no room in /dev/shm');
     const segments = new SharedSegments(binding, member, true);
     expect(segments.secret).toEqual(Buffer.alloc(secretBytes));
@@ -90,7 +90,7 @@ describe('the shared-memory segments of a member', () => {
     expect(segments.open(2, oneByte)).toBeUndefined();
   });
 
-  it('contain the rings of a pair in the memory of its lower rank', () => {
+  it('contain the ring buffers of two ranks in the memory of the lower rank', () => {
     const segments = new SharedSegments(binding, member, true);
     for (const rank of [0, 2]) segments.open(rank, secretOf(rank + 1));
     expect(segments.makeRings([0, 2], 3)).toEqual(['segment 1', undefined, 'own']);
@@ -104,7 +104,7 @@ describe('the shared-memory segments of a member', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each(['makeRings', 'join'] as const)('report what to change if memory is used up: %s', (method) => {
+  it.each(['makeRings', 'join'] as const)('report what to change if their memory is used up: %s', (method) => {
     const segments = new SharedSegments(binding, member, true);
     refused = new Error('no room');
     expect(() => segments[method]([0], 3)).toThrow(

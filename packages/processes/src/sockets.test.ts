@@ -5,7 +5,7 @@ import { HandshakeStream } from './handshake-stream.js';
 import type { ProcessBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
-it('sockets refuse connections that arrive after their end, and leave none open', async () => {
+it('a closed Sockets object refuses late connections, and leaves none open', async () => {
   const closed: number[] = [];
   const binding = { takeSocket: (socket: number) => socket, closeSocket: (socket: number) => closed.push(socket) };
   const sockets = new Sockets(binding as unknown as ProcessBinding);
@@ -25,7 +25,7 @@ it('sockets refuse connections that arrive after their end, and leave none open'
   server.close();
 });
 
-it('sockets are passed on by rank, in channel order, and other channels are left open', () => {
+it('Sockets hands over the requested connections by rank and in channel order, and later closes all others', () => {
   const closed: number[] = [];
   const binding = {
     takeSocket: (socket: number) => socket + 100,
@@ -46,7 +46,7 @@ it('sockets are passed on by rank, in channel order, and other channels are left
   expect(closed).toEqual([kept]);
 });
 
-it('sockets report whether descriptors can be taken over', () => {
+it('Sockets reports whether it could take over a file descriptor', () => {
   const told: string[] = [];
   const descriptors = { opened: () => told.push('opened'), missed: () => told.push('missed') };
   const takeSocket = (socket: number) => {

@@ -27,7 +27,7 @@ function begin(call: FirstCall | undefined): void {
 
 const stall = (sequence: number, seconds = 10) => ({ operation: 'all-reduce', sequence, missing: [2, 3], seconds });
 
-it('the stall watch reports a long call once, and its end', () => {
+it('the stall watch reports a long call once, and then reports when the call has ended', () => {
   begin({ number: 4, operation: 'all-reduce' });
   vi.advanceTimersByTime(9_999);
   expect(told).toEqual([]);

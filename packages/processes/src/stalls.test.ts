@@ -33,7 +33,7 @@ const member = (rank: number, size: number) => memberOf({ rank, size, jobKey: 'a
 const stall = { operation: 'all-reduce', sequence: 3, missing: [0, 2], seconds: 5 };
 
 describe('stallListener', () => {
-  it('reports missing ranks of the whole job, by their ranks in the launcher', () => {
+  it('reports the missing ranks of a group that contains all ranks of the launcher', () => {
     const listener = stallListener(member(1, 4));
     expect(listener?.seconds).toBe(5);
     listener?.tell(stall);
@@ -44,7 +44,7 @@ describe('stallListener', () => {
   it.each([
     [1, 3],
     [0, 4],
-  ])('names no missing ranks for another group, as rank %i of %i', (rank, size) => {
+  ])('reports no missing ranks if rank and group size (%i of %i) differ from those of the launcher', (rank, size) => {
     stallListener(member(rank, size))?.tell(stall);
     expect(reports()).toEqual([{ rank: 1, stall: { ...stall, missing: [] } }]);
   });
@@ -60,7 +60,7 @@ describe('stallListener', () => {
 describe('watchOpening', () => {
   const opening = { rank: 1, stall: { operation: 'open a group', missing: [], seconds: 5 } };
 
-  it('reports opening a group that takes too long, and its end', () => {
+  it('reports when opening a group takes too long, and when it has ended', () => {
     const end = watchOpening(stallListener(member(1, 4)));
     vi.advanceTimersByTime(4999);
     expect(reports()).toEqual([]);

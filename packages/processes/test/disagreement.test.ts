@@ -47,7 +47,7 @@ describe('members in separate processes', () => {
       ],
       /rank \d has job "(mine|theirs)", but rank \d has job "(mine|theirs)"/,
     ],
-  ])('refuse each other at once if one is %s, and open the next group', async (_, all, message) => {
+  ])('all fail at once if one is %s, and can open the next group', async (_, all, message) => {
     const generation = members.nextGeneration();
     const failures = await Promise.all(all.map((options, index) => failure(index, { ...options, generation })));
     for (const told of failures) {
@@ -61,7 +61,7 @@ describe('members in separate processes', () => {
     await Promise.all(members.all.map((each) => each.ask({ do: 'close' })));
   });
 
-  it('of an older generation are refused, early or late, without disturbing the newer generation', async () => {
+  it('of an older generation are refused, whether they join early or late, and the newer group works', async () => {
     const generation = members.nextGeneration();
     const newer = members.nextGeneration();
     const waited = failure(0, { rank: 0, size: 3, generation });
@@ -107,7 +107,7 @@ it('a member that ended after it joined is reported to all members at once', asy
   }
 });
 
-it('a member refuses a member of another release at once', async () => {
+it('a member refuses a member with another version of the library at once', async () => {
   const store = new MemoryStore();
   const terms = { version: 1, job: '', size: 2 };
   await store.set('newest', Buffer.from(JSON.stringify({ generation: 0, rank: 0, terms })));

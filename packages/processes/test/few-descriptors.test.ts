@@ -19,7 +19,7 @@ describe.skipIf(!hasPrlimit)('a member with too few file descriptors', () => {
   });
   afterEach(() => members[Symbol.asyncDispose]());
 
-  it.each([0, 3])('makes opening the group fail on all members with this reason, as rank %i', async (rank) => {
+  it.each([0, 3])('makes opening the group fail on all members for this reason if it is rank %i', async (rank) => {
     const poor = members.all[rank] as Members['all'][0];
     // It has started when it answers.
     await poor.ask({ do: 'explain' });

@@ -28,12 +28,12 @@ async function tap(port: number, byChannel: Map<number, Socket>): Promise<number
   return (server.address() as AddressInfo).port;
 }
 
-describe('forged bytes from rank 1 on an established connection with rank 0', () => {
+describe('corrupt bytes from rank 1 on an established connection with rank 0', () => {
   it.each([
     [1, /rank 1 on .* sent corrupt or foreign bytes over a data connection: .* \(rank 0 on .*\)/],
     [0, /rank 1 on .* was lost: corrupt or foreign bytes arrived over its control connection/],
   ])(
-    'fail the group on both ranks with an error that names peer and connection (channel %i)',
+    'make the group fail on both ranks with an error that names rank 1 and the connection (channel %i)',
     async (channel, message) => {
       const memory = new MemoryStore();
       const byChannel = new Map<number, Socket>();

@@ -14,7 +14,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
   const each = <Result>(work: (member: Members['all'][number], rank: number) => Promise<Result>) =>
     Promise.all(members.all.map(work));
 
-  it('executes collectives, sync and async, small and large', async () => {
+  it('executes small and large collectives in sync and async calls', async () => {
     const opened = await members.open({ transport });
     expect(opened[1]).toMatchObject({
       rank: 1,
@@ -36,7 +36,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     for (const { code } of late) expect(code).toBe('ERR_COLL_CLOSED');
   });
 
-  it('names the ranks that disagree, with the same message on all members', async () => {
+  it('names the ranks whose calls differ, with the same message on all members', async () => {
     await members.open({ transport });
     const failures = await each((member, rank) =>
       member.failure({ do: rank === 0 ? 'runSync' : 'run', collective: sum, length: rank === 2 ? 5 : 4 }),
@@ -66,7 +66,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     expect(late.message).toBe(failures[0]?.message);
   });
 
-  it('ends for all members when one aborts, fails or leaves', async () => {
+  it('ends for all members when one member aborts a call, fails or leaves', async () => {
     const [first, second] = members.all as [Members['all'][0], Members['all'][0]];
     for (const [how, waiting, task, code] of [
       ['aborted', 'run', { do: 'run', collective: sum, length: 4, abortAfter: 50 }, 'ERR_COLL_ABORTED'],
@@ -82,7 +82,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a group over %s', (transport) 
     }
   });
 
-  it('completes collectives that a member has taken part in before it leaves', async () => {
+  it('completes the collectives in which a member took part before it left', async () => {
     await members.open({ transport });
     const results = await each(async (member, rank) => {
       const result = await member.ask({ do: 'run', collective: { kind: 'broadcast', root: 0 }, length: 300_000 });
@@ -115,7 +115,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a lost member, over %s', (tran
     }
   });
 
-  it('is named on all others after a while when its process is stopped', async () => {
+  it('is named on all others after the heartbeat timeout when its process is stopped', async () => {
     await using members = await Members.start(3);
     await members.open({ transport, heartbeatSeconds: 2 });
     const [first, second, third] = members.all as [Members['all'][0], Members['all'][0], Members['all'][0]];
@@ -133,7 +133,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a lost member, over %s', (tran
     expect(own).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 2 });
   });
 
-  it('reports why it ends, if it still can', async () => {
+  it('reports its exit code to the others if it exits by itself', async () => {
     await using members = await Members.start(2);
     await members.open({ transport });
     const [first, second] = members.all as [Members['all'][0], Members['all'][0]];

@@ -11,7 +11,7 @@ import { openProcessGroup } from '../src/index.js';
 const size = 3;
 
 it.each(['shared-memory', 'tcp'] as const)(
-  'rank 0 resolves only once no member needs its store, so that it may block at once, over %s',
+  'openProcessGroup of rank 0, which keeps the store, resolves once no member needs the store, over %s',
   async (transport) => {
     const job = { job: 'keeper', jobKey: TcpStoreServer.newKey() };
     const keeper = fork(

@@ -5,7 +5,7 @@ import { Members } from './members.js';
 // Longer than a test may take: who is lost is named long before.
 const patience = { timeoutSeconds: 600, heartbeatSeconds: 1 };
 
-describe.skipIf(ownAddress === undefined)('a member on another host that ends while the group opens', () => {
+describe.skipIf(ownAddress === undefined)('a member on another host that is killed while the group opens', () => {
   let members: Members;
   beforeEach(async () => {
     members = await Members.start(3);
@@ -35,7 +35,7 @@ describe.skipIf(ownAddress === undefined)('a member on another host that ends wh
   // Firewalls refuse whoever is lower in rank: a group needs no more than that the higher one can connect.
   const distanceOf = (rank: number): Distance => ({ hidden: [0, 1, 2].filter((other) => other > rank) });
 
-  it.each([0, 1, 2])('is named on all others if rank %i already had its connections', async (victim) => {
+  it.each([0, 1, 2])('is named on all others if it is rank %i and was already connected', async (victim) => {
     const others = [0, 1, 2].filter((rank) => rank !== victim);
     const opening = options();
     const waiting = others.map((rank) => failure(rank, opening, distanceOf(rank)));
@@ -45,7 +45,7 @@ describe.skipIf(ownAddress === undefined)('a member on another host that ends wh
     for (const told of await Promise.all(waiting)) expectNamed(told, victim);
   });
 
-  it.each([0, 1, 2])('is named on all others if rank %i had only registered', async (victim) => {
+  it.each([0, 1, 2])('is named on all others if it is rank %i and had only registered in the store', async (victim) => {
     const [early, late] = [0, 1, 2].filter((rank) => rank !== victim) as [number, number];
     const opening = options();
     const waiting = failure(early, opening, distanceOf(early));

@@ -27,7 +27,7 @@ describe.each(['shared-memory', 'tcp'] as const)('members in processes over %s',
   };
   memberSuite({ test: it, name: transport, sizes: [1, 2, 3], run });
 
-  it('detect that the sender of a message was killed', async () => {
+  it('report a member that was killed to the receiver of its messages', async () => {
     expect(await run('a member that is killed', 2)).toEqual([['ERR_COLL_PEER_FAILED', 1], undefined]);
   });
 });

@@ -10,7 +10,7 @@ const alone = () => ({ store: new MemoryStore(), rank: 0, size: 1, jobKey });
 const refused = (code: string, message: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(message) });
 
-it('opening a group reports that shared memory is too small', async () => {
+it('allocate throws if maxBytes of the group is too small', async () => {
   await using group = await openProcessGroup({ ...alone(), maxBytes: 10 });
   const { group: own } = group.communicator(directAlgorithm());
   expect(() => own.allocate('float64', 100_000)).toThrow(refused('ERR_COLL_BUFFER', 'larger maxBytes'));
@@ -25,7 +25,7 @@ it('opening a group times out if the store never answers', async () => {
   expect(performance.now() - begun).toBeLessThan(30_000);
 });
 
-it.each([undefined, 'ring', {}])('opening a group refuses %s as an algorithm', async (algorithm) => {
+it.each([undefined, 'ring', {}])('a group refuses %s as the algorithm of a communicator', async (algorithm) => {
   await using group = await openProcessGroup(alone());
   const connect = () => group.communicator(algorithm as unknown as Algorithm);
   expect(connect).toThrow(refused('ERR_COLL_VALUE', 'an algorithm must be an object with a name and a plan'));

@@ -25,7 +25,7 @@ it('a call refuses an output that overlaps another segment of the same rank', as
 });
 
 it.each(['useMessages', 'useSharedMemory'] as const)(
-  'a group fails on all ranks if one cannot create its executor: %s',
+  'opening a group fails, or its calls fail, on all ranks if one cannot create its executor: %s',
   async (how) => {
     const broken = vi.spyOn(NativeProcessGroup.prototype, how).mockImplementationOnce(() => {
       throw new Error('its addon is too old');
@@ -68,7 +68,7 @@ function unable(message: RegExp) {
   return { name: 'RuntimeError', code: 'ERR_COLL_CLUSTER', ...details };
 }
 
-it('a group opens with little memory for tensors, and reports when it is used up', async () => {
+it('a group can be opened with little memory for tensors, and allocate throws when it is used up', async () => {
   const store = new MemoryStore();
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey, maxBytes: 1 << 16 });
   const [first, second] = await Promise.all([open(0), open(1)]);
@@ -83,7 +83,7 @@ it('a group opens with little memory for tensors, and reports when it is used up
   await Promise.all([first.close(), second.close()]);
 });
 
-it('a closed group keeps no memory but that of its tensors', async () => {
+it('a closed group keeps only the memory of its tensors', async () => {
   const before = resourcesOfThisProcess();
   const store = new MemoryStore();
   for (let generation = 0; generation < 3; generation++) {
@@ -101,7 +101,7 @@ it('a closed group keeps no memory but that of its tensors', async () => {
   await expect.poll(more).toBeLessThanOrEqual(3 * 2);
 });
 
-it('a group is closed as soon as any call of close has resolved', async () => {
+it('repeated calls of close return the same promise', async () => {
   const store = new MemoryStore();
   const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey });
   const groups = await Promise.all([open(0), open(1)]);
@@ -113,7 +113,7 @@ it('a group is closed as soon as any call of close has resolved', async () => {
 it.each([
   [Symbol('stop'), 'Symbol(stop)'],
   [Object.create(null), 'an object (no prototype)'],
-])('a group fails, and aborts, with any thrown value: %s', async (thrown, words) => {
+])('a group can be failed and aborted with any thrown value: %s', async (thrown, words) => {
   for (const how of ['fail', 'abort'] as const) {
     const store = new MemoryStore();
     const open = (rank: number) => openProcessGroup({ store, rank, size: 2, jobKey });

@@ -30,7 +30,7 @@ it('a restart of coll run opens a new group and refuses processes of the previou
   rmSync(folder, { recursive: true });
 });
 
-it('surviving processes and a replacement open the next generation after a member was lost while opening', async () => {
+it('after a member was lost while opening a group, the others and a replacement open the next generation', async () => {
   const seats = [0, 1, 2, 2].map((rank) => ({ COLL_RANK: String(rank), COLL_SIZE: '3' }));
   await using job = await JobProcesses.start(new URL('./fixtures/generations.ts', import.meta.url), seats);
   await using store = await job.store();

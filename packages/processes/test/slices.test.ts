@@ -23,7 +23,7 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
       ),
     );
 
-  it('lets the event loop run in between', async () => {
+  it('lets the event loop run while it executes', async () => {
     for (const { wasUnderWay, isRight, turns } of await play({ meanwhile: 'nothing' })) {
       expect(isRight).toBe(true);
       expect(wasUnderWay).toBe(true);
@@ -41,21 +41,21 @@ describe.each(['shared-memory', 'tcp'] as const)('a long call over %s', (transpo
     },
   );
 
-  it('completes if one program or both are busy in between', async () => {
+  it('completes even if one rank or both ranks block their event loops meanwhile', async () => {
     for (const other of ['nothing', 'compute'] as const) {
       const reports = await play({ meanwhile: 'compute' }, { meanwhile: other });
       expect(reports).toMatchObject([{ isRight: true }, { isRight: true }]);
     }
   });
 
-  it('completes if another rank blocks its thread', async () => {
+  it('completes even if another rank makes it synchronously', async () => {
     for (const meanwhile of ['nothing', 'compute'] as const) {
       const reports = await play({ meanwhile }, { meanwhile: 'nothing', blocks: true });
       expect(reports).toMatchObject([{ isRight: true }, { isRight: true }]);
     }
   });
 
-  it('completes while synchronous calls are refused', async () => {
+  it('completes although its rank tries a synchronous call meanwhile, which is refused', async () => {
     const [first, second] = await play({ meanwhile: 'block' }, { meanwhile: 'nothing' });
     expect(first).toMatchObject({ isRight: true, blocked: 'ERR_COLL_BUSY' });
     expect(second).toMatchObject({ isRight: true });

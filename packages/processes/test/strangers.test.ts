@@ -103,7 +103,7 @@ describe('a group that opens among unauthenticated connections', () => {
     await opening.expectToWork();
   });
 
-  it('closes connections that are slow or stop half-way', async () => {
+  it('closes connections that send nothing or stop in the middle of the handshake', async () => {
     const opening = new Opening();
     const silent = await opening.stranger();
     const half = await opening.stranger();
@@ -117,7 +117,7 @@ describe('a group that opens among unauthenticated connections', () => {
     await opening.expectToWork();
   });
 
-  it('opens despite many such connections', async () => {
+  it('opens despite 200 such connections', async () => {
     const opening = new Opening();
     const many = await Promise.all(Array.from({ length: 200 }, () => opening.stranger()));
     await opening.expectToWork();
@@ -173,7 +173,7 @@ describe('a group that opens among unauthenticated connections', () => {
     await opening.expectToWork();
   });
 
-  it('refuses a peer of another job, generation, version or rank with a message that says so', async () => {
+  it('refuses a peer of another job, generation, version or rank with a message that states the difference', async () => {
     const opening = new Opening();
     const version = helloOf();
     version.writeUInt16BE(99, 8);

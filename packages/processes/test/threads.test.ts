@@ -31,7 +31,7 @@ it('threads of one process can be members of several groups each', async () => {
   expect(await Promise.all(threads.map((thread) => exits.get(thread) as Promise<unknown[]>))).toEqual([[0], [0]]);
 });
 
-it('a terminated thread is detected at once', async () => {
+it('a member whose thread is terminated is reported to the other members at once', async () => {
   const [first, second] = await twoThreads(['wait', 'idle']);
   const told = once(first, 'message');
   const begin = performance.now();
@@ -50,7 +50,7 @@ it('a thread that is blocked in a call can be terminated', async () => {
   await second.terminate();
 });
 
-it('a thread that leaves while it waits gets an error before it ends', async () => {
+it('a call in progress rejects when its thread closes the group and ends', async () => {
   const [first, second] = await twoThreads(['give up', 'idle']);
   const ended = once(first, 'exit');
   const message = once(first, 'message');

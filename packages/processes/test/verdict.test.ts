@@ -35,19 +35,19 @@ function problemsOf(fault: Fault, ...outcomes: Outcome[]): readonly string[] {
   return verdictOf(scenario(fault), { outcomes, faultAtMillis: 1000 }).problems;
 }
 
-it('the verdict accepts runs in which all members report the lost member in time', () => {
+it('the verdict on a fault test accepts a run in which all members report the lost member in time', () => {
   const played = { outcomes: [report(lost), 'ended', report(lost)] as const, faultAtMillis: 1000 };
   expect(verdictOf(scenario('kill'), played)).toEqual({ problems: [], millis: [10, 10] });
   expect(problemsOf('none', report(undefined), report(undefined), report(undefined))).toEqual([]);
 });
 
-it('the verdict accepts reports of a member killed while the group opened, whether or not others could call', () => {
+it('the verdict on a fault test accepts reports of a lost member from open or from a later call', () => {
   const opening = { ...lost, operation: 'open a group' };
   expect(problemsOf('opening', report(opening, { later: undefined }), 'ended', report(lost))).toEqual([]);
   expect(problemsOf('opening', report(undefined), 'ended', report(lost)).join()).toMatch(/rank 0: .*saw no error/);
 });
 
-it('the verdict expects members to be named by their first replica', () => {
+it('the verdict on a fault test expects errors to name members by their first replica', () => {
   const two = (error: Seen) =>
     verdictOf({ ...scenario('kill'), replicas: 2 }, { outcomes: [report(error), 'ended'], faultAtMillis: 1000 })
       .problems;
@@ -70,11 +70,11 @@ it.each<[string, Outcome, RegExp]>([
   ['a call that works after the failure', report(lost, { later: undefined }), /another call/],
   ['a leak', report(lost, { after: { ...none, threads: 12 } }), /1 threads more than before/],
   ['a slow close', report(lost, { closeMillis: 15_000 }), /took 15000 ms to close/],
-])('the verdict detects %s', (_, outcome, problem) => {
+])('the verdict on a fault test rejects a run with %s', (_, outcome, problem) => {
   expect(problemsOf('kill', report(lost), 'ended', outcome).join('\n')).toMatch(problem);
 });
 
-it('the verdict detects disagreements reported with different messages or the wrong rank', () => {
+it('the verdict on a fault test rejects different messages, or a wrong rank, for calls that differ', () => {
   const told: Seen = { ...lost, name: 'InternalError', code: 'ERR_COLL_MISMATCH' };
   const other = report({ ...told, message: 'other words of rank 1' });
   expect(problemsOf('op', report(told), report(told), report(told))).toEqual([]);
@@ -83,6 +83,6 @@ it('the verdict detects disagreements reported with different messages or the wr
   expect(problemsOf('op', wrong, wrong, wrong).join()).toMatch(/not told of rank 1/);
 });
 
-it('the verdict detects an error in a run without a fault', () => {
+it('the verdict on a fault test rejects an error in a run without a fault', () => {
   expect(problemsOf('none', report(undefined), report(lost), report(undefined)).join()).toMatch(/rank 1: saw/);
 });
