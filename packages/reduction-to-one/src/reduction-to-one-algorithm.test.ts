@@ -24,7 +24,7 @@ it('reduction-to-one is proved correct for every collective and root of 1 to 33 
   }
 });
 
-it('reduction-to-one is proved correct for any combining rank', () => {
+it('reduction-to-one is proved correct for any choice of the rank that combines', () => {
   for (let root = 0; root < 7; root++) {
     for (const collective of collectivesOf(7)) {
       expect(problemOf(reductionToOneAlgorithm({ root }).plan(collective, 7), collective)).toBeUndefined();

@@ -39,7 +39,7 @@ describe('ReductionToOneDevice.reduce', () => {
     expect(value.values[0]).toEqual(on('cpu:0', 1, 2));
   });
 
-  it('returns a bare tensor for one destination, and Mirrored for several', async () => {
+  it('returns a tensor for one destination, and a Mirrored value for several', async () => {
     const ops = new ReductionToOneDevice();
     const copies = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
     expect(copies).toBeInstanceOf(Mirrored);
@@ -92,12 +92,12 @@ describe('accumulationFn', () => {
     expect(accumulationFn.mock.calls).toEqual([[value.values]]);
   });
 
-  it('returns the sum that a mean divides', async () => {
+  it('returns the sum, which a mean then divides by the number of components', async () => {
     const accumulationFn = (tensors: readonly Tensor[]) => tensors[2] as Tensor;
     expect(await reduced(ReduceOp.MEAN, { accumulationFn })).toEqual(tensor([500 / 3, 2], { device: cpu(1) }));
   });
 
-  it.each(['MIN', 'MAX', 'PRODUCT'] as const)('is not called for a %s', async (op) => {
+  it.each(['MIN', 'MAX', 'PRODUCT'] as const)('is not called for the op %s', async (op) => {
     const accumulationFn = vi.fn(addN);
     await reduced(op, { accumulationFn });
     expect(accumulationFn).not.toHaveBeenCalled();
@@ -171,7 +171,7 @@ describe('sparse values', () => {
     expect(toNumbers((await ops.reduce(ReduceOp.SUM, small, 'cpu:0')) as Tensor)).toEqual([2052]);
   });
 
-  it('share one result between each other, but never with the caller', async () => {
+  it('have one result for all destinations with sharedResult, but never in memory of the caller', async () => {
     const shared = { sharedResult: true };
     const ops = new ReductionToOneDevice();
     const sum = (await ops.reduce(ReduceOp.SUM, sparse, sparse, shared)) as Mirrored<IndexedSlices>;
@@ -189,7 +189,7 @@ describe('sparse values', () => {
     });
   });
 
-  it('of bool have no mean, like dense values', async () => {
+  it('of dtype bool have no mean', async () => {
     const flag = (device: string) => tensor([1], { dtype: 'bool', device });
     const flags = new PerReplica(['cpu:0', 'cpu:1'].map((device) => new IndexedSlices(flag(device), Int32Array.of(0))));
     await expect(new ReductionToOneDevice().reduce(ReduceOp.MEAN, flags, 'cpu:0')).rejects.toMatchObject({
@@ -198,7 +198,7 @@ describe('sparse values', () => {
   });
 });
 
-it('batchReduce reduces pair by pair, each to its own destinations', async () => {
+it('batchReduce reduces each value to its own destinations', async () => {
   const ops = new ReductionToOneDevice();
   const other = new PerReplica([on('cpu:0', 1), on('cpu:1', 2)]);
   const results = await ops.batchReduce(ReduceOp.SUM, [

@@ -24,7 +24,7 @@ function expectProven(options: RingAlgorithmOptions, ranks: number): void {
 }
 
 describe('ringPermutations', () => {
-  it('rotates the ring of one worker', () => {
+  it('rotates the ring of one worker for each sub-chunk', () => {
     expect(ringPermutations(1, 2, [0, 1, 2])).toEqual({
       ranks: [
         [0, 1, 2],
@@ -82,7 +82,7 @@ describe('ringAlgorithm', () => {
     expectProven({ ...options, order }, options.workers * (order?.length ?? 2));
   });
 
-  it('moves chunks as the definition of a ring says in each step', () => {
+  it('moves in every round exactly the chunks that the definition of the ring requires', () => {
     const [devices, subChunks] = [4, 2];
     const { ranks, predecessors } = ringPermutations(2, subChunks, [1, 0]);
     const { rounds } = ringAlgorithm({ workers: 2, subChunks, order: [1, 0] }).plan(allReduce, devices);
@@ -129,7 +129,7 @@ describe('ringAlgorithm', () => {
     });
   });
 
-  it('has no rounds with one rank, whatever the options', () => {
+  it('has no rounds for one rank, with any options', () => {
     for (const collective of collectivesOf(1)) {
       expect(ringAlgorithm({ subChunks: 3, workers: 2 }).plan(collective, 1).rounds).toEqual([]);
     }
@@ -152,7 +152,7 @@ describe('ringAlgorithm', () => {
     }
   });
 
-  it('refuses options that match no group', () => {
+  it('refuses options that are invalid for every group', () => {
     expect(() => ringAlgorithm({ subChunks: 0 })).toThrow('subChunks must be 1 or more, got 0');
     expect(() => ringAlgorithm({ workers: 1.5 })).toThrow('workers must be 1 or more, got 1.5');
     expect(() => ringAlgorithm({ order: [0, 2] })).toThrow(

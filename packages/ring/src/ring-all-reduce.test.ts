@@ -30,7 +30,7 @@ it('RingAllReduce adds each element in the ring order of its chunk', async () =>
 });
 
 describe('subChunks', () => {
-  it.each([1, 2, 3, 4])('%i run side by side and do not change sums of integers', async (subChunks) => {
+  it.each([1, 2, 3, 4])('do not change sums of integers if there are %i', async (subChunks) => {
     const value = spread(...[1, 2, 3, 4].map((factor) => ramp(19, factor)));
     expect(await summed(value, { subChunks })).toEqual(ramp(19, 10));
   });
@@ -41,7 +41,7 @@ describe('subChunks', () => {
     );
   });
 
-  it('beyond the number of devices use reduction to one device, with a note', async () => {
+  it('that exceed the number of devices are replaced by reduction to one device, with a note', async () => {
     const ops = new RingAllReduce({ subChunks: 3 });
     const value = spread([1, 2], [1, 2]);
     const { values } = (await ops.reduce(ReduceOp.SUM, value, value)) as Mirrored<Tensor>;
