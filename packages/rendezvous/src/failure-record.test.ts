@@ -5,17 +5,17 @@ import { decodeFailureRecord, encodeFailureRecord } from './failure-record.js';
 const told = (ending: object) => decodeFailureRecord(Buffer.from(JSON.stringify(ending)), 'meet');
 const ending = { name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', message: 'rank 1 is gone', rank: 1 };
 
-it('a failure record contains the error that a member left', () => {
+it('a failure record preserves the error of the member that wrote it', () => {
   const error = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 is gone', { rank: 1, operation: 'meet' });
   expect(decodeFailureRecord(encodeFailureRecord(error), 'meet')).toMatchObject({ ...ending, operation: 'meet' });
 });
 
-it.each([2_147_483_647, -5, 0.5, '1'])('a failure record with the impossible rank %j is not trusted', (rank) => {
+it.each([2_147_483_647, -5, 0.5, '1'])('a failure record with the invalid rank %j is read without a rank', (rank) => {
   expect(told({ ...ending, rank }).rank).toBeUndefined();
 });
 
 it.each(['ERR_COLL_PEER_FAILED_TOO', 'ERR_COLL_INTERNAL', 7])(
-  'a failure record with the unknown code %j is not trusted',
+  'a failure record with the unknown code %j is read as one that cannot be parsed',
   (code) => {
     expect(told({ ...ending, code })).toMatchObject({
       code: 'ERR_COLL_STORE',

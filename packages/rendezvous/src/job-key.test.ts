@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { requireJob, requireJobKey } from './job-key.js';
 
-it('requireJob accepts a job of up to 512 bytes', () => {
+it('requireJob accepts a job name of up to 512 bytes', () => {
   expect(() => requireJob('ü'.repeat(256))).not.toThrow();
   expect(() => requireJob(`${'ü'.repeat(256)}x`)).toThrow('job must be a string of at most 512 bytes');
 });
 
 describe('a job key', () => {
-  it('is accepted from 16 bytes, 8 of them different', () => {
+  it('is accepted if it has at least 16 bytes, 8 of them different', () => {
     expect(() => requireJobKey('abcdefghabcdefgh')).not.toThrow();
   });
 

@@ -60,7 +60,7 @@ class LossyStore extends ServerStore {
 
 const nothing = () => {};
 
-describe('compareSet whose answer was lost', () => {
+describe('compareSet whose answer from the server was lost', () => {
   it.each<[string, (store: LossyStore) => void, boolean, Uint8Array]>([
     ['is repeated when nothing was written', nothing, true, mine],
     ['is true when the value was written', (store) => (store.value = mine), true, mine],
@@ -76,7 +76,7 @@ describe('compareSet whose answer was lost', () => {
   });
 });
 
-describe('writes whose answer was lost', () => {
+describe('writes whose answer from the server was lost', () => {
   type Call = (store: LossyStore) => Promise<unknown>;
   const writes: readonly [string, Call][] = [
     ['set', (store) => store.set('key', mine)],
@@ -103,7 +103,7 @@ describe('writes whose answer was lost', () => {
     ...writes,
     ['get', (store) => store.get('key')],
     ['compare-set', (store) => store.compareSet('key', undefined, mine)],
-  ])('fail at once with outageSeconds 0: %s', async (operation, call) => {
+  ])('fail without another attempt if outageSeconds is 0: %s', async (operation, call) => {
     await using store = new LossyStore([nothing], { isUnsent: true, outageSeconds: 0 });
     await expect(call(store)).rejects.toMatchObject({
       operation,
@@ -112,7 +112,7 @@ describe('writes whose answer was lost', () => {
   });
 });
 
-it('a read is repeated after lost answers', async () => {
+it('get is repeated if the answer of the server was lost', async () => {
   await using store = new LossyStore([nothing, (self) => (self.value = theirs)]);
   expect(await store.get('key')).toEqual(theirs);
 });

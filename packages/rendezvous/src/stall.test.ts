@@ -18,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const linesOf = (text: string) => text.split('\n').slice(0, -1);
 const from = (rank: number) => ({ COLL_STALL_FILE: file, COLL_RANK: String(rank) });
 
-it('stall reports of ranks arrive in order', () => {
+it('stall reports of several ranks are read in the order in which they were written', () => {
   reportStall(waiting, from(1));
   reportStall({ operation: 'open a group', missing: [], seconds: 1 }, from(0));
   reportStall(undefined, from(1));
@@ -34,7 +34,7 @@ it('stall reports that cannot be parsed are skipped', () => {
   expect(stallReportsIn(lines)).toEqual([{ rank: 3, stall: undefined }]);
 });
 
-it('stall reports are dropped if the launcher has removed the file', () => {
+it('stall reports are not written if the launcher has removed the file', () => {
   reportStall(waiting, { COLL_RANK: '0' });
   reportStall(waiting, { COLL_STALL_FILE: file });
   expect(readFileSync(file, 'utf8')).toBe('');
@@ -43,7 +43,7 @@ it('stall reports are dropped if the launcher has removed the file', () => {
   expect(existsSync(file)).toBe(false);
 });
 
-it('stall reports keep no file open', () => {
+it('writing stall reports leaves no file open', () => {
   const reports = 500;
   const openFiles = () => readdirSync('/dev/fd').length;
   const before = openFiles();
@@ -58,6 +58,6 @@ it.each([
   [{ COLL_STALL_SECONDS: '0', COLL_STALL_FILE: 'file' }, undefined],
   [{ COLL_STALL_SECONDS: 'soon', COLL_STALL_FILE: 'file' }, undefined],
   [{ COLL_STALL_SECONDS: '1.5', COLL_STALL_FILE: 'file' }, 1.5],
-])('the stall delay is read from %j', (environment, seconds) => {
+])('the stall delay is read from the environment %j', (environment, seconds) => {
   expect(stallSecondsFrom(environment)).toBe(seconds);
 });

@@ -4,7 +4,7 @@ import { subStore } from './sub-store.js';
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 
-it('a sub-store separates its keys from those of others, and leaves the store open', async () => {
+it('a sub-store has keys of its own, and closing it leaves the underlying store open', async () => {
   await using store = new MemoryStore();
   const [one, other] = [subStore(store, 'one'), subStore(store, 'other')];
   await one.set('key', bytes(1));

@@ -26,7 +26,7 @@ describe('storeFromEnvironment', () => {
 });
 
 describe('memberFromEnvironment', () => {
-  it('numbers generations from 0', () => {
+  it('returns generation 0 if COLL_GENERATION is not set', () => {
     expect(memberFromEnvironment({ COLL_RANK: '1', COLL_SIZE: '4' })).toEqual({ generation: 0, rank: 1, size: 4 });
   });
 

@@ -61,7 +61,7 @@ it('random bytes are refused with a CollError, or parsed as a request', () => {
   );
 });
 
-it('a length beyond the longest frame is refused', () => {
+it('a frame that announces too large a length is refused', () => {
   const head = Buffer.alloc(4);
   head.writeUInt32BE(2 ** 21 + 1000);
   expect(() => new FrameSplitter().push(head)).toThrow('a frame must have at most');

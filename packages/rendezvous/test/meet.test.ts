@@ -39,7 +39,7 @@ describe('joinGroup', () => {
     });
   });
 
-  it('separates generations and ranks', async () => {
+  it('refuses a rank that has already joined, but accepts it for another generation', async () => {
     const store = new MemoryStore();
     const alone = { rank: 0, size: 1, card: card('a') };
     await joinGroup(store, alone);

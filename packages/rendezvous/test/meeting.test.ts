@@ -29,7 +29,7 @@ describe('members in separate processes', () => {
   const shared = Object.entries(tables).filter(([name]) => name !== 'MemoryStore');
   const hosts = (size: number) => Array.from({ length: size }, (_, rank) => `host of ${rank}`);
 
-  describe.each(shared)('in a %s', (_, make) => {
+  describe.each(shared)('that use a %s', (_, make) => {
     it.each<[string, readonly Seat[], RegExp]>([
       [
         'another size',
@@ -70,7 +70,7 @@ describe('members in separate processes', () => {
       await table.close();
     });
 
-    it('of an older generation are refused, early and late, while the newer generation joins', async () => {
+    it('of an older generation are refused, whether they join early or late, and the newer generation joins', async () => {
       const table = await make();
       const over = { name: 'UnavailableError', code: 'ERR_COLL_STORE', operation: 'meet' };
       const message = /^generation 3 has ended, because rank [01] joined generation 4; join the newer generation/;
@@ -87,7 +87,7 @@ describe('members in separate processes', () => {
       await table.close();
     });
 
-    it('join as the next generation although an earlier run left all its data', async () => {
+    it('can join as the next generation even if an earlier run left its data in the store', async () => {
       const table = await make();
       // It was ended while it waited.
       const store = await table.open();
@@ -124,7 +124,7 @@ describe('a StoreRendezvous', () => {
   });
 
   it.each([0.2, timeoutSeconds])(
-    "ends for all members if the store lost a member's data, with %d seconds to wait",
+    "ends for all members if the store lost a member's data, with a timeout of %d seconds",
     async (seconds) => {
       const store = new MemoryStore();
       const member = { size: 2, card, timeoutSeconds: seconds };
@@ -191,7 +191,7 @@ describe('a StoreRendezvous', () => {
     });
   });
 
-  it('ends if the store has other data of this rank', async () => {
+  it('ends if another process replaces the data of this rank in the store', async () => {
     const store = new MemoryStore();
     const first = joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds });
     await store.get('generation/0/card/0');
@@ -202,7 +202,7 @@ describe('a StoreRendezvous', () => {
     });
   });
 
-  it('ends for the other members with the error that ended it for one', async () => {
+  it('ends for all members with the error of the member that failed', async () => {
     const store = new MemoryStore();
     const [first, second] = [open(store, 0), open(store, 1)];
     const waiting = first.gather('cards', card);
@@ -214,7 +214,7 @@ describe('a StoreRendezvous', () => {
     await expect(open(store, 0).gather('cards', card)).rejects.toMatchObject(told);
   });
 
-  it('ends at once if the store fails, whoever is missing', async () => {
+  it('ends at once if the store fails while a member is missing', async () => {
     const store = new MemoryStore();
     const first = open(store, 0, { size: 3 });
     const get = store.get.bind(store);
@@ -224,7 +224,7 @@ describe('a StoreRendezvous', () => {
     first.end();
   });
 
-  it('ends for a failing member although the store is gone or does not answer', async () => {
+  it('ends on a member that fails, even if the store is gone or does not answer', async () => {
     for (const compareSet of [() => Promise.reject(new Error('gone')), () => new Promise<never>(() => {})]) {
       const store: Store = new MemoryStore();
       const meeting = open(store as MemoryStore, 0);
@@ -238,7 +238,7 @@ describe('a StoreRendezvous', () => {
     }
   });
 
-  it('prefers the error of a lost store to that of a member that ended, perhaps for the same reason', async () => {
+  it('ends with the error of the store, not of a lost member, if the store is unreachable, too', async () => {
     const store = new MemoryStore();
     const meeting = open(store, 0);
     const waiting = meeting.gather('cards', card);
@@ -256,7 +256,7 @@ describe('a StoreRendezvous', () => {
     expect(error).toHaveProperty('rank', undefined);
   });
 
-  it('reports the loss of a member if the store answers or fails for another reason', async () => {
+  it('ends with the error of a lost member, unless the store is unreachable', async () => {
     for (const isBroken of [false, true]) {
       const store = new MemoryStore();
       const meeting = open(store, 0);
@@ -269,7 +269,7 @@ describe('a StoreRendezvous', () => {
     }
   });
 
-  it('that has ended is not disturbed by a member with a rank that is taken', async () => {
+  it('that has ended refuses another process with a rank that has already joined', async () => {
     const store = new MemoryStore();
     const both = [open(store, 0), open(store, 1)];
     await Promise.all(both.map((meeting) => meeting.gather('cards', card)));
@@ -288,7 +288,7 @@ describe('a StoreRendezvous', () => {
     ['generation/0/over', '{"name":"constructor","code":"rm","message":"x"}'],
     ['generation/0/over', JSON.stringify({ name: '__proto__', code: 'ERR_COLL_STORE', message: 7 })],
     ['generation/0/over', '['.repeat(500)],
-  ])('ends with a short CollError if %s is %s', async (key, value) => {
+  ])('ends with a short CollError if the value in the store under %s is %s', async (key, value) => {
     const store = new MemoryStore();
     await store.set(key, Buffer.from(value));
     const error = await joinGroup(store, { rank: 0, size: 2, card, timeoutSeconds }).catch((reason) => reason);

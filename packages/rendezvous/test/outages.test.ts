@@ -16,7 +16,7 @@ const aWhile = () => new Promise((resolve) => setTimeout(resolve, 300));
 /** Time in which a client sees that its connection has ended: before, a call may have been carried out, for all it knows. */
 const untilNoticed = () => new Promise((resolve) => setTimeout(resolve, 100));
 
-describe.each(Object.entries(servers))('%s during an outage', (_, { kind, listen }) => {
+describe.each(Object.entries(servers))('%s during an outage of its server', (_, { kind, listen }) => {
   /** Stores of two members, and their server. */
   async function withStores(
     outageSeconds: number,
@@ -36,7 +36,7 @@ describe.each(Object.entries(servers))('%s during an outage', (_, { kind, listen
   const come = (store: Store, rank: number, more: object = {}) =>
     joinGroup(store, { rank, size: 2, card: bytes(`host ${rank}`), timeoutSeconds, ...more });
 
-  it('lets members join across a restart that keeps the data, including a member that joined meanwhile', () =>
+  it('lets members join before and during a restart of the server that keeps its data', () =>
     withStores(60, async ([first, second], server) => {
       const waiting = come(first, 0);
       await first.get('generation/0/card/0');
@@ -99,7 +99,7 @@ describe.each(Object.entries(servers))('%s during an outage', (_, { kind, listen
       });
     }));
 
-  it('executes calls made while the server was gone once it is back, exactly once', () =>
+  it('executes calls made during the outage exactly once, when the server is back', () =>
     withStores(60, async ([first], server) => {
       await first.set('count', bytes('1'));
       await server.stop();
@@ -192,7 +192,7 @@ it('EtcdStore waits for an etcd without a leader', async () => {
   await double.close();
 });
 
-it('a store makes its first connection with outageSeconds: 0', async () => {
+it('a store with outageSeconds: 0 can still make its first connection', async () => {
   const double = await RedisDouble.listen();
   await using store = await RedisStore.connect({ redis: double.url, job: 'hasty', outageSeconds: 0 });
   await store.set('a', bytes('there'));

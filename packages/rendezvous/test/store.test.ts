@@ -6,7 +6,7 @@ import { type SharedTable, tables } from './stores.js';
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const textOf = (value: Uint8Array) => Buffer.from(value).toString();
 
-describe.each(Object.entries(tables))('%s', (_, make) => {
+describe.each(Object.entries(tables))('the store %s', (_, make) => {
   let table: SharedTable;
   let opened: Store[] = [];
   let names = 0;
@@ -83,7 +83,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(await store.add(key, -1)).toBe(Number.MAX_SAFE_INTEGER - 1);
   });
 
-  it('writes only if the current value is the expected one', async () => {
+  it('writes by compareSet only if the current value is the expected one', async () => {
     const store = await open();
     const key = newKey();
     expect(await store.compareSet(key, bytes('a'), bytes('b'))).toBe(false);
@@ -94,7 +94,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('c');
   });
 
-  it('compares and writes the largest values', async () => {
+  it('supports compareSet for values of one mebibyte', async () => {
     const store = await open();
     const key = newKey();
     const [first, second] = [new Uint8Array(2 ** 20).fill(1), new Uint8Array(2 ** 20).fill(2)];
@@ -125,7 +125,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('b');
   });
 
-  it('stops waiting at a timeout or by a signal', async () => {
+  it('stops waiting for a value at the timeout or when the signal is aborted', async () => {
     const store = await open();
     const key = newKey();
     const abort = new AbortController();
@@ -141,7 +141,7 @@ describe.each(Object.entries(tables))('%s', (_, make) => {
     expect(textOf(await store.get(key))).toBe('late');
   });
 
-  it('rejects waiting calls when it is closed, and later calls', async () => {
+  it('rejects waiting calls when it is closed, and all later calls', async () => {
     const store = await open();
     const waiting = store.get(newKey());
     const ended = expect(waiting).rejects.toMatchObject({ name: 'RuntimeError', code: 'ERR_COLL_CLOSED' });

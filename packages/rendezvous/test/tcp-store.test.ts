@@ -32,7 +32,7 @@ describe('TcpStore', () => {
       await expect(open({ jobKey: short })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
 
-  it.each([7, null, 'x'.repeat(513)])('refuses %s as a job', async (job) => {
+  it.each([7, null, 'x'.repeat(513)])('refuses %s as a job name', async (job) => {
     const refused = {
       name: 'ValueError',
       message: expect.stringContaining('job must be a string of at most 512 bytes'),
@@ -41,7 +41,7 @@ describe('TcpStore', () => {
     await expect(TcpStoreServer.listen({ job: job as never, jobKey })).rejects.toMatchObject(refused);
   });
 
-  it('is refused with a message that names the other job', async () => {
+  it('is refused by the server of another job with a message that names both jobs', async () => {
     await expect(open({ job: 'there' })).rejects.toThrow('this store belongs to job "here", not to "there"');
   });
 
@@ -62,7 +62,7 @@ describe('TcpStore', () => {
   it.each([
     ['a listener that never answers', () => createServer(() => {})],
     ['a store that is stopped', () => createSecureServer(jobKey, 60, () => {})],
-  ])('stops at its timeout, and by a signal, before %s', async (_, make) => {
+  ])('stops connecting at its timeout or when its signal is aborted, for %s', async (_, make) => {
     const silent = make().listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const address = `tcp://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -74,7 +74,7 @@ describe('TcpStore', () => {
     silent.close();
   });
 
-  it('accepts a timeout longer than the largest timer', async () => {
+  it('accepts a timeout longer than the longest timer of Node', async () => {
     await (await open({ timeoutSeconds: 31 * 86_400 })).close();
   });
 
@@ -189,7 +189,7 @@ describe('TcpStoreServer', () => {
     expect(await waiting).toEqual(bytes('still here'));
   });
 
-  it('closes connections of strangers before TLS, at little cost', async () => {
+  it('closes connections without a proof of the job key before TLS starts', async () => {
     const stranger = connect(portOf(server), '127.0.0.1');
     const read = vi.fn();
     stranger.on('data', read).on('error', () => {});
@@ -268,7 +268,7 @@ describe('TcpStoreServer', () => {
     await Promise.all(members.map((member) => member.close()));
   });
 
-  it('closes only connections of members with another protocol', async () => {
+  it('closes connections that send invalid messages, and keeps all others', async () => {
     await using store = await open();
     const hello = encodeRequest({ id: 0, op: 'hello', key: 'here', value: Buffer.of(1), expected: undefined });
     const tooLong = Buffer.alloc(4);

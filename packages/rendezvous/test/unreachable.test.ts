@@ -69,7 +69,7 @@ it('EtcdStore stops retrying if etcd returns no key revision', async () => {
   await double.close();
 });
 
-it('RedisStore waits silently for a Redis that is not started yet, and closes at once', async () => {
+it('RedisStore waits for a Redis that is not started yet without printing anything, and closes at once', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {});
   const store = await RedisStore.connect({ redis: `redis://${nowhere}`, job: 'early' });
   await expect(store.get('a', { timeoutSeconds: 0.3 })).rejects.toThrow('"a" had no value after 0.3 seconds');
@@ -79,7 +79,7 @@ it('RedisStore waits silently for a Redis that is not started yet, and closes at
   expect(printed).not.toHaveBeenCalled();
 });
 
-it('a store requires the name of a job, or a folder', async () => {
+it('RedisStore and EtcdStore require a job, and FileStore requires a folder', async () => {
   await expect(RedisStore.connect({ redis: lostClient } as never)).rejects.toMatchObject({
     name: 'ValueError',
     code: 'ERR_COLL_VALUE',
@@ -92,7 +92,7 @@ it('a store requires the name of a job, or a folder', async () => {
   expect(() => new FileStore('/tmp/job' as never)).toThrow("options must be an object, { folder: '/shared/job' }");
 });
 
-it('RedisStore repeats nothing that Redis executed, although the answer was lost', async () => {
+it('RedisStore does not repeat a call that Redis executed, even if the answer was lost', async () => {
   const double = await RedisDouble.listen();
   await using store = await RedisStore.connect({ redis: double.url, job: 'lossy' });
   expect(await store.add('count', 1)).toBe(1);
