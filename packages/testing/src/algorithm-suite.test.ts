@@ -36,7 +36,7 @@ describe('the algorithm suite', () => {
     ]);
   });
 
-  it('reports an algorithm that neither plans nor refuses', () => {
+  it('reports an algorithm that neither plans nor refuses a collective', () => {
     const plan: Algorithm['plan'] = () => {
       throw new TypeError('no idea');
     };
@@ -46,7 +46,7 @@ describe('the algorithm suite', () => {
     expect(empty).toContain('is neither planned nor refused: its plan has no rounds');
   });
 
-  it('fails a wrong schedule, by proof and by arithmetic', () => {
+  it('fails a wrong schedule, which it detects both by proof and by arithmetic', () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
       const schedule = directAlgorithm().plan(collective, ranks);
       return { ...schedule, rounds: schedule.rounds.map((round) => round.slice(1)) };
@@ -76,12 +76,12 @@ describe('the algorithm suite', () => {
     expect(failures.join('\n')).toContain('small: all-reduce sum among 3 ranks is a schedule for 2 ranks');
   });
 
-  it('fails an algorithm that sends data with one rank', () => {
+  it('fails an algorithm that sends data in a group of one rank', () => {
     const plan: Algorithm['plan'] = () => ({ ranks: 1, chunks: 1, rounds: [[]] });
     expect(failuresOf({ name: 'busy', plan }, [1]).join('\n')).toContain('has rounds, but a single rank needs none');
   });
 
-  it('fails an algorithm that plans differently each time', () => {
+  it('fails an algorithm that returns different plans for the same collective', () => {
     const turned = new Set<string>();
     const plan: Algorithm['plan'] = (collective, ranks) => {
       const schedule = directAlgorithm().plan(collective, ranks);
@@ -92,7 +92,7 @@ describe('the algorithm suite', () => {
     expect(failuresOf({ name: 'moody', plan }, [2]).join('\n')).toContain('differs when it is planned again');
   });
 
-  it('fails an algorithm that streams other transfers than it plans', () => {
+  it('fails an algorithm whose stream() and plan() return different transfers', () => {
     const torn = { ...ringAlgorithm(), name: 'torn' };
     expect(failuresOf(torn, [2, 3])).toEqual([]);
     const failures = failuresOf({ ...torn, plan: directAlgorithm().plan }, [3]).join('\n');

@@ -13,7 +13,7 @@ describe('the cross-device ops suite', () => {
     expect(await failuresOf(declare)).toEqual([]);
   });
 
-  it.each([...brokenOps, ...brokenSparseOps])('detects %o', async (Double, only) => {
+  it.each([...brokenOps, ...brokenSparseOps])('detects the broken ops %o', async (Double, only) => {
     const declare: Parameters<typeof failuresOf>[0] = (test) =>
       crossDeviceOpsSuite({ test, name: 'double', create: (_, world) => new Double({}, world) });
     expect(await failuresOf(declare, only)).not.toEqual([]);

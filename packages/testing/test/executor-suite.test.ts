@@ -28,7 +28,7 @@ describe('the executor suite', () => {
     expect(await failuresAmong3(right)).toEqual([]);
   });
 
-  it.each(brokenExecutors)('detects %o', async (Double, only) => {
+  it.each(brokenExecutors)('detects the broken executor %o', async (Double, only) => {
     const make: MakeCommunicator = (algorithm, size) => new Double({ size, algorithm });
     expect(await failuresAmong3(make, { only })).not.toEqual([]);
   });
@@ -37,7 +37,7 @@ describe('the executor suite', () => {
     expect(await failuresAmong3(membersOf(ThreadCommunicator))).toEqual([]);
   });
 
-  it.each(brokenMembers)('detects %o', async (Double, only) => {
+  it.each(brokenMembers)('detects the broken group member %o', async (Double, only) => {
     expect(await failuresAmong3(membersOf(Double), { only, patienceMillis: 1000 })).not.toEqual([]);
   });
 

@@ -227,9 +227,9 @@ const families: readonly Family[] = [
   },
 ];
 
-describe('of all schedules that differ by one change, verify rejects exactly the wrong ones', () => {
+describe('verify, given all schedules that differ from a correct one by one change', () => {
   for (const { name, ranks, algorithm, wrong, harmless } of drawn('families of schedules', families, 2)) {
-    it(`${name}: more than ${wrong} wrong, ${harmless} harmless schedules`, () => {
+    it(`rejects more than ${wrong} wrong and accepts more than ${harmless} harmless schedules of: ${name}`, () => {
       const tallies = ranks.map((size) => judge(algorithm(size), size));
       expect(tallies.reduce((sum, tally) => sum + tally.wrong, 0)).toBeGreaterThan(wrong);
       expect(tallies.reduce((sum, tally) => sum + tally.harmless, 0)).toBeGreaterThan(harmless);
