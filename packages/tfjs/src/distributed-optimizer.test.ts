@@ -33,7 +33,7 @@ describe('a distributed optimizer', () => {
     }
   });
 
-  it("forwards the optimizer's name, settings, count and state, for reading and writing", async () => {
+  it('gives access to the name, settings, iterations and weights of the plain optimizer', async () => {
     const adam = tf.train.adam(0.01);
     const distributed = distributedOptimizer(tf, adam, unisonContext().context);
     const variable = tf.variable(tf.tensor1d([1, 2]));
@@ -99,7 +99,7 @@ describe('a distributed optimizer', () => {
     ]);
   });
 
-  it('works for optimizers with private state', () => {
+  it('works for optimizers with private fields', () => {
     class Counting extends tf.SGDOptimizer {
       #steps = 0;
       override applyGradients(gradients: tf.NamedTensorMap): void {
@@ -116,7 +116,7 @@ describe('a distributed optimizer', () => {
     expect(distributed.steps()).toBe(1);
   });
 
-  it('makes one exchange per step after the first, and measures its time', () => {
+  it('makes one all-reduce per step after the first step, and measures its time', () => {
     const { context, calls } = unisonContext();
     const times: number[] = [];
     const distributed = distributedOptimizer(tf, tf.train.sgd(0.1), context, {
@@ -148,7 +148,7 @@ describe('a distributed optimizer', () => {
     expect(b.dataSync()[0]).toBe(before);
   });
 
-  it('keeps the slots of variables in order if gradients come and go in a map', async () => {
+  it('keeps the optimizer state of each variable if later steps have gradients for other variables', async () => {
     tf.disposeVariables();
     const adam = tf.train.adam(0.01);
     const distributed = distributedOptimizer(tf, adam, unisonContext().context);

@@ -24,7 +24,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from(gradient.dataSync())).toEqual([3, 4]);
   });
 
-  it('is read-only if two gradients share it', () => {
+  it('is not overwritten if two gradients share it', () => {
     const gradient = tf.tensor1d([1, 2]);
     for (const memory of memoryFor([gradient, gradient.reshape([2])])) {
       expect(memory?.tensor).toBeUndefined();
@@ -34,12 +34,12 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from(gradient.dataSync())).toEqual([1, 2]);
   });
 
-  it('is read-only if two variables have the same tensor', () => {
+  it('is not overwritten if two variables have the same gradient tensor', () => {
     const gradient = tf.tensor1d([1, 2]);
     expect(memoryFor([gradient, gradient]).map((memory) => memory?.tensor)).toEqual([undefined, undefined]);
   });
 
-  it('is not overwritten if a tensor of the program shares it', () => {
+  it("is not overwritten if another tensor of the user's program shares it", () => {
     const kept = tf.tensor1d([1, 2]);
     const loss = tf.customGrad((x) => ({ value: tf.sum(x as tf.Tensor), gradFunc: () => [kept.clone()] }));
     const variable = tf.variable(tf.tensor1d([0, 0]));
@@ -48,7 +48,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(Array.from(kept.dataSync())).toEqual([1, 2]);
   });
 
-  it('is a copy if tf stores other elements than the dtype has', () => {
+  it('is a copy if TensorFlow.js stores elements of another dtype than the gradient has', () => {
     const gradient = tf.tidy(() => tf.tensor1d([1, 2], 'int32').toFloat());
     const [memory] = memoryFor([gradient]);
     expect(memory?.input).toEqual(Float32Array.of(1, 2));
@@ -60,7 +60,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(memoryFor([undefined, null])).toEqual([undefined, undefined]);
   });
 
-  it('stays valid while tf continues during awaited reductions', async () => {
+  it('stays valid while TensorFlow.js allocates memory during awaited reductions', async () => {
     const gradient = tf.tensor1d([1, 2]);
     const [memory] = await lastingMemoryOf(variablesFor([gradient]), [gradient]);
     tf.zeros([1 << 22]).dispose();
@@ -77,7 +77,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     expect(told(tf.zeros([3], 'int32'))).toThrow('is int32 [3]');
   });
 
-  it('comes from the backend of the tensor', async () => {
+  it('is read from the backend of the tensor even if another backend is current', async () => {
     const gradient = tf.tensor1d([1, 2]);
     await tf.setBackend(backend === 'cpu' ? 'wasm' : 'cpu');
     const [memory] = memoryFor([gradient]);

@@ -73,7 +73,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     expectNoLeak(first.tensors);
   });
 
-  it('train with an unchanged model.fit', () => {
+  it('train through model.fit like a single replica', () => {
     const [first, second] = bothDid('fit');
     const alone = oneDid('fit');
     expect(second.weights).toEqual(first.weights);
@@ -82,7 +82,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     expect(Math.max(...differences)).toBeLessThan(1e-5);
   });
 
-  it('reduce aliased gradients separately, even if only one replica has them', () => {
+  it('reduce gradients that share memory separately, even if they share it on one replica only', () => {
     const results = bothDid('aliased');
     expect(results.map(({ sharesMemory }) => sharesMemory)).toEqual([true, false]);
     for (const { a, b } of results) {
@@ -102,21 +102,21 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     }
   });
 
-  it('keep their optimizer slots in step if gradients are missing', () => {
+  it('keep their optimizer states equal if gradients are missing', () => {
     const [first, second] = bothDid('missing, with slots');
     expect(second.values).toEqual(first.values);
     expect(first.values.map((value) => value[0] === 1)).toEqual([false, false, true]);
     expectNoLeak(first.tensors);
   });
 
-  it('train the same with reduceGradients in their own loop', () => {
+  it('train with reduceGradients in their own loop as with the distributed optimizer', () => {
     const [first, second] = bothDid('loop');
     expect(second.weights).toEqual(first.weights);
     expect(first.weights).toEqual(bothDid('minimize by adam')[0].weights.slice(0, 6));
     expectNoLeak(first.tensors);
   });
 
-  it('broadcast weights of every dtype from the root', () => {
+  it('broadcast weights of every dtype from one replica to all', () => {
     const results = bothDid('broadcast');
     for (const { values } of results)
       expect(values).toEqual([

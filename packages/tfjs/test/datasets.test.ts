@@ -31,7 +31,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
 
   const rows = (value: unknown) => (value as PerReplica<tf.Tensor>).values.map((part) => part.arraySync());
 
-  it('is split between replicas, and only their tensors stay allocated', async () => {
+  it('is split between replicas, and no other tensors stay allocated', async () => {
     const before = tf.memory().numTensors;
     const seen: unknown[] = [];
     for await (const step of two.experimentalDistributeDataset(dataset())) {
@@ -71,7 +71,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
   it.each([
     ['split', () => two.experimentalDistributeDataset(dataset(), ahead)],
     ['dealt out', () => two.distributeDatasetsFromFunction(() => dataset(), ahead)],
-  ])('disposes all steps that were read ahead and %s', async (_, distribute) => {
+  ])('disposes the tensors of all steps that were read ahead and %s, but not used', async (_, distribute) => {
     const before = tf.memory().numTensors;
     for await (const step of distribute()) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -81,7 +81,7 @@ describe.each(['cpu', 'wasm'])('tf.data on the %s backend', (backend) => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('distributes elements unchanged for datasets from a function', async () => {
+  it('gives each replica whole elements of a dataset that a function returns', async () => {
     const before = tf.memory().numTensors;
     const seen: unknown[] = [];
     for await (const step of two.distributeDatasetsFromFunction(() => dataset())) {
