@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parseArguments } from '../src/arguments.js';
 import { UsageError } from '../src/usage-error.js';
 
-it('bench measures everything except peers by default', () => {
+it('bench measures everything except peer libraries by default', () => {
   expect(parseArguments([])).toEqual({
     command: 'measure',
     suites: ['in-process', 'gradients', 'event-loop', 'strategy', 'collectives', 'packing', 'overlap', 'processes'],
@@ -35,7 +35,7 @@ it('bench parses lists and drops duplicates', () => {
   });
 });
 
-it('bench parses the call forms and the memory', () => {
+it('bench parses engines, call forms, inputs, placements and rounds', () => {
   const args = [
     '--engines',
     'native,js',
@@ -57,14 +57,14 @@ it('bench parses the call forms and the memory', () => {
   });
 });
 
-it('bench installs all peers if none is named', () => {
+it('bench --install-peers installs all peer libraries if none is named', () => {
   expect(parseArguments(['--install-peers'])).toMatchObject({
     installPeers: true,
     peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo', 'openmpi-tcp', 'mpich-tcp'],
   });
 });
 
-it('bench reports from the checked-in figures by default', () => {
+it('bench report uses the checked-in figures by default', () => {
   expect(parseArguments(['report'])).toEqual({ command: 'report', from: undefined });
   expect(parseArguments(['figures'])).toEqual({ command: 'figures' });
   expect(parseArguments(['report', '--in', 'a.jsonl'])).toEqual({ command: 'report', from: 'a.jsonl' });

@@ -21,12 +21,12 @@ const trial: Trial = {
   counts: [5, 1, 30],
 };
 
-it('a batch subject reduces all tensors of all replicas in one thread', async () => {
+it('the batch benchmark reduces all tensors of all replicas in one thread', async () => {
   const subject = batchSubject(new DirectAllReduce(), new GradientBuffers(), trial);
   await expect(checkFirstCall(subject, 'batch')).resolves.toBeUndefined();
 });
 
-it('a batch subject detects a wrong tensor', async () => {
+it('the batch benchmark detects a wrong result tensor', async () => {
   class Spoiling extends DirectAllReduce {
     override async batchReduce(...args: Parameters<DirectAllReduce['batchReduce']>) {
       const results = await super.batchReduce(...args);
@@ -42,7 +42,7 @@ it('a batch subject detects a wrong tensor', async () => {
 });
 
 it.each(['sync', 'async'] as const)(
-  'a batch subject reduces the tensors of a replica in its thread, %s',
+  'the batch benchmark reduces the tensors of a replica in its thread, %s',
   async (form) => {
     const group = createThreadGroup({ size: 1 });
     const ops = new DirectAllReduce({}, threadWorld(group, 0, ['cpu:0'], jsEngine));
@@ -51,7 +51,7 @@ it.each(['sync', 'async'] as const)(
   },
 );
 
-it.each(['sync', 'async'] as const)('a batch subject reduces lists as segments of one buffer, %s', async (form) => {
+it.each(['sync', 'async'] as const)('the batch benchmark reduces lists as segments of one buffer, %s', async (form) => {
   const communicator = wasmEngine.communicator(2, directAlgorithm());
   const subject = piecesSubject(communicator, new GradientBuffers(), { ...trial, work: { type: 'pieces' }, form });
   await expect(checkFirstCall(subject, 'pieces')).resolves.toBeUndefined();

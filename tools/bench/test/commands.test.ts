@@ -14,7 +14,7 @@ it('the MPI command binds ranks to cores if there are enough, and allows Open MP
   expect(lineOf('mpich', crowded, ['p'])).toEqual([`mpirun.mpich -np ${crowded} p`]);
 });
 
-it('the command of a tuned peer differs only in the settings of malloc', () => {
+it('the command of a tuned peer library differs only in the settings of malloc', () => {
   for (const [plain, tuned] of [
     ['openmpi', 'openmpi-tuned'],
     ['mpich', 'mpich-tuned'],
@@ -48,6 +48,6 @@ it('the Gloo command runs once per rank, with a common rendezvous folder', () =>
   }
 });
 
-it('the memory bound command runs once, with one thread per rank', () => {
+it('the command for the memory-bandwidth bound runs once, with one thread per rank', () => {
   expect(commandsOf('bound', 4, ['p'])).toEqual([{ argv: ['p'], env: { BENCH_RANKS: '4' } }]);
 });

@@ -6,7 +6,7 @@ import { reportFiles, withSection } from '../src/report/write-report.js';
 const root = path.resolve(import.meta.dirname, '../../..');
 const files = [...reportFiles()];
 
-it('the docs contain a page, and charts if there are figures', () => {
+it('the generated report contains a page, and every chart that the page shows', () => {
   const names = files.map(([file]) => file);
   expect(names).toEqual(expect.arrayContaining(['docs/benchmarks.md', 'README.md']));
   const page = files[0]?.[1] as string;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { figureRequests } from '../src/figures-run.js';
 import { peerNames, peersOver } from '../src/peers/peers.js';
 
-it('a figures run measures all peers, with two ranks and with more than many machines have cores', () => {
+it('a figures run measures all peer libraries, with two ranks and with up to eight ranks', () => {
   const requests = figureRequests();
   expect(requests.map(({ suites, ranks }) => `${suites} ${ranks}`)).toEqual([
     'in-process 2',

@@ -9,7 +9,7 @@ describe('bandwidth', () => {
     expect(algorithmGBs(2_000_000, 1000)).toBe(2);
   });
 
-  it('of the bus is what must cross a link of each rank, as nccl-tests defines it', () => {
+  it('of the bus counts the bytes that cross a link of each rank, as nccl-tests defines it', () => {
     const bus = (kind: Parameters<typeof busGBs>[0]) => busGBs(kind, 4, 4_000_000, 1000);
     expect(bus('all-reduce')).toBe(6);
     expect(bus('all-gather')).toBe(3);
@@ -18,7 +18,7 @@ describe('bandwidth', () => {
     expect(bus('reduce')).toBe(4);
   });
 
-  it('of the bus is undefined for one rank', () => {
+  it('of the bus is 0 for one rank', () => {
     expect(busGBs('all-reduce', 1, 4_000_000, 1000)).toBe(0);
   });
 });
@@ -29,7 +29,7 @@ describe('summarize', () => {
     expect(summarize(samples)).toEqual({ median: 50.5, min: 1, p95: 95 });
   });
 
-  it('returns the middle element of an odd number', () => {
+  it('returns the middle sample as the median of an odd number of samples', () => {
     expect(summarize([30, 10, 20])).toEqual({ median: 20, min: 10, p95: 30 });
   });
 

@@ -21,7 +21,7 @@ async function growthOf(...args: readonly (string | number)[]) {
 
 // Of 40 000 calls that keep a number each, the heap has 0.4 MB more; of those that leave behind the least that C++ allocates, the process 1.3 MB.
 describe.each(engineNames.filter((name) => whyNot(name) === undefined))('40 000 calls of the %s engine', (engine) => {
-  it.each(forms)('do not grow the memory, %s', async (form) => {
+  it.each(forms)('do not increase the memory of the process, with call form %s', async (form) => {
     for (const { rss, heap, external, buffers } of await growthOf(engine, form, 'kept', 40_000)) {
       expect(heap).toBeLessThan(0.25);
       expect(external).toBeLessThan(0.1);
@@ -34,7 +34,7 @@ describe.each(engineNames.filter((name) => whyNot(name) === undefined))('40 000 
 // What an engine remembers of memory goes with it: 150 bytes per call would be 3 MB. The allocator alone accounts for up to 2.3 MB, whatever
 // the number of calls.
 it.skipIf(whyNot('native') !== undefined).each(forms)(
-  'memory that callers have dropped is released, %s',
+  'memory that callers no longer reference is released, with call form %s',
   async (form) => {
     for (const { rss, heap, external, buffers } of await growthOf('native', form, 'new', 20_000)) {
       expect(heap).toBeLessThan(0.25);

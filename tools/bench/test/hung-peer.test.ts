@@ -61,7 +61,7 @@ const session: Session = {
   ],
 };
 
-it('a peer that hangs is killed with all its ranks, and its rows say so', async () => {
+it('a peer program that hangs is killed with all its ranks, and its result rows state this', async () => {
   writeHangingMpirun();
   const rows: (Row | FailedRow)[] = [];
   const settings = {

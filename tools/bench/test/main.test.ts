@@ -76,7 +76,7 @@ it('bench measures every available engine, with both kinds of input and both pla
   expectSane(rows);
 });
 
-it('bench measures every requested form and algorithm, and counts timers', async () => {
+it('bench measures every requested call form and algorithm, and counts timers that fire during calls', async () => {
   const list = ['--engines', available[0] as string, '--algorithms', 'ring,direct', '--bytes', '1KiB'];
   const rows = await rowsOf('--suite', 'in-process,strategy,event-loop', '--inputs', 'still', ...list);
   expectSane(rows);
@@ -99,7 +99,7 @@ it('bench measures every requested form and algorithm, and counts timers', async
       expect(row).toMatchObject({ timers: expect.any(Number), onTimeShare: expect.any(Number) });
 });
 
-it('bench measures the other collectives', async () => {
+it('bench measures all collectives other than all-reduce', async () => {
   const rows = await rowsOf('--suite', 'collectives', '--bytes', '1KiB', '--engines', 'js', '--forms', 'sync');
   expectSane(rows);
   const cases = rows.map((row) => row.case);
@@ -111,7 +111,7 @@ it('bench measures the other collectives', async () => {
 
 const hasProcesses = available.includes('native') && process.platform === 'linux';
 
-it.skipIf(!hasProcesses)('bench measures processes over each transport, with their own memory', async () => {
+it.skipIf(!hasProcesses)('bench measures processes over each transport, with shared and ordinary arrays', async () => {
   const only = ['--bytes', '1KiB', '--forms', 'sync,async', '--inputs', 'still'];
   const rows = (await rowsOf('--suite', 'processes', ...only)).filter(({ engine }) => engine !== 'bound');
   expectSane(rows);
@@ -129,7 +129,7 @@ it.skipIf(!hasProcesses)('bench measures processes over each transport, with the
 });
 
 it.skipIf(!compileBound())(
-  'bench compares with the memory bound, for two ranks and for more than there are cores',
+  'bench compares times with the memory-bandwidth bound, for two ranks and for more ranks than cores',
   async () => {
     const only = ['--bytes', '64KiB', '--engines', 'js', '--forms', 'sync', '--inputs', 'still'];
     const rows = await rowsOf(
@@ -149,7 +149,7 @@ it.skipIf(!compileBound())(
   },
 );
 
-it.skipIf(!isInstalled('openmpi'))('bench measures a peer next to coll', async () => {
+it.skipIf(!isInstalled('openmpi'))('bench measures a peer library next to coll', async () => {
   const only = ['--bytes', '4,64KiB', '--engines', 'js', '--forms', 'sync', '--places', 'in,out'];
   const rows = await rowsOf('--suite', 'in-process', '--peers', 'openmpi,openmpi-tuned', ...only);
   const theirs = rows.filter(({ engine }) => engine === 'peer');
@@ -158,7 +158,7 @@ it.skipIf(!isInstalled('openmpi'))('bench measures a peer next to coll', async (
   for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
 });
 
-it('bench also writes its lines to a file', async () => {
+it('bench --out also writes the result rows to a file', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
   try {
     const out = path.join(folder, 'rows.jsonl');

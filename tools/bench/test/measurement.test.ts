@@ -32,7 +32,7 @@ function notingSubject(isSync: boolean) {
 }
 
 it.each([true, false])(
-  'a measurement with fresh inputs rewrites them and synchronises before every call, sync: %s',
+  'a measurement with fresh inputs rewrites them and synchronises the ranks before every call, sync: %s',
   async (isSync) => {
     const { subject, notes } = notingSubject(isSync);
     const { samples } = await measure(subject, trialOf('fresh'), { ...effort, minSamples: 7 });
@@ -49,7 +49,7 @@ it.each([true, false])('a measurement with unchanged inputs makes calls back to 
   expect(samples.every((micros) => micros > 0)).toBe(true);
 });
 
-it('a measurement reports the maximum over the ranks', async () => {
+it('a measurement reports the time of the slowest rank', async () => {
   const { subject } = notingSubject(true);
   const slower = { ...subject, agree: (values: Float64Array) => values.fill(1e6) };
   const { samples } = await measure(slower, trialOf('still'), effort);
@@ -66,7 +66,7 @@ it('a measurement fails if the first result is wrong', async () => {
   await expect(measure(wrong, trialOf('still'), { ...effort, checks: false })).resolves.toBeDefined();
 });
 
-it('a measurement counts timers that fire while a thread awaits, of the thread with the worst delay', async () => {
+it('a measurement counts timers that fire while calls are awaited, and reports the worst thread', async () => {
   const { subject } = notingSubject(false);
   const waiting: Subject = {
     ...subject,

@@ -23,7 +23,7 @@ const cases = (['computed', 'after', 'overlapped'] as const).flatMap((order) =>
   [false, true].map((isBusy): Overlap => ({ type: 'overlap', order, isBusy, bytesPerPack: 8, computeMillis: 12 })),
 );
 
-it.each(cases)('an overlap subject takes its time and returns correct sums: $order, busy: $isBusy', async (work) => {
+it.each(cases)('the overlap trial lasts long enough and has correct sums: $order, busy: $isBusy', async (work) => {
   const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct });
   await strategy.run(async (context) => {
     const begin = performance.now();

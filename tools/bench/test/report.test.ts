@@ -20,7 +20,7 @@ const trial: Trial = {
 const nothing = { boundSamples: [], ticks: undefined, foreignLoad: undefined, machine };
 const row = rowOf(trial, { ...nothing, samples: [1000, 2000, 3000], copySamples: [500], foreignLoad: 0.02 });
 
-it('a row contains a trial and its samples', () => {
+it('a result row describes its trial and summarises the samples', () => {
   expect(row).toEqual({
     suite: 'in-process',
     case: 'ring still',
@@ -44,7 +44,7 @@ it('a row contains a trial and its samples', () => {
   });
 });
 
-it('a row names the peer and the network', () => {
+it('a result row names the peer library and the neural network', () => {
   const theirs: Trial = { ...trial, suite: 'gradients', engine: 'peer', peer: 'openmpi', gradients: 'resnet50' };
   const findings = { ...nothing, samples: [1], copySamples: [1] };
   expect(rowOf(theirs, findings)).toMatchObject({ peer: 'openmpi', gradients: 'resnet50' });
@@ -52,7 +52,7 @@ it('a row names the peer and the network', () => {
   expect(rowOf(theirs, findings)).not.toHaveProperty('boundShare');
 });
 
-it('a row contains the ratio to the memory bound, and how timers fared', () => {
+it('a result row contains the ratio to the memory-bandwidth bound, and how punctual timers were', () => {
   const ticks = { count: 50, onTimeShare: 0.98, worstMillis: 6 };
   const findings = { ...nothing, samples: [200], copySamples: [1], boundSamples: [100, 90, 110], ticks };
   expect(rowOf(trial, findings)).toMatchObject({

@@ -58,14 +58,14 @@ const rows: Row[] = [
   },
 ];
 
-describe('the section of the docs', () => {
+describe('the benchmark section of the docs', () => {
   const section = docsSection(rows);
 
-  it('states machine and date of the measurement', () => {
+  it('states the machine and the date of the measurement', () => {
     expect(section).toContain('A Processor, 2 cores, Node 20.0.0, 2030-01-02.');
   });
 
-  it('compares with the fastest peer and with the bound', () => {
+  it('compares coll with the fastest peer library and with the memory-bandwidth bound', () => {
     expect(section).toContain('#### 2 ranks, fresh inputs, in place');
     expect(section).toContain('| 4 B | 0.250 µs | 5.00 µs | 0.500 µs | 0.375 µs | 100 µs | **1.50** | 80.0 % |');
     expect(section).toContain('| ResNet-50, 97.5 MiB, per tensor | 10.0 ms | 45.0 ms | **4.50** |  |');
@@ -76,7 +76,7 @@ describe('the section of the docs', () => {
     expect(section).toContain('| 2 ranks, 4 B, native async | 0.250 µs | 1000 | 99.55 % | 7.50 ms |');
   });
 
-  it('compares processes with threads, and with peers of the same kind', () => {
+  it('compares processes with threads, and with peer libraries over the same transport', () => {
     const processes = { suite: 'processes', ranks: 4, bytes: 1024 } as const;
     const over = { ...base, ...processes, transport: 'shared-memory' } as const;
     const taken: Row[] = [
@@ -111,7 +111,7 @@ it('the README section states the speed-up over the better setting of each libra
   expect(section).toContain('2030-01-02');
 });
 
-it('charts of time, bandwidth and ratio are the same for the same figures', () => {
+it('the same figures always yield the same charts of time, bandwidth and ratio', () => {
   const charts = chartsOf(rows);
   expect(charts.map(({ file }) => file)).toEqual(['time-2-ranks.svg', 'bandwidth-2-ranks.svg', 'ratio-2-ranks.svg']);
   for (const { svg } of charts) expect(svg).toMatch(/^<svg [\s\S]*coll, native[\s\S]*<\/svg>\n$/);

@@ -30,7 +30,7 @@ it('the all-reduce suite covers 4 B to 256 MiB', () => {
   expect(sizesOf(trialsOf('in-process', { isQuick: false })).at(-1)).toBe(256 * 2 ** 20);
 });
 
-it('a suite lists the bound of a size, then the cases of coll, then each peer once per size', () => {
+it('a suite measures the memory-bandwidth bound and coll for each size, then each peer library', () => {
   const [first, second] = sessionsOf('in-process', { ...selection, bytes: [4, 64, 2 ** 20] }, 2);
   const size = [
     ...['copy still', 'bound still,bound fresh'],
@@ -43,7 +43,7 @@ it('a suite lists the bound of a size, then the cases of coll, then each peer on
   expect(turnsOf(second)).toEqual([...size, peers(1)]);
 });
 
-it('a suite contains only the requested forms, inputs and placements', () => {
+it('a suite contains only the requested call forms, inputs and placements', () => {
   const trials = trialsOf('in-process', {
     bytes: [4],
     engines: ['wasm'],
@@ -72,7 +72,7 @@ it('a suite omits engines that share memory if there is not enough of it', () =>
   expect(enginesOf(trialsOf('packing', { networks: ['bert-base'], forms: ['sync'] }, 4))).toBe('copy,bound,native');
 });
 
-it('the gradients suite passes all tensors to coll in one call, and to peers one by one', () => {
+it('the gradients suite passes all tensors to coll in one call, and to peer libraries one by one', () => {
   const trials = trialsOf('gradients').filter(({ engine, form }) => engine === 'peer' || form === 'sync');
   expect(trials.map(({ name, engine, work, counts }) => [name, engine, work.type, counts.length])).toEqual([
     ['resnet50 fused', 'native', 'collective', 1],
@@ -95,12 +95,12 @@ it('timers are counted only for calls that are awaited', () => {
   expect(trialsOf('event-loop', { forms: ['sync'] })).toEqual([]);
 });
 
-it('every rank has the same number of elements if blocks are exchanged', () => {
+it('collectives that exchange blocks have lengths that are divisible by the number of ranks', () => {
   const trials = trialsOf('collectives', { bytes: [4, 100, 1024] }, 3);
   expect([...new Set(trials.map(bytesOf))]).toEqual([12, 96, 1020]);
 });
 
-it('the packing suite packs gradients by number, by size, and only small ones', () => {
+it('the packing suite packs gradients by number of packs, by bytes per pack, and small gradients only', () => {
   const works = trialsOf('packing', { engines: ['js'], forms: ['sync'], isQuick: false, networks: ['resnet50'] })
     .map(({ work }) => work)
     .filter(({ type }) => type === 'batch');
@@ -111,7 +111,7 @@ it('the packing suite packs gradients by number, by size, and only small ones', 
   ]);
 });
 
-it('the overlap suite measures gradients alone, reduced afterwards, and reduced meanwhile', () => {
+it('the overlap suite computes gradients without reducing them, and reduces them afterwards or meanwhile', () => {
   const trials = trialsOf('overlap', { engines: ['js'] }).filter(({ work }) => work.type === 'overlap');
   const orders = ['computed', 'after', 'overlapped'];
   expect(trials.map(({ work }) => (work as Overlap).order)).toEqual([...orders, ...orders]);
@@ -120,7 +120,7 @@ it('the overlap suite measures gradients alone, reduced afterwards, and reduced 
   expect(trials[0]?.counts.slice(-2)).toContain(1000);
 });
 
-it('the processes suite measures processes, threads, and peers with the same kind of transport', () => {
+it('the processes suite measures processes, threads, and peer libraries over the same transport', () => {
   const wanted = { bytes: [1024], peers: ['openmpi', 'openmpi-tcp', 'gloo'] } as const;
   const names = (transport: 'shared-memory' | 'tcp') =>
     trialsOf('processes', { ...wanted, transports: [transport] })

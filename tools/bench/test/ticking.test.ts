@@ -19,7 +19,7 @@ it('a ticking timer is due every millisecond, and late if the thread blocks its 
   }
 });
 
-it('the worst of several threads or rounds is reported', () => {
+it('the timer figures of several threads or rounds are combined to the worst', () => {
   const some = { count: 10, onTimeShare: 0.9, worstMillis: 7 };
   const others = { count: 20, onTimeShare: 1, worstMillis: 9 };
   expect(worstOf([some, others])).toEqual({ count: 30, onTimeShare: 0.9, worstMillis: 9 });
