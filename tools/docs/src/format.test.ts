@@ -10,6 +10,6 @@ it('bytes are formatted in whole units', () => {
   expect([1, 1024, 1536, 104857600, 2 ** 30].map(formatBytes)).toEqual(['1 B', '1 KiB', '1536 B', '100 MiB', '1 GiB']);
 });
 
-it('thousands are separated', () => {
+it('thousands are separated by commas', () => {
   expect([8, 4096].map(formatCount)).toEqual(['8', '4,096']);
 });

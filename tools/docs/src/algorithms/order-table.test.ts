@@ -11,14 +11,14 @@ const algorithmOf = (rounds: Schedule['rounds']): Algorithm => ({
   plan: (_, ranks) => ({ ranks, chunks: 1, rounds }),
 });
 
-it('the order table states how chunks are combined, and where they are complete', () => {
+it('the order table states in which order a chunk is added, and at which rank the sum is complete', () => {
   const tree = algorithmOf([[add(1, 0), add(2, 3)], [add(0, 3)], [copy(3, 0)], [copy(0, 1), copy(3, 2)]]);
   expect(orderTable(tree, 4)).toBe(
     ['| chunk | all-reduce |', '| --- | --- |', '| 0 | `(0 + 1) + (2 + 3)`, at rank 3 |'].join('\n'),
   );
 });
 
-it('the order table shows that ranks end with different sums', () => {
+it('the order table lists several orders if ranks add a chunk in different orders', () => {
   const differing = algorithmOf([
     [add(1, 0)],
     [copy(0, 1)],

@@ -6,7 +6,7 @@ import { type PriceRow, pricedRanks, priceRows } from './price-rows.ts';
 
 const checkedIn = readRows<PriceRow>('prices');
 
-it('the price table contains every algorithm and group size', () => {
+it('the table of estimated costs contains every algorithm and group size', () => {
   const wanted = [...casesAmong(pricedRanks)].map(({ setting, name, ranks }) => [setting.name, name, ranks]);
   expect(checkedIn.map(({ setting, algorithm, ranks }) => [setting, algorithm, ranks])).toEqual(wanted);
   expect(Math.max(...pricedRanks)).toBe(4096);

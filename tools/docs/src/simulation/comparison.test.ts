@@ -28,7 +28,7 @@ it('the comparison finds the largest difference over all networks and buffers', 
   expect(largestDifference({ simulated, priced: [] })).toBeNaN();
 });
 
-it('the comparison prints differences', () => {
+it('the comparison table contains the differences in percent', () => {
   const dearer = all.map(({ simulated: row, priced }) => ({
     simulated: row,
     priced: priced.map((byBuffer) => byBuffer.map((seconds) => seconds * 1.02)),

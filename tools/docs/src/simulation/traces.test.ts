@@ -22,13 +22,13 @@ it('a trace lists the messages of a round for each rank, then the waits, then th
   ]);
 });
 
-it('a trace has messages without overhead', () => {
+it('a trace for a machine without overhead contains messages, but no computation', () => {
   const bare = { ...machine, within: { alpha: 0, beta: 1e-6 } };
   const trial = { schedule: { ranks: 4, chunks: 1, rounds: [[copy(0, 1, 0)]] }, machine: bare, bytes: 7, gamma: 0 };
   expect(tracesOf(trial)[0]).toBe('0 init\n0 isend 1 0 7\n0 waitall\n0 finalize\n');
 });
 
-it('the platform is a star of workers, each of which is a star of ranks', () => {
+it('the simulated platform connects the workers in a star, and the ranks of each worker in a star', () => {
   const platform = platformOf(machine);
   const linksOf = (from: number, to: number) => {
     const route = platform.split('\n').find((line) => line.includes(`src="rank${from}" dst="rank${to}"`)) ?? '';
