@@ -10,7 +10,7 @@ import { steps } from '../src/steps.js';
 const native = path.resolve(import.meta.dirname, '../../../native/nccl');
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-describe('the expected result', () => {
+describe('the result that gpu-check expects', () => {
   it('equals plain arithmetic', () => {
     const inputs = [0, 1].map((rank) => contribution(rank, 4, 'int32'));
     expect(inputs.map(({ data }) => [...data])).toEqual([
@@ -47,7 +47,7 @@ it('every check is described in the docs', () => {
   expect([...new Set(names)]).toEqual(told);
 });
 
-describe('the start script', () => {
+describe('the start script of gpu-check', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-gpu-check-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -85,7 +85,7 @@ describe('the start script', () => {
     });
   });
 
-  it('passes on the NCCL of Python, the contents of the bundle, and the path of the report', () => {
+  it('passes on the NCCL library that Python found, the files of the bundle, and the report folder', () => {
     const node = `echo '#!/bin/sh\necho "$COLL_NCCL_LIBRARY $COLL_NCCL_PATH $*"'`;
     const { status, stdout } = begin({
       xz: node,

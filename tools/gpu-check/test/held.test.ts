@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import '../../../native/nccl/test/doubles.ts';
 import { held, nothingLeft } from '../src/held.js';
 
-describe('held GPU memory', () => {
-  it('is reported while it is held, and not after it was released', async () => {
+describe('GPU memory that is still allocated', () => {
+  it('is reported until it is released', async () => {
     const [gpu] = gpus() as [Gpu];
     const before = await held(gpu);
     const buffer = gpu.alloc('float32', 2 ** 18);

@@ -33,7 +33,7 @@ describe('the gpu-check bundle on test doubles', () => {
   beforeAll(() => makeParts(bundle));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  describe('with a double of PyTorch', () => {
+  describe('with a test double of PyTorch', () => {
     let ended: SpawnSyncReturns<string>;
     let results: readonly StepResult[] = [];
 
@@ -60,13 +60,13 @@ describe('the gpu-check bundle on test doubles', () => {
       expect(others.length).toBeGreaterThan(10);
     });
 
-    it('runs the measurements, and keeps no figures of a double', () => {
+    it('runs the measurements, but records no figures of test doubles', () => {
       const measured = results.filter(({ step }) => benchmarks.includes(step));
       expect(measured.map(({ step, outcome }) => [step, outcome])).toEqual(benchmarks.map((step) => [step, 'dry']));
       for (const { facts, expectations } of measured) expect([facts, expectations]).toEqual([undefined, undefined]);
     });
 
-    it('finds the NCCL of PyTorch, held memory, and the result of training', () => {
+    it('reports the NCCL library of PyTorch, the GPU memory still in use, and the result of training', () => {
       const of = (wanted: string) => results.find(({ step }) => step === wanted);
       expect(of('torch-nccl')?.facts).toMatchObject({ library: path.join(folder, 'torch/libnccl.so.2') });
       expect(of('leaks-groups')?.expectations).toContainEqual(
@@ -77,13 +77,13 @@ describe('the gpu-check bundle on test doubles', () => {
     });
   });
 
-  it('starts with the oldest glibc that Node supports', async () => {
+  it('contains programs that run with the oldest glibc that Node supports', async () => {
     const file = path.resolve(import.meta.dirname, '../../../native/engine/tools/system-symbols.mjs');
     const { checkSystemSymbols } = await import(file);
     for (const program of ['calls', 'mappings']) checkSystemSymbols(path.join(bundle, program));
   });
 
-  it('reports failures and continues if NCCL refuses, and measures nothing by default', () => {
+  it('reports failures and continues if NCCL calls fail, and measures nothing by default', () => {
     const control = path.join(folder, 'control');
     writeFileSync(control, 'fail ncclCommInitRankConfig 3\n');
     const { ended, results } = check(path.join(folder, 'failing'), [], { COLL_DOUBLE_CONTROL: control });

@@ -25,7 +25,7 @@ function run(fixture: string): Ended {
 
 const tellOutcomes = ({ results }: Ended) => results.map(({ step, outcome, reason }) => [step, outcome, reason]);
 
-it('the steps end at the time limit for all of them', () => {
+it('the running step ends, and no other step starts, at the time limit for all steps', () => {
   expect(tellOutcomes(run('steps-that-take-long.js'))).toEqual([
     ['first', 'passed', undefined],
     ['long', 'failed', expect.stringMatching(/^not done after \d+ seconds$/)],
