@@ -4,7 +4,7 @@ import { diagnose } from './diagnose.ts';
 import { type Face, namesOfTable, readFace, textsForUsers } from './faces.ts';
 import { UserProject } from './user-project.ts';
 
-describe('the entries of core', () => {
+describe('the entry points of @coll/core', () => {
   let project: UserProject;
   const faces = new Map<string, Face>();
   const faceOf = (entry: string) => faces.get(entry) as Face;
@@ -31,14 +31,14 @@ describe('the entries of core', () => {
     expect(counted.length, counted.join(' ')).toBeLessThanOrEqual(most);
   });
 
-  it.each(['@coll/core', '@coll/core/plugin'])('%s exports every type in the signatures of its values', (entry) => {
+  it.each(['@coll/core', '@coll/core/plugin'])('%s exports every type that its exported values use', (entry) => {
     const file = project.write('signatures.ts', faceOf(entry).consumer);
     expect(
       diagnose(file, { types: ['node'], declaration: true, lib: ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts'] }),
     ).toEqual([]);
   });
 
-  it('export no value twice', () => {
+  it('do not export the same value twice', () => {
     const both = faceOf('@coll/core').values.filter((name) => faceOf('@coll/core/plugin').values.includes(name));
     expect(both).toEqual([]);
   });

@@ -78,11 +78,11 @@ describe('the packages as published', () => {
     expect(project.run('first.mjs')).not.toBe('');
   });
 
-  it('type-check it with the strictest settings', () => {
+  it('let the first program of the README type-check with the strictest settings', () => {
     expect(diagnose(project.write('first.mts', readmeProgram()), { types: ['node'] })).toEqual([]);
   });
 
-  it('let a bundled program name all inferred types in its own declarations', () => {
+  it('let a bundled program emit declarations for all inferred types', () => {
     const file = project.write('inferred.ts', inferredExports);
     const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler };
     expect(diagnose(file, { types: ['node'], declaration: true, ...bundler })).toEqual([]);
@@ -93,12 +93,12 @@ describe('the packages as published', () => {
     expect(project.run('reduce.cjs')).toBe('4 6 | 4 6\n');
   });
 
-  it('name classes at run time as they are exported', () => {
+  it('give classes the same name at run time as in their exports', () => {
     project.write('names.mjs', misnamedClasses);
     expect(project.run('names.mjs')).toBe('');
   });
 
-  it('need no Node types for core', () => {
+  it('let a program that uses @coll/core type-check without Node types', () => {
     expect(diagnose(project.write('browser.mts', everythingOfCore), withoutNode)).toEqual([]);
   });
 

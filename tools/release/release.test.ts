@@ -36,7 +36,7 @@ function release(...args: string[]) {
 }
 
 describe('a release', () => {
-  it('is refused if tarballs of platforms are missing, and names them', () => {
+  it('is refused if tarballs of platform packages are missing, with an error that names them', () => {
     for (const name of ['native', 'nccl']) write(name, {});
     const { status, stdout, stderr } = release();
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -45,7 +45,7 @@ describe('a release', () => {
     expect(stderr).not.toContain('@coll/nccl-darwin');
   });
 
-  it('is refused if a package does not depend on a platform that has a tarball', () => {
+  it('is refused if a package does not depend on a platform package that has a tarball', () => {
     for (const name of packages) write(name, {});
     const { status, stderr } = release(...onlyOne);
     expect(status).toBe(1);

@@ -324,12 +324,12 @@ beforeAll(() => {
 });
 afterAll(() => core.setLogSink());
 
-describe('options', () => {
-  it('are accepted by exactly the calls of this table', () => {
+describe('options of the public API', () => {
+  it('are tested for every call that accepts options', () => {
     expect(Object.keys(calls).toSorted()).toEqual([...known.keys()].toSorted());
   });
 
-  it('are listed by name if their type is exported', () => {
+  it('are tested for every exported type of options', () => {
     const listed = [...known.values()].map(({ type }) => type).join(' ');
     const exported = sources
       .filter(({ isIndex }) => isIndex)
@@ -356,7 +356,7 @@ describe('options', () => {
 describe.each(Object.keys(calls))('%s', (owner) => {
   const { names } = known.get(owner) ?? { names: [] };
 
-  it.each(Object.keys(calls[owner] ?? {}))('refuses unknown options, suggesting the nearest (%s)', async (way) => {
+  it.each(Object.keys(calls[owner] ?? {}))('refuses unknown options, and suggests a similar one (%s)', async (way) => {
     const call = calls[owner]?.[way] as CallWith;
     expect(names).not.toEqual([]);
     for (const name of names) {
@@ -369,7 +369,7 @@ describe.each(Object.keys(calls))('%s', (owner) => {
   });
 });
 
-describe('positional arguments', () => {
+describe('positional arguments instead of options', () => {
   it.each<[string, () => unknown, string]>([
     ['run', () => mirrored().run(() => 1, [5] as never), 'run: pass the arguments by name, { args: [5] }'],
     ['MirroredStrategy', () => new strategy.MirroredStrategy(devices as never), 'must be an object, new Mirrored'],
@@ -381,12 +381,12 @@ describe('positional arguments', () => {
     ['RingAllReduce', () => new RingAllReduce(2 as never), 'must be an object, new RingAllReduce({ numPacks: 2 })'],
     ['reduce', () => new RingAllReduce().reduce('SUM', perReplica(), devices, 5 as never), 'options must be'],
     ['update', () => strategy.getStrategy().extended.update(1, () => 1, [1] as never), '{ args: [delta] }'],
-  ])('%s throws an error that shows how to pass options', async (_, call, told) => {
+  ])('make %s throw an error that shows how to pass options', async (_, call, told) => {
     expect(await messageOf(call, {})).toContain(told);
   });
 });
 
-describe('into', () => {
+describe('the option into', () => {
   const into = new Float32Array(2);
 
   it.each<[string, CallWith]>([
@@ -394,7 +394,7 @@ describe('into', () => {
     ['allGather', inReplica((replica, options) => replica.allGather(value, 0, options))],
     ['allGather of the default replica', (options) => strategy.getReplicaContext()?.allGather(value, 0, options)],
     ['strategy.reduce', (options) => mirrored().reduce('SUM', perReplica(), null, options)],
-  ])('is not an option of %s, which returns no memory', async (_, call) => {
+  ])('is refused by %s, which does not write to memory of the caller', async (_, call) => {
     expect(await messageOf(call, { into })).toContain('options of a collective: unknown option "into"');
   });
 });

@@ -22,7 +22,7 @@ describe('mutantsOf', () => {
     });
   });
 
-  it('omits the text of messages, and no other text', async () => {
+  it('changes string literals, but not the texts of error messages', async () => {
     const content = `export const f = () => { throw new Error('must be a number'); };\nexport const g = 'code';\n`;
     const mutants = await mutantsOf([{ name: 'f.ts', content }]);
     const texts = mutants.filter(({ mutator }) => mutator === 'StringLiteral').map(({ original }) => original);
@@ -31,7 +31,7 @@ describe('mutantsOf', () => {
 });
 
 describe('marked', () => {
-  it('returns the id recorded where each mutant would change the source', async () => {
+  it('records an id at the place of each mutant in the source, and returns these ids', async () => {
     const mutants = (await mutantsOf([source])).filter(({ mutator }) => mutator === 'ArithmeticOperator');
     const { files, ids } = await marked([source], mutants);
     expect(ids).toHaveLength(mutants.length);
@@ -46,7 +46,7 @@ describe('applied', () => {
     expect(applied(mutant, source.content)).toBe(source.content.replace('(a + b)', '((a - b))'));
   });
 
-  it('every mutant of blocks, cases, objects and chains is valid TypeScript', async () => {
+  it('returns valid TypeScript for mutants of blocks, cases, objects and chains', async () => {
     const content = `export function f(kind: string, a: { b?: number[] } = { b: [1] }) {
   switch (kind) {
     case 'x':
@@ -83,7 +83,7 @@ const location = { start: { line: 0, column: 10 }, end: { line: 0, column: 11 } 
 describe('draw', () => {
   const items = Array.from({ length: 1000 }, (_, index) => index);
 
-  it('returns the same items in the same order for the same seed, and others for another', () => {
+  it('returns the same items in the same order for the same seed, and others for another seed', () => {
     const drawn = draw(items, 100, 1);
     expect(drawn).toHaveLength(100);
     expect(drawn).toEqual(draw(items, 100, 1));
