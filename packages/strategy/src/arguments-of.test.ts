@@ -21,6 +21,8 @@ describe('the options of run', () => {
     [{ kwargs: [1] }, 'run: kwargs must be an object: { kwargs: { name: value } }'],
     [{ onReport: 5 }, 'run: onReport'],
     [{ signal: 5 }, 'signal'],
+    [{ threads: 'new' }, `run: threads must be 'kept' or 'own', got "new"`],
+    [{ transfer: 1 }, 'run: transfer must be true or false, got 1'],
   ])('are refused if invalid: %j', (options, told) => {
     expect(() => argumentsOf(options as never)).toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_VALUE', message: expect.stringContaining(told) }),

@@ -20,7 +20,7 @@ import { type InputOptionsInit, requireInputOptions } from './data/input-options
 import { DefaultReplicaContext } from './default-replica-context.js';
 import { StrategyExtended } from './extended.js';
 import { requirePairs, strategyOp } from './placed-values.js';
-import { requireModule } from './replica-code.js';
+import { requireModule, requireNoThreads } from './replica-code.js';
 import type { ReplicaContext } from './replica-context.js';
 import { argumentsOf, type RunOptions } from './run-options.js';
 import { findDistributed, type ReplicaCode, requireCode, Strategy } from './strategy.js';
@@ -92,6 +92,7 @@ class DefaultStrategy extends Strategy {
       );
     }
     if (typeof replica !== 'function') requireModule(replica);
+    requireNoThreads(options);
     return await replica(defaultReplica, ...(args.map(onlyComponents) as never));
   }
 }

@@ -114,9 +114,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     return this.#requireGroup('allocate').allocate(dtype, shape, this.replicaIdInSyncGroup);
   }
 
-  /** Waits for calls that the replica began without awaiting them. @throws their errors */
+  /**
+   * Waits for calls that the replica began without awaiting them, and for the calls that follow
+   * them. @throws their errors
+   */
   async settle(): Promise<void> {
-    await Promise.all(this.#pending);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
   /** @throws RuntimeError unless this code runs in this replica */

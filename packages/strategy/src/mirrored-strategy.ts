@@ -13,12 +13,13 @@ import {
 import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
 import { requireCrossReplica } from './contexts.js';
 import { StrategyExtended } from './extended.js';
+import { KeptThreads } from './kept-threads.js';
 import { runLocalReplicas } from './local-replicas.js';
 import { mirroredDevices } from './mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from './ops-choice.js';
-import { componentOf, requireModule } from './replica-code.js';
+import { componentOf, requireModule, requireNoThreads } from './replica-code.js';
+import { ReplicaThreads } from './replica-threads.js';
 import { argumentsOf, type RunOptions } from './run-options.js';
-import { runReplicaThreads } from './run-replica-threads.js';
 import { type ReplicaCode, Strategy } from './strategy.js';
 
 /** Options of a `MirroredStrategy`, all optional. */
@@ -66,7 +67,8 @@ export interface StrategyExplanation extends Explanation {
 /**
  * Synchronous training on the devices of one machine. Every replica runs the same code on its share
  * of the data, and collectives combine the gradients. Replicas are async functions in this thread,
- * or a module in one worker thread each.
+ * or a module in one worker thread each. The threads are started by the first run and kept until
+ * the strategy is closed, with the state of their modules.
  *
  * @example
  * ```ts
@@ -83,6 +85,7 @@ export interface StrategyExplanation extends Explanation {
 export class MirroredStrategy extends Strategy {
   override readonly extended: StrategyExtended;
   readonly #choice: OpsChoice;
+  readonly #threads = new KeptThreads((module) => this.#startThreads(module));
 
   /**
    * @throws AssertionError for an empty list of devices or a duplicate; ValueError for devices of
@@ -112,21 +115,15 @@ export class MirroredStrategy extends Strategy {
     requireCrossReplica(this, 'run');
     const args = argumentsOf(options);
     const argsOf = (id: number) => args.map((arg) => componentOf(arg, id));
+    let results: unknown[];
     if (typeof replica === 'function') {
-      const results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
-      return regroup(results as Structure<unknown>[], { wrapNumbers: true });
+      requireNoThreads(options);
+      results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
+    } else {
+      requireModule(replica);
+      const step = { module: replica, argsOf, options };
+      results = await (options.threads === 'own' ? this.#threads.runOwn(step) : this.#threads.run(step));
     }
-    requireModule(replica);
-    const { plugin, options: pluginOptions, engine } = await this.#choice.isolated();
-    const results = await runReplicaThreads({
-      engine,
-      devices: this.extended.workerDevices,
-      firstReplica: this.extended.firstReplica,
-      home: { plugin: { name: plugin.name, module: plugin.module, options: pluginOptions } },
-      module: replica,
-      argsOf,
-      options,
-    });
     return regroup(results as Structure<unknown>[], { wrapNumbers: true });
   }
 
@@ -137,12 +134,23 @@ export class MirroredStrategy extends Strategy {
     return { ...ops.explain(), threadEngine, candidates: await this.#choice.candidates() };
   }
 
-  /** Closes the cross-device ops that this strategy opened, but not those that were passed in. */
-  close(): Promise<void> {
-    return this.#choice.close();
+  /**
+   * Waits for runs of modules, and ends their threads. Closes the cross-device ops that this
+   * strategy opened, but not those that were passed in.
+   */
+  async close(): Promise<void> {
+    await this.#threads.close();
+    await this.#choice.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #startThreads(module: URL): Promise<ReplicaThreads> {
+    const { plugin, options, engine } = await this.#choice.isolated();
+    const { workerDevices: devices, firstReplica } = this.extended;
+    const home = { plugin: { name: plugin.name, module: plugin.module, options } };
+    return new ReplicaThreads({ engine, devices, firstReplica, home }, module);
   }
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { importModule, loadingOf } from './module-loading.js';
+import { importModule, type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 
 const source = pathToFileURL(path.join(import.meta.dirname, 'module-loading.ts')).href;
 
@@ -141,4 +141,23 @@ describe('loadingOf', () => {
     expect(() => loadingOf(['./replica.js'])).toThrow(expect.objectContaining({ code: 'ERR_COLL_MODULE' }));
     expect(() => loadingOf(['./replica.js'])).toThrow(/"\.\/replica.js" is not a URL that a thread can import/);
   });
+});
+
+it('requireSameCopy refuses a module for which the threads have the wrong copy of this library', () => {
+  const loadings = [false, true].map((isCommonJs) => ({ tsx: { esm: 'file:///e', cjs: 'file:///c', isCommonJs } }));
+  const [esm, commonJs] = loadings as [Loading, Loading];
+  for (const [wanted, started] of [
+    [esm, { tsx: undefined }],
+    [{ tsx: undefined }, esm],
+    [commonJs, commonJs],
+  ] as const)
+    requireSameCopy('file:///x.ts', wanted, started);
+  const refused = (told: string) =>
+    expect.objectContaining({ code: 'ERR_COLL_MODULE', message: expect.stringContaining(told) });
+  expect(() => requireSameCopy('file:///x.ts', commonJs, { tsx: undefined })).toThrow(
+    refused('file:///x.ts is CommonJS, but the threads of this strategy were started for ES modules'),
+  );
+  expect(() => requireSameCopy('file:///x.js', { tsx: undefined }, commonJs)).toThrow(
+    refused("is an ES module, but the threads of this strategy were started for CommonJS: pass { threads: 'own' }"),
+  );
 });

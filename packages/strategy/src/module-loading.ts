@@ -50,6 +50,22 @@ export function loadingOf(modules: readonly string[], own = import.meta.url): Lo
 }
 
 /**
+ * Checks that a thread which was started for other modules can load `module`. It can register tsx
+ * later, but it cannot exchange its copy of this library, which is either CommonJS or not.
+ * @throws CollError if the module needs the other copy
+ */
+export function requireSameCopy(module: string, wanted: Loading, started: Loading): void {
+  if (isCommonJsIn(wanted) === isCommonJsIn(started)) return;
+  const [kind, other] = isCommonJsIn(wanted) ? ['CommonJS', 'ES modules'] : ['an ES module', 'CommonJS'];
+  const told = `${module} is ${kind}, but the threads of this strategy were started for ${other}`;
+  throw new CollError('ERR_COLL_MODULE', `${told}: pass { threads: 'own' } to run it in threads of its own`);
+}
+
+function isCommonJsIn({ tsx }: Loading): boolean {
+  return tsx?.isCommonJs ?? false;
+}
+
+/**
  * @throws CollError if the module, or a module that it imports, does not exist; the error that the
  * module throws
  */

@@ -47,8 +47,8 @@ it('a plug-in module creates ops and a strategy with its options, and closes bot
   const options = { numPacks: 3 };
   const devices = ['/job:localhost/replica:0/task:0/device:CPU:0'];
   const home = { plugin: { name: 'own', module, options } };
-  const start = { replica: 0, firstReplica: 0, devices, group: createThreadGroup({ size: 1 }), home, module };
-  const opened = await openPluginHome({ ...start, exportName: undefined, args: [] }, home);
+  const start = { replica: 0, firstReplica: 0, devices, group: createThreadGroup({ size: 1 }), home };
+  const opened = await openPluginHome(start, home);
   expect(opened.ops).toMatchObject({ options, world: { devices } });
   expect(opened.strategy.extended.workerDevices).toEqual(devices);
   expect(opened.fail).toBeUndefined();

@@ -1,4 +1,5 @@
 import { type Structure, selectReplica, ValueError } from '@coll/core';
+import type { RunOptions } from './run-options.js';
 import { findDistributed } from './strategy.js';
 
 /**
@@ -7,6 +8,14 @@ import { findDistributed } from './strategy.js';
  */
 export function componentOf(arg: unknown, place: number): unknown {
   return findDistributed(arg) ? selectReplica(place, arg as Structure<unknown>) : arg;
+}
+
+/** @throws ValueError for an option that only modules can have */
+export function requireNoThreads({ threads, transfer }: RunOptions): void {
+  if (threads === undefined && transfer === undefined) return;
+  const name = threads === undefined ? 'transfer' : 'threads';
+  const told = `run: the option ${name} is for modules, but the code is a function, which runs in this thread`;
+  throw new ValueError('ERR_COLL_VALUE', `${told}: omit ${name}, or pass the URL of a module`, { operation: 'run' });
 }
 
 /** @throws ValueError unless `code` is the URL of a module */

@@ -24,9 +24,19 @@ export function ofVariable(error: unknown, name: string): unknown {
   return error;
 }
 
+/** Adds words to the end of an error's message. An immutable error is returned unchanged. */
+export function withNote(error: unknown, words: string): unknown {
+  if (error instanceof Error && isChangeable(error)) rewrite(error, `${error.message}${words}`);
+  return error;
+}
+
 function putInFront(error: Error, words: string): void {
+  rewrite(error, `${words}${error.message}`);
+}
+
+function rewrite(error: Error, words: string): void {
   const { message, stack } = error;
-  error.message = `${words}${message}`;
+  error.message = words;
   // The replacement is a function, because the message may contain patterns such as `$&`.
   if (stack !== undefined) setStack(error, message === '' ? stack : stack.replace(message, () => error.message));
 }

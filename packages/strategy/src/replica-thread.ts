@@ -1,20 +1,32 @@
+import { Writable } from 'node:stream';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { CollError } from '@coll/core';
 import { failThreadGroup } from '@coll/core/internal';
-import { runInReplica, setOutside } from './contexts.js';
-import { importModule } from './module-loading.js';
+import { setOutside } from './contexts.js';
+import { importModule, type Loading } from './module-loading.js';
 import { openPluginHome, type ThreadHome } from './plugin-home.js';
 import { annotate } from './replica-error.js';
 import type { ReplicaFunction } from './strategy.js';
 import { encodeError } from './thread-errors.js';
-import { type FromReplica, post, type ThreadStart, type WorkerHome } from './thread-messages.js';
+import {
+  type FromReplica,
+  post,
+  type RunMessage,
+  type ThreadStart,
+  type ToReplica,
+  type WorkerHome,
+} from './thread-messages.js';
 import { ThreadReplicaContext } from './thread-replica-context.js';
 import { decode, encode } from './thread-values.js';
 
-/** The entry of a replica's worker thread: loads the plug-in and the user's module, and runs the module. */
+/**
+ * The entry of a replica's worker thread: loads the plug-in, and runs functions of the user's
+ * modules until the parent thread closes it or a run fails.
+ */
 
 const port = parentPort as MessagePort;
-const start = workerData as ThreadStart;
+const start = workerData as ThreadStart & Loading;
+const output = [process.stdout, process.stderr];
 
 async function main(): Promise<void> {
   const { replica, home } = start;
@@ -24,11 +36,21 @@ async function main(): Promise<void> {
   // All code in this thread belongs to the replica, including callbacks that lose their
   // asynchronous context.
   setOutside({ strategy, replica: context });
-  // Reports the error before the ops are closed, so that it arrives before the errors that it
-  // causes in other replicas.
-  await play(context).catch((error: unknown) => {
-    tell(error);
-    opened.fail?.(error);
+  await new Promise<void>((close) => {
+    let latest = Promise.resolve();
+    port.on('message', (message: ToReplica) => {
+      if (message.type === 'close') void latest.then(close);
+      if (message.type !== 'run') return;
+      latest = latest
+        .then(() => run(context, message))
+        // Reports the error before the ops are closed, so that it arrives before the errors that
+        // it causes in other replicas.
+        .catch((error: unknown) => {
+          tell(error);
+          opened.fail?.(error);
+          close();
+        });
+    });
   });
 }
 
@@ -38,12 +60,15 @@ async function workerHome(home: WorkerHome): Promise<ThreadHome> {
   return openWorkerHome(start, home);
 }
 
-async function play(context: ThreadReplicaContext): Promise<void> {
-  const fn = await loadReplica(start);
-  const args = decode(start.args) as readonly unknown[];
-  const result = await runInReplica(context, () => fn(context, ...args));
-  await context.settle();
-  say({ type: 'result', value: encode(result) }, 'the result of a replica');
+async function run(context: ThreadReplicaContext, message: RunMessage): Promise<void> {
+  const result = await context.during(async () => {
+    const fn = await loadReplica(message);
+    return fn(context, ...(decode(message.args) as readonly unknown[]));
+  });
+  const canGoOn = await context.leave();
+  if (output.some((stream) => stream.writableLength > 0)) await printed();
+  const { value, moved } = encode(result);
+  say({ type: 'result', value, canGoOn }, 'the result of a replica', moved);
 }
 
 function tell(error: unknown): void {
@@ -54,20 +79,35 @@ function tell(error: unknown): void {
 
 /** Waits until the parent thread has received this thread's output. */
 async function printed(): Promise<void> {
+  // Not `stream.write`, which a module may have replaced.
   await Promise.all(
-    [process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))),
+    output.map((stream) => new Promise((done) => Writable.prototype.write.call(stream, '', 'utf8', done))),
   );
 }
 
-function say(message: FromReplica, what: string): void {
-  post(port, message, what);
+function say(message: FromReplica, what: string, moved?: readonly ArrayBuffer[]): void {
+  post(port, message, what, moved);
 }
 
-async function loadReplica({ module, exportName }: ThreadStart): Promise<ReplicaFunction> {
+/** The functions of earlier runs, by export name and module. */
+const loaded = new Map<string, ReplicaFunction>();
+let hasTsx = start.tsx !== undefined;
+
+async function loadReplica({ module, exportName, tsx }: RunMessage): Promise<ReplicaFunction> {
+  const key = `${exportName ?? ''} ${module}`;
+  const known = loaded.get(key);
+  if (known) return known;
+  if (tsx && !hasTsx) {
+    ((await import(tsx.esm)) as { register(): void }).register();
+    hasTsx = true;
+  }
   const exported = await importModule(module);
   const wanted = exportName === undefined ? ['default', 'replica'] : [exportName];
   const found = wanted.map((name) => exported[name]).find((value) => typeof value === 'function');
-  if (found) return found as ReplicaFunction;
+  if (found) {
+    loaded.set(key, found as ReplicaFunction);
+    return found as ReplicaFunction;
+  }
   throw new CollError(
     'ERR_COLL_MODULE',
     `${module} exports no function called ${wanted.join(' or ')}: export default async function (context, ...args)`,

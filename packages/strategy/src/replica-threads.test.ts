@@ -1,241 +1,212 @@
-import { type CollError, InternalError, RuntimeError, UnavailableError } from '@coll/core';
-import { createThreadGroup } from '@coll/core/plugin';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ReplicaThread, ReplicaThreads } from './replica-threads.js';
-import { encodeError } from './thread-errors.js';
-import type { ReplicaMessage, ToReplica } from './thread-messages.js';
+import { getEventListeners } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { type Engine, resolveEngine } from '@coll/core';
+import { ring } from '@coll/ring';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ReplicaThreads, type Step, type ThreadSetting } from './replica-threads.js';
 
-/** Test doubles of threads, whose messages the test sends in its own order. */
-function threadsOf(size: number, onReport?: (replica: number, value: unknown) => void, firstReplica = 0) {
-  const heard: ToReplica[][] = Array.from({ length: size }, () => []);
-  const start = (replica: number): ReplicaThread => ({
-    tell: (message) => heard[replica]?.push(message),
-    end: async () => {},
-  });
-  const threads = new ReplicaThreads({ group: createThreadGroup({ size }), firstReplica, onReport }, start);
-  threads.results.catch(() => {});
-  return { threads, heard, say: (replica: number, message: ReplicaMessage) => threads.message(replica, message) };
-}
+const { engine } = resolveEngine('auto');
+const deviceOf = (cpu: number) => `/job:localhost/replica:0/task:0/device:CPU:${cpu}`;
+const moduleOf = (code: string) => new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 
-const failed = (error: Error): ReplicaMessage => ({ type: 'error', error: encodeError(error) });
-const returned: ReplicaMessage = { type: 'result', value: 'done' };
-const merging: ReplicaMessage = { type: 'merge', args: [] };
-const consequence = (of: number) =>
-  failed(new UnavailableError('ERR_COLL_PEER_FAILED', 'another replica failed', { rank: of }));
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0);
-  vi.useRealTimers();
+const started: ReplicaThreads[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((threads) => threads.end()));
 });
 
-/** The error of the run after all timers have fired. */
-async function failureOf({ threads }: { readonly threads: ReplicaThreads }): Promise<CollError> {
-  vi.runAllTimers();
-  return threads.results.then(
-    () => expect.fail('the run was a success'),
-    (error: CollError) => error,
-  );
+/** Threads, one by default, and a function that runs the default export of a module in them. */
+function threadsFor(code: string, setting: Partial<ThreadSetting> = {}) {
+  const module = moduleOf(`export default ${code}`);
+  const home = { plugin: { name: ring.name, module: ring.module, options: undefined } };
+  const threads = new ReplicaThreads({ engine, devices: [deviceOf(0)], firstReplica: 0, home, ...setting }, module);
+  started.push(threads);
+  const run = (args: readonly unknown[] = [], step: Partial<Step> = {}) =>
+    threads.run({ module, argsOf: () => args, options: {}, ...step });
+  return { threads, run };
 }
 
-describe('the error of a run', () => {
-  it('is the cause, even if its consequences in other replicas are reported first', async () => {
-    const run = threadsOf(3);
-    run.say(1, consequence(2));
-    run.threads.exit(1, 0, undefined);
-    run.say(0, consequence(2));
-    run.say(2, failed(new RangeError('the cause')));
-    expect(await failureOf(run)).toMatchObject({ message: 'the cause' });
-  });
+const two = { devices: [deviceOf(0), deviceOf(1)] };
 
-  it('is the consequence in another replica if the cause is never reported', async () => {
-    const run = threadsOf(2);
-    run.say(1, consequence(0));
-    vi.advanceTimersByTime(499);
-    const settled = vi.fn();
-    run.threads.results.catch(settled);
-    await Promise.resolve();
-    expect(settled).not.toHaveBeenCalled();
-    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED' });
-  });
-
-  it('is the failure that a replica reports about itself if nothing else explains it', async () => {
-    const run = threadsOf(2);
-    run.say(1, consequence(1));
-    run.say(0, failed(new RangeError('heard later')));
-    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
-  });
-
-  it('is the reported error, not the later exit of the thread', async () => {
-    const run = threadsOf(2);
-    run.say(1, failed(new RangeError('told')));
-    run.threads.exit(1, 1, new Error('as it arrives by itself'));
-    expect(await failureOf(run)).toMatchObject({ message: 'told' });
-  });
-
-  it('is the exit of the thread if the replica reported nothing', async () => {
-    const crashed = threadsOf(1);
-    crashed.threads.exit(0, 1, new RangeError('out of memory'));
-    expect(await failureOf(crashed)).toMatchObject({ name: 'RangeError', message: 'replica 0: out of memory' });
-    const left = threadsOf(2);
-    left.say(0, returned);
-    left.threads.exit(0, 0, undefined);
-    left.threads.exit(1, 7, undefined);
-    expect(await failureOf(left)).toMatchObject({
-      code: 'ERR_COLL_REPLICA',
-      message: 'replica 1: its thread ended with exit code 7 before it returned',
-      rank: 1,
-    });
-  });
-
-  it('is the first of several errors', async () => {
-    const run = threadsOf(2);
-    run.say(1, failed(new Error('first')));
-    run.say(0, failed(new Error('second')));
-    expect(await failureOf(run)).toMatchObject({ message: 'first' });
-  });
-
-  it('is the error that aborts or ends the run', async () => {
-    const aborted = threadsOf(2);
-    aborted.threads.abort('enough');
-    expect(await failureOf(aborted)).toMatchObject({
-      ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', message: 'run was aborted', cause: 'enough' },
-    });
-    const ended = threadsOf(2);
-    const reason = new RangeError('elsewhere');
-    ended.threads.fail(reason);
-    expect(await failureOf(ended)).toBe(reason);
-  });
-
-  it('names the ended replica that another replica waits for', async () => {
-    const run = threadsOf(2, undefined, 4);
-    const closed = { rank: 4, operation: 'all-reduce' };
-    run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 4 has left the group', closed)));
-    expect(await failureOf(run)).toMatchObject({
-      ...{ name: 'RuntimeError', code: 'ERR_COLL_MERGE', rank: 4, operation: 'all-reduce' },
-      message:
-        'replicas made different numbers of collectives: replica 4 has ended while replica 5 waits in all-reduce; all replicas must make the same number of steps',
-      cause: { code: 'ERR_COLL_CLOSED' },
-    });
-  });
-
-  it.each([5, undefined])('is the closed-group error itself if a replica finds rank %s closed', async (rank) => {
-    const run = threadsOf(2, undefined, 4);
-    run.say(1, failed(new RuntimeError('ERR_COLL_CLOSED', 'it was closed', rank === undefined ? {} : { rank })));
-    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_CLOSED', message: 'it was closed' });
-  });
-
-  it('numbers replicas from the first one of this process', async () => {
+describe('a run in threads', () => {
+  it('returns the results and passes on the reports', async () => {
     const reports: unknown[] = [];
-    const run = threadsOf(2, (replica, value) => reports.push([replica, value]), 4);
-    run.say(1, { type: 'report', value: { a: 1 } });
-    expect(reports).toEqual([[5, { a: 1 }]]);
-    run.say(0, consequence(5));
-    run.say(1, consequence(5));
-    expect(await failureOf(run)).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 5 });
-    const merged = threadsOf(3, undefined, 4);
-    for (const replica of [0, 2]) merged.say(replica, merging);
-    merged.say(1, returned);
-    expect(await failureOf(merged)).toMatchObject({
-      ...{ rank: 5, message: expect.stringContaining('replica 5 has ended while replica 4, 6 waits') },
+    const { run } = threadsFor('(replica, five) => { replica.report(1); return five; }', { ...two, firstReplica: 4 });
+    const onReport = (...report: unknown[]) => reports.push(report);
+    const results = await run([], { argsOf: (replica) => [replica + 5], options: { onReport } });
+    expect(results).toEqual([5, 6]);
+    expect(reports.sort()).toEqual([
+      [4, 1],
+      [5, 1],
+    ]);
+  });
+
+  it('finds the state that earlier runs left in the module, in the same thread', async () => {
+    const { run } = threadsFor(
+      '(replica) => [replica.replicaIdInSyncGroup, (globalThis.count = (globalThis.count ?? 0) + 1)]',
+      two,
+    );
+    expect([await run(), await run()]).toEqual([
+      [
+        [0, 1],
+        [1, 1],
+      ],
+      [
+        [0, 2],
+        [1, 2],
+      ],
+    ]);
+  });
+
+  it('has the same context as earlier runs, whose calls are refused between the runs', async () => {
+    const { run } = threadsFor(`async (replica) => {
+      const { same, refused } = globalThis;
+      globalThis.same = replica;
+      setTimeout(() => replica.allReduce('sum', 1).catch((error) => { globalThis.refused = error.code + ': ' + error.message; }));
+      return [same === undefined || same === replica, refused];
+    }`);
+    await run();
+    await vi.waitFor(async () => {
+      expect(await run()).toEqual([
+        [
+          true,
+          'ERR_COLL_CLOSED: allReduce: the run of this replica has ended: make this call before the function of the replica returns',
+        ],
+      ]);
     });
   });
 
-  it('is the error of a thread that cannot be started', async () => {
-    const replicas = { group: createThreadGroup({ size: 2 }), firstReplica: 0, onReport: undefined };
-    const threads = new ReplicaThreads(replicas, (replica) => {
-      if (replica === 1) throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', 'an argument');
-      return { tell: () => {}, end: async () => {} };
-    });
-    expect(await failureOf({ threads })).toMatchObject({ message: 'an argument' });
+  it('ends once all calls of its replicas have ended, awaited or not', async () => {
+    const { run } = threadsFor(
+      `(replica) => {
+      const again = (left) => replica.allReduce('sum', left).then(() => (left > 0 ? again(left - 1) : replica.report('end')));
+      void again(3);
+    }`,
+      two,
+    );
+    const onReport = vi.fn();
+    await run([], { options: { onReport } });
+    expect(onReport.mock.calls.sort()).toEqual([
+      [0, 'end'],
+      [1, 'end'],
+    ]);
   });
 
-  it('is the error of the onReport listener', async () => {
-    const run = threadsOf(1, () => {
-      throw new SyntaxError('in the listener');
-    });
-    run.say(0, { type: 'report', value: 1 });
-    expect(await failureOf(run)).toMatchObject({ message: 'in the listener' });
+  it('can load other modules than the first one', async () => {
+    const { run } = threadsFor('() => 1');
+    const module = moduleOf('export const other = () => 2; export const replica = () => 3;');
+    expect(await run([], { module })).toEqual([3]);
+    expect(await run([], { module, options: { exportName: 'other' } })).toEqual([2]);
+    expect(await run()).toEqual([1]);
+  });
+
+  it('leaves the threads as they are if an argument is refused', async () => {
+    const { threads, run } = threadsFor('() => (globalThis.count = (globalThis.count ?? 0) + 1)', two);
+    await run();
+    const argsOf = (replica: number) => [replica === 1 ? () => 1 : 0];
+    await expect(run([], { argsOf })).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });
+    const transfer = { options: { transfer: true } };
+    await expect(run([new Uint8Array(4)], transfer)).rejects.toMatchObject({ code: 'ERR_COLL_VALUE' });
+    expect(threads.isAlive).toBe(true);
+    expect(await run()).toEqual([2, 2]);
+  });
+
+  it('detaches the arrays that it moves', async () => {
+    const { run } = threadsFor('(_, array) => array.length');
+    const array = new Float32Array(4);
+    expect(await run([array], { options: { transfer: true } })).toEqual([4]);
+    expect(array.length).toBe(0);
+    expect(await run([new Float32Array(3)])).toEqual([3]);
+  });
+
+  it('removes its listener from the signal', async () => {
+    const { signal } = new AbortController();
+    await threadsFor('() => 1').run([], { options: { signal } });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });
 
-describe('merge calls', () => {
-  it('run on replica 0 one after the other, and their outcomes are sent to all', async () => {
-    const { say, heard, threads } = threadsOf(2);
-    for (const args of [['a'], ['b']]) say(1, { type: 'merge', args });
-    for (const args of [['x'], ['y']]) say(0, { type: 'merge', args });
-    expect(heard).toEqual([[{ type: 'hold', args: [['x'], ['a']] }], []]);
-    say(0, { type: 'merged', results: [1, 2] });
-    expect(heard).toEqual([
-      [
-        { type: 'hold', args: [['x'], ['a']] },
-        { type: 'outcome', value: 1 },
-        { type: 'hold', args: [['y'], ['b']] },
-      ],
-      [{ type: 'outcome', value: 2 }],
-    ]);
-    say(0, { type: 'merged', results: [3, 4] });
-    for (const replica of [1, 0]) say(replica, { type: 'result', value: replica });
-    expect(await threads.results).toEqual([0, 1]);
+describe('a run that fails', () => {
+  it('ends all threads', async () => {
+    const { threads, run } = threadsFor("() => { throw new RangeError('too far'); }", two);
+    await expect(run()).rejects.toMatchObject({ name: 'RangeError', message: expect.stringMatching(/too far/) });
+    expect(threads.isAlive).toBe(false);
+    // Later runs in these threads fail with the same error.
+    await expect(run()).rejects.toMatchObject({ name: 'RangeError' });
   });
 
-  it.each(['before', 'after'])('that one replica omits are reported as such, %s the others notice', async (when) => {
-    const run = threadsOf(3);
-    const noticed = failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 1 has left the group', { rank: 1 }));
-    run.say(0, merging);
-    if (when === 'after') run.say(0, noticed);
-    run.say(1, returned);
-    if (when === 'before') run.say(0, noticed);
-    const error = await failureOf(run);
-    expect(error).toBeInstanceOf(RuntimeError);
-    expect(error).toMatchObject({
-      code: 'ERR_COLL_MERGE',
-      message: 'replicas made different numbers of merge calls: replica 1 has ended while replica 0 waits',
-      rank: 1,
-      operation: 'mergeCall',
+  it('is not begun if its signal is already aborted', async () => {
+    const { threads, run } = threadsFor('() => 1');
+    await expect(run([], { options: { signal: AbortSignal.abort('enough') } })).rejects.toMatchObject({
+      ...{ name: 'AbortedError', code: 'ERR_COLL_ABORTED', cause: 'enough' },
+      message: 'run was aborted before it began',
     });
+    expect(threads.isAlive).toBe(true);
   });
 
-  it('that only some replicas make are reported as such, even if a disagreement is reported first', async () => {
-    const run = threadsOf(2);
-    run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
-    run.say(0, merging);
-    expect(await failureOf(run)).toMatchObject({
-      name: 'InternalError',
-      message: 'replicas make different calls: replica 0 calls mergeCall, but not all replicas do; ranks disagree',
-      code: 'ERR_COLL_MISMATCH',
-      operation: 'mergeCall',
-      cause: { message: 'ranks disagree' },
-    });
+  it('because its signal is aborted removes its listener', async () => {
+    const over = new AbortController();
+    const { run } = threadsFor('(replica) => { replica.report(1); return new Promise(() => {}); }');
+    const options = { onReport: () => over.abort('enough'), signal: over.signal };
+    const aborted = { code: 'ERR_COLL_ABORTED', message: 'run was aborted', cause: 'enough' };
+    await expect(run([], { options })).rejects.toMatchObject(aborted);
+    expect(getEventListeners(over.signal, 'abort')).toEqual([]);
   });
 
-  it.each(['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'] as const)('explain %s too', async (code) => {
-    const run = threadsOf(3);
-    run.say(0, merging);
-    run.say(2, merging);
-    run.say(1, failed(new InternalError(code, 'ranks disagree')));
-    expect(await failureOf(run)).toMatchObject({ message: expect.stringContaining('replica 0, 2 calls mergeCall') });
+  it('notifies replicas in other processes', async () => {
+    const others = { failure: () => undefined, fail: vi.fn() };
+    const failed = threadsFor("() => { throw new RangeError('too far'); }").run([], { others });
+    await expect(failed).rejects.toMatchObject({ name: 'RangeError', message: 'replica 0: too far' });
+    expect(others.fail.mock.calls).toEqual([[await failed.catch((error) => error)]]);
   });
 
-  it('do not explain a disagreement without merge calls', async () => {
-    const run = threadsOf(2);
-    run.say(1, failed(new InternalError('ERR_COLL_MISMATCH', 'ranks disagree')));
-    expect(await failureOf(run)).toMatchObject({ message: 'ranks disagree' });
+  it('fails because of a replica in another process', async () => {
+    const error = new RangeError('elsewhere');
+    const others = { failure: vi.fn<() => Error | undefined>().mockReturnValueOnce(undefined), fail: vi.fn() };
+    others.failure.mockReturnValue(error);
+    await expect(threadsFor('() => new Promise(() => {})').run([], { others })).rejects.toBe(error);
+    expect(others.failure.mock.calls.length).toBeGreaterThanOrEqual(2);
   });
+});
 
-  it('do not explain other errors', async () => {
-    const run = threadsOf(2);
-    run.say(0, merging);
-    run.say(1, failed(new RangeError('something else')));
-    expect(await failureOf(run)).toMatchObject({ name: 'RangeError', message: 'something else' });
+it('a run whose replicas catch the failure of a collective succeeds, but is the last one of its threads', async () => {
+  const { threads, run } = threadsFor(
+    `(replica) => {
+      if (replica.replicaIdInSyncGroup === 1) return new Promise((resolve) => setTimeout(resolve, 500, 'late'));
+      return replica.allReduce('sum', 1, { timeoutSeconds: 0.05 }).catch((error) => error.code);
+    }`,
+    two,
+  );
+  expect(await run()).toEqual(['ERR_COLL_DEADLINE', 'late']);
+  expect(threads.isAlive).toBe(false);
+});
+
+describe('a thread that fails between two runs', () => {
+  it.each([
+    ['throws in a timer', "throw new RangeError('late')", { name: 'RangeError', message: /replica 0: late/ }],
+    ['rejects a promise', "Promise.reject(new RangeError('late'))", { name: 'RangeError', message: /replica 0: late/ }],
+    ['exits', 'process.exit(3)', { message: /replica 0: its thread ended with exit code 3 between two runs/ }],
+  ])('is the error of the next run, which does not begin: %s', async (_, code, error) => {
+    const { threads, run } = threadsFor(`() => { setTimeout(() => { ${code}; }, 20); }`);
+    await run();
+    await vi.waitFor(() => expect(threads.isAlive).toBe(false), { timeout: 10_000 });
+    const onReport = vi.fn();
+    const failed = await run([], { options: { onReport } }).catch((thrown: Error) => thrown);
+    expect(failed).toMatchObject({ ...error, message: expect.stringMatching(error.message) });
+    expect(onReport).not.toHaveBeenCalled();
   });
+});
 
-  it('end the run if replica 0 fails to run them', async () => {
-    const run = threadsOf(1);
-    run.say(0, merging);
-    run.say(0, { type: 'mergeFailed', error: encodeError(new EvalError('in the merge')) });
-    expect(await failureOf(run)).toMatchObject({ name: 'EvalError', message: 'in the merge' });
+describe('starting threads', () => {
+  it.each([
+    [availableParallelism(), { size: availableParallelism() }],
+    [availableParallelism() + 1, { size: availableParallelism() + 1, spins: 0 }],
+  ])('makes a group that does not busy-wait if threads outnumber cores: %i', async (size, options) => {
+    const createGroup = vi.fn(engine.createGroup);
+    const devices = Array.from({ length: size }, (_, cpu) => deviceOf(cpu));
+    // An option that cannot be posted, so that no thread starts.
+    const home = { plugin: { name: ring.name, module: ring.module, options: () => 1 } };
+    const start = () => threadsFor('() => 1', { engine: { ...engine, createGroup } as Engine, devices, home });
+    expect(start).toThrow(expect.objectContaining({ code: 'ERR_COLL_NOT_CLONEABLE' }));
+    expect(createGroup.mock.calls).toEqual([[options]]);
   });
 });

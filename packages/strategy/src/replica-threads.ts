@@ -1,16 +1,23 @@
-import { AbortedError, type CollError, InternalError, RuntimeError, type ThreadGroup } from '@coll/core';
+import { availableParallelism } from 'node:os';
+import { AbortedError, type Engine, RuntimeError, type ThreadGroup } from '@coll/core';
 import { failThreadGroup, messageOf } from '@coll/core/internal';
-import { MergeCalls } from './merge-calls.js';
+import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
+import { ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './run-options.js';
 import { decodeError } from './thread-errors.js';
-import type { ReplicaMessage, ToReplica } from './thread-messages.js';
-import { decode } from './thread-values.js';
+import type { ReplicaMessage, RunMessage, ThreadStart, ToReplica } from './thread-messages.js';
+import { ThreadRun } from './thread-run.js';
+import { encodeArguments } from './thread-values.js';
 
 /** The thread of one replica, as seen by its parent thread. */
 export interface ReplicaThread {
+  /** Asks the thread to call a function. @throws RuntimeError for arguments that cannot be posted */
+  run(message: RunMessage, moved: readonly ArrayBuffer[]): void;
   /** @throws RuntimeError for a message that cannot be posted */
   tell(message: ToReplica, what: string): void;
+  /** Waits until all output of the thread's latest run has been printed. */
+  rest(): Promise<void>;
   /** Waits until the thread has exited, but terminates it after `graceMillis` milliseconds. */
   end(graceMillis: number): Promise<void>;
 }
@@ -22,172 +29,203 @@ export interface ReplicaListener {
   exit(replica: number, code: number, error: unknown): void;
 }
 
-// Milliseconds by which an error may arrive after the errors that it causes in other replicas.
-const consequenceMillis = 500;
-
-/** The replicas of this process. */
-export interface ThreadedReplicas {
-  readonly group: ThreadGroup;
-  /** The id of the first replica. */
+/** The replicas of this process, and the environment of their threads. */
+export interface ThreadSetting {
+  readonly engine: Engine;
+  readonly devices: readonly string[];
   readonly firstReplica: number;
-  readonly onReport: RunOptions['onReport'];
+  readonly home: ThreadStart['home'];
 }
 
-/** Handles the events of replica threads. */
-export class ReplicaThreads implements ReplicaListener {
-  /** The results of the replicas; rejected with the first failure. */
-  readonly results: Promise<unknown[]>;
+/** One run of a module as replicas. */
+export interface Step {
+  readonly module: URL;
+  readonly argsOf: (replica: number) => readonly unknown[];
+  readonly options: RunOptions;
+  /**
+   * The replicas of other workers, which fail together with this worker's replicas. Default: none.
+   */
+  readonly others?: OtherReplicas;
+}
+
+/** The replicas of other workers, as seen by this worker. */
+export interface OtherReplicas {
+  /**
+   * The failure of one of the other workers' replicas; undefined if none has failed. Polled
+   * repeatedly.
+   */
+  failure(): Error | undefined;
+  /** Notifies the replicas of other workers that a replica of this worker has failed. */
+  fail(error: unknown): void;
+}
+
+const lookMillis = 100;
+
+// Threads with nothing left to do end by themselves; others are terminated after this time.
+const graceMillis = { afterSuccess: 500, afterFailure: 200 };
+
+/** The worker threads of all replicas of this process, which share a thread group for their collectives. */
+export class ReplicaThreads {
+  /** Number of runs that have succeeded. */
+  runs = 0;
   readonly #threads: ReplicaThread[] = [];
   readonly #group: ThreadGroup;
   readonly #firstReplica: number;
-  readonly #onReport: RunOptions['onReport'];
-  readonly #merges: MergeCalls;
-  readonly #done = new Map<number, unknown>();
-  readonly #hasToldError = new Set<number>();
-  readonly #timers: NodeJS.Timeout[] = [];
-  #resolve: (results: unknown[]) => void = () => {};
-  #reject: (error: unknown) => void = () => {};
+  readonly #loading: Loading;
+  /** The modules of earlier runs. */
+  readonly #modules = new Map<string, Loading>();
+  #run: ThreadRun | undefined;
+  /** What ended the threads. */
+  #failure: { readonly error: unknown } | undefined;
+  #isEnding = false;
 
-  /** Starts the thread of each replica. */
-  constructor(
-    { group, firstReplica, onReport }: ThreadedReplicas,
-    start: (replica: number, listener: ReplicaListener) => ReplicaThread,
-  ) {
-    this.results = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.#group = group;
+  /**
+   * Starts the threads.
+   * @param module the first module that they will run
+   * @throws RuntimeError for options of the plug-in that cannot be posted; CollError for a module
+   * that cannot be loaded in a thread
+   */
+  constructor({ engine, devices, firstReplica, home }: ThreadSetting, module: URL) {
+    const size = devices.length;
+    this.#loading = loadingOf('plugin' in home ? [module.href, home.plugin.module] : [module.href]);
+    this.#modules.set(module.href, this.#loading);
+    // If threads outnumber cores, a spinning thread keeps others from running.
+    this.#group = engine.createGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
     this.#firstReplica = firstReplica;
-    this.#onReport = onReport;
-    this.#merges = new MergeCalls(group.size);
     try {
-      for (let replica = 0; replica < group.size; replica++) this.#threads.push(start(replica, this));
+      for (let replica = 0; replica < size; replica++) {
+        const start = { replica, devices, firstReplica, group: this.#group, home };
+        this.#threads.push(new ReplicaWorker(start, this.#loading, this));
+      }
     } catch (error) {
-      this.#fail(this.#threads.length, error);
+      void this.end(graceMillis.afterFailure);
+      throw error;
     }
   }
 
-  abort(reason: unknown): void {
-    this.#fail(0, new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: reason }), 'aborted');
+  /** Whether the threads can make another run. */
+  get isAlive(): boolean {
+    return this.#failure === undefined && !this.#isEnding;
   }
 
-  /** Ends all replicas with an error from outside of them. */
-  fail(error: Error): void {
-    this.#fail(0, error);
+  /**
+   * Calls a function of a module in every thread. Only one run may be under way.
+   * @throws the error of the first replica that fails, with its number; all threads have then
+   * ended. The error of a thread that has failed since the latest run. What is refused before
+   * anything was posted leaves the threads as they are: RuntimeError for arguments that cannot be
+   * posted, ValueError for memory that cannot be moved, CollError for a module that cannot be
+   * loaded in these threads
+   */
+  async run(step: Step): Promise<unknown[]> {
+    if (this.#failure) return this.#ended(this.#failure.error, step);
+    const { signal, onReport } = step.options;
+    requireNotAborted(signal);
+    const messages = this.#messagesOf(step);
+    const run = new ThreadRun({
+      group: this.#group,
+      firstReplica: this.#firstReplica,
+      onReport,
+      hasOthers: step.others !== undefined,
+      tell: (replica, message, what) => this.#threads[replica]?.tell(message, what),
+    });
+    this.#run = run;
+    const abort = () => run.abort(signal?.reason);
+    signal?.addEventListener('abort', abort);
+    const { others } = step;
+    const look = others && setInterval(() => failWith(others, run), lookMillis);
+    try {
+      for (const [replica, { message, moved }] of messages.entries()) this.#threads[replica]?.run(message, moved);
+      const results = await run.results;
+      await Promise.all(this.#threads.map((thread) => thread.rest()));
+      this.runs += 1;
+      if (!run.canGoOn) await this.end(graceMillis.afterFailure);
+      this.#run = undefined;
+      return results;
+    } catch (error) {
+      return await this.#ended(error, step);
+    } finally {
+      clearInterval(look);
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
-  async end(grace: number): Promise<void> {
+  /** Ends all threads. */
+  async end(grace = graceMillis.afterSuccess): Promise<void> {
+    this.#isEnding = true;
     await Promise.all(this.#threads.map((thread) => thread.end(grace)));
   }
 
   message(replica: number, message: ReplicaMessage): void {
-    try {
-      this.#hear(replica, message);
-    } catch (error) {
-      this.#fail(replica, error);
-    }
+    if (this.#run) this.#run.message(replica, message);
+    else if (message.type === 'error') this.#failBetweenRuns(replica, decodeError(message.error));
   }
 
   exit(replica: number, code: number, error: unknown): void {
-    if (this.#hasToldError.has(replica) || (this.#done.has(replica) && error === undefined)) return;
-    const id = this.#idOf(replica);
-    const told = `replica ${id}: its thread ended with exit code ${code} before it returned`;
-    this.#hearError(
-      replica,
-      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: id }) : annotate(error, id),
+    if (this.#run) this.#run.exit(replica, code, error);
+    else if (!this.#isEnding) this.#failBetweenRuns(replica, error ?? exited(this.#firstReplica + replica, code));
+  }
+
+  /** Ends all threads because of an error. @throws that error */
+  async #ended(error: unknown, { others }: Step): Promise<never> {
+    this.#failure ??= { error };
+    // Notifies other workers before threads are terminated, so that they receive this error and not
+    // one about lost threads.
+    others?.fail(error);
+    await this.end(graceMillis.afterFailure);
+    throw error;
+  }
+
+  #failBetweenRuns(replica: number, error: unknown): void {
+    if (this.#failure) return;
+    const annotated = annotate(error, this.#firstReplica + replica);
+    this.#failure = { error: annotated };
+    failThreadGroup(this.#group, replica, `failed: ${messageOf(annotated)}`);
+  }
+
+  /** @throws the errors of `run` for arguments and modules, before anything is posted */
+  #messagesOf({ module, argsOf, options }: Step): Posting[] {
+    const { href } = module;
+    const { tsx } = this.#loadingOf(href);
+    const argsOfAll = encodeArguments(
+      this.#threads.map((_, replica) => argsOf(replica)),
+      options.transfer,
     );
+    return argsOfAll.map(({ value: args, moved }) => ({
+      message: { type: 'run', module: href, exportName: options.exportName, tsx, args },
+      moved,
+    }));
   }
 
-  #hear(replica: number, message: ReplicaMessage): void {
-    switch (message.type) {
-      case 'report':
-        this.#onReport?.(this.#idOf(replica), decode(message.value));
-        return;
-      case 'merge':
-        this.#merges.add(replica, message.args);
-        this.#holdMerge();
-        return;
-      case 'merged':
-        this.#merges.end();
-        this.#threads.forEach((thread, other) => {
-          thread.tell({ type: 'outcome', value: message.results[other] }, 'the result of a merge call');
-        });
-        this.#holdMerge();
-        return;
-      case 'mergeFailed':
-        this.#fail(replica, decodeError(message.error));
-        return;
-      case 'result':
-        this.#done.set(replica, decode(message.value));
-        this.#holdMerge();
-        if (this.#done.size === this.#threads.length)
-          this.#resolve(this.#threads.map((_, other) => this.#done.get(other)));
-        return;
-      case 'error':
-        this.#hasToldError.add(replica);
-        this.#hearError(replica, decodeError(message.error));
-    }
+  #loadingOf(module: string): Loading {
+    const known = this.#modules.get(module);
+    if (known) return known;
+    const loading = loadingOf([module]);
+    requireSameCopy(module, loading, this.#loading);
+    this.#modules.set(module, loading);
+    return loading;
   }
+}
 
-  /**
-   * If all threads wait in a merge call, lets replica 0 run the call for all. Fails if a replica
-   * has ended while others wait.
-   */
-  #holdMerge(): void {
-    const waiting = this.#merges.replicas;
-    const [ended] = this.#done.keys();
-    if (waiting.length > 0 && ended !== undefined) {
-      const [rank, others] = [this.#idOf(ended), this.#idsOf(waiting)];
-      const told = `replicas made different numbers of merge calls: replica ${rank} has ended while replica ${others} waits`;
-      this.#fail(ended, new RuntimeError('ERR_COLL_MERGE', told, { rank, operation: 'mergeCall' }));
-      return;
-    }
-    const args = this.#merges.next();
-    if (args) this.#threads[0]?.tell({ type: 'hold', args }, 'an argument of a merge call');
-  }
+function failWith(others: OtherReplicas, run: ThreadRun): void {
+  const failure = others.failure();
+  if (failure) run.fail(failure);
+}
 
-  #hearError(replica: number, error: Error): void {
-    const { code, rank } = error as Partial<CollError>;
-    // This error, which another replica has caused, may arrive before that replica's own error,
-    // which must be reported instead.
-    if (code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica))
-      this.#timers.push(setTimeout(() => this.#fail(replica, error), consequenceMillis));
-    // Messages of other threads that have arrived by now may explain the error.
-    else setImmediate(() => this.#fail(replica, this.#explained(replica, error)));
-  }
+interface Posting {
+  readonly message: RunMessage;
+  readonly moved: readonly ArrayBuffer[];
+}
 
-  /**
-   * Explains an error of a collective that has another cause: a replica that has ended, or waits in
-   * a merge call, while the others run the collective.
-   */
-  #explained(replica: number, error: Error): Error {
-    const { code, rank, operation } = error as Partial<CollError>;
-    if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {
-      const told = `replicas made different numbers of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; all replicas must make the same number of steps`;
-      return new RuntimeError('ERR_COLL_MERGE', told, { rank, operation, cause: error });
-    }
-    const merging = this.#merges.replicas;
-    const mismatches = ['ERR_COLL_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'];
-    if (merging.length === 0 || !mismatches.includes(code as string)) return error;
-    const told = `replicas make different calls: replica ${this.#idsOf(merging)} calls mergeCall, but not all replicas do`;
-    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
-      cause: error,
-      operation: 'mergeCall',
-    });
-  }
+/** @throws AbortedError if the signal of a run is aborted before the run begins */
+export function requireNotAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortedBefore(signal);
+}
 
-  #idOf(replica: number): number {
-    return this.#firstReplica + replica;
-  }
+export function abortedBefore({ reason }: AbortSignal): AbortedError {
+  return new AbortedError('ERR_COLL_ABORTED', 'run was aborted before it began', { cause: reason });
+}
 
-  #idsOf(replicas: readonly number[]): string {
-    return replicas.map((replica) => this.#idOf(replica)).join(', ');
-  }
-
-  #fail(replica: number, error: unknown, reason: 'failed' | 'aborted' = 'failed'): void {
-    failThreadGroup(this.#group, replica, `${reason}: ${messageOf(error)}`, reason);
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#reject(error);
-  }
+function exited(id: number, code: number): RuntimeError {
+  const told = `replica ${id}: its thread ended with exit code ${code} between two runs`;
+  return new RuntimeError('ERR_COLL_REPLICA', told, { rank: id });
 }

@@ -3,14 +3,15 @@ import { createThreadGroup } from '@coll/core/plugin';
 import { ring } from '@coll/ring';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Latch } from './latch.js';
+import { loadingOf } from './module-loading.js';
 import type { ReplicaListener } from './replica-threads.js';
 import { ReplicaWorker } from './replica-worker.js';
-import type { ThreadStart } from './thread-messages.js';
+import type { RunMessage, ThreadStart } from './thread-messages.js';
 
 const { name, module } = ring;
 
 /** Starts the thread of one replica with this function, and records its messages and output. */
-function workerOf(replica: string, more: Partial<ThreadStart> = {}) {
+function workerOf(replica: string, { home, firstReplica = 0, ...more }: Partial<ThreadStart & RunMessage> = {}) {
   const heard: unknown[] = [];
   const told: unknown[] = [];
   const exited = new Latch();
@@ -30,25 +31,32 @@ function workerOf(replica: string, more: Partial<ThreadStart> = {}) {
   };
   const start = {
     replica: 0,
-    firstReplica: 0,
+    firstReplica,
     devices: ['cpu:0'],
     group: createThreadGroup({ size: 1 }),
-    home: { plugin: { name, module, options: undefined } },
+    home: home ?? { plugin: { name, module, options: undefined } },
+  };
+  const run: RunMessage = {
+    type: 'run',
     module: `data:text/javascript,${encodeURIComponent(`export default ${replica}`)}`,
     exportName: undefined,
+    tsx: undefined,
     args: [],
     ...more,
   };
-  const worker = new ReplicaWorker(start, listener);
+  const worker = new ReplicaWorker(start, loadingOf([module]), listener);
+  worker.run(run, []);
   const message = new Promise<void>((resolve) => {
     whenHeard = resolve;
   });
-  /** Waits until the thread has exited. @returns its uncaught error, if any */
+  /** Ends the thread after its first message. @returns its uncaught error, if any */
   const ended = async () => {
-    while (!(await exited.opens(1000)));
+    await message;
+    await worker.end(10_000);
+    expect(await exited.opens(10_000)).toBe(true);
     return crash;
   };
-  return { worker, heard, told, message, ended };
+  return { worker, run, heard, told, message, ended };
 }
 
 // Fakes only the timers that wait for a thread; the threads themselves run in real time.
@@ -101,12 +109,20 @@ describe('ending a replica worker', () => {
 
   it('waits as long as the replica continues to print', async () => {
     const terminate = vi.spyOn(Worker.prototype, 'terminate');
-    // The output ends after three dots, and the test advances the clock by 1.9 s for each.
-    const { worker, heard, message } = workerOf(`(replica) => {
-      const write = process.stdout.write.bind(process.stdout);
-      const dot = (left) => (left > 0 ? write('.', () => { replica.report('.'); setTimeout(dot, 50, left - 1); }) : through());
-      let through;
-      process.stdout.write = (_, done) => { through = done; dot(3); };
+    // The output at the end of the thread takes three dots, and the test advances the clock by 1.9 s
+    // for each.
+    const { worker, heard, message } = workerOf(`() => {
+      const { parentPort } = process.getBuiltinModule('node:worker_threads');
+      const send = process.stdout._writev.bind(process.stdout);
+      const dot = (left, through) => {
+        if (left === 0) return through();
+        const sent = () => {
+          parentPort.postMessage({ type: 'report', value: '.' });
+          setTimeout(dot, 50, left - 1, through);
+        };
+        send([{ chunk: '.', encoding: 'utf8' }], sent);
+      };
+      process.stdout._writev = (_, through) => dot(3, through);
     }`);
     await message;
     const ending = worker.end(500);
@@ -117,6 +133,19 @@ describe('ending a replica worker', () => {
     expect(terminate).not.toHaveBeenCalled();
     await ending;
     expect(heard).toEqual(['result', 'report', 'report', 'report', 0]);
+  });
+
+  it('waits at most the grace period for a run under way', async () => {
+    const { worker, run, heard, message } = workerOf('(replica, waits) => (waits ? new Promise(() => {}) : 5)');
+    await message;
+    await worker.rest();
+    worker.run({ ...run, args: [true] }, []);
+    const ending = worker.end(200);
+    await vi.advanceTimersByTimeAsync(199);
+    expect(heard).toEqual(['result']);
+    await vi.advanceTimersByTimeAsync(1);
+    await ending;
+    expect(heard).toEqual(['result', 1]);
   });
 
   it('does not terminate a thread that exits by itself', async () => {
@@ -149,7 +178,7 @@ describe('the thread of a replica', () => {
     const { told, heard, ended } = workerOf(code);
     expect(await ended()).toBeUndefined();
     expect(heard).toEqual(['result', 0]);
-    expect(told).toEqual([{ type: 'result', value: 'caught' }]);
+    expect(told).toEqual([{ type: 'result', value: 'caught', canGoOn: true }]);
   });
 
   it('has the plug-in of its strategy', async () => {
@@ -161,9 +190,9 @@ describe('the thread of a replica', () => {
   });
 
   it.each([
-    [undefined, 'export const replica = () => 5;', { type: 'result', value: 5 }],
-    [undefined, 'export default () => 6; export const replica = () => 5;', { type: 'result', value: 6 }],
-    ['other', 'export default () => 6; export const other = () => 7;', { type: 'result', value: 7 }],
+    [undefined, 'export const replica = () => 5;', { type: 'result', value: 5, canGoOn: true }],
+    [undefined, 'export default () => 6; export const replica = () => 5;', { type: 'result', value: 6, canGoOn: true }],
+    ['other', 'export default () => 6; export const other = () => 7;', { type: 'result', value: 7, canGoOn: true }],
     [undefined, 'export default 5;', { error: { message: /exports no function called default or replica: export/ } }],
     ['other', 'export default () => 6;', { error: { message: /exports no function called other: export default/ } }],
   ])('calls the function %s of the module %j', async (exportName, code, expected) => {
@@ -179,12 +208,11 @@ describe('the thread of a replica', () => {
 describe('a value that cannot be posted to a thread', () => {
   const uncloneable = () => 1;
 
-  it.each<[string, Partial<ThreadStart>]>([
+  it.each<[string, Partial<ThreadStart & RunMessage>]>([
     ['an argument of a replica', { args: [uncloneable] }],
-    ['an argument of a replica', { args: [uncloneable], home: homeOf({ numPacks: 1 }) }],
-    ['an option of plug-in "ring"', { home: homeOf({ numPacks: uncloneable }) }],
-  ])('is named in the error: %s', (what, start) => {
-    expect(() => workerOf('() => 1', start)).toThrow(
+    ['an option of plug-in "ring"', { home: { plugin: { name, module, options: { numPacks: uncloneable } } } }],
+  ])('is named in the error: %s', (what, more) => {
+    expect(() => workerOf('() => 1', more)).toThrow(
       expect.objectContaining({
         ...{ name: 'RuntimeError', code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },
         message: expect.stringMatching(`^${what} cannot be sent to another thread`),
@@ -192,7 +220,3 @@ describe('a value that cannot be posted to a thread', () => {
     );
   });
 });
-
-function homeOf(options: object): ThreadStart['home'] {
-  return { plugin: { name, module, options } };
-}

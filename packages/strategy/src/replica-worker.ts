@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { CollError } from '@coll/core';
 import { Latch } from './latch.js';
-import { loadingOf } from './module-loading.js';
+import type { Loading } from './module-loading.js';
 import type { ReplicaListener, ReplicaThread } from './replica-threads.js';
 import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
 
@@ -20,11 +20,11 @@ import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
 });
 `;
 
-/** The worker thread of one replica. */
+/** The worker thread of one replica. It keeps the process alive only between `run` and `rest`. */
 export class ReplicaWorker implements ReplicaThread {
   readonly #worker: Worker;
-  /** Opens when the replica's result or error has arrived. */
-  readonly #told = new Latch();
+  /** Opens when the result or error of the latest run has arrived. */
+  #told = new Latch();
   /** Opens when all output of the thread has arrived. */
   readonly #printed = new Latch();
   readonly #exited = new Latch();
@@ -33,14 +33,12 @@ export class ReplicaWorker implements ReplicaThread {
   /** Number of output chunks that have arrived. */
   #chunks = 0;
 
-  /**
-   * @throws RuntimeError for arguments and options that cannot be posted, CollError for modules
-   * that cannot be loaded
-   */
-  constructor(start: ThreadStart, listener: ReplicaListener) {
+  /** @throws RuntimeError for options of the plug-in that cannot be posted */
+  constructor(start: ThreadStart, loading: Loading, listener: ReplicaListener) {
     const { replica } = start;
-    const worker = startWorker(start);
+    const worker = startWorker(start, loading);
     this.#worker = worker;
+    this.#told.open();
     let crash: unknown;
     worker.on('error', (error) => {
       crash = error;
@@ -54,22 +52,39 @@ export class ReplicaWorker implements ReplicaThread {
       for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
       listener.exit(replica, code, crash);
     });
-    const streams = [worker.stdout, worker.stderr];
-    for (const stream of streams) stream.on('data', () => this.#chunks++);
-    void Promise.all(streams.map((stream) => finished(stream))).then(() => this.#shown.open());
+    for (const stream of this.#streams) stream.on('data', () => this.#chunks++);
+    void Promise.all(this.#streams.map((stream) => finished(stream))).then(() => this.#shown.open());
   }
 
-  tell(message: ToReplica, what: string): void {
-    post(this.#worker, message, what);
+  run(message: ToReplica, moved: readonly ArrayBuffer[]): void {
+    this.#told = new Latch();
+    this.#worker.ref();
+    this.tell(message, 'an argument of a replica', moved);
+  }
+
+  tell(message: ToReplica, what: string, moved?: readonly ArrayBuffer[]): void {
+    post(this.#worker, message, what, moved);
+  }
+
+  async rest(): Promise<void> {
+    while (this.#streams.some((stream) => stream.readableLength > 0))
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    this.#worker.unref();
   }
 
   async end(graceMillis: number): Promise<void> {
+    this.#worker.ref();
+    this.tell({ type: 'close' }, 'the end');
     const hasEnded =
       (await this.#told.opens(graceMillis)) &&
       (await this.#opensWhilePrinting(this.#printed)) &&
       (await this.#exited.opens(graceMillis));
     if (!hasEnded) await this.#worker.terminate();
     await this.#opensWhilePrinting(this.#shown);
+  }
+
+  get #streams() {
+    return [this.#worker.stdout, this.#worker.stderr];
   }
 
   /**
@@ -90,10 +105,8 @@ export class ReplicaWorker implements ReplicaThread {
 const silentLooks = 20;
 const lookMillis = 100;
 
-function startWorker(start: ThreadStart): Worker {
+function startWorker(start: ThreadStart, { tsx, execArgv }: Loading): Worker {
   const entry = threadEntry();
-  const plugin = 'plugin' in start.home ? start.home.plugin : undefined;
-  const { tsx, execArgv } = loadingOf(plugin ? [start.module, plugin.module] : [start.module]);
   try {
     return new Worker(bootstrap, {
       eval: true,
@@ -102,9 +115,8 @@ function startWorker(start: ThreadStart): Worker {
       name: `coll replica ${start.firstReplica + start.replica}`,
     });
   } catch (cause) {
-    if (!(cause instanceof DOMException)) throw cause;
-    const isArgument = !plugin || isCloneable(plugin.options);
-    throw notCloneable(isArgument ? 'an argument of a replica' : `an option of plug-in "${plugin.name}"`, cause);
+    if (!(cause instanceof DOMException) || !('plugin' in start.home)) throw cause;
+    throw notCloneable(`an option of plug-in "${start.home.plugin.name}"`, cause);
   }
 }
 
@@ -116,13 +128,4 @@ function threadEntry(): string {
   const cure =
     "add an entry replica-thread to the bundle that imports '@coll/strategy/replica-thread' and the plug-ins in use";
   throw new CollError('ERR_COLL_MODULE', `${file} is missing, the entry module of every replica's thread: ${cure}`);
-}
-
-function isCloneable(value: unknown): boolean {
-  try {
-    structuredClone(value);
-    return true;
-  } catch {
-    return false;
-  }
 }

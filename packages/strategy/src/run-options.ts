@@ -14,6 +14,18 @@ export interface RunSettings {
    */
   readonly signal?: AbortSignal;
   /**
+   * For a module: `'kept'` runs it in the threads of the strategy, which keep the state of their
+   * modules from run to run. `'own'` runs it in new threads, which end with the run. Default:
+   * `'kept'`.
+   */
+  readonly threads?: 'kept' | 'own';
+  /**
+   * For a module: whether to move the memory of arrays in the arguments to the threads, which
+   * detaches the arrays here, instead of copying it. Every array must be all of its buffer, and be
+   * used by one replica only. Default: false.
+   */
+  readonly transfer?: boolean;
+  /**
    * Has no effect; accepted for programs written for TensorFlow. Shapes may always differ from step
    * to step.
    */
@@ -89,6 +101,8 @@ const runOptions = knownOptions<RunOptions>('run', {
   exportName: true,
   onReport: true,
   signal: true,
+  threads: true,
+  transfer: true,
   experimentalEnableDynamicBatchSize: true,
   experimentalBucketizingDynamicShape: true,
   experimentalXlaOptions: true,
@@ -98,9 +112,20 @@ const runOptions = knownOptions<RunOptions>('run', {
 export function argumentsOf(options: RunOptions): readonly unknown[] {
   if (Array.isArray(options))
     throw new ValueError('ERR_COLL_VALUE', `run: pass the arguments by name, { args: ${quote(options)} }`);
-  const { args = [], kwargs, signal, onReport } = optionsOf(options, '{ args: [first, second] }', runOptions);
+  const {
+    args = [],
+    kwargs,
+    signal,
+    onReport,
+    threads,
+    transfer,
+  } = optionsOf(options, '{ args: [first, second] }', runOptions);
   requireSignal(signal);
   if (onReport !== undefined) requireFunction(onReport, 'run: onReport');
+  if (threads !== undefined && threads !== 'kept' && threads !== 'own')
+    throw new ValueError('ERR_COLL_VALUE', `run: threads must be 'kept' or 'own', got ${quote(threads)}`);
+  if (transfer !== undefined && typeof transfer !== 'boolean')
+    throw new ValueError('ERR_COLL_VALUE', `run: transfer must be true or false, got ${quote(transfer)}`);
   if (!Array.isArray(args))
     throw new ValueError('ERR_COLL_VALUE', 'run: positional args must be a list: { args: [first, second] }');
   if (kwargs === undefined) return args;

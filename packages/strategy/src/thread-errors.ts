@@ -41,6 +41,13 @@ export function decodeError(encoded: EncodedError): Error {
   return error;
 }
 
+/** Whether an error has this code because the replicas made different calls. */
+export function isMismatch(code: ErrorCode | undefined): boolean {
+  return code !== undefined && mismatches.includes(code);
+}
+
+const mismatches: readonly ErrorCode[] = ['ERR_COLL_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_DTYPE_MISMATCH'];
+
 function encodeCause(cause: unknown): EncodedError['cause'] {
   if (cause === undefined) return undefined;
   if (cause instanceof Error) return { error: encodeError(cause) };

@@ -1,7 +1,9 @@
+import type { TransferListItem } from 'node:worker_threads';
 import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@coll/core';
 import { messageOf } from '@coll/core/internal';
 import type { Task } from './cluster/cluster-rules.js';
 import type { ClusterDescription } from './cluster/cluster-spec.js';
+import type { Tsx } from './module-loading.js';
 import type { WorkerConfig } from './multi-worker/open-worker-group.js';
 import type { EncodedError } from './thread-errors.js';
 
@@ -24,7 +26,7 @@ export interface WorkerHome {
   readonly nccl: PluginHome['plugin'] | undefined;
 }
 
-/** The start data of a replica thread. */
+/** The start data of a replica's thread. */
 export interface ThreadStart {
   /** Index among the replicas of this process. */
   readonly replica: number;
@@ -34,12 +36,19 @@ export interface ThreadStart {
   readonly devices: readonly string[];
   readonly group: ThreadGroup;
   readonly home: PluginHome | WorkerHome;
+}
+
+/** Asks a replica's thread to call a function of a module. */
+export interface RunMessage {
+  readonly type: 'run';
   readonly module: string;
   readonly exportName: string | undefined;
+  /** Registered before the module is imported, unless the thread has done so already. */
+  readonly tsx: Tsx | undefined;
   readonly args: unknown;
 }
 
-/** Messages of a replica; a result or an error is the last one. */
+/** Messages of a replica; a result or an error is the last one of a run. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
   /** The replica has reached a merge call with these arguments. */
@@ -47,7 +56,8 @@ export type ReplicaMessage =
   /** The replica has run a merge call for all replicas. `results` has the part of each replica. */
   | { readonly type: 'merged'; readonly results: readonly unknown[] }
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
-  | { readonly type: 'result'; readonly value: unknown }
+  /** `canGoOn`: whether the replicas can make further collectives. */
+  | { readonly type: 'result'; readonly value: unknown; readonly canGoOn: boolean }
   | { readonly type: 'error'; readonly error: EncodedError };
 
 /**
@@ -58,20 +68,26 @@ export type FromReplica = ReplicaMessage | { readonly type: 'end' };
 
 /**
  * Messages to the replica's thread: `hold` asks it to run a merge call for all replicas; `outcome`
- * contains its part of the result.
+ * contains its part of the result; `close` asks it to end after the run under way.
  */
 export type ToReplica =
+  | RunMessage
   | { readonly type: 'hold'; readonly args: readonly unknown[] }
-  | { readonly type: 'outcome'; readonly value: unknown };
+  | { readonly type: 'outcome'; readonly value: unknown }
+  | { readonly type: 'close' };
 
-/** Posts a message. @throws RuntimeError that names the value that cannot be posted */
+/**
+ * Posts a message, and moves the memory in `moved` to the receiver.
+ * @throws RuntimeError that names the value that cannot be posted
+ */
 export function post(
-  port: { postMessage(message: unknown): void },
+  port: { postMessage(message: unknown, moved?: readonly TransferListItem[]): void },
   message: FromReplica | ToReplica,
   what: string,
+  moved?: readonly ArrayBuffer[],
 ): void {
   try {
-    port.postMessage(message);
+    port.postMessage(message, moved);
   } catch (cause) {
     throw notCloneable(what, cause);
   }

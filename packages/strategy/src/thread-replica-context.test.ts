@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { CommunicationOptions, type CrossDeviceOps, PerReplica } from '@coll/core';
+import { CommunicationOptions, type CrossDeviceOps, InternalError, PerReplica, UnavailableError } from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { strategyOf } from '../test/strategies.js';
 import { runInReplica } from './contexts.js';
@@ -157,5 +157,48 @@ describe('a replica in a thread', () => {
     const { context: without } = replicaOf(plain.group);
     await runInReplica(without, () => without.allReduce('SUM', value, options));
     expect(plain.asked[0]?.[3]).toBe(options);
+  });
+});
+
+describe('the end of a run in a thread', () => {
+  it('meets the other replicas in a collective with an increasing number and without a time limit', async () => {
+    const { group, asked } = groupOf(2);
+    const { context } = replicaOf(group, new CommunicationOptions({ timeoutSeconds: 7 }), 1);
+    for (let run = 1; run <= 2; run++) expect(await context.leave()).toBe(true);
+    expect(asked).toEqual(
+      [1, 2].map((number) => ['SUM', Float32Array.of(number, -number, 0), 1, { timeoutSeconds: 0 }]),
+    );
+  });
+
+  it.each([
+    ['has another value', undefined],
+    ['is refused', new InternalError('ERR_COLL_SHAPE_MISMATCH', 'ranks disagree', { operation: 'all-reduce sum' })],
+  ])('reports that another replica still waits if their common call %s', async (_, error) => {
+    const { group } = groupOf(3);
+    const { context } = replicaOf(error ? { ...group, run: () => Promise.reject(error) } : group, undefined, 1);
+    await expect(context.leave()).rejects.toMatchObject({
+      ...{ name: 'RuntimeError', code: 'ERR_COLL_MERGE', rank: 1, cause: error ?? { code: 'ERR_COLL_MISMATCH' } },
+      message: expect.stringMatching(
+        /^replicas made different numbers of collectives: replica 1 has ended while another replica waits in a collective/,
+      ),
+    });
+  });
+
+  it('reports a group that has failed', async () => {
+    const run = () => Promise.reject(new UnavailableError('ERR_COLL_PEER_FAILED', 'another replica failed'));
+    expect(await replicaOf({ ...groupOf(1).group, run }).context.leave()).toBe(false);
+  });
+
+  it('refuses calls until the next run', async () => {
+    const { context } = replicaOf(groupOf(1).group);
+    const call = () => context.allReduce('SUM', Float32Array.of(1));
+    const during = () => context.during(() => runInReplica(context, call));
+    const refused = { code: 'ERR_COLL_CLOSED', operation: 'allReduce', rank: 0 };
+    await during();
+    await expect(runInReplica(context, call)).rejects.toMatchObject(refused);
+    expect(() => context.report(1)).toThrow(expect.objectContaining({ code: 'ERR_COLL_CLOSED', operation: 'report' }));
+    await during();
+    await expect(context.during(() => Promise.reject(new Error('thrown')))).rejects.toThrow('thrown');
+    await expect(runInReplica(context, call)).rejects.toMatchObject(refused);
   });
 });

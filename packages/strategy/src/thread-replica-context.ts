@@ -1,11 +1,13 @@
 import type { MessagePort } from 'node:worker_threads';
 import {
   type CallOptions,
+  type CollError,
   type CommunicationOptions,
   type CrossDeviceOps,
   InternalError,
   NotImplementedError,
   type ReplicaGroup,
+  RuntimeError,
   regroup,
   type Structure,
   selectReplica,
@@ -13,12 +15,12 @@ import {
   type TensorLike,
 } from '@coll/core';
 import { resolveCallOptions } from '@coll/core/internal';
-import { requireReplica, runAcross } from './contexts.js';
+import { runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
 import type { MergeFunction } from './replica-context.js';
 import type { Strategy } from './strategy.js';
-import { encodeError } from './thread-errors.js';
+import { encodeError, isMismatch } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';
 
@@ -43,6 +45,9 @@ export class ThreadReplicaContext extends GroupReplicaContext {
   readonly #port: MessagePort;
   readonly #merges: { readonly fn: MergeFunction; readonly met: Promise<void>; resolve(value: unknown): void }[] = [];
   #mergeCount = 0;
+  #runCount = 0;
+  /** Whether the latest run has ended and the next one has not begun. */
+  #isBetweenRuns = false;
 
   constructor({ replica, strategy, ops, port, defaults }: ThreadReplica) {
     super(replicaAt(strategy, replica));
@@ -51,8 +56,46 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     this.#port = port;
     port.on('message', (message: ToReplica) => {
       if (message.type === 'hold') void this.#hold(message.args);
-      else this.#merges.shift()?.resolve(decode(message.value));
+      if (message.type === 'outcome') this.#merges.shift()?.resolve(decode(message.value));
     });
+  }
+
+  /**
+   * Runs the code of one run. Calls on this context are refused once the code and all calls that it
+   * has made have ended.
+   */
+  async during<Result>(code: () => Result): Promise<Awaited<Result>> {
+    this.#isBetweenRuns = false;
+    try {
+      const result = await code();
+      await this.settle();
+      return result;
+    } finally {
+      this.#isBetweenRuns = true;
+    }
+  }
+
+  /**
+   * The collective at the end of each run, which waits for all other replicas. If another replica
+   * still waits in a different collective, both get an error instead of waiting for each other.
+   * Returns whether the replicas can make further collectives: false if an earlier one has failed.
+   * @throws RuntimeError if another replica makes a different call
+   */
+  async leave(): Promise<boolean> {
+    const { replicaIdInSyncGroup: id, numReplicasInSync } = this;
+    if (numReplicasInSync === 1) return true;
+    this.#runCount = (this.#runCount % 1000) + 1;
+    try {
+      // Another replica may go on for a long time after its last collective.
+      await this.#meet([this.#runCount, -this.#runCount, 0], 'the end of a run', { timeoutSeconds: 0 });
+      return true;
+    } catch (cause) {
+      const { code, message, operation } = cause as CollError;
+      if (!isMismatch(code)) return false;
+      const told = `replicas made different numbers of collectives: replica ${id} has ended while another replica waits in a collective`;
+      const cure = 'all replicas must make the same number of steps';
+      throw new RuntimeError('ERR_COLL_MERGE', `${told}; ${cure}: ${message}`, { rank: id, operation, cause });
+    }
   }
 
   override get canBlock(): boolean {
@@ -65,9 +108,11 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     kwargs?: Readonly<Record<string, unknown>>,
   ): Promise<Result> {
     const merge = async () => {
-      requireReplica(this, 'mergeCall');
-      this.#say({ type: 'merge', args: encode(requireMergeCall(fn, args, kwargs)) }, 'an argument of a merge call');
-      const met = this.#meet();
+      this.requireHere('mergeCall');
+      const { value, moved } = encode(requireMergeCall(fn, args, kwargs));
+      this.#say({ type: 'merge', args: value }, 'an argument of a merge call', moved);
+      this.#mergeCount = (this.#mergeCount % 1000) + 1;
+      const met = this.#meet([this.#mergeCount, -this.#mergeCount], 'mergeCall');
       const outcome = new Promise((resolve) => {
         this.#merges.push({ fn: fn as unknown as MergeFunction, met, resolve });
       });
@@ -78,7 +123,14 @@ export class ThreadReplicaContext extends GroupReplicaContext {
   }
 
   report(value: unknown): void {
-    this.#say({ type: 'report', value: encode(value) }, 'a report');
+    this.#requireRun('report');
+    const encoded = encode(value);
+    this.#say({ type: 'report', value: encoded.value }, 'a report', encoded.moved);
+  }
+
+  protected override requireHere(method: string): void {
+    super.requireHere(method);
+    this.#requireRun(method);
   }
 
   /** Runs replica 0's function of a merge call for all replicas. */
@@ -89,27 +141,35 @@ export class ThreadReplicaContext extends GroupReplicaContext {
       if (this.strategy.extended.workers.size > 1) await met;
       const args = regroup(argsOfAll.map(decode) as Structure<unknown>[]) as readonly unknown[];
       const result = (await runAcross(this.strategy, () => fn(this.strategy, ...args))) as Structure<unknown>;
-      const results = argsOfAll.map((_, replica) => encode(selectReplica(replica, result)));
-      this.#say({ type: 'merged', results }, 'the result of a merge call');
+      const encoded = argsOfAll.map((_, replica) => encode(selectReplica(replica, result)));
+      const results = encoded.map(({ value }) => value);
+      const moved = encoded.flatMap((each) => each.moved);
+      this.#say({ type: 'merged', results }, 'the result of a merge call', moved);
     } catch (error) {
       this.#say({ type: 'mergeFailed', error: encodeError(error) }, 'an error');
     }
   }
 
   /**
-   * The collective that a merge call runs in addition to its messages. It detects replicas that
-   * make a different call instead of the merge call.
+   * A collective that accompanies messages, to detect replicas that make a different call instead.
+   * The marks of all replicas must be equal.
    * @throws InternalError if another replica makes a different call
    */
-  async #meet(): Promise<void> {
+  async #meet(marks: readonly number[], operation: string, ...options: CallOptions[]): Promise<void> {
     const group = this.#ops.replicaGroup;
     if (!group) return;
-    this.#mergeCount = (this.#mergeCount % 1000) + 1;
-    const mark = Float32Array.of(this.#mergeCount, -this.#mergeCount);
-    const { data } = (await group.run(group.reduceCall('SUM', mark, this.replicaIdInSyncGroup))) as Tensor;
-    if (mark.every((number, index) => data[index] === number * this.numReplicasInSync)) return;
-    throw new InternalError('ERR_COLL_MISMATCH', 'mergeCall: another replica makes a different call', {
-      operation: 'mergeCall',
+    const call = group.reduceCall('SUM', Float32Array.from(marks), this.replicaIdInSyncGroup, ...options);
+    const { data } = (await group.run(call)) as Tensor;
+    if (marks.every((mark, index) => data[index] === mark * this.numReplicasInSync)) return;
+    throw new InternalError('ERR_COLL_MISMATCH', `${operation}: another replica makes a different call`, { operation });
+  }
+
+  #requireRun(method: string): void {
+    if (!this.#isBetweenRuns) return;
+    const cure = 'make this call before the function of the replica returns';
+    throw new RuntimeError('ERR_COLL_CLOSED', `${method}: the run of this replica has ended: ${cure}`, {
+      operation: method,
+      rank: this.replicaIdInSyncGroup,
     });
   }
 
@@ -127,7 +187,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: method });
   }
 
-  #say(message: FromReplica, what: string): void {
-    post(this.#port, message, what);
+  #say(message: FromReplica, what: string, moved?: readonly ArrayBuffer[]): void {
+    post(this.#port, message, what, moved);
   }
 }

@@ -80,8 +80,8 @@ it.each<[owner: string, take: (options: never) => unknown, names: readonly strin
     'run',
     (options) => argumentsOf(options),
     [
-      ...['args', 'kwargs', 'exportName', 'onReport', 'signal', 'experimentalEnableDynamicBatchSize'],
-      ...['experimentalBucketizingDynamicShape', 'experimentalXlaOptions'],
+      ...['args', 'kwargs', 'exportName', 'onReport', 'signal', 'threads', 'transfer'],
+      ...['experimentalEnableDynamicBatchSize', 'experimentalBucketizingDynamicShape', 'experimentalXlaOptions'],
     ],
   ],
   ['variable', (options) => two.extended.createVariable(1, options), ofVariable],

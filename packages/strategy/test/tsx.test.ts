@@ -29,8 +29,16 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What replicas return that run a module of a package whose manifest is this, in a process with these flags. */
-async function resultsOf(name: string, manifest: string, flags: readonly string[]): Promise<unknown> {
+/**
+ * What replicas return that run a module of a package with this manifest, in a process with these flags. `before`: they run a
+ * JavaScript module first.
+ */
+async function resultsOf(
+  name: string,
+  manifest: string,
+  flags: readonly string[],
+  { before = false } = {},
+): Promise<unknown> {
   const home = mkdtempSync(path.join(folder, 'package-'));
   mkdirSync(path.join(home, 'node_modules'));
   symlinkSync(path.join(packages, '@coll'), path.join(home, 'node_modules/@coll'));
@@ -38,8 +46,11 @@ async function resultsOf(name: string, manifest: string, flags: readonly string[
   writeFileSync(path.join(home, 'doubled.ts'), 'export const doubled = (value: number): number => 2 * value;');
   const file = path.join(home, name);
   writeFileSync(file, /ts$/.test(name) ? inTypeScript : inJavaScript);
+  const first = path.join(home, 'first.mjs');
+  writeFileSync(first, 'export const replica = () => 1;');
+  const modules = [...(before ? [first] : []), file].map((each) => pathToFileURL(each).href);
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const { stdout } = await run(process.execPath, [...flags, program, pathToFileURL(file).href], { env });
+  const { stdout } = await run(process.execPath, [...flags, program, ...modules], { env });
   return JSON.parse(stdout);
 }
 
@@ -53,5 +64,19 @@ describe.concurrent.each(['{ "type": "module" }', '{}'])('in a package of %s', (
 
   it('replicas in TypeScript run although the program runs without tsx', async () => {
     expect(await resultsOf('replica.ts', manifest, [])).toEqual([40, 41]);
+  });
+});
+
+describe('a TypeScript module in threads that were started for JavaScript', () => {
+  it('runs if it is an ES module', async () => {
+    expect(await resultsOf('replica.ts', '{ "type": "module" }', [], { before: true })).toEqual([40, 41]);
+  });
+
+  it('is refused if it is CommonJS, because it would use another copy of the library', async () => {
+    expect(await resultsOf('replica.ts', '{}', [], { before: true })).toEqual([
+      expect.stringMatching(
+        /replica\.ts is CommonJS, but the threads of this strategy were started for ES modules: pass \{ threads: 'own' \}/,
+      ),
+    ]);
   });
 });

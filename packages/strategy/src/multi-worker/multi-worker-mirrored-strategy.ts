@@ -18,11 +18,12 @@ import { knownOptions, log, quote, requireKnownOptions, requireProcessGroup } fr
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { requireCrossReplica } from '../contexts.js';
 import { InputContext } from '../data/input-context.js';
+import { KeptThreads } from '../kept-threads.js';
 import { runLocalReplicas } from '../local-replicas.js';
 import { ourEngines } from '../our-engines.js';
-import { componentOf, requireModule } from '../replica-code.js';
+import { componentOf, requireModule, requireNoThreads } from '../replica-code.js';
+import { ReplicaThreads, type Step } from '../replica-threads.js';
 import { argumentsOf, type RunOptions } from '../run-options.js';
-import { runReplicaThreads } from '../run-replica-threads.js';
 import { type ReplicaCode, Strategy } from '../strategy.js';
 import { defaultResolver } from './default-resolver.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
@@ -118,7 +119,9 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #communication: CommunicationOptions;
   /** Notes for `explain` about deviations from the requested options. */
   readonly #notes: readonly string[];
-  #threadRuns = 0;
+  readonly #threads = new KeptThreads((module) => this.#startThreads(module));
+  /** How often threads have been started. */
+  #threadStarts = 0;
 
   /**
    * @throws ValueError for invalid options or resolvers, an inconsistent cluster, and devices of
@@ -193,12 +196,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     requireCrossReplica(this, 'run');
     const args = argumentsOf(options);
     const argsOf = (place: number) => args.map((arg) => componentOf(arg, place));
-    if (typeof replica !== 'function') this.#requireThreads(replica);
+    if (typeof replica === 'function') requireNoThreads(options);
+    else this.#requireThreads(replica);
     await this.ready();
     try {
       const results = await (typeof replica === 'function'
         ? runLocalReplicas({ strategy: this, fn: replica, argsOf, options })
-        : this.#runThreads(replica, argsOf, options));
+        : this.#runThreads({ module: replica, argsOf, options, others: this.#collectives }));
       return regroup(results as Structure<unknown>[], { wrapNumbers: true });
     } catch (error) {
       // Without this, the other workers would wait for this one, now or in a later call.
@@ -219,11 +223,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   }
 
   /**
-   * Leaves the group of workers, and closes everything this strategy opened. Calls that still wait
-   * for workers to start fail with a RuntimeError (ERR_COLL_CLOSED).
+   * Waits for runs of modules and ends their threads, leaves the group of workers, and closes
+   * everything this strategy opened. Calls that still wait for workers to start fail with a
+   * RuntimeError (ERR_COLL_CLOSED).
    */
-  close(): Promise<void> {
-    return this.#collectives.close();
+  async close(): Promise<void> {
+    await this.#threads.close();
+    await this.#collectives.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -238,32 +244,26 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${told}: ${cure}`, { operation: 'run' });
   }
 
-  async #runThreads(
-    module: URL,
-    argsOf: (place: number) => readonly unknown[],
-    options: RunOptions,
-  ): Promise<unknown[]> {
-    const { workers, task } = this.#place;
-    this.#threadRuns += 1;
-    const results = await runReplicaThreads({
-      engine: this.#engine.engine,
-      devices: this.extended.workerDevices,
-      firstReplica: this.extended.firstReplica,
-      home: {
-        cluster: this.#resolver.clusterSpec().asDescription(),
-        task,
-        seat: workers > 1 ? this.#seat(`threads/${this.#threadRuns}`) : undefined,
-        communication: { ...this.#communication },
-        nccl: ncclFor(this.extended.workerDevices),
-      },
-      module,
-      argsOf,
-      options,
-      others: this.#collectives,
-    });
-    // No worker leaves while threads of other workers are still running.
+  async #runThreads(step: Step): Promise<unknown[]> {
+    const { threads } = step.options;
+    const results = await (threads === 'own' ? this.#threads.runOwn(step) : this.#threads.run(step));
+    // A run succeeds on all workers or on none.
     await this.#collectives.allReduce('SUM', tensor(0));
     return results;
+  }
+
+  async #startThreads(module: URL): Promise<ReplicaThreads> {
+    const { workers, task } = this.#place;
+    const { workerDevices: devices, firstReplica } = this.extended;
+    this.#threadStarts += 1;
+    const home = {
+      cluster: this.#resolver.clusterSpec().asDescription(),
+      task,
+      seat: workers > 1 ? this.#seat(`threads/${this.#threadStarts}`) : undefined,
+      communication: { ...this.#communication },
+      nccl: ncclFor(devices),
+    };
+    return new ReplicaThreads({ engine: this.#engine.engine, devices, firstReplica, home }, module);
   }
 
   async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
