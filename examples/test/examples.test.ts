@@ -174,6 +174,12 @@ describe('the example', () => {
     expect(await launch(5, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 5 replicas', '']);
   });
 
+  it('steps trains with one run per step, in threads of one process and of two', async () => {
+    const lines = ['epoch 30: loss 0.00002', 'epoch 60: loss 0.00000', 'y = 2.00 x + 1.00'];
+    expect(await run('steps/main.ts')).toEqual([...lines, '']);
+    expect(await launch(2, 'steps/main.ts')).toEqual([...lines.map((line) => `[0] ${line}`), '']);
+  });
+
   it('write-an-algorithm draws its tree, prints its cost, and reduces in one thread and in four threads', async () => {
     expect(await run('write-an-algorithm/main.ts')).toEqual([
       'round 0 | 1 -(0)+> 0   3 -(0)+> 2',

@@ -3,31 +3,12 @@ import { AbortedError, type Engine, RuntimeError, type ThreadGroup } from '@coll
 import { failThreadGroup, messageOf } from '@coll/core/internal';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
-import { ReplicaWorker } from './replica-worker.js';
+import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './run-options.js';
 import { decodeError } from './thread-errors.js';
-import type { ReplicaMessage, RunMessage, ThreadStart, ToReplica } from './thread-messages.js';
+import type { ReplicaMessage, RunMessage, ThreadStart } from './thread-messages.js';
 import { ThreadRun } from './thread-run.js';
 import { encodeArguments } from './thread-values.js';
-
-/** The thread of one replica, as seen by its parent thread. */
-export interface ReplicaThread {
-  /** Asks the thread to call a function. @throws RuntimeError for arguments that cannot be posted */
-  run(message: RunMessage, moved: readonly ArrayBuffer[]): void;
-  /** @throws RuntimeError for a message that cannot be posted */
-  tell(message: ToReplica, what: string): void;
-  /** Waits until all output of the thread's latest run has been printed. */
-  rest(): Promise<void>;
-  /** Waits until the thread has exited, but terminates it after `graceMillis` milliseconds. */
-  end(graceMillis: number): Promise<void>;
-}
-
-/** Receives the events of a replica's thread. */
-export interface ReplicaListener {
-  message(replica: number, message: ReplicaMessage): void;
-  /** Called when the thread has exited; `error` is the uncaught error, if any. */
-  exit(replica: number, code: number, error: unknown): void;
-}
 
 /** The replicas of this process, and the environment of their threads. */
 export interface ThreadSetting {
@@ -65,10 +46,10 @@ const lookMillis = 100;
 const graceMillis = { afterSuccess: 500, afterFailure: 200 };
 
 /** The worker threads of all replicas of this process, which share a thread group for their collectives. */
-export class ReplicaThreads {
+export class ReplicaThreads implements ReplicaListener {
   /** Number of runs that have succeeded. */
   runs = 0;
-  readonly #threads: ReplicaThread[] = [];
+  readonly #threads: ReplicaWorker[] = [];
   readonly #group: ThreadGroup;
   readonly #firstReplica: number;
   readonly #loading: Loading;

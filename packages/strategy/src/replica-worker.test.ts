@@ -4,8 +4,7 @@ import { ring } from '@coll/ring';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Latch } from './latch.js';
 import { loadingOf } from './module-loading.js';
-import type { ReplicaListener } from './replica-threads.js';
-import { ReplicaWorker } from './replica-worker.js';
+import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunMessage, ThreadStart } from './thread-messages.js';
 
 const { name, module } = ring;

@@ -6,8 +6,15 @@ import { Worker } from 'node:worker_threads';
 import { CollError } from '@coll/core';
 import { Latch } from './latch.js';
 import type { Loading } from './module-loading.js';
-import type { ReplicaListener, ReplicaThread } from './replica-threads.js';
-import { type FromReplica, notCloneable, post, type ThreadStart, type ToReplica } from './thread-messages.js';
+import {
+  type FromReplica,
+  notCloneable,
+  post,
+  type ReplicaMessage,
+  type RunMessage,
+  type ThreadStart,
+  type ToReplica,
+} from './thread-messages.js';
 
 // This text must work both as a script and, under --input-type=module, as a module. It registers
 // tsx before it imports the entry.
@@ -20,8 +27,15 @@ import('node:worker_threads').then(async ({ workerData: { tsx, entry } }) => {
 });
 `;
 
+/** Receives the events of a replica's thread. */
+export interface ReplicaListener {
+  message(replica: number, message: ReplicaMessage): void;
+  /** Called when the thread has exited; `error` is the uncaught error, if any. */
+  exit(replica: number, code: number, error: unknown): void;
+}
+
 /** The worker thread of one replica. It keeps the process alive only between `run` and `rest`. */
-export class ReplicaWorker implements ReplicaThread {
+export class ReplicaWorker {
   readonly #worker: Worker;
   /** Opens when the result or error of the latest run has arrived. */
   #told = new Latch();
@@ -56,22 +70,26 @@ export class ReplicaWorker implements ReplicaThread {
     void Promise.all(this.#streams.map((stream) => finished(stream))).then(() => this.#shown.open());
   }
 
-  run(message: ToReplica, moved: readonly ArrayBuffer[]): void {
+  /** Asks the thread to call a function. @throws RuntimeError for arguments that cannot be posted */
+  run(message: RunMessage, moved: readonly ArrayBuffer[]): void {
     this.#told = new Latch();
     this.#worker.ref();
     this.tell(message, 'an argument of a replica', moved);
   }
 
+  /** @throws RuntimeError for a message that cannot be posted */
   tell(message: ToReplica, what: string, moved?: readonly ArrayBuffer[]): void {
     post(this.#worker, message, what, moved);
   }
 
+  /** Waits until this process has printed the output of the run. */
   async rest(): Promise<void> {
     while (this.#streams.some((stream) => stream.readableLength > 0))
       await new Promise((resolve) => setTimeout(resolve, 1));
     this.#worker.unref();
   }
 
+  /** Waits until the thread has exited, but terminates it after `graceMillis` milliseconds. */
   async end(graceMillis: number): Promise<void> {
     this.#worker.ref();
     this.tell({ type: 'close' }, 'the end');
