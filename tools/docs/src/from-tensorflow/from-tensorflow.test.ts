@@ -48,7 +48,7 @@ describe('docs/from-tensorflow.md', () => {
   );
 
   it('contains the current examples; npm run embed -w @coll/docs updates them', () => {
-    expect(page.match(/<!-- file: /g)).toHaveLength(2);
+    expect(page.match(/<!-- file: /g)).toHaveLength(3);
     expect(page).toBe(embedFiles(page));
   });
 });
