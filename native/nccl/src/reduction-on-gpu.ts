@@ -75,7 +75,7 @@ class WorkOnOneGpu {
     return quotient;
   }
 
-  /** The result itself, or a copy of it on another GPU. */
+  /** The result as a tensor on `device`: without a copy if `isItself`, otherwise a copy. */
   placed(result: DeviceBuffer, shape: readonly number[], device: string, isItself: boolean): Tensor {
     if (isItself) return result.tensor(shape, device);
     const copied = DeviceBuffer.allocate(gpuIndex(device), result.dtype, result.length);

@@ -151,7 +151,10 @@ function partnerOf(rank: number, distance: number): number {
   return rank ^ distance;
 }
 
-/** Whether partners at smaller distances connect a rank to the root. */
+/**
+ * Whether a rank and the root are in the same block of `distance` ranks, and so exchange chunks,
+ * directly or through others, in the steps with smaller distances.
+ */
 function isNear(rank: number, root: number, distance: number): boolean {
   return Math.floor(rank / distance) === Math.floor(root / distance);
 }

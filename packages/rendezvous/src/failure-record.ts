@@ -30,7 +30,7 @@ export function decodeFailureRecord(bytes: Uint8Array, operation: string): CollE
   if (typeof message === 'string' && codes.includes(code as ErrorCode))
     return new Kind(code as ErrorCode, printable(message.slice(0, mostCharacters)), details);
   const told =
-    'a member ended the rendezvous with a record that cannot be parsed: check the members, and whether another program uses the store';
+    'a member ended the rendezvous with a record that cannot be parsed: check that all members use the same version, and that no other program uses the store';
   return new CollError('ERR_COLL_STORE', told, details);
 }
 

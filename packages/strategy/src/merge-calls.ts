@@ -1,4 +1,4 @@
-/** The pending merge calls of replica threads, in the order of each replica. */
+/** The pending merge calls of each replica in a thread, in the order in which the replica made them. */
 export class MergeCalls {
   readonly #waiting: readonly unknown[][];
   #isHeld = false;

@@ -69,7 +69,7 @@ describe('virtualGpus', () => {
     expect(virtualGpus(gpus, physicalGpus === undefined ? {} : { physicalGpus })).toBe(told);
   });
 
-  it('compares the number of visible GPUs, if visibleDevices is given, with the number of physical GPUs', () => {
+  it('counts only visible GPUs against the physical GPUs if visibleDevices is given', () => {
     expect(virtualGpus(gpus, { physicalGpus: 1, visibleDevices: ['gpu:0'] })).toBeUndefined();
   });
 

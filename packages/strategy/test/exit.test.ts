@@ -73,7 +73,7 @@ describe.concurrent('a program', () => {
     },
   );
 
-  it('that throws while threads run fails with its own error', async () => {
+  it('fails with its own error if it throws while threads run', async () => {
     const { code, stderr } = await outcomeOf('program.js', 'throws while threads run');
     expect(code).toBe(1);
     expect(stderr).toMatch(/Error: from the program/);

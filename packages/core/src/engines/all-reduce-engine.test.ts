@@ -78,7 +78,7 @@ describe('packs that are segments of one buffer', () => {
     new Mirrored([on('cpu:0', 31, 42), on('cpu:1', 31, 42)]),
   ];
 
-  it('are reduced without a copy if one pack holds all values', async () => {
+  it('are reduced without a copy, also a single pack of all values', async () => {
     expect(await reduce({})).toEqual({ calls: ['all-reduce 2+1+2'], results: sums });
   });
 

@@ -114,7 +114,7 @@ function lookedUp({ indices, denseShape }: IndexedSlices, outer: Tensor): Tensor
   if (outside >= 0) {
     throw new ValueError(
       'ERR_COLL_VALUE',
-      `values are slices that contain row ${indices.data[outside]}, but there are only ${count} indices`,
+      `values are slices with an index ${indices.data[outside]}, but each must be the position of one of the ${count} outer indices`,
     );
   }
   return pick(outer, indices);

@@ -114,7 +114,7 @@ describe('splitBySparsity and stitchValues', () => {
     });
   });
 
-  it('detect a position that was filled with undefined', () => {
+  it('refuse a second value for a position whose first value was undefined', () => {
     expect(() =>
       stitchValues<unknown>([
         [[undefined], [0]],

@@ -60,7 +60,7 @@ export class MultiWorkerExtended extends StrategyExtended {
     return this.#home.place.isChief;
   }
 
-  /** Each worker runs its own program: true. */
+  /** Always true, because each worker runs its own program. */
   override get experimentalBetweenGraph(): boolean {
     return true;
   }
