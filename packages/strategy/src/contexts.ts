@@ -25,6 +25,9 @@ interface ScopeFrame extends Frame {
 
 const frames = new AsyncLocalStorage<Frame | ScopeFrame>();
 
+/** Number of scopes, merge calls and updates in this thread that have not ended. */
+let open = 0;
+
 // The frame outside of all scopes: the strategy set for the whole program, or a thread's replica.
 // Undefined under the default strategy.
 let outside: Frame | undefined;
@@ -80,8 +83,10 @@ export function enterScope(strategy: Strategy): Disposable {
   requireScopeCanBegin(strategy);
   const frame: ScopeFrame = { strategy, outer: scopeFrame(), isOver: false };
   frames.enterWith(frame);
+  open += 1;
   return {
     [Symbol.dispose]: () => {
+      if (!frame.isOver) end();
       frame.isOver = true;
     },
   };
@@ -89,17 +94,39 @@ export function enterScope(strategy: Strategy): Disposable {
 
 /** Runs code as a replica. */
 export function runInReplica<Result>(replica: ReplicaContext, code: () => Result): Result {
-  return frames.run({ strategy: replica.strategy, replica }, code);
+  return runWith({ strategy: replica.strategy, replica }, code);
 }
 
 /** Runs code in cross-replica context. Merge calls use this inside replicas. */
 export function runAcross<Result>(strategy: Strategy, code: () => Result): Result {
-  return frames.run({ strategy }, code);
+  return runWith({ strategy }, code);
 }
 
 /** Runs code for one component of a variable, in cross-replica context. */
 export function runInUpdate<Result>(strategy: Strategy, update: number, code: () => Result): Result {
-  return frames.run({ strategy, update }, code);
+  return runWith({ strategy, update }, code);
+}
+
+function runWith<Result>(frame: Frame, code: () => Result): Result {
+  open += 1;
+  let result: Result | undefined;
+  try {
+    result = frames.run(frame, code);
+    return result;
+  } finally {
+    if (result instanceof Promise) result.then(end, end);
+    else end();
+  }
+}
+
+/**
+ * Ends a scope, merge call or update. While the storage of frames is in use, each promise costs
+ * more, even in code without a frame. In a replica's thread the frame outside of all scopes is that
+ * of the replica, so the storage is needed only until the last of them has ended.
+ */
+function end(): void {
+  open -= 1;
+  if (open === 0 && outside?.replica) frames.disable();
 }
 
 /** @throws RuntimeError in a replica, or while a strategy other than this one and the default one is active */

@@ -81,6 +81,11 @@ describe('many runs in threads', () => {
   });
 });
 
+it('code that outlives a merge call in a thread belongs to the replica again', async () => {
+  await using strategy = strategyOf(1);
+  expect(await strategy.run(module, { exportName: 'belongs' })).toEqual([false, true]);
+});
+
 describe('the threads of a strategy', () => {
   it('have printed everything before a run returns', async () => {
     const lines = await linesOf('prints.mjs');

@@ -88,7 +88,9 @@ describe('IndexedSlices', () => {
     it('refuses indices that are out of range for the inner slices', () => {
       expect(() => new IndexedSlices(inner, Int32Array.of(1, 2))).toThrow('one row for each of the 2 indices');
       const open = new IndexedSlices(values, indices);
-      expect(() => new IndexedSlices(open, Int32Array.of(1, 2, 3, 4))).toThrow('values are slices with an index 4, but each must be the position of one of the 4 outer indices');
+      expect(() => new IndexedSlices(open, Int32Array.of(1, 2, 3, 4))).toThrow(
+        'values are slices with an index 4, but each must be the position of one of the 4 outer indices',
+      );
     });
   });
 
