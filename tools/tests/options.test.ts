@@ -386,7 +386,7 @@ describe('positional arguments instead of options', () => {
   });
 });
 
-describe('the option into', () => {
+describe('the option `into`', () => {
   const into = new Float32Array(2);
 
   it.each<[string, CallWith]>([

@@ -21,7 +21,7 @@ const millisBetweenLooks = 20;
 export const unheard = 'status unknown';
 
 /**
- * Number of calls in which a process took part. `started` counts NCCL's group calls and splits,
+ * Numbers of calls in which a process took part. `started` counts NCCL's group calls and splits;
  * `asked` counts the calls whose requests were compared.
  */
 export interface Taken {

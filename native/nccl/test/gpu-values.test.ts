@@ -83,7 +83,7 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     expect((results[1] as Mirrored<Tensor>).primary.memory).toBeUndefined();
   });
 
-  it('writes the results into the memory passed as option into, which may be the input itself', async () => {
+  it('writes the results into the memory passed as `into`, which may be the input itself', async () => {
     await using ops = new NcclAllReduce();
     const value = await onEach(2, (rank) => Float32Array.of(rank, 1));
     const into = await onEach(2, () => new Float32Array(2));

@@ -40,7 +40,7 @@ export interface GroupCommunicatorOptions {
 }
 
 /**
- * The ranks of all workers as one communicator. Members must cut buffers into equal segments. If a
+ * The ranks of all workers as one communicator. All members must cut their buffers into the same segments. If a
  * collective fails on this worker alone, the group fails, because the other workers wait for it.
  */
 export class GroupCommunicator implements Communicator {

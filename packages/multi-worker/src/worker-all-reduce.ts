@@ -51,7 +51,10 @@ export interface OtherWorkers {
    * waits for the previous one.
    */
   readonly keepsOrder: boolean;
-  /** Called for each collective. Returns a number that must be equal on all members. */
+  /**
+   * Called before each collective, to count it. Returns the key of its group of devices, which must
+   * be equal on all members.
+   */
   launch?(): number;
 }
 

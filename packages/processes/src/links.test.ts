@@ -128,7 +128,7 @@ describe('findLinks', () => {
     await expect(find({ transport, refused: { 1: 'no file', 2: 'no room' } })).rejects.toMatchObject({
       ...refused,
       message: expect.stringMatching(
-        /^shared memory was requested, but rank 1 is on the same host, .*: no file; rank 2 is on .*: no room; with transport: 'auto' TCP is used in this case$/,
+        /^shared memory was requested, but rank 1 is on the same host, .*: no file; rank 2 is on .*: no room; use transport: 'auto', which falls back to TCP$/,
       ),
     });
     const others = ['{"0":null,"2":"no file"}', '{"0":null,"1":null}'];

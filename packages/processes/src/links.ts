@@ -70,7 +70,7 @@ function notShared(links: readonly Link[]): CollError {
     .filter(({ transport }) => transport === 'tcp')
     .map(({ rank, reason }) => `rank ${rank} is ${reason}`);
   const problem = told.length > 0 ? told.join('; ') : "two other members cannot use each other's memory";
-  const cure = "with transport: 'auto' TCP is used in this case";
+  const cure = "use transport: 'auto', which falls back to TCP";
   return new CollError('ERR_COLL_REFUSED', `shared memory was requested, but ${problem}; ${cure}`, {
     operation: 'open a group',
   });

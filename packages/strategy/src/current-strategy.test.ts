@@ -194,7 +194,7 @@ describe('the default replica', () => {
     expect(value.weights).toEqual(Int32Array.of(1, 2));
   });
 
-  it('writes results to the memory passed as into', async () => {
+  it('writes results to the memory passed as `into`', async () => {
     const into = new Float64Array(2);
     const result = alone.allReduceSync('mean', Int32Array.of(4, 6), { into });
     expect(result).toMatchObject({ data: into });

@@ -102,7 +102,7 @@ describe.each([1, 2, 3, 4])('%i replicas', (replicas) => {
     }
   });
 
-  it('write results into the memory passed as into, also into the memory of the values', async () => {
+  it('write results into the memory passed as `into`, also into the memory of the values', async () => {
     const inPlace = ids.map((id) => ({ a: Float32Array.of(id), b: [Float32Array.of(1, id)] }));
     const results = await each(strategyOf(replicas), async (replica) => {
       const value = inPlace[replica.replicaIdInSyncGroup] as (typeof inPlace)[0];
@@ -265,7 +265,7 @@ describe('allGather and broadcast', () => {
     await expect(gather).rejects.toMatchObject({ name: 'InvalidArgumentError' });
   });
 
-  it('write a broadcast into the memory passed as into', async () => {
+  it('write a broadcast into the memory passed as `into`', async () => {
     const weights = [Float32Array.of(1, 2), Float32Array.of(3, 4)];
     await two.run((replica) => {
       const mine = weights[replica.replicaIdInSyncGroup] as Float32Array;

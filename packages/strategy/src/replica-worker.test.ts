@@ -169,7 +169,7 @@ describe('the thread of a replica', () => {
     expect(told).toMatchObject([{ type: 'error', error }]);
   });
 
-  it('reports no errors that its replica catches for the whole thread', async () => {
+  it('does not report an uncaught exception if the module has a listener for such exceptions', async () => {
     const code = `() => new Promise((resolve) => {
       process.on('uncaughtException', () => resolve('caught'));
       setTimeout(() => { throw new RangeError('late'); });

@@ -204,22 +204,25 @@ describe('merge calls', () => {
     expect(await run.results).toEqual([0, 1]);
   });
 
-  it.each(['before', 'after'])('that one replica omits are reported as such, %s the others notice', async (when) => {
-    const started = runOf(3);
-    const noticed = failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 1 has left the group', { rank: 1 }));
-    started.say(0, merging);
-    if (when === 'after') started.say(0, noticed);
-    started.say(1, returned);
-    if (when === 'before') started.say(0, noticed);
-    const error = await failureOf(started);
-    expect(error).toBeInstanceOf(RuntimeError);
-    expect(error).toMatchObject({
-      code: 'ERR_COLL_MERGE',
-      message: 'replicas made different numbers of merge calls: replica 1 has ended while replica 0 waits',
-      rank: 1,
-      operation: 'mergeCall',
-    });
-  });
+  it.each(['before', 'after'])(
+    'that one replica omits are the error of the run, also if it ends %s the others report a failed collective',
+    async (when) => {
+      const started = runOf(3);
+      const noticed = failed(new RuntimeError('ERR_COLL_CLOSED', 'rank 1 has left the group', { rank: 1 }));
+      started.say(0, merging);
+      if (when === 'after') started.say(0, noticed);
+      started.say(1, returned);
+      if (when === 'before') started.say(0, noticed);
+      const error = await failureOf(started);
+      expect(error).toBeInstanceOf(RuntimeError);
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_MERGE',
+        message: 'replicas made different numbers of merge calls: replica 1 has ended while replica 0 waits',
+        rank: 1,
+        operation: 'mergeCall',
+      });
+    },
+  );
 
   it('that one replica omits explain why its end meets another collective', async () => {
     const started = runOf(2, { firstReplica: 4 });

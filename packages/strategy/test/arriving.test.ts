@@ -90,7 +90,7 @@ describe.each([
     ]);
   });
 
-  it('writes into the memory passed as into', async () => {
+  it('writes into the memory passed as `into`', async () => {
     const { results } = await play(isThreads, 'memory');
     for (const result of results) expect(result).toEqual({ into: [[2, 4], [14]], isSame: true });
   });

@@ -109,7 +109,7 @@ describe.each(drawn('replicas in threads', [1, 2, 3, 4]))('%i replicas in thread
     }
   });
 
-  it('write results into the memory passed as into', () => {
+  it('write results into the memory passed as `into`', () => {
     for (const { inPlace, into } of threads) {
       expect(inPlace).toEqual([Float32Array.of(total, replicas), Float32Array.of(total)]);
       expect(into).toMatchObject([{ data: inPlace[0] }, { data: inPlace[1] }]);

@@ -109,7 +109,7 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     expectNoLeak(first.tensors);
   });
 
-  it('train with reduceGradients in their own loop as with the distributed optimizer', () => {
+  it('learn the same with reduceGradients in a loop of their own as with the distributed optimizer', () => {
     const [first, second] = bothDid('loop');
     expect(second.weights).toEqual(first.weights);
     expect(first.weights).toEqual(bothDid('minimize by adam')[0].weights.slice(0, 6));

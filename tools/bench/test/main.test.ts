@@ -99,7 +99,7 @@ it('bench measures every requested call form and algorithm, and counts timers th
       expect(row).toMatchObject({ timers: expect.any(Number), onTimeShare: expect.any(Number) });
 });
 
-it('bench measures all collectives other than all-reduce', async () => {
+it('bench also measures each of the collectives besides all-reduce', async () => {
   const rows = await rowsOf('--suite', 'collectives', '--bytes', '1KiB', '--engines', 'js', '--forms', 'sync');
   expectSane(rows);
   const cases = rows.map((row) => row.case);

@@ -177,7 +177,7 @@ export function bufferLengths(
 }
 
 /**
- * Number of blocks in the input of a rank that reads its input. A block has `n` elements, as in the
+ * Number of blocks in the input of a rank. In some collectives only the root has an input. A block has `n` elements, as in the
  * table of `Collective`.
  */
 export function inputBlocks({ kind }: Collective, size: number): number {

@@ -97,7 +97,7 @@ class OpsCommunicator extends JoiningCommunicator {
   }
 
   #refuseAlgorithm(): never {
-    const told = `${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves`;
+    const told = `${this.#ops.name} is available as cross-device ops only, which choose their algorithm themselves: use the communicator that you have`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', `communicator: ${told}`, { operation: 'communicator' });
   }
 

@@ -46,7 +46,7 @@ describe('a collective of members', () => {
     expect(lists[1]).toEqual([new Float32Array([1]), new Float32Array([4, 6])]);
   });
 
-  it('writes into the memory passed as into and returns it', async () => {
+  it('writes into the memory passed as `into` and returns it', async () => {
     const into = [new Float32Array(1), new Float32Array(1)];
     const results = await all(open(2), (member) =>
       member.allReduce('sum', new Float32Array([5]), { into: into[member.rank] as Float32Array }),

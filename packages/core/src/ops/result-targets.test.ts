@@ -19,7 +19,7 @@ const makers = [
   ['reduction to one device', () => new ReductionToOneDevice()],
 ] as const;
 
-describe.each(makers)('the memory that is passed to %s in the option into', (_, make) => {
+describe.each(makers)('the memory that is passed to %s in the option `into`', (_, make) => {
   it('is overwritten by the results of each call', async () => {
     const ops = make();
     const into = memory();
@@ -138,7 +138,7 @@ describe.each(makers)('the memory that is passed to %s in the option into', (_, 
   });
 });
 
-it('the collective itself writes into the memory passed as into, without a copy', async () => {
+it('the collective itself writes into the memory passed as `into`, without a copy', async () => {
   const calls: string[] = [];
   const ops = new TestedAllReduce({ numPacks: 0, communicator: (_, engine) => keepCalls(engine, calls) });
   const value = spread([1], [2]);

@@ -32,7 +32,7 @@ describe.each<readonly [string, () => CrossDeviceOps]>([
     expect([own.values, memories(own)]).toEqual([sums, 2]);
   });
 
-  it('uses one memory per value of a batch, and one memory for destinations without a component', async () => {
+  it('uses one memory for all results of a value, also on destinations that have no component of the value', async () => {
     const pairs = [
       [value, value],
       [spread([1], [2]), value],

@@ -26,7 +26,7 @@ const byLength: FindRoutes = (tensors) => {
   ];
 };
 
-describe('the routes of values to packings and algorithm variants', () => {
+describe('routes, which choose the packing and the algorithm of a value', () => {
   it('are chosen for each value before packing', () => {
     const packs = routedPacks(values, 2, { routes: byLength }, 0);
     expect(

@@ -59,7 +59,7 @@ describe('allReduce of replicas in one thread', () => {
     expect(second[1].data).toEqual(Int32Array.of(3));
   });
 
-  it('adds a sparse value of one replica to a dense value of another, also with the option into', async () => {
+  it('adds a sparse value of one replica to a dense value of another, also with the option `into`', async () => {
     const { ops } = twoReplicas();
     const slices = new IndexedSlices(ints(5, 6), Int32Array.of(0, 0), [2]);
     const into = [Int32Array.of(0), [Int32Array.of(0), Int32Array.of(0, 0)]] as const;
@@ -71,7 +71,7 @@ describe('allReduce of replicas in one thread', () => {
     expect([first[1]?.data, second[1]?.data]).toEqual([Int32Array.of(12, 1), Int32Array.of(12, 1)]);
   });
 
-  it('writes into memory passed as into, also the memory of the values', async () => {
+  it('writes into memory passed as `into`, also the memory of the values', async () => {
     const { ops } = twoReplicas();
     const [a, b] = [Int32Array.of(1), Int32Array.of(2)];
     const [first] = await Promise.all([

@@ -34,7 +34,7 @@ describe('arrivingCall', () => {
     expect(arrivingCall(ReduceOp.SUM, promises, { signal }, '').signal).toBe(signal);
   });
 
-  it('returns the into memory of the dense values of a pack, in the order of the pack', () => {
+  it('returns the `into` memory of the dense values of a pack, in the order of the pack', () => {
     const { callFor } = arrivingCall(ReduceOp.SUM, promises, { into: memory }, '');
     const intoOf = (indices: readonly number[], values: readonly (Tensor | IndexedSlices)[]) =>
       callFor(indices, values).into;
@@ -43,7 +43,7 @@ describe('arrivingCall', () => {
     expect(arrivingCall(ReduceOp.SUM, promises, undefined, '').callFor([0], [tensor(1)]).into).toBeUndefined();
   });
 
-  it('refuses into memory for too few or too many results, or the same memory twice', () => {
+  it('refuses `into` memory for too few or too many results, or the same memory twice', () => {
     for (const into of [[memory[0]], [memory[0], memory[1], tensor(1)], [memory[1], memory[1]]])
       expect(thrown(() => arrivingCall(ReduceOp.SUM, promises, { into }, ''))).toMatchObject({
         name: 'ValueError',
@@ -53,13 +53,13 @@ describe('arrivingCall', () => {
 });
 
 describe('reduceCall', () => {
-  it('uses the values themselves as into memory if the caller passes them as into', () => {
+  it('uses the values themselves as `into` memory if the caller passes them as into', () => {
     const values = [tensor([1, 2])];
     expect(reduceCall(ReduceOp.SUM, values, { into: values }, '').into).toEqual(values);
     expect(reduceCall(ReduceOp.SUM, values, { into: values }, 'cpu:1').into?.[0]?.device).toBe('cpu:1');
   });
 
-  it('returns results in the into memory and in the structure of the call', () => {
+  it('returns results in the `into` memory and in the structure of the call', () => {
     const into = { w: Int32Array.of(0) };
     const call = reduceCall(ReduceOp.SUM, { w: Int32Array.of(1) }, { into }, 'cpu:1');
     const result = call.finish([tensor([5], { dtype: 'int32' })]) as { readonly w: Tensor };

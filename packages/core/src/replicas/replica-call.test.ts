@@ -16,7 +16,7 @@ describe('reduceCall', () => {
     expect([call.name, call.form]).toEqual(['all-reduce SUM', '{a: [2], b}']);
   });
 
-  it('reads options and their fields, including into memory', () => {
+  it('reads options and their fields, including `into` memory', () => {
     const into = [Float32Array.of(0)];
     const call = reduceCall('MEAN', [Float32Array.of(1)], { bytesPerPack: 8, timeoutSeconds: 2, signal, into }, '');
     expect(call.into).toEqual([tensor(Float32Array.of(0))]);

@@ -84,7 +84,7 @@ describe('allReduce of replicas', () => {
     expect(requests).toEqual(['all-reduce int32 9', 'all-reduce int32 2']);
   });
 
-  it('writes into new memory or the into memory, and does not change the values', async () => {
+  it('writes into new memory or the `into` memory, and does not change the values', async () => {
     const { collectives } = alone();
     const [a, b] = [ints(1), ints(2, 3)];
     const [first] = (await collectives.run(collectives.allReduce('sum', [a]))) as [Tensor];
@@ -225,7 +225,7 @@ describe('broadcast of replicas', () => {
     for (const values of results) expect(values).toEqual([ints(1, 1), tensor([0.5])]);
   });
 
-  it('writes into the memory passed as into', async () => {
+  it('writes into the memory passed as `into`', async () => {
     const results = await together(2, async (collectives, rank) => {
       const mine = ints(rank, rank);
       const [result] = await collectives.run(collectives.broadcast([mine], 0, [mine]));
@@ -255,7 +255,7 @@ describe('packs that are segments of one buffer', () => {
     expect(calls).toEqual(['all-reduce 3+1', 'all-reduce 3+1']);
   });
 
-  it('are written directly into the into memory', () => {
+  it('are written directly into the `into` memory', () => {
     const { calls, collectives } = inSegments();
     const into = [ints(0, 0), ints(0)];
     const results = collectives.runSync(collectives.allReduce('sum', [ints(1, 2), ints(3)], { into }));

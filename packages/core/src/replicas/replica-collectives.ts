@@ -41,8 +41,8 @@ export interface ReplicaReduceOptions {
 /** How a replica's calls are executed; must be the same on all replicas. */
 export interface ReplicaRouting extends Routing {
   /**
-   * Number of the caller's per-replica values that each value already combines. The mean of sparse
-   * values divides by the components of all replicas. Default: 1.
+   * Number of components of the caller's value that each value of a replica is already the sum of.
+   * The mean of sparse values divides by the number of all components. Default: 1.
    */
   readonly valuesEach?: number | undefined;
 }

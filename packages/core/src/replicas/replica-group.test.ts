@@ -57,7 +57,7 @@ describe('a replica whose peers are in other threads or processes', () => {
     ]);
   });
 
-  it('reduces values that arrive one by one, into the memory passed as into', async () => {
+  it('reduces values that arrive one by one, into the memory passed as `into`', async () => {
     const groups = replicas(2);
     const targets = [Int32Array.of(0), Int32Array.of(0)] as const;
     const structures = groups.map((group, rank) => {

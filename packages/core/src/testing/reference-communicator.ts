@@ -180,7 +180,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     }
   }
 
-  /** A kernel that converts chunks from the dtype that `carrierOf` returns into results, and divides for a mean. */
+  /** A kernel that converts chunks from the dtype of the sums (`carrierOf`) to the dtype of the results, and divides them for a mean. */
   #finisher({ collective, dtype }: Cut, { dtype: narrow }: Tensor): ConvertKernel {
     const op = opOf(collective);
     if (op === undefined) return copyRange;

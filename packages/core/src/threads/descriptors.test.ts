@@ -53,7 +53,7 @@ describe('mismatch()', () => {
     );
   });
 
-  it('reports lengths and dtypes if schedule and layout differ only because of them', () => {
+  it('reports different lengths or dtypes, and not the different schedules and layouts that they cause', () => {
     const other = { layout: 5, schedule: 6 };
     expect(descriptorsOf({}, { ...other, length: 9 }).mismatch()?.code).toBe('ERR_COLL_SHAPE_MISMATCH');
     expect(descriptorsOf({}, { ...other, dtype: 'int8' }).mismatch()?.code).toBe('ERR_COLL_DTYPE_MISMATCH');

@@ -39,14 +39,14 @@ describe('resultsFor', () => {
     expect(resultsFor(op, values, undefined).map(({ dtype }) => dtype)).toEqual(dtypes);
   });
 
-  it('uses the memory passed as into, which may be the memory of the values', () => {
+  it('uses the memory passed as `into`, which may be the memory of the values', () => {
     const into = [zeros('int32', [2]), zeros('float32', [1, 1])];
     expect(resultsFor('sum', values, into).every((result, index) => result === into[index])).toBe(true);
     expect(resultsFor('sum', values, values)).toEqual(values);
     expect(resultsFor('sum', [], [])).toEqual([]);
   });
 
-  it('refuses into memory with a wrong number of results, or of another dtype or shape', () => {
+  it('refuses `into` memory with a wrong number of results, or of another dtype or shape', () => {
     const [ints, floats] = [zeros('int32', [2]), zeros('float32', [1, 1])];
     expectRefused([ints], 'must have one result per value, got 1 results for 2 values');
     expectRefused([ints, floats, floats], 'must have one result per value, got 3 results for 2 values');

@@ -76,7 +76,7 @@ export function groupCount(choice: SpecChoice, among: Workers): number {
 }
 
 /**
- * The algorithm across workers, with one rank per worker, of an entry that begins with `nccl/`;
+ * For an entry that begins with `nccl/`, the algorithm across workers, with one rank per worker;
  * undefined for other entries.
  */
 export function acrossAlgorithm({ alg }: SpecChoice, { workers }: Workers): Algorithm | undefined {

@@ -26,7 +26,7 @@ export async function requireSameInput(
   throw new ValueError(
     'ERR_COLL_VALUE',
     `${readers} read different first batches of one dataset, so samples are lost or read twice. Is the dataset shuffled without a seed? ` +
-      'Pass a seed to the shuffle, shuffle(1000, seed), which may change with the epoch, or shard the samples before you shuffle',
+      'Pass a seed to the shuffle, shuffle(1000, seed); the seed may change with the epoch. Or shard the samples before you shuffle',
     { operation: 'input' },
   );
 }

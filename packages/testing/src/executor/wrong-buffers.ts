@@ -68,7 +68,7 @@ function oddOutput(call: Call, change: (tensor: Tensor) => Tensor): Call | undef
 }
 
 /**
- * Returns the call with the request to detach a buffer. Undefined for an empty buffer, because
+ * A copy of the call that also asks for a buffer to be detached; undefined for an empty buffer, because
  * detaching an empty buffer has no visible effect.
  */
 function detached(call: Call, side: 'input' | 'output', [first]: readonly Tensor[]): Call | undefined {
