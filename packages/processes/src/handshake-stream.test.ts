@@ -129,8 +129,9 @@ it('a handshake stream passes its file descriptor to the given function, and the
   const taken: number[] = [];
   const stream = talk([]);
   const handed = stream.handOver((descriptor) => taken.push(descriptor) + 41);
-  expect([handed, own.destroyed]).toEqual([42, true]);
+  expect([handed, own.destroyed]).toEqual([42, false]);
   expect(taken[0]).toBeGreaterThan(2);
   stream.drop();
+  expect(own.destroyed).toBe(true);
   await once(other, 'close');
 });

@@ -69,14 +69,14 @@ export class HandshakeStream {
     this.#socket.destroySoon();
   }
 
-  /** Closes the connection. */
+  /** Closes the connection, unless its descriptor was duplicated. */
   drop(): void {
     this.#socket.destroy();
   }
 
   /**
-   * Passes the connection's descriptor to `take`, which must duplicate it; Node.js then releases
-   * its own.
+   * Passes the connection's descriptor to `take`, which must duplicate it. Node.js keeps its own
+   * until `drop`.
    * @throws UnavailableError if the connection has ended
    */
   handOver(take: (descriptor: number) => number): number {
@@ -86,9 +86,7 @@ export class HandshakeStream {
         cause: this.#end,
       });
     }
-    const taken = take(descriptor);
-    this.#socket.destroy();
-    return taken;
+    return take(descriptor);
   }
 
   #take(part: Buffer): void {

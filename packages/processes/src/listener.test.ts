@@ -34,6 +34,25 @@ it('the listener accepts as many members as the group has, one after the other',
   listener.close();
 });
 
+it('the listener lets a member connect again if it could not take over the first connection', async () => {
+  const secret = Buffer.alloc(secretBytes);
+  const [own, peer] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
+  const takeSocket = vi.fn((descriptor: number) => descriptor);
+  takeSocket.mockImplementationOnce(() => {
+    throw new Error('too many open files');
+  });
+  const sockets = new Sockets({ ...untaken, takeSocket } as unknown as ProcessBinding);
+  const listener = await Listener.listen({ member: own, host: '127.0.0.1', secret, sockets });
+  const { signal } = new AbortController();
+  const accepted = listener.accept(1, 1, signal);
+  const onMissed = vi.fn();
+  const options = { rank: 0, addresses: [listener.address], channel: 1, signal, secret, onMissed };
+  await connect({ ...options, sockets: new Sockets(untaken), member: peer });
+  expect(await accepted).toMatchObject({ rank: 1, channel: 1 });
+  expect([takeSocket.mock.calls.length, onMissed.mock.calls.length]).toEqual([2, 1]);
+  listener.close();
+});
+
 it('the listener stops waiting for a member when its signal is aborted, and rejects with the reason', async () => {
   const secret = Buffer.alloc(secretBytes);
   const member = memberOf({ rank: 0, size: 2, jobKey });

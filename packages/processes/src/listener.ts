@@ -150,8 +150,15 @@ export class Listener {
     const proof = await stream.next();
     const told = secretOfProof(member.key, [first, challenge], proof);
     if (!told) return stream.endWith(encodeRefusal({ why: 'key', detail: 0 }));
-    await stream.send(encodeWelcome(member.key, [first, challenge, proof], secret));
+    // Before the welcome, after which the member would not connect again if this failed.
     const socket = stream.handOver((descriptor) => sockets.take(descriptor));
+    try {
+      await stream.send(encodeWelcome(member.key, [first, challenge, proof], secret));
+    } catch (error) {
+      sockets.discard(socket);
+      throw error;
+    }
+    stream.drop();
     this.#add({ rank: hello.from, channel: hello.channel, socket, secret: told });
   }
 

@@ -42,8 +42,11 @@ it('Sockets hands over the requested connections by rank and in channel order, a
     [1, [102]],
     [2, [103, 101]],
   ]);
+  const discarded = sockets.take(5);
+  for (let times = 0; times < 2; times++) sockets.discard(discarded);
+  expect(closed).toEqual([105]);
   sockets.close();
-  expect(closed).toEqual([kept]);
+  expect(closed).toEqual([105, kept]);
 });
 
 it('Sockets reports whether it could take over a file descriptor', () => {

@@ -40,6 +40,11 @@ export class Sockets {
     }
   }
 
+  /** Closes a connection that no group will own. */
+  discard(socket: number): void {
+    if (this.#taken.delete(socket)) this.#binding.closeSocket(socket);
+  }
+
   /** Turns a taken descriptor into a Node.js socket again. */
   giveBack(socket: number): Socket {
     this.#taken.delete(socket);

@@ -19,14 +19,19 @@ describe.skipIf(!hasPrlimit)('a member with too few file descriptors', () => {
   });
   afterEach(() => members[Symbol.asyncDispose]());
 
-  it.each([0, 3])('makes opening the group fail on all members for this reason if it is rank %i', async (rank) => {
+  it.each([
+    [0, 3],
+    [3, 3],
+    // Enough for the connections that watch the other members, but not for those with data.
+    [0, 9],
+  ])('makes opening the group fail on all members for this reason: rank %i with %i descriptors', async (rank, free) => {
     const poor = members.all[rank] as Members['all'][0];
     // It has started when it answers.
     await poor.ask({ do: 'explain' });
     const { pid } = poor.child;
     // Enough for the store and to listen, not for all connections, even if the member still closes
     // files that it has read.
-    const most = limitThatLeaves(3, new Set(readdirSync(`/proc/${pid}/fd`).map(Number)));
+    const most = limitThatLeaves(free, new Set(readdirSync(`/proc/${pid}/fd`).map(Number)));
     expect(spawnSync('prlimit', ['--pid', String(pid), `--nofile=${most}:${most}`]).status).toBe(0);
     const options = { generation: members.nextGeneration(), timeoutSeconds: 600, transport: 'tcp' } as const;
     const failures = await Promise.all(members.all.map((member) => member.failure({ do: 'open', options })));
