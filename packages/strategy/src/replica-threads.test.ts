@@ -182,9 +182,13 @@ it('a run whose replicas catch the failure of a collective succeeds, but is the 
 
 describe('a thread that fails between two runs', () => {
   it.each([
-    ['throws in a timer', "throw new RangeError('late')", { name: 'RangeError', message: /replica 0: late/ }],
-    ['rejects a promise', "Promise.reject(new RangeError('late'))", { name: 'RangeError', message: /replica 0: late/ }],
-    ['exits', 'process.exit(3)', { message: /replica 0: its thread ended with exit code 3 between two runs/ }],
+    ['throws in a timer', "throw new RangeError('late')", { name: 'RangeError', message: /^replica 0: late$/ }],
+    [
+      'rejects a promise',
+      "Promise.reject(new RangeError('late'))",
+      { name: 'RangeError', message: /^replica 0: late$/ },
+    ],
+    ['exits', 'process.exit(3)', { message: /^replica 0: its thread ended with exit code 3 between two runs$/ }],
   ])('is the error of the next run, which does not begin: %s', async (_, code, error) => {
     const { threads, run } = threadsFor(`() => { setTimeout(() => { ${code}; }, 20); }`);
     await run();
@@ -194,6 +198,16 @@ describe('a thread that fails between two runs', () => {
     expect(failed).toMatchObject({ ...error, message: expect.stringMatching(error.message) });
     expect(onReport).not.toHaveBeenCalled();
   });
+});
+
+it('the error of a thread that fails after the last run is logged when the threads end', async () => {
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {});
+  const { threads, run } = threadsFor("() => { setTimeout(() => { throw new RangeError('late'); }, 20); }");
+  await run();
+  await vi.waitFor(() => expect(threads.isAlive).toBe(false), { timeout: 10_000 });
+  for (let times = 0; times < 2; times++) await threads.end();
+  expect(logged.mock.calls).toEqual([['coll warn: a thread failed after its latest run: replica 0: late']]);
+  logged.mockRestore();
 });
 
 describe('starting threads', () => {

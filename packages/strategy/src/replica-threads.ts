@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { AbortedError, type Engine, RuntimeError, type ThreadGroup } from '@coll/core';
-import { failThreadGroup, messageOf } from '@coll/core/internal';
+import { failThreadGroup, log, messageOf } from '@coll/core/internal';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
@@ -58,6 +58,8 @@ export class ReplicaThreads implements ReplicaListener {
   #run: ThreadRun | undefined;
   /** What ended the threads. */
   #failure: { readonly error: unknown } | undefined;
+  /** Whether the failure was thrown by a run or logged. */
+  #isTold = false;
   #isEnding = false;
 
   /**
@@ -130,10 +132,13 @@ export class ReplicaThreads implements ReplicaListener {
     }
   }
 
-  /** Ends all threads. */
+  /** Ends all threads. Logs the error of a thread that has failed since the latest run. */
   async end(grace = graceMillis.afterSuccess): Promise<void> {
     this.#isEnding = true;
     await Promise.all(this.#threads.map((thread) => thread.end(grace)));
+    if (this.#failure && !this.#isTold)
+      log('warn', `a thread failed after its latest run: ${messageOf(this.#failure.error)}`);
+    this.#isTold = true;
   }
 
   message(replica: number, message: ReplicaMessage): void {
@@ -143,12 +148,16 @@ export class ReplicaThreads implements ReplicaListener {
 
   exit(replica: number, code: number, error: unknown): void {
     if (this.#run) this.#run.exit(replica, code, error);
-    else if (!this.#isEnding) this.#failBetweenRuns(replica, error ?? exited(this.#firstReplica + replica, code));
+    else if (!this.#isEnding) {
+      const id = this.#firstReplica + replica;
+      this.#failBetweenRuns(replica, error === undefined ? exited(id, code) : annotate(error, id));
+    }
   }
 
   /** Ends all threads because of an error. @throws that error */
   async #ended(error: unknown, { others }: Step): Promise<never> {
     this.#failure ??= { error };
+    this.#isTold = true;
     // Notifies other workers before threads are terminated, so that they receive this error and not
     // one about lost threads.
     others?.fail(error);
@@ -158,9 +167,8 @@ export class ReplicaThreads implements ReplicaListener {
 
   #failBetweenRuns(replica: number, error: unknown): void {
     if (this.#failure) return;
-    const annotated = annotate(error, this.#firstReplica + replica);
-    this.#failure = { error: annotated };
-    failThreadGroup(this.#group, replica, `failed: ${messageOf(annotated)}`);
+    this.#failure = { error };
+    failThreadGroup(this.#group, replica, `failed: ${messageOf(error)}`);
   }
 
   /** @throws the errors of `run` for arguments and modules, before anything is posted */
