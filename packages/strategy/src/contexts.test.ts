@@ -248,7 +248,7 @@ describe('a strategy whose scope is not entered', () => {
     });
   });
 
-  it.each([
+  it.each<[string, () => Promise<unknown>]>([
     ['reduce', () => one.reduce('sum', 0, null)],
     ['gather', () => one.gather(0, 0)],
     ['run', () => one.run(() => 0)],
@@ -256,10 +256,10 @@ describe('a strategy whose scope is not entered', () => {
     ['batchReduceTo', () => one.extended.batchReduceTo('sum', [])],
     ['broadcastTo', () => one.extended.broadcastTo(0, 'cpu:0')],
     ['experimentalDistributeValuesFromFunction', async () => one.experimentalDistributeValuesFromFunction(() => 0)],
-  ] as const)('refuses %s inside the scope of another strategy', async (method, call) => {
+  ])('refuses %s inside the scope of another strategy', async (method, call) => {
     const message = new RegExp(`Mixing different strategies: ${method} of a MirroredStrategy`);
     await expectContextError(() => other.scope(call), message, method);
-    await expectContextError(() => other.run(call as () => Promise<unknown>), message, method);
+    await expectContextError(() => other.run(call), message, method);
     experimentalSetStrategy(other);
     await expectContextError(call, message, method);
   });

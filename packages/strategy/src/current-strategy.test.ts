@@ -169,11 +169,12 @@ describe('the default strategy', () => {
   });
 
   it('refuses calls while another strategy is current', async () => {
-    for (const call of [
+    const calls: readonly (() => Promise<unknown>)[] = [
       () => byDefault.run(() => 0),
       () => byDefault.reduce('sum', 0, null),
       () => byDefault.extended.reduceTo('sum', 0, 'cpu:0'),
-    ]) {
+    ];
+    for (const call of calls) {
       await expect(one.scope(call)).rejects.toThrow(/^Mixing different strategies/);
     }
   });

@@ -6,6 +6,7 @@ import {
   NotImplementedError,
   PerReplica,
   type PossiblyMirrored,
+  type ReducedOnDevices,
   type ReduceOpLike,
   RuntimeError,
   type Structure,
@@ -24,7 +25,7 @@ import { requireModule, requireNoThreads } from './replica-code.js';
 import type { ReplicaContext } from './replica-context.js';
 import { argumentsOf, type RunOptions } from './run-options.js';
 import { findDistributed, type ReplicaCode, requireCode, Strategy } from './strategy.js';
-import type { LocalResult } from './structure-types.js';
+import type { LocalResult, ReducedTo } from './structure-types.js';
 import { localVariable } from './variables/create-variable.js';
 import { requireUpdate, type UpdateFunction, type UpdateOptions, updateRegroup } from './variables/update-variable.js';
 import { Variable } from './variables/variable.js';
@@ -106,6 +107,12 @@ class DefaultExtended extends StrategyExtended {
     throw noDevices('workerDevices');
   }
 
+  override reduceTo<const V, Op extends ReduceOpLike>(
+    reduceOp: Op,
+    value: V,
+    destinations: Destinations,
+    options?: CallOptions,
+  ): Promise<ReducedTo<V, Op>>;
   override async reduceTo(
     reduceOp: ReduceOpLike,
     value: unknown,
@@ -118,6 +125,11 @@ class DefaultExtended extends StrategyExtended {
     return onlyComponents(value) as Structure<unknown>;
   }
 
+  override batchReduceTo<Pair extends readonly [value: unknown, destinations: Destinations], Op extends ReduceOpLike>(
+    reduceOp: Op,
+    pairs: Iterable<Pair>,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
   override async batchReduceTo(
     reduceOp: ReduceOpLike,
     pairs: Iterable<readonly [value: unknown, destinations: Destinations]>,

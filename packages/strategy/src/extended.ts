@@ -7,6 +7,7 @@ import {
   Mirrored,
   type PerReplica,
   type PossiblyMirrored,
+  type ReducedOnDevices,
   ReduceOp,
   type ReduceOpLike,
   type Structure,
@@ -29,7 +30,7 @@ import { placedDestinations, placedValues, requirePairs, strategyOp } from './pl
 import { reduceNonDistributed } from './reduce-non-distributed.js';
 import type { RunOptionsOf } from './run-options.js';
 import type { ReplicaCode, Strategy } from './strategy.js';
-import type { Regrouped } from './structure-types.js';
+import type { ReducedTo, Regrouped } from './structure-types.js';
 import { distributedVariable } from './variables/create-variable.js';
 import { DistributedVariable } from './variables/distributed-variable.js';
 import {
@@ -149,6 +150,12 @@ export class StrategyExtended {
    * @throws AssertionError for the sum or product of a mirrored value; ValueError for invalid
    * values or options; the errors of `CrossDeviceOps.reduce`
    */
+  reduceTo<const V, Op extends ReduceOpLike>(
+    reduceOp: Op,
+    value: V,
+    destinations: Destinations,
+    options?: CallOptions,
+  ): Promise<ReducedTo<V, Op>>;
   async reduceTo(
     reduceOp: ReduceOpLike,
     value: unknown,
@@ -173,6 +180,11 @@ export class StrategyExtended {
    * @throws ValueError unless `pairs` is an iterable of pairs; the errors of
    * `CrossDeviceOps.batchReduce`
    */
+  batchReduceTo<Pair extends readonly [value: unknown, destinations: Destinations], Op extends ReduceOpLike>(
+    reduceOp: Op,
+    pairs: Iterable<Pair>,
+    options?: CallOptions,
+  ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
   async batchReduceTo(
     reduceOp: ReduceOpLike,
     pairs: Iterable<readonly [value: unknown, destinations: Destinations]>,

@@ -86,6 +86,7 @@ export type {
   Reduced,
   ReducedAcross,
   ReducedLater,
+  ReducedTo,
   Reducible,
   Regrouped,
 } from './structure-types.js';

@@ -1,7 +1,7 @@
 import {
   type IndexedSlices,
   type Mirrored,
-  type PerReplica,
+  PerReplica,
   type ReduceOpLike,
   type Structure,
   type Tensor,
@@ -82,3 +82,16 @@ void replica.allReduce('sum', 'text');
 
 // @ts-expect-error the first parameter of a replica function must be its context
 void strategy.run((context: string) => context);
+
+// The lower-level methods return values of the dtype after the op, on one device or on several.
+const { extended } = strategy;
+const parts = new PerReplica([Int32Array.of(1), Int32Array.of(2)]);
+type OnDevices<V> = V | Mirrored<V>;
+expectTypeOf(await extended.reduceTo('sum', parts, 'cpu:0')).toExtend<OnDevices<Tensor<'int32'>>>();
+const reducedTo = await extended.reduceTo('mean', { a: parts, b: [slices] }, 'cpu:0');
+// A single component is copied even for a mean.
+expectTypeOf(reducedTo.a).toExtend<OnDevices<Tensor<'float64'> | Tensor<'int32'>>>();
+expectTypeOf(reducedTo.b[0]).toExtend<OnDevices<IndexedSlices>>();
+expectTypeOf(await extended.reduceTo('sum', 0, 'cpu:0')).toExtend<number | OnDevices<Tensor<'float64'>>>();
+expectTypeOf(await extended.batchReduceTo('sum', [[parts, 'cpu:0']])).toExtend<OnDevices<Tensor<'int32'>>[]>();
+expectTypeOf(await extended.reduceTo('sum', parts as unknown, 'cpu:0')).toEqualTypeOf<Structure<unknown>>();

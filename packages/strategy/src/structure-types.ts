@@ -5,6 +5,8 @@ import type {
   IndexedSlices,
   Mirrored,
   PerReplica,
+  PossiblyMirrored,
+  ReducedOnDevices,
   ReducedValue,
   ReduceOpLike,
   Structure,
@@ -126,6 +128,22 @@ export type ReducedAcross<V, Op extends ReduceOpLike, Along extends Axes> = Alon
             ? ReducedAcross<V[number], Op, Along>[]
             : { -readonly [Key in keyof V]: ReducedAcross<V[Key], Op, Along> }
   : Tensor<DTypeAfter<Op, DTypeOf<LocalResult<V>>>>;
+
+/**
+ * The result of `extended.reduceTo`: a structure of the value's form, with a bare or mirrored value
+ * for each leaf. A mirrored value stays unchanged, and so may any other value that is not distributed.
+ */
+export type ReducedTo<V, Op extends ReduceOpLike> = unknown extends V
+  ? Structure<unknown>
+  : V extends Mirrored
+    ? V
+    : V extends DistributedValues
+      ? PossiblyMirrored<ReducedOnDevices<V, Op>>
+      : V extends TensorLike | IndexedSlices
+        ? (V extends number ? number : V) | PossiblyMirrored<ReducedOnDevices<V, Op>>
+        : V extends List<V>
+          ? ReducedTo<V[number], Op>[]
+          : { -readonly [Key in keyof V]: ReducedTo<V[Key], Op> };
 
 /**
  * Values accepted for an argument of a replica's function: the argument, or distributed values of
