@@ -90,7 +90,7 @@ function run(cwd: string, command: string, args: readonly string[]): string {
 }
 
 /** Without what npm and vitest tell their children: a user's shell knows none of it. */
-function plainEnvironment(): NodeJS.ProcessEnv {
+export function plainEnvironment(): NodeJS.ProcessEnv {
   const isForeign = (name: string) => /^(npm_|NODE_|COLL_|VITEST|TEST$|DEV$|PROD$|SSR$|MODE$)/.test(name);
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isForeign(name)));
 }
