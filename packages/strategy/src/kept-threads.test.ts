@@ -159,18 +159,23 @@ describe('a run that waits for its turn', () => {
 });
 
 describe('closing kept threads', () => {
-  it('waits for the run under way, ends the threads, and refuses later runs', async () => {
+  it('waits for all runs that were called before, ends the threads, and refuses later runs', async () => {
     const { kept, run, runs, started, begun } = keptThreads();
-    const running = run();
+    const running = [run(), run()];
     await begun(1);
     const closing = kept.close();
-    await new Promise(setImmediate);
-    expect(started[0]?.end).not.toHaveBeenCalled();
-    runs[0]?.succeed([1]);
-    expect(await running).toEqual([1]);
+    for (const count of [1, 2]) {
+      await begun(count);
+      await new Promise(setImmediate);
+      expect(started[0]?.end).not.toHaveBeenCalled();
+      runs[count - 1]?.succeed([count]);
+    }
+    expect(await Promise.all(running)).toEqual([[1], [2]]);
     await closing;
     expect(started[0]?.end).toHaveBeenCalledOnce();
     await expect(run()).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED', operation: 'run' });
+    const own = kept.runOwn({ module, argsOf: () => [], options: {} });
+    await expect(own).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
     await kept.close();
     expect(started[0]?.end).toHaveBeenCalledOnce();
   });

@@ -38,6 +38,7 @@ export class KeptThreads {
    */
   async run(step: Step): Promise<unknown[]> {
     const { signal } = step.options;
+    this.#requireOpen();
     requireNotAborted(signal);
     let hasBegun = false;
     const turn = this.#latest.then(() => {
@@ -57,8 +58,12 @@ export class KeptThreads {
     return Promise.race([turn, aborted]).finally(() => signal.removeEventListener('abort', abort));
   }
 
-  /** Runs a module in threads of its own, which end with the run. Waits for no other run. */
+  /**
+   * Runs a module in threads of its own, which end with the run. Waits for no other run.
+   * @throws the errors of `run`
+   */
   async runOwn(step: Step): Promise<unknown[]> {
+    this.#requireOpen();
     requireNotAborted(step.options.signal);
     const threads = await this.#start(step.module);
     try {
@@ -68,7 +73,7 @@ export class KeptThreads {
     }
   }
 
-  /** Waits for all runs, and ends the threads. Later runs are refused. */
+  /** Waits for all runs that were called before, and ends the threads. Later runs are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     unclosed.unregister(this);
@@ -79,10 +84,6 @@ export class KeptThreads {
   }
 
   async #take(step: Step): Promise<unknown[]> {
-    if (this.#isClosed) {
-      const told = 'run: this strategy was closed; create a new one';
-      throw new RuntimeError('ERR_COLL_CLOSED', told, { operation: 'run' });
-    }
     this.#held.threads ??= await this.#start(step.module);
     const { threads } = this.#held;
     if (this.#hasLostState) log('warn', `run: new threads were started after an error, so ${stateIsLost}`);
@@ -96,6 +97,12 @@ export class KeptThreads {
       if (!threads.isAlive) this.#held.threads = undefined;
       this.#hasLostState = !threads.isAlive && threads.runs > 0;
     }
+  }
+
+  #requireOpen(): void {
+    if (!this.#isClosed) return;
+    const told = 'run: this strategy was closed; create a new one';
+    throw new RuntimeError('ERR_COLL_CLOSED', told, { operation: 'run' });
   }
 }
 

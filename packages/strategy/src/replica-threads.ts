@@ -117,7 +117,7 @@ export class ReplicaThreads implements ReplicaListener {
     const { others } = step;
     const look = others && setInterval(() => failWith(others, run), lookMillis);
     try {
-      for (const [replica, { message, moved }] of messages.entries()) this.#threads[replica]?.run(message, moved);
+      this.#post(messages, run);
       const results = await run.results;
       await Promise.all(this.#threads.map((thread) => thread.rest()));
       this.runs += 1;
@@ -151,6 +151,15 @@ export class ReplicaThreads implements ReplicaListener {
     else if (!this.#isEnding) {
       const id = this.#firstReplica + replica;
       this.#failBetweenRuns(replica, error === undefined ? exited(id, code) : annotate(error, id));
+    }
+  }
+
+  #post(messages: readonly Posting[], run: ThreadRun): void {
+    try {
+      for (const [replica, { message, moved }] of messages.entries()) this.#threads[replica]?.run(message, moved);
+    } catch (error) {
+      // Threads that already have their message must not wait for the others.
+      run.fail(error);
     }
   }
 
