@@ -8,6 +8,7 @@ import type { Tensor } from '../values/tensor.js';
 import { abortedError } from './call-errors.js';
 import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
 import type { RunOptions } from './communicator.js';
+import { setRunOptions } from './run-options.js';
 
 /** The fields of `CommunicationOptions`, plus options that only calls have. */
 export interface CallFields extends CommunicationOptionsInit {
@@ -96,7 +97,8 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
   requireKnownOptions(call, known);
   const { signal, options, experimentalHints, turn } = call;
   requireSignal(signal);
-  const flags = { ...(turn ? { turn } : {}), ...flagOf(call, 'sharedResult'), ...flagOf(call, 'deduplicate') };
+  const sharedResult = flagOf(call, 'sharedResult');
+  const deduplicate = flagOf(call, 'deduplicate');
   if (options !== undefined && experimentalHints !== undefined) {
     throw new ValueError(
       'ERR_COLL_VALUE',
@@ -109,7 +111,12 @@ function resolve(call: CallOptions | null | undefined, known: KnownOptions): Res
   const { bytesPerPack, timeoutSeconds, implementation, checkCalls } = call;
   const fields = new CommunicationOptions({ bytesPerPack, timeoutSeconds, implementation, checkCalls });
   const merged = given ? fields.merge(given) : fields;
-  return { options: merged, signal, ...flags };
+  // Written field by field because spreads cost more than a small collective.
+  const resolved: { -readonly [Field in keyof ResolvedOptions]: ResolvedOptions[Field] } = { options: merged, signal };
+  if (turn) resolved.turn = turn;
+  if (sharedResult) resolved.sharedResult = true;
+  if (deduplicate) resolved.deduplicate = true;
+  return resolved;
 }
 
 /**
@@ -137,13 +144,7 @@ export function intoAndShared(): ValueError {
 /** The options for the collectives that make up a call. */
 export function runOptionsOf({ options, signal, sharedResult, turn }: ResolvedOptions): RunOptions {
   const { timeoutSeconds, checkCalls } = options;
-  return {
-    timeoutSeconds,
-    ...(checkCalls ? { checkCalls } : {}),
-    ...(signal ? { signal } : {}),
-    ...(sharedResult ? { sharedResult } : {}),
-    ...(turn ? { turn } : {}),
-  };
+  return setRunOptions({ timeoutSeconds, checkCalls, signal, sharedResult, turn });
 }
 
 /** The call options to pass to other ops that serve a part of this call. */
@@ -151,15 +152,12 @@ export function partOf({ options, signal, sharedResult, turn }: ResolvedOptions)
   return { options, signal, sharedResult, turn };
 }
 
-/**
- * An object with the option `name` if its value is true; otherwise empty.
- * @throws ValueError unless the value is a boolean or undefined
- */
-function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): Pick<ResolvedOptions, typeof name> {
+/** Whether the option `name` is set. @throws ValueError unless its value is a boolean or undefined */
+function flagOf(call: CallFields, name: 'sharedResult' | 'deduplicate'): boolean {
   const { [name]: flag = false } = call;
   if (typeof flag !== 'boolean')
     throw new ValueError('ERR_COLL_VALUE', `${name} must be true or false, got ${quote(flag)}`);
-  return flag ? { [name]: true } : {};
+  return flag;
 }
 
 function requireFields(call: object): void {

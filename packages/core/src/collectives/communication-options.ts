@@ -198,6 +198,7 @@ export function requireBytesPerPack(bytesPerPack: unknown): asserts bytesPerPack
 }
 
 function implementationFrom(value: unknown): CommunicationImplementation {
+  if (value === 'AUTO') return value;
   const name = typeof value === 'string' ? value.toUpperCase() : '';
   if (Object.hasOwn(CommunicationImplementation, name)) return name as CommunicationImplementation;
   const known = Object.keys(CommunicationImplementation).join(', ');

@@ -14,6 +14,24 @@ const runOptions = knownOptions<RunOptions>('Communicator.run', {
   turn: true,
 });
 
+/**
+ * The options without those that are undefined or false. Written field by field because spreads
+ * cost more than a small collective.
+ */
+export function setRunOptions(
+  given: { readonly [Name in keyof RunOptions]: RunOptions[Name] | undefined },
+): RunOptions {
+  const options: { -readonly [Name in keyof RunOptions]: RunOptions[Name] } = {};
+  if (given.timeoutSeconds !== undefined) options.timeoutSeconds = given.timeoutSeconds;
+  if (given.layout !== undefined) options.layout = given.layout;
+  if (given.request) options.request = given.request;
+  if (given.signal) options.signal = given.signal;
+  if (given.sharedResult) options.sharedResult = true;
+  if (given.checkCalls) options.checkCalls = true;
+  if (given.turn) options.turn = given.turn;
+  return options;
+}
+
 /** @throws ValueError unless `options` has known names only, a valid signal and a valid timeout */
 export function requireRunOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)

@@ -11,6 +11,8 @@ import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { listOf } from '../threads/segment-list.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
+import { concatAlong } from '../values/concat-along.js';
+import type { TypedArray } from '../values/dtype.js';
 import { toNumbers } from '../values/element.js';
 import { reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
@@ -21,19 +23,35 @@ const ramp = (length: number) => Array.from({ length }, (_, index) => index);
 async function together<Result>(
   size: number,
   act: (collectives: DrivenCollectives, rank: number) => Promise<Result>,
+  calls: string[] = [],
 ): Promise<Result[]> {
   const group = createThreadGroup({ size, maxBytes: 2 ** 20, spins: 0 });
   const communicators = ramp(size).map((rank) => new ThreadCommunicator(group, { rank, algorithm: directAlgorithm() }));
-  return Promise.all(communicators.map((communicator, rank) => act(new DrivenCollectives(communicator), rank)));
+  return Promise.all(
+    communicators.map((communicator, rank) => {
+      const run = communicator.run.bind(communicator);
+      communicator.run = (...args) => {
+        calls.push(args[0].kind);
+        return run(...args);
+      };
+      return act(new DrivenCollectives(communicator), rank);
+    }),
+  );
 }
 
-/** Collectives of a group of one rank, and a list that records their requests. */
-function alone(): { readonly collectives: DrivenCollectives; readonly requests: string[] } {
+/** Collectives of a group of one rank, and lists that record their requests and inputs. */
+function alone(): {
+  readonly collectives: DrivenCollectives;
+  readonly requests: string[];
+  readonly buffers: TypedArray[];
+} {
   const inner = new ReferenceCommunicator({ size: 1, algorithm: directAlgorithm() });
   const requests: string[] = [];
+  const buffers: TypedArray[] = [];
   const keep = (collective: Collective, [input = []]: readonly Segments[]) => {
     const segments = listOf(input);
     const length = segments.reduce((sum, { data }) => sum + data.length, 0);
+    buffers.push(...segments.map(({ data }) => data));
     requests.push(`${collective.kind} ${segments[0]?.dtype} ${length}`);
   };
   const communicator = Object.assign(Object.create(inner) as Communicator, {
@@ -48,7 +66,7 @@ function alone(): { readonly collectives: DrivenCollectives; readonly requests: 
       inner.runSync(...args);
     },
   });
-  return { collectives: new DrivenCollectives(communicator), requests };
+  return { collectives: new DrivenCollectives(communicator), requests, buffers };
 }
 
 describe('allReduce of replicas', () => {
@@ -204,6 +222,53 @@ describe('allGather of replicas', () => {
     );
     for (const error of errors) {
       expect(error).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH' });
+    }
+  });
+
+  it('sends repeated small values in the same memory, and returns results in memory of their own', () => {
+    const { collectives, buffers } = alone();
+    const results = [1, 2, 3].map((first) => collectives.runSync(collectives.allGather([ints(first, 4)], 0)));
+    expect(results).toEqual([[ints(1, 4)], [ints(2, 4)], [ints(3, 4)]]);
+    expect(buffers.slice(2)).toEqual([...buffers.slice(0, 2), ...buffers.slice(0, 2)]);
+    buffers.slice(2).forEach((buffer, index) => {
+      expect(buffer).toBe(buffers[index % 2]);
+    });
+    const own = results.map(([result]) => (result as Tensor).data.buffer);
+    expect(new Set([...own, ...buffers.map(({ buffer }) => buffer)]).size).toBe(3 + 2);
+  });
+
+  it('gathers a large value of equal length on all ranks in one call, and other large values by broadcasts', async () => {
+    const calls: string[] = [];
+    const gathered = async (...lengths: readonly number[]) => {
+      calls.length = 0;
+      const results = await together(
+        2,
+        (collectives, rank) => collectives.run(collectives.allGather([zeros('uint8', [lengths[rank] as number])], 0)),
+        calls,
+      );
+      expect(results.map(([result]) => result?.shape)).toEqual([[length(lengths)], [length(lengths)]]);
+      return calls.toSorted();
+    };
+    const length = (lengths: readonly number[]) => lengths.reduce((sum, each) => sum + each, 0);
+    const exchange = ['all-gather', 'all-gather'];
+    expect(await gathered(2 ** 17, 2 ** 17)).toEqual([...exchange, 'all-gather', 'all-gather']);
+    expect(await gathered(2 ** 17, 2 ** 17 + 1)).toEqual([
+      ...exchange,
+      ...Array.from({ length: 4 }, () => 'broadcast'),
+    ]);
+  });
+
+  it('returns large values of all ranks in rank order, along any axis', async () => {
+    const part = (rank: number) => tensor(new Float32Array(2 ** 15).fill(rank), { shape: [2, 2 ** 14] });
+    for (const axis of [0, 1]) {
+      const results = await together(2, (collectives, rank) =>
+        collectives.run(collectives.allGather([part(rank)], axis)),
+      );
+      const expected = concatAlong([part(0), part(1)], axis);
+      for (const [result] of results as [Tensor][]) {
+        expect(result.shape).toEqual(expected.shape);
+        expect(result.data.every((element, index) => element === expected.data[index])).toBe(true);
+      }
     }
   });
 

@@ -1,7 +1,6 @@
 import type { ResolvedOptions } from '../collectives/call-options.js';
 import { type Collective, type CollectiveOp, collectiveOp } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
-import { arrange } from '../packing/arrangement.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run, Work } from '../runtime/drive.js';
@@ -13,7 +12,8 @@ import { hashOf, layoutOf } from '../values/layout.js';
 import { resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
 import type { Batch, ValueLists } from './batch.js';
-import { gatherAlong } from './replica-gathers.js';
+import { ExchangeBuffers } from './exchange-buffers.js';
+import { gatherAlong, type Member } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 
 export interface ReplicaReduceOptions {
@@ -55,6 +55,8 @@ export interface ReplicaRouting extends Routing {
 export class ReplicaCollectives {
   readonly #communicator: Communicator;
   readonly #batches: RoutedBatches;
+  readonly #copies: RoutedBatches;
+  readonly #member: Member;
   readonly #views = new Views();
   readonly #valuesEach: number;
 
@@ -62,6 +64,12 @@ export class ReplicaCollectives {
   constructor(communicator: Communicator, routing: ReplicaRouting = {}) {
     this.#communicator = communicator;
     this.#batches = new RoutedBatches(communicator.size, routing);
+    this.#copies = new RoutedBatches(communicator.size, {});
+    this.#member = {
+      size: communicator.size,
+      localRanks: communicator.localRanks,
+      buffers: new ExchangeBuffers(),
+    };
     this.#valuesEach = routing.valuesEach ?? 1;
   }
 
@@ -117,7 +125,7 @@ export class ReplicaCollectives {
     return {
       on: this.#communicator,
       hasOnePhase: false,
-      phases: gatherAlong(this.#communicator, values, axis, layout),
+      phases: gatherAlong(this.#member, values, axis, layout),
     };
   }
 
@@ -141,7 +149,7 @@ export class ReplicaCollectives {
   ): Phases<Value[]> {
     const results = into ?? resultsFor(op, dense, undefined);
     const request = { op, sparse, deduplicate, valuesEach: this.#valuesEach, layout };
-    const agreed = sparse.length > 0 ? yield* agreeOnSlices(this.#communicator, request) : undefined;
+    const agreed = sparse.length > 0 ? yield* agreeOnSlices(this.#member, request) : undefined;
     const packs = this.#batches.packsOf(dense, bytesPerPack);
     yield packs.map(
       ({ pieces, variant, layout: packed }): Run => ({
@@ -153,7 +161,7 @@ export class ReplicaCollectives {
       }),
     );
     if (!agreed) return [...results];
-    const gathered = yield* gatherSlices(this.#communicator, agreed);
+    const gathered = yield* gatherSlices(this.#member, agreed);
     return stitchValues<Value>([
       [results, denseIndices],
       [gathered, sparseIndices],
@@ -178,7 +186,7 @@ export class ReplicaCollectives {
     layout: number,
   ): Phases<Tensor[]> {
     const results = into ?? resultsFor(undefined, values, undefined);
-    yield arrange(values).map(
+    yield this.#copies.packsOf(values, 0).map(
       ({ pieces }): Run => ({
         collective: { kind: 'broadcast', root },
         inputs: [this.#views.cut(values, pieces)],

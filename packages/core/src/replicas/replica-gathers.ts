@@ -7,7 +7,9 @@ import type { Phases, Run } from '../runtime/drive.js';
 import { ValueError } from '../support/errors.js';
 import { JoinedSegments } from '../threads/joined-segments.js';
 import { concatAlong, requireAxis, requireJoinable } from '../values/concat-along.js';
-import { elementCount, requireElements, reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
+import { allocateUnset } from '../values/dtype.js';
+import { elementCount, requireElements, reshape, type Tensor } from '../values/tensor.js';
+import type { ExchangeBuffers } from './exchange-buffers.js';
 
 /**
  * Up to this many bytes, copies and padding cost less than one more synchronization of the ranks.
@@ -20,8 +22,10 @@ const mostBytes = 2 ** 31 - 1;
 /** The layout and the caller's request, which all collectives of a call share. */
 export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
 
-/** The fields that gathers use of a communicator with one local rank. */
-export type Member = Pick<Communicator, 'size' | 'localRanks'>;
+/** What gathers use of a communicator with one local rank, and memory for their messages. */
+export interface Member extends Pick<Communicator, 'size' | 'localRanks'> {
+  readonly buffers: ExchangeBuffers;
+}
 
 /**
  * Concatenates the values of all ranks along an axis, in rank order, in new memory. The size of
@@ -55,8 +59,9 @@ export function* gatherAlong(
     const alike = shapes.map((ofRank) => ofRank[index] as readonly number[]);
     requireJoinable(alike, axis, 'all-gather');
   });
-  const { joined, parts } = memoryFor(values, shapes);
-  yield* collect(member, values, parts, part);
+  const memory = memoryFor(values, shapes);
+  yield* collect(member, values, memory, part);
+  const { joined, parts } = memory;
   return joined.map((whole, index) => {
     const pieces = parts.map((ofRank) => ofRank[index] as Tensor);
     const { shape } = pieces[0] as Tensor;
@@ -72,30 +77,39 @@ export function* gatherAlong(
  * least one.
  */
 export function* exchange(
-  { size }: Member,
+  { size, buffers }: Member,
   numbers: readonly number[],
   part: PartOfCall,
 ): Phases<readonly (readonly number[])[]> {
-  const all = zeros('float64', [size * numbers.length]);
-  yield [{ collective: { kind: 'all-gather' }, inputs: [tensor(Float64Array.from(numbers))], outputs: [all], ...part }];
-  return Array.from({ length: size }, (_, rank) =>
-    Array.from(slice(all, rank * numbers.length, (rank + 1) * numbers.length).data, Number),
-  );
+  const { length } = numbers;
+  const buffer = buffers.take('float64', length, size);
+  (buffer.own.data as Float64Array).set(numbers);
+  yield [allGather(buffer.own, buffer.all, part)];
+  const all = Array.from(buffer.all.data, Number);
+  buffers.giveBack(buffer);
+  return Array.from({ length: size }, (_, rank) => all.slice(rank * length, (rank + 1) * length));
+}
+
+/** Memory for the values of all ranks. */
+interface GatheredMemory {
+  /** Each value of all ranks, in rank order. */
+  readonly joined: readonly Tensor[];
+  /** Views of the values of each rank. */
+  readonly parts: readonly (readonly Tensor[])[];
 }
 
 /**
- * Allocates tensors of these shapes for every rank: `joined` holds each value of all ranks in
- * order, `parts` are views of the values of each rank.
+ * Allocates tensors of these shapes for every rank, with undefined contents.
  * @throws ValueError, the same on all ranks, for more elements than a tensor can have
  */
 export function memoryFor(
   values: readonly Tensor[],
   shapes: readonly (readonly (readonly number[])[])[],
-): { readonly joined: readonly Tensor[]; readonly parts: readonly (readonly Tensor[])[] } {
+): GatheredMemory {
   const joined = values.map(({ dtype, device }, index) => {
     const length = shapes.reduce((sum, ofRank) => sum + elementCount(ofRank[index] as readonly number[]), 0);
     requireElements(length);
-    return zeros(dtype, [length], device);
+    return { data: allocateUnset(dtype, length), dtype, shape: [length], device };
   });
   const ends = values.map(() => 0);
   const parts = shapes.map((ofRank) =>
@@ -110,23 +124,29 @@ export function memoryFor(
 
 /**
  * Copies `own` of every rank `r` to `parts[r]` on all ranks. All ranks must already have exchanged
- * the lengths of all parts. Small parts are padded to the longest and all-gathered at once;
- * otherwise each rank broadcasts its part.
+ * the lengths of all parts. Small parts are padded to the longest and all-gathered at once. A single
+ * value of the same length on all ranks is all-gathered in place; otherwise each rank broadcasts its
+ * part.
  * @throws ValueError if own memory was detached after its length was announced
  */
 export function* collect(
-  { localRanks }: Member,
+  member: Member,
   own: readonly Tensor[],
-  parts: readonly (readonly Tensor[])[],
+  { joined, parts }: GatheredMemory,
   part: PartOfCall,
 ): Phases<void> {
-  const rank = localRanks[0] as number;
+  const rank = member.localRanks[0] as number;
   requireWhole(own, parts[rank] as readonly Tensor[], rank);
   const longest = Math.max(...parts.map(byteLengthOf));
   if (longest === 0) return;
-  if (longest <= smallBytes) return yield* collectPadded(own, parts, longest, part);
-  const views = new Views();
+  if (longest <= smallBytes) return yield* collectPadded(member, own, parts, longest, part);
   const view = longest <= mostBytes ? bytesOf : (tensor: Tensor) => tensor;
+  const [whole, ...others] = joined as readonly [Tensor, ...Tensor[]];
+  if (others.length === 0 && whole.data.byteLength === longest * parts.length) {
+    yield [allGather(view(own[0] as Tensor), view(whole), part)];
+    return;
+  }
+  const views = new Views();
   yield parts.flatMap((ofRank, root) => {
     const outputs = ofRank.filter(hasElements).map(view);
     const inputs = root === rank ? own.filter(hasElements).map(view) : outputs;
@@ -142,19 +162,24 @@ export function* collect(
 }
 
 function* collectPadded(
+  { buffers }: Member,
   own: readonly Tensor[],
   parts: readonly (readonly Tensor[])[],
   longest: number,
   part: PartOfCall,
 ): Phases<void> {
-  const padded = zeros('uint8', [longest]);
-  const gathered = zeros('uint8', [parts.length * longest]);
-  new JoinedSegments(own.map(bytesOf)).copyTo(padded.data, 0, longest);
-  yield [{ collective: { kind: 'all-gather' }, inputs: [padded], outputs: [gathered], ...part }];
+  const buffer = buffers.take('uint8', longest, parts.length);
+  new JoinedSegments(own.map(bytesOf)).copyTo(buffer.own.data, 0, longest);
+  yield [allGather(buffer.own, buffer.all, part)];
   for (const [rank, ofRank] of parts.entries()) {
-    const { data } = slice(gathered, rank * longest, (rank + 1) * longest);
+    const { data } = slice(buffer.all, rank * longest, (rank + 1) * longest);
     new JoinedSegments(ofRank.map(bytesOf)).copyFrom(data, 0, longest);
   }
+  buffers.giveBack(buffer);
+}
+
+function allGather(own: Tensor, all: Tensor, { layout, request }: PartOfCall): Run {
+  return { collective: { kind: 'all-gather' }, inputs: [own], outputs: [all], layout, request };
 }
 
 function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: number): void {

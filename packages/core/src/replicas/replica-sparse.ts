@@ -77,10 +77,10 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
     return [values, isAlike ? indices : convertNumbers(indices, 'int64')];
   });
   const shapes = kinds.map((ofRank) => ofRank.flatMap(({ rows, shape }) => [[rows, ...shape], [rows]]));
-  const { joined, parts } = memoryFor(own, shapes);
-  yield* collect(member, own, parts, partOf(agreed));
+  const memory = memoryFor(own, shapes);
+  yield* collect(member, own, memory, partOf(agreed));
   return first.map(({ shape, denseRows }, index) => {
-    const [values, indices] = [joined[2 * index], joined[2 * index + 1]] as [Tensor, Tensor];
+    const [values, indices] = [memory.joined[2 * index], memory.joined[2 * index + 1]] as [Tensor, Tensor];
     const rows = reshape(values, [indices.data.length, ...shape]);
     const sum = new IndexedSlices(rows, indices, denseRows < 0 ? undefined : [denseRows, ...shape]);
     return finished(sum, op, deduplicate, member.size * valuesEach);

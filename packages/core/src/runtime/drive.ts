@@ -1,6 +1,7 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator, RunOptions, Segments } from '../collectives/communicator.js';
+import { setRunOptions } from '../collectives/run-options.js';
 import { CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import { untilAllHaveEnded } from './until-all-have-ended.js';
@@ -144,7 +145,8 @@ function failGroup(on: Communicator | undefined, cause: unknown): void {
 
 function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
   if (layout === undefined && request === undefined) return options;
-  return request ? { ...options, layout: layout ?? 0, request } : { ...options, layout: layout ?? 0 };
+  const { timeoutSeconds, signal, sharedResult, checkCalls, turn } = options;
+  return setRunOptions({ timeoutSeconds, layout: layout ?? 0, request, signal, sharedResult, checkCalls, turn });
 }
 
 function cannotBlock(operation: string): RuntimeError {

@@ -34,8 +34,8 @@ export function resultsFor(
     const told = `must be ${dtype} of shape [${value.shape}], got ${target.dtype} of shape [${target.shape}]`;
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
   });
-  const places = placesOf(into);
-  for (const sharing of places.values()) if (isList(sharing)) refuseOverlaps(sharing);
+  const places = into.length === 1 ? undefined : placesOf(into);
+  if (places) for (const sharing of places.values()) if (isList(sharing)) refuseOverlaps(sharing);
   refuseOverwriting(values, into, places);
   return [...into];
 }
@@ -136,15 +136,16 @@ function refuseOverlaps(sorted: readonly TypedArray[]): void {
   );
 }
 
-// Results of one pack are written before the values of the next pack are read.
-function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places): void {
+// Results of one pack are written before the values of the next pack are read. Without `places`,
+// there is a single result.
+function refuseOverwriting(values: readonly Tensor[], results: readonly Tensor[], places: Places | undefined): void {
   values.forEach((value, index) => {
     const result = results[index] as Tensor;
     if (value.memory || result.memory) return;
     const { data } = value;
     const own = result.data;
     if (data === own || (data.buffer === own.buffer && data.byteOffset === own.byteOffset)) return;
-    const sharing = places.get(data.buffer);
+    const sharing = places ? places.get(data.buffer) : own;
     if (!sharing) return;
     const nearest = isList(sharing) ? lastBefore(sharing, data.byteOffset + data.byteLength) : sharing;
     if (!overlaps(data, nearest)) return;
