@@ -18,7 +18,7 @@ export { arrange, type Pack } from './packing/arrangement.js';
 export { requireRegistry } from './plugins/registry.js';
 export { isArriving } from './replicas/arriving-values.js';
 export { type Batch, perReplica, type ValueLists } from './replicas/batch.js';
-export { combineHere, type DenseBatch, isDirect } from './replicas/combine-here.js';
+export { combineHere, combineOnDevices, type DenseBatch, isDirect } from './replicas/combine-here.js';
 export { findCurrentReplica } from './replicas/current-replica.js';
 export { type ErrorFor, type Joining, Rendezvous } from './replicas/rendezvous.js';
 export { requireDense } from './replicas/replica-call.js';

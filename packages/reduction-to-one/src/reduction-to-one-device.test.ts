@@ -209,6 +209,49 @@ it('batchReduce reduces each value to its own destinations', async () => {
   expect(results).toEqual([on(cpu(0), 531, 48), new Mirrored([on('cpu:0', 3), on('cpu:1', 3)]), on(cpu(5), 9)]);
 });
 
+describe('memory for results', () => {
+  const three = () => [on('cpu:0', 1, 2), on('cpu:1', 30, 40), on('cpu:2', 500, 6)] as const;
+
+  it.each([
+    ['cpu:0', 'cpu:1', 'cpu:2'],
+    ['cpu:1', 'cpu:2', 'cpu:0'],
+    ['cpu:2', 'cpu:0', 'cpu:1'],
+  ])('may be the memory of the components, for results on %s, %s and %s', async (...devices) => {
+    const own = new PerReplica(three());
+    await new ReductionToOneDevice().reduce(ReduceOp.SUM, own, devices, { into: own });
+    expect(own.values.map(({ data }) => [...data])).toEqual(devices.map(() => [531, 48]));
+  });
+
+  it('is used for each value of a batch, and is returned', async () => {
+    const into = [new PerReplica(three()), on('', 0, 0)];
+    const batch = [[value, value] as const, [value, 'cpu:7'] as const];
+    const results = await new ReductionToOneDevice().batchReduce(ReduceOp.SUM, batch, { into });
+    const [all, one] = results as [Mirrored<Tensor>, Tensor];
+    expect(all.values.map(({ data }) => data)).toEqual(three().map(() => Int32Array.of(531, 48)));
+    expect(all.values.map(({ data }, place) => data === (into[0] as PerReplica<Tensor>).values[place]?.data)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([one.data === (into[1] as Tensor).data, one]).toEqual([true, on(cpu(7), 531, 48)]);
+  });
+});
+
+it('batchReduce calls the reduce of a subclass for each value', async () => {
+  let calls = 0;
+  class Counting extends ReductionToOneDevice {
+    protected override reduceImplementation(...args: Parameters<ReductionToOneDevice['reduceImplementation']>) {
+      calls += 1;
+      return super.reduceImplementation(...args);
+    }
+  }
+  await new Counting().batchReduce(ReduceOp.SUM, [
+    [value, value],
+    [value, 'cpu:0'],
+  ]);
+  expect(calls).toBe(2);
+});
+
 describe('ReductionToOneDevice.gather', () => {
   it('concatenates components along an axis and copies the result to the destinations', async () => {
     const ops = new ReductionToOneDevice();

@@ -10,6 +10,7 @@ import {
   getDevicesFrom,
   IndexedSlices,
   type PossiblyMirrored,
+  type ReadyPair,
   ReduceOp,
   type ResolvedOptions,
   type Tensor,
@@ -21,6 +22,7 @@ import {
   type Batch,
   combineHere,
   combineMixed,
+  combineOnDevices,
   type DenseBatch,
   isDirect,
   knownOptions,
@@ -29,7 +31,7 @@ import {
   type Work,
   workDone,
 } from '@coll/core/internal';
-import { combine, concatenateSlices, copyToDevice, divide, logFirst } from '@coll/core/plugin';
+import { combine, concatenateSlices, copyToDevice, divide, logFirst, mirror } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
 // Total bytes of all replicas from which the engine is used. For fewer bytes, preparing a call of
@@ -125,6 +127,8 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     destinations: Destinations,
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored> {
+    if (this.#isPlain(op, value))
+      return this.#reduceHere(op, value, getDevicesFrom(destinations), call, call.targets?.[0]);
     const devices = getDevicesFrom(destinations);
     const target = this.#reduceToDevice ?? (devices[0] as string);
     this.#tell(value.values.length, () => devices);
@@ -134,6 +138,46 @@ export class ReductionToOneDevice extends CrossDeviceOps {
     const isNew = value.values.length > 1 && !this.#accumulationFn;
     const isShareable = isNew || !call.sharedResult;
     return this.placeResult(isShareable ? combined : copyToDevice(combined, target), destinations, call);
+  }
+
+  protected override async batchReduceImplementation(
+    op: ReduceOp,
+    pairs: readonly ReadyPair[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    // A subclass may reduce each value in another way.
+    const isOwn = this.reduceImplementation === ReductionToOneDevice.prototype.reduceImplementation;
+    if (!isOwn || !pairs.every(([value]) => this.#isPlain(op, value)))
+      return super.batchReduceImplementation(op, pairs, call);
+    let before: Destinations | undefined;
+    let devices: readonly string[] = [];
+    return pairs.map(([value, destinations], index) => {
+      if (destinations !== before) devices = getDevicesFrom(destinations);
+      before = destinations;
+      return this.#reduceHere(op, value as DistributedValues<Tensor>, devices, call, call.targets?.[index]);
+    });
+  }
+
+  /** Whether a value can be combined straight into the memory of its results. */
+  #isPlain(op: ReduceOp, value: DistributedValues<Value>): value is DistributedValues<Tensor> {
+    const { values } = value;
+    if (values.length < 2 || this.#accumulationFn) return false;
+    return values.every((item) => 'data' in item && !item.memory && !(op === ReduceOp.MEAN && item.dtype === 'bool'));
+  }
+
+  #reduceHere(
+    op: ReduceOp,
+    { values }: DistributedValues<Tensor>,
+    devices: readonly string[],
+    { sharedResult = false }: ResolvedOptions,
+    targets: readonly Tensor[] = [],
+  ): PossiblyMirrored {
+    this.#tell(values.length, () => devices);
+    // The sum of the first two tensors must not overwrite the others.
+    const isApart = ([first]: readonly Tensor[]) =>
+      values.every(({ data }, index) => index < 2 || data.buffer !== first?.data.buffer);
+    const isUsable = !targets.some(({ memory }) => memory) && isApart(targets);
+    return mirror(combineOnDevices(op, values, devices, isUsable ? targets : [], sharedResult));
   }
 
   #tell(components: number, devicesOf: () => readonly string[]): void {

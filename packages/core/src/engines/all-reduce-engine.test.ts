@@ -90,3 +90,54 @@ describe('packs that are segments of one buffer', () => {
     expect(await reduce({ numPacks: 3 })).toEqual({ calls: ['all-reduce 1+2'], results: sums });
   });
 });
+
+describe('packs of many small values', () => {
+  const values = Array.from({ length: 9 }, (_, index) => spread([index, 1], [2, 3]));
+  const make = (calls: string[]) => new TestedAllReduce({ world: portableWorld(devices, segmentsEngine(calls)) });
+  const pairs = values.map((value) => [value, value] as const);
+  const lengths = values.map(() => 2).join('+');
+
+  it.each([ReduceOp.SUM, ReduceOp.MEAN] as const)(
+    'are joined for %s, and each result has memory of its own',
+    async (op) => {
+      const calls: string[] = [];
+      const ops = make(calls);
+      for (let call = 0; call < 2; call++) {
+        const results = (await ops.batchReduce(op, pairs)) as Mirrored<Tensor>[];
+        const parts = op === ReduceOp.MEAN ? 2 : 1;
+        const tensors = results.flatMap((result) => result.values);
+        expect(tensors.map(({ data }) => [...data])).toEqual(
+          values.flatMap((_, index) => devices.map(() => [(index + 2) / parts, 4 / parts])),
+        );
+        expect(tensors.every(({ data }) => data.buffer.byteLength === data.byteLength)).toBe(true);
+        expect(new Set(tensors.map(({ data }) => data.buffer)).size).toBe(2 * values.length);
+      }
+      expect(calls).toEqual([]);
+    },
+  );
+
+  it('are joined for results that all devices share', async () => {
+    const calls: string[] = [];
+    const results = (await make(calls).batchReduce(ReduceOp.SUM, pairs, { sharedResult: true })) as Mirrored<Tensor>[];
+    expect(results.map((result) => result.values.map(({ data }) => [...data]))).toEqual(
+      values.map((_, index) => devices.map(() => [index + 2, 4])),
+    );
+    expect(results.every((result) => result.values[0]?.data === result.values[1]?.data)).toBe(true);
+    expect(calls).toEqual([]);
+  });
+
+  it('are not joined if the caller passes memory, or if values are large', async () => {
+    const calls: string[] = [];
+    const into = values.map(() => spread([0, 0], [0, 0]));
+    await make(calls).batchReduce(ReduceOp.SUM, pairs, { into });
+    expect(into.map((result) => result.values.map(({ data }) => [...data]))).toEqual(
+      values.map((_, index) => devices.map(() => [index + 2, 4])),
+    );
+    const large = values.map(() => spread(Array(65).fill(1), Array(65).fill(2)));
+    await make(calls).batchReduce(
+      ReduceOp.SUM,
+      large.map((value) => [value, value] as const),
+    );
+    expect(calls).toEqual([`all-reduce ${lengths}`, `all-reduce ${lengths.replaceAll('2', '65')}`]);
+  });
+});

@@ -51,6 +51,12 @@ export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
   requireAlike(tensors);
   const refused = refusedArithmetic(op, first.dtype);
   if (refused) throw new ValueError('ERR_COLL_REFUSED', refused);
+  return combineAlike(op, tensors);
+}
+
+/** Like `combine`, for validated tensors. */
+export function combineAlike(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
+  const [first] = tensors as readonly [Tensor];
   const dtype = op === 'mean' ? quotientOf(first.dtype) : first.dtype;
   const data = allocateUnset(dtype, first.data.length);
   combineInto(op, tensors, data);

@@ -29,11 +29,11 @@ export function elementaryOp(op: CollectiveOp): ElementaryOp {
  * stored, which gives the same bits as float32 arithmetic.
  */
 export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
-  const key = `${dtype} ${op}`;
-  const known = kernels.get(key);
+  const ofOp = kernels[op];
+  const known = ofOp.get(dtype);
   if (known) return known;
   const made = generate(combinerParameters, combination(dtype, op)) as CombineKernel;
-  kernels.set(key, made);
+  ofOp.set(dtype, made);
   return made;
 }
 
@@ -63,7 +63,12 @@ export function divideKernel(dtype: DType): DivideKernel {
   return made;
 }
 
-const kernels = new Map<string, CombineKernel>();
+const kernels: Readonly<Record<ElementaryOp, Map<DType, CombineKernel>>> = {
+  sum: new Map(),
+  min: new Map(),
+  max: new Map(),
+  product: new Map(),
+};
 const dividers = new Map<DType, DivideKernel>();
 const combinerParameters = ['into', 'intoAt', 'a', 'aAt', 'b', 'bAt', 'count'];
 const dividerParameters = ['into', 'intoAt', 'from', 'fromAt', 'count', 'divisor'];

@@ -1,13 +1,13 @@
 import { partOf, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
-import { type Collective, collectiveOp, outputDType } from '../collectives/collective.js';
+import { type Collective, collectiveOp } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { Engine, EngineRequest, EngineResolution } from '../engines/engine.js';
 import { requireEngineRequest, resolveEngine } from '../engines/engines.js';
 import { jsEngine } from '../js/js-engine.js';
 import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
+import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from '../packing/routes.js';
-import { Views } from '../packing/views.js';
 import type { Explanation } from '../plugins/explanation.js';
 import type { World } from '../plugins/world.js';
 import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
@@ -21,7 +21,7 @@ import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import type { DistributedValues } from '../values/distributed-values.js';
 import { mirror } from '../values/regroup.js';
-import { newResults } from '../values/results.js';
+import { resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
@@ -267,17 +267,12 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   *#phasesOf(
-    { collective, inputs, packs, group: { views } }: PackedBatch,
+    { collective, inputs, packs, group: { runner } }: PackedBatch,
     call: ResolvedOptions,
     into: Batch['into'],
   ): Phases<readonly (readonly Tensor[])[]> {
     const outputs = resultsOf(collective, inputs, call, into);
-    yield packs.map(({ pieces, variant, layout }) => ({
-      collective: { ...collective, variant },
-      inputs: inputs.map((values) => views.cut(values, pieces)),
-      outputs: outputs.map((results) => views.cut(results, pieces)),
-      layout,
-    }));
+    yield* runner.run(collective, packs, [inputs, outputs], !call.targets && !into);
     return inputs.map((values, rank) =>
       values.map(({ device }, index) => {
         const result = outputs[rank]?.[index] as Tensor;
@@ -311,7 +306,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     const engine = fitsWorld ? world.communicator(algorithm) : this.#engineFor(size).communicator(size, algorithm);
     const communicator = communicatorOf(this.#setup, size, engine);
     const batches = new RoutedBatches(size, this.#routing);
-    const made = { communicator, views: new Views(), batches };
+    const made = { communicator, runner: new PackRunner(communicator), batches };
     this.#groups.set(size, made);
     return made;
   }
@@ -326,7 +321,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
 /** A group of ranks that are all local. */
 interface Group {
   readonly communicator: Communicator;
-  readonly views: Views;
+  readonly runner: PackRunner;
   readonly batches: RoutedBatches;
 }
 
@@ -384,17 +379,17 @@ function mirrored(
 }
 
 /**
- * Memory for the results, by device: the caller's memory, one new buffer per dtype, or one memory
+ * Memory for the results, by device: the caller's memory, new memory for each result, or one memory
  * shared by all devices.
  */
 function resultsOf(
-  collective: Collective,
+  collective: PackedBatch['collective'],
   inputs: readonly (readonly Tensor[])[],
   { targets, sharedResult }: ResolvedOptions,
   into?: Batch['into'],
 ): readonly (readonly Tensor[])[] {
   if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
-  const make = (tensors: readonly Tensor[]) => newResults(tensors, (dtype) => outputDType(collective, dtype));
+  const make = (tensors: readonly Tensor[]) => resultsFor(collective.op, tensors, undefined);
   if (!sharedResult) return inputs.map((values, rank) => into?.[rank] ?? make(values));
   const shared = make(inputs[0] ?? []);
   return inputs.map(() => shared);

@@ -48,6 +48,8 @@ import {
   type BatchReduceOptions,
   inOrderOf,
   inTargets,
+  intoOf,
+  placedResults,
   type ReduceOptions,
   resultTargets,
   targetsInOrderOfValues,
@@ -123,10 +125,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     const resolved = begunOptions('reduce', options);
     const value = asPerReplica(given);
     validateDestinations(destinations);
-    if (options && 'into' in options && options.into !== undefined) {
-      const into = [options.into];
-      return (await this.batchReduce(op, [[value, destinations]], { ...options, into }))[0] as PossiblyMirrored;
-    }
+    const into = intoOf(options);
+    if (into !== undefined) return (await this.#reducePairs(op, [[value, destinations]], resolved, [into]))[0];
     const isUnique = resolved.deduplicate && isIndexedSlices(value);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       const [device] = getDevicesFrom(destinations) as readonly [string];
@@ -157,9 +157,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   async batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
     this.#requireOpen('batch-reduce');
     const resolved = begunOptions('batch-reduce', options);
-    const pairs = readyPairs(given);
-    for (const [, destinations] of pairs) validateDestinations(destinations);
-    const targets = resultTargets(op, pairs, options);
+    return this.#reducePairs(op, readyPairs(given), resolved, intoOf(options));
+  }
+
+  async #reducePairs(op: ReduceOp, pairs: readonly ReadyPair[], resolved: ResolvedOptions, into?: readonly unknown[]) {
+    const targets = resultTargets(op, pairs, into, resolved);
     if (pairs.every(([value]) => this.#isWhole(value)) && allDevicesMatch(pairs)) {
       const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
       return targets ? inTargets(own, targets) : own;
@@ -168,8 +170,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     this.#requireReducible(pairs.map(([value]) => value));
     const own = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
     const reduced = await this.#inOrder(own, (call) => this.#reduceBatch(op, pairs, call));
-    const results = reduced.map((result, index) => inOrderOf(pairs[index] as ReadyPair, result));
-    return targets ? inTargets(results, targets) : results;
+    return placedResults(pairs, reduced, targets);
   }
 
   /**
@@ -434,9 +435,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   #requireReducible(values: readonly DistributedValues<Value>[]): void {
-    this.inReplicaNumbers(() => {
-      for (const value of values) requireReducible(value);
-    });
+    this.inReplicaNumbers(() => values.forEach(requireReducible));
   }
 
   /** Runs a call after all earlier calls, or at once if it is a part of an earlier call. */

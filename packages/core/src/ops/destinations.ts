@@ -79,6 +79,9 @@ export function getDevicesFrom(destinations: Destinations): readonly string[] {
 export function devicesMatch(a: Destinations, b: Destinations): boolean {
   if (a === b) return true;
   const [left, right] = [getDevicesFrom(a), getDevicesFrom(b)];
+  const isInOrder =
+    left.length === right.length && left.every((device, index) => sameDevice(device, right[index] as string));
+  if (isInOrder) return true;
   return left.every((device) => includesDevice(right, device)) && right.every((device) => includesDevice(left, device));
 }
 
@@ -89,6 +92,7 @@ export function devicesMatch(a: Destinations, b: Destinations): boolean {
 export function orderOf(destinations: Destinations, devices: readonly string[]): readonly number[] | undefined {
   const wanted = getDevicesFrom(destinations);
   if (wanted.length !== devices.length) return undefined;
+  if (wanted.every((device, index) => device === devices[index])) return undefined;
   const places = wanted.map((device) => devices.findIndex((other) => sameDevice(other, device)));
   const isOther = places.some((place, index) => place !== index);
   return isOther && !places.includes(-1) && new Set(places).size === places.length ? places : undefined;

@@ -5,7 +5,7 @@ import { NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { DistributedValues, type Mirrored, PerReplica } from '../values/distributed-values.js';
 import { isTensor, type TensorLike } from '../values/tensor.js';
-import type { Destinations } from './destinations.js';
+import { type Destinations, validateDestinations } from './destinations.js';
 
 /** Values that can be reduced: distributed values, or a tensor or slices, which count as one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
@@ -26,16 +26,24 @@ export type ReadyPair = readonly [value: DistributedValues<Value>, destinations:
  */
 export function asPerReplica(value: unknown): DistributedValues<Value> {
   if (!(value instanceof DistributedValues)) return new PerReplica([asValue(value)]);
-  if (value.values.every((item) => item instanceof IndexedSlices || (isTensor(item) && 'device' in item))) {
-    for (const item of value.values) asValue(item);
-    return value as DistributedValues<Value>;
-  }
+  if (value.values.every(isReady)) return value as DistributedValues<Value>;
   return new PerReplica(value.values.map(asValue));
 }
 
 /**
- * Converts the values of all pairs to distributed values.
- * @throws ValueError unless `pairs` is an iterable of two-element arrays
+ * Whether a component needs no conversion.
+ * @throws ValueError for an invalid tensor
+ */
+function isReady(item: unknown): boolean {
+  if (!(isTensor(item) && 'device' in item) && !(item instanceof IndexedSlices)) return false;
+  asValue(item);
+  return true;
+}
+
+/**
+ * Converts the values of all pairs to distributed values, and checks their destinations.
+ * @throws ValueError unless `pairs` is an iterable of two-element arrays; the errors of
+ * `validateDestinations`
  */
 export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
   const isIterable = typeof pairs === 'object' && pairs !== null && Symbol.iterator in pairs;
@@ -46,12 +54,19 @@ export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
       { operation: 'batch-reduce' },
     );
   }
-  return Array.from(pairs, (pair: unknown) => {
+  const ready = Array.from(pairs, (pair: unknown): ReadyPair => {
     if (Array.isArray(pair) && pair.length === 2) return [asPerReplica(pair[0]), pair[1] as Destinations];
     throw new ValueError('ERR_COLL_VALUE', `a pair must be an array [value, destinations], got ${quote(pair)}`, {
       operation: 'batch-reduce',
     });
   });
+  let before: Destinations | undefined;
+  for (const [, destinations] of ready) {
+    // The pairs of a batch often have the same list of devices.
+    if (destinations !== before) validateDestinations(destinations);
+    before = destinations;
+  }
+  return ready;
 }
 
 /** Whether any component is sparse. */

@@ -1,5 +1,6 @@
-import { type CallOptions, intoAndShared, resolveCallOptions } from '../collectives/call-options.js';
+import { type CallOptions, intoAndShared, type ResolvedOptions } from '../collectives/call-options.js';
 import { collectiveOp } from '../collectives/collective.js';
+import type { CommunicationOptions } from '../collectives/communication-options.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
@@ -8,8 +9,8 @@ import { DistributedValues, type Mirrored } from '../values/distributed-values.j
 import { mirror } from '../values/regroup.js';
 import { filled, resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
-import { devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
-import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
+import { type Destinations, devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
+import { asPerReplica, type PossiblyMirrored, type ReadyPair, type ReducibleLike } from './reducible.js';
 
 /** Options of `reduce`: those of every collective call, and `into`. */
 export type ReduceOptions = CallOptions & {
@@ -35,6 +36,11 @@ export type BatchReduceOptions = CallOptions & {
  */
 export type ResultTargets = readonly (readonly Tensor[] | undefined)[];
 
+/** The memory for results in the options of a call. */
+export function intoOf<Options extends ReduceOptions | BatchReduceOptions>(options: Options | undefined) {
+  return options && 'into' in options ? (options.into as Exclude<Options, CommunicationOptions>['into']) : undefined;
+}
+
 /**
  * The validated memory in `into`; undefined if `into` is not given.
  * @throws ValueError for a wrong number of results, a wrong dtype or shape, or memory that overlaps
@@ -43,17 +49,20 @@ export type ResultTargets = readonly (readonly Tensor[] | undefined)[];
 export function resultTargets(
   op: ReduceOp,
   pairs: readonly ReadyPair[],
-  options: BatchReduceOptions | undefined,
+  into: readonly unknown[] | undefined,
+  { sharedResult }: ResolvedOptions,
 ): ResultTargets | undefined {
-  const into = options && 'into' in options ? options.into : undefined;
   if (into === undefined) return undefined;
-  if (resolveCallOptions(options).sharedResult) throw intoAndShared();
+  if (sharedResult) throw intoAndShared();
   if (!Array.isArray(into)) throw badTarget(`must be a list of values, one per pair, got ${quote(into)}`);
   if (into.length !== pairs.length)
     throw badTarget(`must have one result per value, got ${into.length} results for ${pairs.length} values`);
   const sources: Tensor[] = [];
+  let before: Destinations | undefined;
+  let count = 0;
   const targets = pairs.map(([value, destinations], index) => {
-    const isSparse = isIndexedSlices(value);
+    const isDense = value.values.every(hasData);
+    const isSparse = !isDense && isIndexedSlices(value);
     const memory = into[index] === undefined ? undefined : asPerReplica(into[index]);
     if (isSparse !== (memory === undefined)) {
       throw badTarget(
@@ -62,14 +71,14 @@ export function resultTargets(
           : `the result for value ${index} is missing`,
       );
     }
-    if (!memory || isIndexedSlices(memory)) return undefined;
-    const count = getDevicesFrom(destinations).length;
+    if (!memory || (!memory.values.every(hasData) && isIndexedSlices(memory))) return undefined;
+    if (destinations !== before) count = getDevicesFrom(destinations).length;
+    before = destinations;
     const tensors = memory.values as readonly Tensor[];
     if (tensors.length !== count) throw badTarget(`result ${index} has ${tensors.length} tensors for ${count} devices`);
-    const isDense = value.values.every((component) => 'data' in component);
     const isInPlace = isDense && value.values.length === count && devicesMatch(value, destinations);
-    const dense = value.values.find((component) => 'data' in component) as Tensor;
-    sources.push(...tensors.map((_, place) => (isInPlace ? (value.values[place] as Tensor) : dense)));
+    const dense = value.values.find(hasData) as Tensor;
+    for (let place = 0; place < count; place++) sources.push(isInPlace ? (value.values[place] as Tensor) : dense);
     return tensors;
   });
   resultsFor(
@@ -97,9 +106,19 @@ export function inOrderOf<Result extends Value | DistributedValues<Value>>(
 export function targetsInOrderOfValues(pairs: readonly ReadyPair[], targets: ResultTargets): ResultTargets {
   return targets.map((tensors, index) => {
     const [value, destinations] = pairs[index] as ReadyPair;
-    const order = tensors && orderOf(destinations, value.devices);
-    return order ? order.map((_, place) => tensors[order.indexOf(place)] as Tensor) : tensors;
+    const order = tensors && destinations !== value ? orderOf(destinations, value.devices) : undefined;
+    return order ? order.map((_, place) => tensors?.[order.indexOf(place)] as Tensor) : tensors;
   });
+}
+
+/** The results of a batch in the order of their destinations, and in their target memory, if there is any. */
+export function placedResults(
+  pairs: readonly ReadyPair[],
+  reduced: readonly PossiblyMirrored[],
+  targets: ResultTargets | undefined,
+): PossiblyMirrored[] {
+  const results: PossiblyMirrored[] = reduced.map((result, index) => inOrderOf(pairs[index] as ReadyPair, result));
+  return targets ? inTargets(results, targets) : results;
 }
 
 /** Returns the results in their target memory; results that are elsewhere are copied there. */
@@ -111,10 +130,20 @@ export function inTargets<Result extends Value | Mirrored<Value>>(
     const tensors = targets[index];
     if (!tensors) return result;
     const components = (result instanceof DistributedValues ? result.values : [result]) as readonly Tensor[];
+    if (components.every((component, place) => isIn(tensors[place] as Tensor, component))) return result;
     return mirror(
       components.map((component, place) => viewOnDevice(filled(tensors[place] as Tensor, component), component.device)),
     );
   });
+}
+
+/** Whether a component has the array of its target. The `data` of device memory must not be read. */
+function isIn(target: Tensor, component: Tensor): boolean {
+  return !target.memory && !component.memory && target.data === component.data;
+}
+
+function hasData(component: Value): boolean {
+  return 'data' in component;
 }
 
 function badTarget(told: string): ValueError {

@@ -1,20 +1,12 @@
 import { requireCall } from '../collectives/buffers.js';
-import { type Collective, writes } from '../collectives/collective.js';
+import type { Collective } from '../collectives/collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../collectives/communicator.js';
 import { requireRunOptions } from '../collectives/run-options.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
-import { JoinedSegments } from '../threads/joined-segments.js';
 import { checkedCall, isList, listOf, type SegmentList } from '../threads/segment-list.js';
-import { allocate, type DType } from '../values/dtype.js';
+import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
-import { Views } from './views.js';
-
-/** Joined buffers. `separate` copies the results back to the caller's segments. */
-interface Joined {
-  readonly inputs: readonly Tensor[];
-  readonly outputs: readonly Tensor[];
-  separate(): void;
-}
+import { JoinedBuffers, type Lists } from './joined-buffers.js';
 
 /**
  * Base of communicators whose engine needs each buffer in one tensor. The segments of an all-reduce
@@ -48,9 +40,7 @@ export abstract class JoiningCommunicator implements Communicator {
   abstract readonly size: number;
   abstract readonly localRanks: readonly number[];
   abstract readonly group: Group;
-  readonly #views = new Views();
-  /** Memory that is free for reuse, by dtype. */
-  readonly #free = new Map<DType, Tensor[]>();
+  readonly #joined = new JoinedBuffers();
 
   abstract refuses(collective: Collective, dtype: DType): string | undefined;
   abstract close(): Promise<void>;
@@ -86,7 +76,7 @@ export abstract class JoiningCommunicator implements Communicator {
       const runs = columnsOf(lists).map(([from, into]) => this.runWhole(collective, from, into, options));
       return untilAllHaveEnded(runs);
     }
-    const joined = this.#join(collective, lists);
+    const joined = this.#joined.join(collective, lists, this.localRanks);
     await this.runWhole(collective, joined.inputs, joined.outputs, options);
     joined.separate();
   }
@@ -109,7 +99,7 @@ export abstract class JoiningCommunicator implements Communicator {
       for (const [from, into] of columnsOf(lists)) this.runWholeSync(collective, from, into, options);
       return;
     }
-    const joined = this.#join(collective, lists);
+    const joined = this.#joined.join(collective, lists, this.localRanks);
     this.runWholeSync(collective, joined.inputs, joined.outputs, options);
     joined.separate();
   }
@@ -130,57 +120,9 @@ export abstract class JoiningCommunicator implements Communicator {
     checkedCall({ collective, size, localRanks, ...lists }, options);
     return lists;
   }
-
-  #join(collective: Collective, { inputs: from, outputs: into }: Lists): Joined {
-    const taken: Tensor[] = [];
-    const take = (like: SegmentList): Tensor => {
-      const { length } = new JoinedSegments(like);
-      const memory = this.#take(first(like).dtype, length);
-      taken.push(memory);
-      return { ...this.#views.of(memory, 0, length), device: first(like).device };
-    };
-    const inputs = from.map(take);
-    inputs.forEach(({ data }, index) => {
-      new JoinedSegments(from[index] as SegmentList).copyTo(data, 0, data.length);
-    });
-    const isShared = into.length > 1 && first(into[1] as SegmentList).data === first(first(into)).data;
-    // An output shared by all ranks must not be memory that one of them reads.
-    const isInPlace = !isShared && first(first(from)).dtype === first(first(into)).dtype;
-    const results = isShared ? into.slice(0, 1) : into;
-    const own = isInPlace ? inputs : results.map(take);
-    const separate = () => {
-      results.forEach((segments, index) => {
-        if (!writes(collective, this.localRanks[index])) return;
-        const { data } = own[index] as Tensor;
-        new JoinedSegments(segments).copyFrom(data, 0, data.length);
-      });
-      for (const memory of taken) this.#giveBack(memory);
-    };
-    return { inputs, outputs: isShared ? into.map(() => first(own)) : own, separate };
-  }
-
-  #take(dtype: DType, length: number): Tensor {
-    const free = this.#free.get(dtype) ?? [];
-    const fitting = free.findIndex(({ data }) => data.length >= length);
-    if (fitting >= 0) return free.splice(fitting, 1)[0] as Tensor;
-    // Doubling bounds the memory wasted by outgrown buffers.
-    const room = Math.max(length, 2 * Math.max(0, ...free.map(({ data }) => data.length)));
-    return { data: allocate(dtype, room), dtype, shape: [room], device: '' };
-  }
-
-  #giveBack(memory: Tensor): void {
-    const free = this.#free.get(memory.dtype);
-    if (free) free.push(memory);
-    else this.#free.set(memory.dtype, [memory]);
-  }
 }
 
 type Buffers = readonly [inputs: readonly Tensor[], outputs: readonly Tensor[]];
-
-interface Lists {
-  readonly inputs: readonly SegmentList[];
-  readonly outputs: readonly SegmentList[];
-}
 
 /** The buffers as single tensors; undefined if a buffer has several segments. */
 function wholeOf(inputs: readonly Segments[], outputs: readonly Segments[]): Buffers | undefined {

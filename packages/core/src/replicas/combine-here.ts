@@ -1,6 +1,6 @@
 import { collectiveOp } from '../collectives/collective.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import { combine, combineInto } from '../kernels/arithmetic.js';
+import { combineAlike, combineInto } from '../kernels/arithmetic.js';
 import { requireLikeValues } from '../sparse/like-values.js';
 import { viewOnDevice } from '../sparse/sparse.js';
 import { filled } from '../values/results.js';
@@ -32,23 +32,28 @@ export function combineHere({ request, inputs, into = [] }: DenseBatch, isShared
   for (const tensors of values) requireLikeValues(tensors);
   const results = values.map((tensors, index) => {
     const targets = into.map((memory) => memory?.[index]);
-    return reduced(request.op, tensors, targets, isShared);
+    const devices = tensors.map(({ device }) => device);
+    return combineOnDevices(request.op, tensors, devices, targets, isShared);
   });
   return inputs.map((_, place) => results.map((components) => components[place] as Tensor));
 }
 
-/** One result per replica, in the replica's target memory or in new memory. */
-function reduced(
+/**
+ * Combines alike tensors in order: one result per device, in the device's target memory or in new
+ * memory. The first target may be memory of the first two tensors, but not of any other.
+ */
+export function combineOnDevices(
   op: ReduceOp,
   tensors: readonly Tensor[],
+  devices: readonly string[],
   targets: readonly (Tensor | undefined)[],
   isShared: boolean,
 ): readonly Tensor[] {
   const [target] = targets;
   const name = collectiveOp(op);
   if (target) combineInto(name, tensors, target.data);
-  const first = target ?? combine(name, tensors);
-  return tensors.map(({ device }, place) => {
+  const first = target ?? combineAlike(name, tensors);
+  return devices.map((device, place) => {
     const own = targets[place];
     if (own) return viewOnDevice(own === first ? own : filled(own, first), device);
     return place === 0 || isShared ? viewOnDevice(first, device) : copyTo(first, device);

@@ -19,10 +19,13 @@ export interface RowKind {
  * error reports the position of the first value that differs.
  */
 export function requireLikeValues(values: readonly Value[], operation = 'reduce'): void {
+  if (values.every((value) => 'data' in value)) {
+    requireAlike(values as readonly Tensor[], operation);
+    return;
+  }
   const sparse = values.filter((value) => !('data' in value)) as readonly IndexedSlices[];
-  const isSparse = sparse.length === values.length && sparse.length > 0;
-  if (isSparse) requireLikeRows(sparse.map(rowKindOf), operation);
-  else requireAlike(sparse.length > 0 ? values.map(asDense) : (values as readonly Tensor[]), operation);
+  if (sparse.length === values.length) requireLikeRows(sparse.map(rowKindOf), operation);
+  else requireAlike(values.map(asDense), operation);
 }
 
 /**

@@ -3,7 +3,7 @@ import { AssertionError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { DistributedValues, Mirrored } from '../values/distributed-values.js';
-import { asTensor, copyTo, type Tensor } from '../values/tensor.js';
+import { asTensor, copyTo, isTensor, type Tensor, tensorSymbol } from '../values/tensor.js';
 import { IndexedSlices } from './indexed-slices.js';
 
 /** A reducible value: a dense or sparse tensor. */
@@ -14,7 +14,7 @@ export type Value = Tensor | IndexedSlices;
  * @throws ValueError if the value represents neither
  */
 export function asValue(value: unknown): Value {
-  if (ArrayBuffer.isView(value)) return asTensor(value);
+  if (ArrayBuffer.isView(value) || (isTensor(value) && !(tensorSymbol in value))) return asTensor(value);
   if (value instanceof Mirrored) return asValue(value.get());
   return value instanceof IndexedSlices ? value : asTensor(value);
 }

@@ -1,6 +1,9 @@
 import type { TypedArray } from '../values/dtype.js';
 import type { SegmentList } from './segment-list.js';
 
+// For fewer elements, a loop takes less time than creating a view.
+const fewElements = 32;
+
 /** Segments addressed like a single contiguous buffer. */
 export class JoinedSegments {
   readonly #arrays: readonly TypedArray[];
@@ -32,7 +35,10 @@ export class JoinedSegments {
   copyTo(into: TypedArray, begin: number, end: number): void {
     for (let index = 0; index < this.#arrays.length; index++) {
       const part = this.#part(index, begin, end);
-      if (part) (into as Float32Array).set(part as Float32Array, Math.max(0, this.#beginOf(index) - begin));
+      if (!part) continue;
+      const at = Math.max(0, this.#beginOf(index) - begin);
+      if (part.length > fewElements) (into as Float32Array).set(part as Float32Array, at);
+      else for (let element = 0; element < part.length; element++) into[at + element] = part[element] as number;
     }
   }
 
@@ -42,6 +48,10 @@ export class JoinedSegments {
       const part = this.#part(index, begin, end);
       if (!part) continue;
       const at = Math.max(0, this.#beginOf(index) - begin);
+      if (part.length <= fewElements) {
+        for (let element = 0; element < part.length; element++) part[element] = from[at + element] as number;
+        continue;
+      }
       const source = part.length === from.length ? from : from.subarray(at, at + part.length);
       (part as Float32Array).set(source as Float32Array);
     }

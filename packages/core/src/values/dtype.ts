@@ -138,8 +138,9 @@ const mostUnsetBytes = 2 ** 31;
 export function allocateUnset<D extends DType>(dtype: D, length: number): TypedArrayOf<D> {
   const Storage = storageOf(dtype);
   const bytes = length * Storage.BYTES_PER_ELEMENT;
+  if (!(bytes >= leastUnsetBytes && bytes <= mostUnsetBytes)) return allocate(dtype, length);
   const { Buffer: NodeBuffer } = globalThis as { readonly Buffer?: { allocUnsafeSlow(bytes: number): Uint8Array } };
-  if (!NodeBuffer || bytes < leastUnsetBytes || bytes > mostUnsetBytes) return allocate(dtype, length);
+  if (!NodeBuffer) return allocate(dtype, length);
   try {
     return new Storage(NodeBuffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer) as TypedArrayOf<D>;
   } catch (cause) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { slice } from '../packing/concatenate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { filled, newResults, requireOneEach, resultsFor, writtenTo } from './results.js';
+import { filled, requireOneEach, resultsFor, writtenTo } from './results.js';
 import { reshape, type Tensor, tensor, zeros } from './tensor.js';
 
 const values = [tensor([1, 2], { dtype: 'int32', device: 'cpu:1' }), tensor([3], { dtype: 'float32', shape: [1, 1] })];
@@ -124,17 +124,6 @@ describe('requireOneEach, for one result per value,', () => {
       code: 'ERR_COLL_BUFFER',
       message: expect.stringContaining(message),
     });
-  });
-});
-
-describe('newResults', () => {
-  it('places the results of one dtype side by side in one buffer', () => {
-    const values = [zeros('int8', [2, 2], 'cpu:1'), zeros('float32', [3]), zeros('int8', [3])];
-    const results = newResults(values, (dtype) => (dtype === 'int8' ? 'int16' : dtype));
-    expect(results).toEqual([zeros('int16', [2, 2], 'cpu:1'), zeros('float32', [3]), zeros('int16', [3])]);
-    const [first, , third] = results;
-    expect(third?.data.buffer).toBe(first?.data.buffer);
-    expect([first?.data.byteOffset, third?.data.byteOffset, first?.data.buffer.byteLength]).toEqual([0, 8, 14]);
   });
 });
 

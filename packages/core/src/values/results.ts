@@ -1,5 +1,4 @@
 import { type CollectiveOp, outputDType } from '../collectives/collective.js';
-import { slice } from '../packing/concatenate.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
@@ -57,21 +56,6 @@ export function requireOneEach(into: readonly Tensor[], count: number): void {
  */
 function newResult(dtype: DType, length: number, { shape, device }: Pick<Tensor, 'shape' | 'device'>): Tensor {
   return { data: allocateUnset(dtype, length), dtype, shape, device };
-}
-
-/** New memory for the results of values: one buffer per dtype. */
-export function newResults(values: readonly Tensor[], dtypeOf: (dtype: DType) => DType): Tensor[] {
-  const lengths = new Map<DType, number>();
-  for (const { dtype, data } of values) lengths.set(dtype, (lengths.get(dtype) ?? 0) + data.length);
-  const buffers = new Map(
-    [...lengths].map(([dtype, length]) => [dtype, newResult(dtypeOf(dtype), length, { shape: [length], device: '' })]),
-  );
-  const begins = new Map<DType, number>();
-  return values.map(({ dtype, data, shape, device }) => {
-    const begin = begins.get(dtype) ?? 0;
-    begins.set(dtype, begin + data.length);
-    return { ...slice(buffers.get(dtype) as Tensor, begin, begin + data.length), shape, device };
-  });
 }
 
 /**

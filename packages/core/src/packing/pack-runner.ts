@@ -1,0 +1,65 @@
+import type { Collective } from '../collectives/collective.js';
+import type { Communicator } from '../collectives/communicator.js';
+import type { Phases, Run } from '../runtime/drive.js';
+import { isList, type SegmentList } from '../threads/segment-list.js';
+import type { Tensor } from '../values/tensor.js';
+import { JoinedBuffers } from './joined-buffers.js';
+import type { RoutedPack } from './routes.js';
+import { Views } from './views.js';
+
+// Passing an array to an engine takes longer than copying this many bytes.
+const mostBytesPerValue = 256;
+const leastValues = 8;
+
+type Values = readonly (readonly Tensor[])[];
+
+/** Runs the packs of a batch. Packs of many small values are joined, which gives the same results. */
+export class PackRunner {
+  readonly #isLocal: boolean;
+  readonly #localRanks: readonly number[];
+  readonly #views = new Views();
+  readonly #joined = new JoinedBuffers();
+
+  constructor({ size, localRanks }: Communicator) {
+    this.#isLocal = size === localRanks.length;
+    this.#localRanks = localRanks;
+  }
+
+  /**
+   * All packs as one phase, given the values of each local rank and the memory of their results.
+   * `isNew`: whether the caller has not seen this memory yet.
+   */
+  *run(
+    collective: Extract<Collective, { kind: 'all-reduce' }>,
+    packs: readonly RoutedPack[],
+    [inputs, outputs]: readonly [Values, Values],
+    isNew: boolean,
+  ): Phases<void> {
+    const separate: (() => void)[] = [];
+    yield packs.map(({ pieces, variant, layout }): Run => {
+      const run = {
+        collective: { ...collective, variant },
+        inputs: inputs.map((values) => this.#views.cut(values, pieces)),
+        outputs: outputs.map((results) => this.#views.cut(results, pieces)),
+        layout,
+      };
+      // Ranks elsewhere must decide alike, and the engine checks memory that the caller has passed.
+      if (!this.#isLocal || !isNew || !isSmall(run)) return run;
+      const joined = this.#joined.join(run.collective, run, this.#localRanks);
+      separate.push(joined.separate);
+      return { ...run, inputs: joined.inputs, outputs: joined.outputs };
+    });
+    for (const copy of separate) copy();
+  }
+}
+
+interface SmallRun extends Run {
+  readonly inputs: readonly SegmentList[];
+  readonly outputs: readonly SegmentList[];
+}
+
+function isSmall(run: Run): run is SmallRun {
+  const [input] = run.inputs;
+  if (!input || !isList(input) || input.length < leastValues) return false;
+  return input.reduce((sum, { data }) => sum + data.byteLength, 0) <= input.length * mostBytesPerValue;
+}
