@@ -3,7 +3,8 @@ import type { EngineName } from '@coll/core';
 import type { MeasureRequest } from './arguments.js';
 import { engineNames, whyNot } from './engines.js';
 import { tolerableLoad } from './foreign-load.js';
-import { compileBound, compilePeers, install, requireInstalled } from './peers/build.js';
+import { compileBound, compilePeers, install, whyMissing } from './peers/build.js';
+import type { PeerName } from './peers/peers.js';
 import { thisMachine } from './report/machine.js';
 import { markdownOf } from './report/markdown.js';
 import { type FailedRow, isMeasured, type Row } from './report/row.js';
@@ -72,11 +73,11 @@ function roundsOf({ rounds, isQuick }: MeasureRequest): number {
 function selectionOf(request: MeasureRequest): Selection {
   const engines = usableEngines(request.engines);
   if (request.installPeers) install(request.peers);
-  requireInstalled(request.peers);
-  compilePeers(request.peers);
+  const peers = usablePeers(request.peers);
+  compilePeers(peers);
   const hasBound = compileBound();
   if (!hasBound) tell('the memory bound is not measured: that takes a C compiler called cc');
-  return { ...request, engines, hasBound };
+  return { ...request, engines, peers, hasBound };
 }
 
 /** Those that are asked for, or else all that work here. @throws UsageError where one that is asked for does not */
@@ -87,6 +88,15 @@ function usableEngines(wanted: readonly EngineName[] | undefined): readonly Engi
     if (wanted) throw new UsageError(`the ${name} engine does not work here: ${reason}`);
     tell(`the ${name} engine is not measured: ${reason}`);
     return false;
+  });
+}
+
+/** Those that are installed: without the others there are still our own figures. */
+function usablePeers(wanted: readonly PeerName[]): readonly PeerName[] {
+  return wanted.filter((peer) => {
+    const reason = whyMissing(peer);
+    if (reason !== undefined) tell(`${peer} is not measured: ${reason}`);
+    return reason === undefined;
   });
 }
 

@@ -14,6 +14,10 @@ it('the MPI command binds ranks to cores if there are enough, and allows Open MP
   expect(lineOf('mpich', crowded, ['p'])).toEqual([`mpirun.mpich -np ${crowded} p`]);
 });
 
+it('the command of mpi4py is that of Open MPI', () => {
+  expect(lineOf('mpi4py', fitting, ['p', 's.py'])).toEqual(lineOf('openmpi', fitting, ['p', 's.py']));
+});
+
 it('the command of a tuned peer library differs only in the settings of malloc', () => {
   for (const [plain, tuned] of [
     ['openmpi', 'openmpi-tuned'],

@@ -2,23 +2,33 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../usage-error.js';
-import { type PeerName, type ProgramName, programOf, programs } from './peers.js';
+import {
+  type CompiledProgram,
+  type PeerName,
+  type Program,
+  type ProgramName,
+  programOf,
+  programs,
+  type Script,
+} from './peers.js';
 
 const sources = path.resolve(import.meta.dirname, '../../peers');
 const build = path.resolve(import.meta.dirname, '../../build');
 
-export function binaryOf(name: PeerName | 'bound'): string {
-  return path.join(build, name === 'bound' ? name : programOf[name]);
+/** How a peer's program begins on a command line; its arguments follow. */
+export function programLine(peer: PeerName | 'bound'): string[] {
+  const name = peer === 'bound' ? peer : programOf[peer];
+  const program = programs[name];
+  if (isCompiled(program)) return [path.join(build, name)];
+  return [interpreterOf(program) ?? (program.interpreters[0] as string), path.join(sources, program.source)];
 }
 
-/** @throws UsageError with the line that installs what is missing */
-export function requireInstalled(peers: readonly PeerName[]): void {
-  const missing = programsOf(peers).filter((name) => !isInstalled(name));
-  if (missing.length === 0) return;
-  const packages = missing.flatMap((name) => programs[name].packages).join(' ');
-  throw new UsageError(
-    `not installed: ${missing.join(', ')}; run: apt-get install --no-install-recommends ${packages} (or add --install-peers)`,
-  );
+/** Why a peer cannot be measured here, with the line that installs what is missing; undefined if it can. */
+export function whyMissing(peer: PeerName): string | undefined {
+  const name = programOf[peer];
+  if (isInstalled(name)) return undefined;
+  const packages = programs[name].packages.join(' ');
+  return `not installed; run: apt-get install --no-install-recommends ${packages} (or add --install-peers)`;
 }
 
 /** Runs apt-get, which needs root. @throws UsageError where it fails */
@@ -50,6 +60,7 @@ export function compileBound(): boolean {
 function compile(name: ProgramName): void {
   mkdirSync(build, { recursive: true });
   const program = programs[name];
+  if (!isCompiled(program)) return;
   const source = path.join(sources, program.source);
   const binary = path.join(build, name);
   if (isNewer(binary, [source, path.join(sources, 'trial.h')])) return;
@@ -63,10 +74,23 @@ function programsOf(peers: readonly PeerName[]): ProgramName[] {
   return [...new Set(peers.map((peer) => programOf[peer]))];
 }
 
-/** Whether its compiler, its headers and its commands are there. */
+/** Whether its commands are there, and its compiler and headers, or its interpreter and modules. */
 export function isInstalled(name: ProgramName): boolean {
-  const { needs, header, compile: command, source } = programs[name];
-  if (!needs.every(isCommand)) return false;
+  const program = programs[name];
+  if (!program.needs.every(isCommand)) return false;
+  return isCompiled(program) ? canCompile(program) : interpreterOf(program) !== undefined;
+}
+
+function isCompiled(program: Program): program is CompiledProgram {
+  return 'compile' in program;
+}
+
+function interpreterOf({ interpreters, modules }: Script): string | undefined {
+  const line = ['-c', `import ${modules.join(', ')}`];
+  return interpreters.find((interpreter) => spawnSync(interpreter, line, { stdio: 'ignore' }).status === 0);
+}
+
+function canCompile({ header, compile: command, source }: CompiledProgram): boolean {
   const [compiler, ...flags] = command as [string, ...string[]];
   const language = source.endsWith('.c') ? 'c' : 'c++';
   const line = [...flags, '-x', language, '-fsyntax-only', '-include', header, '/dev/null'];

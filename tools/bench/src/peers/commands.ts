@@ -24,6 +24,7 @@ const mpichOverTcp = [
 
 const settings: Readonly<Record<Exclude<PeerName, 'gloo'>, readonly string[]>> = {
   openmpi: [],
+  mpi4py: [],
   'openmpi-tuned': ['-x', `GLIBC_TUNABLES=${keepsMemory}`],
   'openmpi-tcp': openmpiOverTcp,
   mpich: [],
@@ -38,6 +39,7 @@ export function commandsOf(peer: PeerName | 'bound', ranks: number, program: rea
     case 'openmpi':
     case 'openmpi-tuned':
     case 'openmpi-tcp':
+    case 'mpi4py':
       return [openmpi(ranks, isCrowded, settings[peer], program)];
     case 'mpich':
     case 'mpich-tuned':

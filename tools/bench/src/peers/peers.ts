@@ -10,17 +10,18 @@ export const peerNames = [
   'gloo',
   'openmpi-tcp',
   'mpich-tcp',
+  'mpi4py',
 ] as const;
 export type PeerName = (typeof peerNames)[number];
 
 /** By what they exchange data through. */
 export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
-  'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned'],
+  'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'mpi4py'],
   tcp: ['openmpi-tcp', 'mpich-tcp', 'gloo'],
 };
 
-/** A program that we compile. */
-export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'bound';
+/** A program of ours. */
+export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'mpi4py' | 'bound';
 
 /** The program of a peer: a tuned one is another way to start the same. */
 export const programOf: Readonly<Record<PeerName, ProgramName>> = {
@@ -31,20 +32,33 @@ export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   gloo: 'gloo',
   'openmpi-tcp': 'openmpi',
   'mpich-tcp': 'mpich',
+  mpi4py: 'mpi4py',
 };
 
-/** What it takes to compile and start one. */
-export interface Program {
+/** What it takes to start one. */
+interface Startable {
   readonly source: string;
+  /** Commands that must be there. */
+  readonly needs: readonly string[];
+  readonly packages: readonly string[];
+}
+
+/** A program in C or C++. */
+export interface CompiledProgram extends Startable {
   readonly compile: readonly string[];
   /** Comes after the source that needs it. */
   readonly link: readonly string[];
-  /** Commands that must be there. */
-  readonly needs: readonly string[];
   /** What the compiler must find. */
   readonly header: string;
-  readonly packages: readonly string[];
 }
+
+/** A program that one of these interpreters runs: the first one that has the modules. */
+export interface Script extends Startable {
+  readonly interpreters: readonly string[];
+  readonly modules: readonly string[];
+}
+
+export type Program = CompiledProgram | Script;
 
 const flags = ['-O3', '-march=native', '-Wall', '-Wextra'];
 
@@ -72,6 +86,14 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
     needs: ['g++'],
     header: 'gloo/allreduce.h',
     packages: ['g++', 'libgloo-dev'],
+  },
+  mpi4py: {
+    source: 'mpi4py_trial.py',
+    // Debian's packages are for Debian's Python, whatever comes first in PATH.
+    interpreters: ['/usr/bin/python3', 'python3'],
+    modules: ['mpi4py', 'numpy'],
+    needs: ['mpirun.openmpi'],
+    packages: ['openmpi-bin', 'python3-mpi4py', 'python3-numpy'],
   },
   bound: {
     source: 'bound.c',

@@ -37,6 +37,7 @@ const colors: Readonly<Record<keyof typeof labels, string>> = {
   gloo: '#6e7781',
   'openmpi-tcp': '#0550ae',
   'mpich-tcp': '#116329',
+  mpi4py: '#bc4c00',
   bound: '#1f2328',
 };
 

@@ -13,6 +13,7 @@ export const labels: Readonly<Record<EngineName | PeerName | 'bound', string>> =
   gloo: 'Gloo',
   'openmpi-tcp': 'Open MPI, TCP',
   'mpich-tcp': 'MPICH, TCP',
+  mpi4py: 'mpi4py',
   bound: 'memory bound',
 };
 

@@ -1,5 +1,5 @@
 import type { Effort, Measurement } from '../measurement.js';
-import { binaryOf } from '../peers/build.js';
+import { programLine } from '../peers/build.js';
 import { commandsOf } from '../peers/commands.js';
 import type { PeerName } from '../peers/peers.js';
 import { runCommands } from '../peers/run-commands.js';
@@ -30,7 +30,7 @@ export class PeerProcesses implements Venue {
     const { warmupMillis, sampleMillis, minSamples, maxSamples } = effort;
     const jobs = trials.map(({ input, place, counts }) => `${input}:${place}:${counts.join()}`);
     const program = [
-      binaryOf(this.#peer),
+      ...programLine(this.#peer),
       ...[warmupMillis, sampleMillis, minSamples, maxSamples].map(String),
       ...jobs,
     ];
