@@ -2,19 +2,40 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type MeasureRequest, parseArguments } from './arguments.js';
 import { rowsFor, warnOf } from './measure-cases.js';
+import { whyMissing } from './peers/build.js';
 import { peersOver } from './peers/peers.js';
 import type { FailedRow, Row } from './report/row.js';
+import { sizesToCall } from './suites/ways-to-call.js';
+import { UsageError } from './usage-error.js';
 
 const MiB = 2 ** 20;
+// Peers of communicators; mpi4py is compared with application-level calls.
+const sharedMemoryPeers = peersOver['shared-memory'].filter((peer) => peer !== 'mpi4py');
 // In shared memory, and Gloo, which has none.
-const all = [...peersOver['shared-memory'], 'gloo'].join();
-const processPeers = [...peersOver['shared-memory'], ...peersOver.tcp];
+const all = [...sharedMemoryPeers, 'gloo'].join();
+const processPeers = [...sharedMemoryPeers, ...peersOver.tcp];
 // A call of its takes tens of milliseconds where ranks share cores.
 const oversubscribed = processPeers.filter((peer) => peer !== 'mpich-tcp');
 const halves = [1, 4, 16, 64, 256].map((size) => size * MiB).join();
 
 /** What the docs show, as command lines: what is compared with each other is in one of them. */
 const lines: readonly (readonly string[])[] = [
+  [
+    ...[
+      '--suite',
+      'strategy',
+      '--ranks',
+      '2',
+      '--engines',
+      'native',
+      '--transport',
+      'shared-memory',
+      '--peers',
+      'mpi4py',
+    ],
+    ...['--places', 'in,out', '--bytes', sizesToCall(false).join(), '--networks', 'resnet50,gpt2-small'],
+  ],
+  ['--suite', 'ops,runs', '--ranks', '2', '--engines', 'native'],
   ['--suite', 'in-process', '--ranks', '2', '--peers', all],
   [
     '--suite',
@@ -101,6 +122,7 @@ const sofar = path.resolve(import.meta.dirname, '../build/figures.jsonl');
 
 /** Takes the figures of the docs. @throws UsageError, WrongResultError */
 export async function takeFigures(): Promise<(Row | FailedRow)[]> {
+  requireAllPeers();
   mkdirSync(path.dirname(sofar), { recursive: true });
   writeFileSync(sofar, '');
   const rows: (Row | FailedRow)[] = [];
@@ -112,4 +134,12 @@ export async function takeFigures(): Promise<(Row | FailedRow)[]> {
   }
   warnOf(rows);
   return rows;
+}
+
+/** Because figures without them would replace those that have them. @throws UsageError */
+function requireAllPeers(): void {
+  for (const peer of new Set(figureRequests().flatMap(({ peers }) => peers))) {
+    const reason = whyMissing(peer);
+    if (reason !== undefined) throw new UsageError(`${peer}: ${reason}`);
+  }
 }

@@ -1,3 +1,4 @@
+import { meanOf } from './statistics.js';
 import { checkFirstCall, type Subject } from './subjects/subject.js';
 import { Ticking, type Ticks } from './ticking.js';
 import { describeTrial, type InputKind, type Trial } from './trial.js';
@@ -16,6 +17,11 @@ export interface Effort {
 export interface Measurement {
   /** None if it failed. */
   readonly samples: Float64Array;
+  /**
+   * Microseconds a call, on average over a rank's whole loop, what the garbage collector took included; the largest over the ranks.
+   * None if it failed.
+   */
+  readonly meanMicros?: number;
   /** Only where timers ticked meanwhile. */
   readonly ticks?: Ticks;
   /** Why there are no samples, for people. */
@@ -47,8 +53,11 @@ export async function measure(subject: Subject, trial: Trial, effort: Effort): P
   const ticking = isTicking ? new Ticking() : undefined;
   const samples = await collect(take, batch, clamp(wanted, effort.minSamples, effort.maxSamples));
   const ticks = ticking?.end();
-  await subject.agree(samples);
-  return ticks ? { samples, ticks: await agreeOnTicks(subject, ticks) } : { samples };
+  // The mean of a rank's own samples: that of the largest over the ranks would add up what disturbed each of them.
+  const maxima = Float64Array.of(...samples, meanOf(samples));
+  await subject.agree(maxima);
+  const figures = { samples: maxima.subarray(0, -1), meanMicros: maxima.at(-1) as number };
+  return ticks ? { ...figures, ticks: await agreeOnTicks(subject, ticks) } : figures;
 }
 
 /** What the thread whose timers were late the most has to tell. */

@@ -3,7 +3,7 @@ import type { Effort, Measurement } from './measurement.js';
 import type { Machine } from './report/machine.js';
 import { type FailedRow, type Findings, failedRowOf, type Row, rowOf } from './report/row.js';
 import { formatBytes } from './sizes.js';
-import { summarize } from './statistics.js';
+import { meanOf, summarize } from './statistics.js';
 import { worstOf } from './ticking.js';
 import { bytesOf, type Overlap, type Piece, type Session, type Trial, type VenueName, type Work } from './trial.js';
 import { openVenue } from './venues/open-venue.js';
@@ -119,12 +119,13 @@ function findingsOf(
   trial: Trial,
   trials: readonly Trial[],
   rounds: readonly Round[],
-): Pick<Findings, 'samples' | 'copySamples' | 'boundSamples' | 'ticks' | 'hiddenShare'> {
+): Pick<Findings, 'samples' | 'meanMicros' | 'copySamples' | 'boundSamples' | 'ticks' | 'hiddenShare'> {
   const samplesOf = (wanted: Trial | undefined) =>
     wanted === undefined ? [] : rounds.flatMap(({ measured }) => [...(measured.get(wanted)?.samples ?? [])]);
   const alike = trials.filter((other) => bytesOf(other) === bytesOf(trial));
   return {
     samples: samplesOf(trial),
+    meanMicros: meanOf(rounds.flatMap(({ measured }) => measured.get(trial)?.meanMicros ?? [])),
     copySamples: samplesOf(alike.find(({ engine }) => engine === 'copy')),
     boundSamples: samplesOf(alike.find(({ engine, input }) => engine === 'bound' && input === trial.input)),
     hiddenShare: hiddenShareOf(trial, trials, samplesOf),

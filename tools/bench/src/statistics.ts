@@ -13,6 +13,12 @@ export function summarize(samples: readonly number[]): Summary {
   return { median: medianOf(sorted), min: sorted[0] as number, p95: quantile(sorted, 0.95) };
 }
 
+/** @throws RangeError without samples */
+export function meanOf(samples: ArrayLike<number>): number {
+  if (samples.length === 0) throw new RangeError('there are no samples to average');
+  return Array.from(samples).reduce((sum, sample) => sum + sample, 0) / samples.length;
+}
+
 function medianOf(sorted: Float64Array): number {
   const middle = sorted.length / 2;
   const [below, above] = [sorted[Math.ceil(middle) - 1] as number, sorted[Math.floor(middle)] as number];

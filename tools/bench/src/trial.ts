@@ -8,6 +8,8 @@ export const suiteNames = [
   'gradients',
   'event-loop',
   'strategy',
+  'ops',
+  'runs',
   'collectives',
   'packing',
   'overlap',
@@ -42,10 +44,19 @@ export type Work =
   | { readonly type: 'collective'; readonly kind: CollectiveKind }
   /** A communicator's all-reduce of a list of tensors in one call, as pieces of one buffer. */
   | { readonly type: 'pieces' }
-  /** A replica context's all-reduce of one array. */
-  | { readonly type: 'context'; readonly memory: ContextMemory }
-  /** Cross-device ops' all-reduce of a list of tensors. */
-  | { readonly type: 'batch'; readonly bytesPerPack: number; readonly packing?: PackingOptions }
+  /** A replica context's all-reduce of one array, or of a list. */
+  | { readonly type: 'context'; readonly memory: CallMemory }
+  /** Cross-device ops' reduce of one value to its own devices. */
+  | { readonly type: 'reduce'; readonly memory: CallMemory }
+  /** Cross-device ops' all-reduce of a list of tensors; on known memory unless `memory` is given. */
+  | {
+      readonly type: 'batch';
+      readonly bytesPerPack: number;
+      readonly packing?: PackingOptions;
+      readonly memory?: CallMemory;
+    }
+  /** A strategy's run of replicas that do nothing: a function in this thread, or a module in worker threads. */
+  | { readonly type: 'run' }
   /** A replica context's all-reduce of a list of tensors that are computed one after the other, the last one first. */
   | Overlap
   /** A communicator's all-reduce while timers of a millisecond tick in the thread that awaits it. */
@@ -54,11 +65,43 @@ export type Work =
   | { readonly type: 'copy' };
 
 /**
- * The arrays of a call through a context. `known`: the same one in each call, in place. `new`: one that is new in each call, in place. `result`: the same
- * one in each call, and a new result. `alone`: the arrays of `new`, which nobody reduces.
+ * The arrays of a call through a context or ops.
+ *
+ * | | input | result | out of place |
+ * |---|---|---|---|
+ * | `known` | the same array in each call | that array, by `into` | another known array, by `into` |
+ * | `new` | a new array in each call | that array, by `into` | a new array, by `into`, of a known input |
+ * | `result` | the same array in each call | without `into` | |
+ * | `both` | a new array in each call | without `into` | |
+ * | `alone` | a new array in each call, which nobody reduces | none | |
+ * | `both-alone` | two new arrays in each call, which nobody reduces | none | |
  */
-export const contextMemory = ['known', 'new', 'result', 'alone'] as const;
-export type ContextMemory = (typeof contextMemory)[number];
+export const callMemory = ['known', 'new', 'result', 'both', 'alone', 'both-alone'] as const;
+export type CallMemory = (typeof callMemory)[number];
+
+/** The part of the API that a trial calls. */
+export type Level = 'communicator' | 'ops' | 'context' | 'strategy';
+
+/** Undefined if a trial calls none of it. */
+export function levelOf({ engine, work }: Trial): Level | undefined {
+  if (engine === 'peer' || engine === 'copy' || engine === 'bound') return undefined;
+  switch (work.type) {
+    case 'collective':
+    case 'pieces':
+    case 'ticking':
+      return 'communicator';
+    case 'reduce':
+    case 'batch':
+      return 'ops';
+    case 'context':
+    case 'overlap':
+      return 'context';
+    case 'run':
+      return 'strategy';
+    case 'copy':
+      return undefined;
+  }
+}
 
 export interface Overlap {
   readonly type: 'overlap';

@@ -1,10 +1,15 @@
 import { expect, it } from 'vitest';
 import { figureRequests } from '../src/figures-run.js';
-import { peerNames, peersOver } from '../src/peers/peers.js';
+import { type PeerName, peerNames, peersOver } from '../src/peers/peers.js';
+
+// mpi4py is compared with application-level calls.
+const ofCommunicators = (peers: readonly PeerName[]) => peers.filter((peer) => peer !== 'mpi4py');
 
 it('a figures run measures all peer libraries, with two ranks and with up to eight ranks', () => {
   const requests = figureRequests();
   expect(requests.map(({ suites, ranks }) => `${suites} ${ranks}`)).toEqual([
+    'strategy 2',
+    'ops,runs 2',
     'in-process 2',
     'in-process 2',
     'gradients 2',
@@ -17,8 +22,9 @@ it('a figures run measures all peer libraries, with two ranks and with up to eig
   ]);
   const peersOf = (suite: string) => requests.filter(({ suites }) => suites.join() === suite).map(({ peers }) => peers);
   for (const peers of [...peersOf('in-process'), ...peersOf('gradients')])
-    expect(peers).toEqual([...peersOver['shared-memory'], 'gloo']);
+    expect(peers).toEqual([...ofCommunicators(peersOver['shared-memory']), 'gloo']);
+  expect(peersOf('strategy')).toEqual([['mpi4py']]);
   const [ofTwo, ofFour] = peersOf('processes');
-  expect(new Set(ofTwo)).toEqual(new Set(peerNames));
-  expect(new Set(ofFour)).toEqual(new Set(peerNames.filter((peer) => peer !== 'mpich-tcp')));
+  expect(new Set(ofTwo)).toEqual(new Set(ofCommunicators(peerNames)));
+  expect(new Set(ofFour)).toEqual(new Set(ofCommunicators(peerNames).filter((peer) => peer !== 'mpich-tcp')));
 });

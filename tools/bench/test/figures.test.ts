@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { algorithmGBs, busGBs } from '../src/bandwidth.js';
 import { gradientLengths } from '../src/gradients.js';
 import { formatMicros, threeDigits } from '../src/report/numbers.js';
-import { summarize } from '../src/statistics.js';
+import { meanOf, summarize } from '../src/statistics.js';
 
 describe('bandwidth', () => {
   it('is bytes divided by time', () => {
@@ -31,6 +31,11 @@ describe('summarize', () => {
 
   it('returns the middle sample as the median of an odd number of samples', () => {
     expect(summarize([30, 10, 20])).toEqual({ median: 20, min: 10, p95: 30 });
+  });
+
+  it('averages all samples', () => {
+    expect(meanOf(Float64Array.of(1, 2, 6))).toBe(3);
+    expect(() => meanOf([])).toThrow(RangeError);
   });
 
   it('refuses an empty list', () => {

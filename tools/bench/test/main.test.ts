@@ -14,8 +14,10 @@ import { inputKinds, places } from '../src/trial.js';
 
 const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-async function bench(...args: string[]) {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+const bench = (...args: string[]) => benchIn(process.env, ...args);
+
+async function benchIn(env: NodeJS.ProcessEnv, ...args: string[]) {
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [code, output, errors] = await Promise.all([
     new Promise((resolve) => {
       child.once('close', resolve);
@@ -80,13 +82,18 @@ it('bench measures every requested call form and algorithm, and counts timers th
   const list = ['--engines', available[0] as string, '--algorithms', 'ring,direct', '--bytes', '1KiB'];
   const rows = await rowsOf('--suite', 'in-process,strategy,event-loop', '--inputs', 'still', ...list);
   expectSane(rows);
-  const cases = rows.filter(({ engine }) => engine !== 'bound').map((row) => `${row.suite} ${row.case} ${row.form}`);
+  const inThreads = rows.filter(({ engine, transport }) => engine !== 'bound' && transport === undefined);
+  const cases = inThreads.map((row) => `${row.suite} ${row.case} ${row.form}`);
   const of = (suite: string, name: (algorithm: string) => string, forms: readonly string[]) =>
     forms.flatMap((form) => ['ring', 'direct'].map((algorithm) => `${suite} ${name(algorithm)} ${form}`));
-  const memory = ['', ' of new memory', ' into a new result', ': new memory alone'];
+  const memory = ['', ' of new memory', ' into a new result', ' of new memory into a new result'];
+  const words = [...memory, ': new memory alone', ': new memory and result alone'];
   const ofContexts = (call: string, forms: readonly string[]) =>
     forms.flatMap((form) =>
-      ['ring', 'direct'].flatMap((algorithm) => memory.map((words) => `strategy ${call} ${algorithm}${words} ${form}`)),
+      ['ring', 'direct'].flatMap((algorithm) => [
+        `strategy communicator ${algorithm} ${form}`,
+        ...words.map((way) => `strategy ${call} ${algorithm}${way} ${form}`),
+      ]),
     );
   expect(cases).toEqual([
     ...of('in-process', (algorithm) => `${algorithm} still`, ['sync', 'async', 'controller']),
@@ -97,6 +104,21 @@ it('bench measures every requested call form and algorithm, and counts timers th
   for (const row of rows.filter(({ suite }) => suite === 'event-loop'))
     if (row.engine !== 'bound')
       expect(row).toMatchObject({ timers: expect.any(Number), onTimeShare: expect.any(Number) });
+});
+
+it('bench measures cross-device ops and runs of a strategy', async () => {
+  const list = ['--engines', available[0] as string, '--bytes', '1KiB'];
+  const rows = (await rowsOf('--suite', 'ops,runs', ...list)).filter(({ engine }) => engine !== 'bound');
+  expectSane(rows);
+  const casesAt = (level: string, bytes: number) =>
+    rows.filter((row) => row.level === level && row.bytes === bytes).map((row) => row.case);
+  expect(casesAt('ops', 1024).slice(0, 3)).toEqual([
+    'reduce direct',
+    'reduce direct of new memory',
+    'reduce direct into a new result',
+  ]);
+  expect(casesAt('ops', 102_400)[0]).toBe('batchReduce of 100 direct');
+  expect(casesAt('strategy', 1024)).toEqual(['run of a module', 'run of a function']);
 });
 
 it('bench also measures each of the collectives besides all-reduce', async () => {
@@ -126,6 +148,15 @@ it.skipIf(!hasProcesses)('bench measures processes over each transport, with sha
     'direct threads still sync',
     'direct threads still async',
   ]);
+});
+
+it.skipIf(!hasProcesses)('bench measures the contexts of a strategy over processes', async () => {
+  const only = ['--bytes', '1KiB', '--engines', 'native', '--forms', 'sync,async', '--transport', 'shared-memory'];
+  const rows = (await rowsOf('--suite', 'strategy', ...only)).filter(({ transport }) => transport !== undefined);
+  expectSane(rows);
+  const levels = (form: string) => rows.filter((row) => row.form === form).map(({ level }) => level);
+  for (const form of ['sync', 'async'])
+    expect(levels(form)).toEqual(['communicator', ...Array.from({ length: 6 }, () => 'context')]);
 });
 
 it.skipIf(!compileBound())(
@@ -158,6 +189,30 @@ it.skipIf(!isInstalled('openmpi'))('bench measures a peer library next to coll',
   for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
 });
 
+it.skipIf(!isInstalled('mpi4py'))('bench measures mpi4py next to the contexts of a strategy', async () => {
+  const only = ['--bytes', '4,64KiB', '--engines', 'js', '--forms', 'controller', '--places', 'in,out'];
+  const rows = await rowsOf('--suite', 'strategy', '--peers', 'mpi4py', ...only);
+  const theirs = rows.filter(({ peer }) => peer === 'mpi4py');
+  expect(theirs.map(({ place, bytes }) => `${place} ${bytes}`)).toEqual(['in 4', 'out 4', 'in 65536', 'out 65536']);
+  for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
+});
+
+it('bench without a requested peer library prints how to install it, and measures coll', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
+  try {
+    const only = ['--bytes', '4', '--engines', 'js', '--forms', 'sync', '--inputs', 'still', '--peers', 'mpi4py'];
+    const list = ['--quick', '--json', '--suite', 'in-process', ...only];
+    const { code, output, errors } = await benchIn({ ...process.env, PATH: folder }, ...list);
+    expect(code, errors).toBe(0);
+    expect(errors).toContain(
+      'mpi4py is not measured: not installed; run: apt-get install --no-install-recommends openmpi-bin python3-mpi4py python3-numpy',
+    );
+    expect(JSON.parse(output)).toMatchObject({ case: 'direct still', engine: 'js' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 it('bench --out also writes the result rows to a file', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
   try {
@@ -172,7 +227,7 @@ it('bench --out also writes the result rows to a file', async () => {
 
 it('bench refuses an unknown argument in one line', async () => {
   const line =
-    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, collectives, packing, overlap, processes\n';
+    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, ops, runs, collectives, packing, overlap, processes\n';
   expect(await bench('--suite', 'nope')).toEqual({ code: 2, output: '', errors: line });
 });
 

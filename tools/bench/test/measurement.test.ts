@@ -56,6 +56,15 @@ it('a measurement reports the time of the slowest rank', async () => {
   expect([...samples]).toEqual([1e6, 1e6]);
 });
 
+it.each([true, false])('a measurement reports the mean of all calls of a rank, sync: %s', async (isSync) => {
+  const { subject } = notingSubject(isSync);
+  const { samples, meanMicros } = await measure(subject, trialOf('still'), effort);
+  const total = samples.reduce((sum, micros) => sum + micros, 0);
+  expect(meanMicros).toBeCloseTo(total / samples.length, 6);
+  const slower = { ...subject, agree: (values: Float64Array) => values.fill(1e6) };
+  expect(await measure(slower, trialOf('still'), effort)).toMatchObject({ meanMicros: 1e6 });
+});
+
 it('a measurement fails if the first result is wrong', async () => {
   const { subject } = notingSubject(true);
   const wrong = { ...subject, problem: () => 'element 0 is 1, not 2' };

@@ -17,14 +17,21 @@ const trial: Trial = {
   ranks: 2,
   counts: [1_000_000],
 };
-const nothing = { boundSamples: [], ticks: undefined, foreignLoad: undefined, machine };
-const row = rowOf(trial, { ...nothing, samples: [1000, 2000, 3000], copySamples: [500], foreignLoad: 0.02 });
+const nothing = { meanMicros: 1, boundSamples: [], ticks: undefined, foreignLoad: undefined, machine };
+const row = rowOf(trial, {
+  ...nothing,
+  samples: [1000, 2000, 3000],
+  meanMicros: 2500,
+  copySamples: [500],
+  foreignLoad: 0.02,
+});
 
 it('a result row describes its trial and summarises the samples', () => {
   expect(row).toEqual({
     suite: 'in-process',
     case: 'ring still',
     engine: 'js',
+    level: 'communicator',
     form: 'sync',
     algorithm: 'ring',
     input: 'still',
@@ -32,6 +39,7 @@ it('a result row describes its trial and summarises the samples', () => {
     ranks: 2,
     bytes: 4_000_000,
     medianMicros: 2000,
+    meanMicros: 2500,
     minMicros: 1000,
     p95Micros: 3000,
     algGBs: 2,
@@ -44,10 +52,21 @@ it('a result row describes its trial and summarises the samples', () => {
   });
 });
 
+it.each([
+  [{ type: 'context', memory: 'known' }, 'context'],
+  [{ type: 'reduce', memory: 'known' }, 'ops'],
+  [{ type: 'batch', bytesPerPack: 0 }, 'ops'],
+  [{ type: 'pieces' }, 'communicator'],
+  [{ type: 'run' }, 'strategy'],
+] as const)('a result row of %o names the level %s', (work, level) => {
+  expect(rowOf({ ...trial, work }, { ...nothing, samples: [1], copySamples: [1] })).toMatchObject({ level });
+});
+
 it('a result row names the peer library and the neural network', () => {
   const theirs: Trial = { ...trial, suite: 'gradients', engine: 'peer', peer: 'openmpi', gradients: 'resnet50' };
   const findings = { ...nothing, samples: [1], copySamples: [1] };
   expect(rowOf(theirs, findings)).toMatchObject({ peer: 'openmpi', gradients: 'resnet50' });
+  expect(rowOf(theirs, findings)).not.toHaveProperty('level');
   expect(rowOf(theirs, findings)).not.toHaveProperty('foreignLoad');
   expect(rowOf(theirs, findings)).not.toHaveProperty('boundShare');
 });
@@ -66,7 +85,7 @@ it('a result row contains the ratio to the memory-bandwidth bound, and how punct
 
 it('a report is printed as a table for the terminal', () => {
   expect(tableOf([row])).toMatch(
-    /│ ring still │ js sync │ +2 │ 3.8 MiB │ 2.00 ms │ 1.00 ms │ 3.00 ms │ +2.00 │ +2.00 │/,
+    /│ ring still │ js sync │ +2 │ 3.8 MiB │ 2.00 ms │ 2.50 ms │ 1.00 ms │ 3.00 ms │ +2.00 │ +2.00 │/,
   );
 });
 

@@ -16,6 +16,7 @@ const base: Row = {
   ranks: 2,
   bytes: 4,
   medianMicros: 0.25,
+  meanMicros: 0.3,
   minMicros: 0.2,
   p95Micros: 0.5,
   algGBs: 0.016,
@@ -58,6 +59,35 @@ const rows: Row[] = [
   },
 ];
 
+const context = { ...base, suite: 'strategy', input: 'still', level: 'context' } as const;
+const ofOps = { ...base, suite: 'ops', input: 'still', level: 'ops', form: 'controller' } as const;
+const calledRows: Row[] = [
+  { ...context, case: 'communicator direct', level: 'communicator', medianMicros: 0.4 },
+  { ...context, case: 'allReduceSync direct', medianMicros: 4, meanMicros: 4.5 },
+  {
+    ...context,
+    case: 'allReduceSync direct into other memory',
+    place: 'out',
+    bytes: 1024,
+    medianMicros: 6,
+    meanMicros: 6.5,
+  },
+  { ...context, case: 'allReduceSync direct', engine: 'js', medianMicros: 40 },
+  { ...ofOps, case: 'reduce direct of new memory', medianMicros: 20, meanMicros: 21 },
+  { ...ofOps, case: 'batchReduce of 100 direct into a new result', bytes: 400, medianMicros: 850, meanMicros: 900 },
+  peer('mpi4py', 1, { suite: 'strategy', input: 'still', case: 'mpi4py still', meanMicros: 1.1 }),
+  {
+    ...context,
+    ...gradients,
+    suite: 'strategy',
+    case: 'resnet50 allReduceSync direct',
+    medianMicros: 9000,
+    meanMicros: 9500,
+  },
+  { ...unformed, suite: 'strategy', case: 'update still', engine: 'bound', input: 'still', bytes: gradients.bytes },
+  peer('mpi4py', 45_000, { ...gradients, suite: 'strategy', case: 'resnet50 mpi4py still', meanMicros: 46_000 }),
+];
+
 describe('the benchmark section of the docs', () => {
   const section = docsSection(rows);
 
@@ -89,12 +119,43 @@ describe('the benchmark section of the docs', () => {
       peer('openmpi-tcp', 15, processes),
     ];
     const told = docsSection(taken);
-    expect(told).toContain('### Processes over shared memory, 4 ranks');
+    expect(told).toContain('### Communicators of processes over shared memory, 4 ranks');
     expect(told).toContain(
       '| 1 KiB | 1.05 µs | 2.00 µs | 2.50 µs | 1.00 µs | 4.20 µs | **4.00** | **2.10** | 1.05 | 50.0 % |',
     );
     expect(told).toContain('|  | ordinary arrays | Open MPI, TCP | times faster |');
     expect(told).toContain('| 1 KiB | 10.0 µs | 15.0 µs | **1.50** |');
+  });
+
+  it('begins with application-level calls and states the level of each', () => {
+    const told = docsSection([...rows, ...calledRows]);
+    expect(told.indexOf('### Application-level calls')).toBeLessThan(told.indexOf('### All-reduce of one buffer'));
+    expect(told).toContain('|  | level | 4 B | 1 KiB |\n');
+    expect(told).toContain(
+      '| worker threads, `allReduceSync`: the same array again, `into` itself | context | 4.00 µs (4.50 µs) |  |',
+    );
+    expect(told).toContain(
+      '| worker threads, `allReduceSync`: the same array again, `into` another one | context |  | 6.00 µs (6.50 µs) |',
+    );
+    expect(told).toContain('| `reduce`: a new array in each call, `into` itself | ops | 20.0 µs (21.0 µs) |  |');
+    expect(told).toContain(
+      '| `batchReduce` of 100 pairs: the same array again, no `into` | ops | 850 µs (900 µs) |  |',
+    );
+    expect(told).toContain(
+      '| processes, `Allreduce`: the same array again, in place | mpi4py | 1.00 µs (1.10 µs) |  |',
+    );
+    expect(told).toContain('| worker threads, `runSync`: the same array again, in place | communicator | 0.400 µs');
+    expect(told).toContain('| ResNet-50 | 9.00 ms (9.50 ms) |  |  |  | 45.0 ms (46.0 ms) | **5.00** |');
+    expect(told).not.toContain('run` of a module');
+  });
+
+  it('states machine and date separately for application-level calls and for communicators', () => {
+    const later = calledRows.map((row) => ({ ...row, cpu: 'Another Processor', date: '2031-02-03T00:00:00.000Z' }));
+    const told = docsSection([...rows, ...later]);
+    expect(told.indexOf('Another Processor, 2 cores, Node 20.0.0, 2031-02-03.')).toBe(0);
+    expect(told.indexOf('A Processor, 2 cores, Node 20.0.0, 2030-01-02.')).toBeGreaterThan(
+      told.indexOf('### Application-level'),
+    );
   });
 
   it('omits cases that were not measured', () => {
@@ -109,6 +170,21 @@ it('the README section states the speed-up over the better setting of each libra
   expect(section).toContain('| 4 B | 0.250 µs | 1.50 | 400 |');
   expect(section).toContain('| gradients of ResNet-50, 97.5 MiB | 10.0 ms | 4.50 |  |');
   expect(section).toContain('2030-01-02');
+});
+
+it('the README section begins with application-level calls and states the level of each', () => {
+  const section = readmeSection([...rows, ...calledRows]);
+  expect(section).toMatch(/^\| sum of float32, 2 replicas \| level \| 4 B \| 1 KiB \|/);
+  expect(section).toContain(
+    '| worker threads, `allReduceSync`: the same array again, `into` itself | context | 4.00 µs |  |',
+  );
+  expect(section).toContain('| processes, `Allreduce`: the same array again, in place | mpi4py | 1.00 µs |  |');
+  expect(section.indexOf('| all-reduce, 2 ranks | coll |')).toBeGreaterThan(0);
+  expect(section).not.toContain('Other programs');
+  const [first, ...others] = calledRows as [Row, ...Row[]];
+  expect(readmeSection([{ ...first, foreignLoad: 0.2 }, ...others])).toContain(
+    `Other programs were busy during 1 of ${calledRows.length} measurements.`,
+  );
 });
 
 it('the same figures always yield the same charts of time, bandwidth and ratio', () => {

@@ -120,6 +120,77 @@ it('the overlap suite computes gradients without reducing them, and reduces them
   expect(trials[0]?.counts.slice(-2)).toContain(1000);
 });
 
+const called = (trials: readonly Trial[]) =>
+  trials
+    .filter(({ engine }) => engine !== 'copy' && engine !== 'bound')
+    .map(({ name, form, place }) => [name, form, place].filter(Boolean).join(' '));
+
+it('the strategy suite measures every way to call, the communicators below, and peer libraries', () => {
+  const wanted = { bytes: [1024], engines: ['native'], places: ['in', 'out'], peers: ['mpi4py', 'gloo'] } as const;
+  const ways = (name: string, form: string) => [
+    ...['', ' of new memory', ' into a new result', ' of new memory into a new result'].map(
+      (words) => `${name}${words} ${form} in`,
+    ),
+    ...[': new memory alone', ': new memory and result alone'].map((words) => `${name}${words} ${form} in`),
+    ...[' into other memory', ' into new memory'].map((words) => `${name}${words} ${form} out`),
+  ];
+  const shared = { ...wanted, transports: ['shared-memory'] } as const;
+  expect(called(trialsOf('strategy', shared))).toEqual([
+    ...['communicator direct sync in', ...ways('allReduceSync direct', 'sync')],
+    ...['communicator direct async in', ...ways('allReduce direct', 'async')],
+    ...['communicator direct controller in', ...ways('allReduce direct', 'controller')],
+    ...['communicator over shared-memory sync in', ...ways('allReduceSync over shared-memory', 'sync')],
+    ...['communicator over shared-memory async in', ...ways('allReduce over shared-memory', 'async')],
+    ...['mpi4py still in', 'mpi4py still out of place out'],
+  ]);
+});
+
+it('the strategy suite measures gradients of networks as lists, unless only sizes are requested', () => {
+  const wanted = { engines: ['native'], peers: ['mpi4py'] } as const;
+  const lists = trialsOf('strategy', wanted).filter(({ gradients }) => gradients !== undefined);
+  expect(called(lists)).toEqual([
+    ...['', ' of new memory', ' into a new result', ' of new memory into a new result'].map(
+      (words) => `resnet50 allReduceSync direct${words} sync in`,
+    ),
+    'resnet50 allReduceSync direct: new memory alone sync in',
+    'resnet50 allReduceSync direct: new memory and result alone sync in',
+    'resnet50 mpi4py still in',
+  ]);
+  for (const { counts } of lists) expect(counts).toHaveLength(161);
+  const networksOf = (selected: Partial<Selection>) => [
+    ...new Set(trialsOf('strategy', { ...wanted, ...selected }).flatMap(({ gradients }) => gradients ?? [])),
+  ];
+  expect(networksOf({ bytes: [4] })).toEqual([]);
+  expect(networksOf({ bytes: [4], networks: ['gpt2-small'] })).toEqual(['gpt2-small']);
+});
+
+it('no two trials of a suite have the same name, engine, form and size', () => {
+  for (const suite of ['strategy', 'ops', 'runs'] as const) {
+    const trials = trialsOf(suite, { places: ['in', 'out'], algorithms: ['direct', 'ring'] });
+    const names = trials.map((trial) => `${trial.name} ${playerOf(trial)} ${bytesOf(trial)}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  }
+});
+
+it('the ops suite measures reduce, and batchReduce of 100 pairs up to 64 KiB, in one thread', () => {
+  const trials = trialsOf('ops', { isQuick: false }).filter(({ engine }) => engine === 'native');
+  const sizesOf = (type: string) => [
+    ...new Set(trials.filter(({ work }) => work.type === type).map(({ counts }) => (counts[0] as number) * 4)),
+  ];
+  expect(sizesOf('reduce')).toEqual([4, 1024, 65_536, 2 ** 20, 16 * 2 ** 20]);
+  expect(sizesOf('batch')).toEqual([4, 1024, 65_536]);
+  expect(new Set(trials.filter(({ work }) => work.type === 'batch').map(({ counts }) => counts.length))).toEqual(
+    new Set([100]),
+  );
+  expect(new Set(trials.map(({ form }) => form))).toEqual(new Set(['controller']));
+});
+
+it('the runs suite measures a module in worker threads and a function in one thread', () => {
+  const cases = called(trialsOf('runs', { bytes: [4] }));
+  expect(cases).toEqual(['run of a module async in', 'run of a function controller in']);
+  expect(called(trialsOf('runs', { bytes: [4], forms: ['sync'] }))).toEqual([]);
+});
+
 it('the processes suite measures processes, threads, and peer libraries over the same transport', () => {
   const wanted = { bytes: [1024], peers: ['openmpi', 'openmpi-tcp', 'gloo'] } as const;
   const names = (transport: 'shared-memory' | 'tcp') =>

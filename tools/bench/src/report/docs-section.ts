@@ -1,9 +1,10 @@
 import { formatBytes } from '../sizes.js';
 import { tolerableMillis } from '../ticking.js';
 import { forms, type InputKind, type Place } from '../trial.js';
+import { calledSections, calledSuites } from './called-section.js';
 import { bold, percent, timeOf } from './cells.js';
 import { chartNames } from './charts.js';
-import { Figures, ratioOf, type Wanted } from './figures.js';
+import { disturbedAmong, Figures, ratioOf, type Wanted } from './figures.js';
 import { labels, networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
 import { threeDigits } from './numbers.js';
@@ -12,27 +13,40 @@ import { type FailedRow, isMeasured, type Row } from './row.js';
 
 /** The part of docs/benchmarks.md that is made from figures. */
 export function docsSection(rows: readonly (Row | FailedRow)[]): string {
+  const isCalled = ({ suite }: Row | FailedRow) => calledSuites.includes(suite);
+  const sections = [
+    ...sectionsOf(rows.filter(isCalled), calledSections),
+    ...sectionsOf(
+      rows.filter((row) => !isCalled(row)),
+      communicatorSections,
+    ),
+  ];
+  return sections.length === 0 ? 'None have been taken yet.' : sections.join('\n\n');
+}
+
+/** Sections about rows that were taken together, below where and when that was. */
+function sectionsOf(rows: readonly (Row | FailedRow)[], make: (figures: Figures) => string[]): string[] {
   const figures = new Figures(rows);
   const [first] = figures.rows;
-  if (!first) return 'None have been taken yet.';
+  return first ? [originOf(figures.rows, first), ...failuresOf(rows), ...make(figures)] : [];
+}
+
+function communicatorSections(figures: Figures): string[] {
   return [
-    originOf(figures.rows, first),
-    ...failuresOf(rows),
     ...figures.ranksOf('in-process').flatMap((ranks) => inProcessSections(figures, ranks)),
     ...figures.ranksOf('gradients').map((ranks) => gradientsSection(figures, ranks)),
     ...processesSections(figures),
     ...formsSection(figures),
     ...timersSection(figures),
-  ].join('\n\n');
+  ];
 }
 
 function originOf(rows: readonly Row[], { cpu, cpus, node, date }: Row): string {
   const spreads = rows.map((row) => row.p95Micros / row.medianMicros).sort((a, b) => a - b);
-  const disturbed = rows.filter(({ foreignLoad = 0 }) => foreignLoad > 0.05).length;
   return [
     `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. Medians; for half of the ${rows.length} rows 95 % of the samples are`,
     `within ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. Other programs took more than 5 % of the machine`,
-    `during ${disturbed} of them. Every figure, with its spread: [figures/results.jsonl](figures/results.jsonl).`,
+    `during ${disturbedAmong(rows)} of them. Every figure, with its spread: [figures/results.jsonl](figures/results.jsonl).`,
   ].join('\n');
 }
 
@@ -66,7 +80,7 @@ function inProcessSections(figures: Figures, ranks: number): string[] {
           ),
         ];
   });
-  return [`### All-reduce of one buffer, ${ranks} ranks, \`runSync\``, ...pictures, ...tables];
+  return [`### All-reduce of one buffer, ${ranks} ranks, \`runSync\` of a communicator`, ...pictures, ...tables];
 }
 
 /** Times of everybody, a line a size, and how ours compares. */
@@ -118,7 +132,8 @@ function gradientsSection(figures: Figures, ranks: number): string {
     }),
   );
   const head = ['', ...[...engines, ...peers].map((name) => labels[name]), 'times faster', 'of the bound'];
-  return `### Gradients of networks, ${ranks} ranks\n\n${markdownTable(head, lines)}`;
+  const level = '`fused` at the level of a communicator, `per tensor` of cross-device ops.';
+  return `### Gradients of networks, ${ranks} ranks\n\n${level}\n\n${markdownTable(head, lines)}`;
 }
 
 /** What a promise costs. */
@@ -133,7 +148,7 @@ function formsSection(figures: Figures): string[] {
   });
   if (lines.length === 0) return [];
   const head = ['', 'a thread a rank, `runSync`', 'a thread a rank, `await run`', 'one controller, `await run`'];
-  return [`### Ways to call, ${ranks} ranks, ${labels[best]}`, markdownTable(head, lines)];
+  return [`### Ways to call a communicator, ${ranks} ranks, ${labels[best]}`, markdownTable(head, lines)];
 }
 
 function timersSection(figures: Figures): string[] {
@@ -147,5 +162,5 @@ function timersSection(figures: Figures): string[] {
     `${threeDigits(row.worstTimerMillis ?? 0)} ms`,
   ]);
   const head = ['', 'a call', 'timers', `at most ${tolerableMillis} ms late`, 'latest'];
-  return ['### Timers of a millisecond while all-reduces are awaited', markdownTable(head, lines)];
+  return ['### Timers of a millisecond while all-reduces of a communicator are awaited', markdownTable(head, lines)];
 }

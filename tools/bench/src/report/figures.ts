@@ -1,5 +1,6 @@
 import type { EngineName } from '@coll/core';
 import { engineNames } from '../engines.js';
+import { tolerableLoad } from '../foreign-load.js';
 import { type PeerName, peerNames, type Transport } from '../peers/peers.js';
 import type { Form, InputKind, Memory, Place, SuiteName } from '../trial.js';
 import { type FailedRow, isMeasured, type Row } from './row.js';
@@ -79,6 +80,11 @@ export class Figures {
 /** How many times faster the first is than the second; undefined where one is missing. */
 export function ratioOf(ours: Row | undefined, theirs: Row | undefined): number | undefined {
   return ours && theirs ? theirs.medianMicros / ours.medianMicros : undefined;
+}
+
+/** How many of the rows other programs disturbed. */
+export function disturbedAmong(rows: readonly Row[]): number {
+  return rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
 }
 
 function ascending(numbers: readonly number[]): number[] {

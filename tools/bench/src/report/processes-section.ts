@@ -15,7 +15,9 @@ export function processesSections(figures: Figures): string[] {
   return figures.ranksOf(suite).flatMap((ranks) =>
     transports.flatMap((transport) => {
       const tables = inputKinds.flatMap((input) => tableOf(figures, ranks, transport, input));
-      return tables.length === 0 ? [] : [`### Processes over ${titles[transport]}, ${ranks} ranks`, ...tables];
+      return tables.length === 0
+        ? []
+        : [`### Communicators of processes over ${titles[transport]}, ${ranks} ranks`, ...tables];
     }),
   );
 }

@@ -1,6 +1,8 @@
 import type { PeerName } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
-import { Figures, ratioOf, type Wanted } from './figures.js';
+import { calledLines, calledSizes, calledSuites } from './called-section.js';
+import { timeOf } from './cells.js';
+import { disturbedAmong, Figures, ratioOf, type Wanted } from './figures.js';
 import { networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
 import { formatMicros, threeDigits } from './numbers.js';
@@ -19,9 +21,51 @@ const libraries: readonly (readonly [name: string, settings: readonly PeerName[]
 /** The part of README.md that is made from figures: how many times faster we are. */
 export function readmeSection(rows: readonly (Row | FailedRow)[]): string {
   const figures = new Figures(rows);
-  const [first] = rows;
+  const sections = [...calledTable(figures), ...communicatorTable(figures)];
+  return sections.length === 0 ? 'None have been taken yet.' : sections.join('\n\n');
+}
+
+const calledTitles = [
+  'worker threads, `allReduceSync`: the same array again, `into` itself',
+  'worker threads, `allReduceSync`: a new array in each call, `into` itself',
+  'worker threads, `allReduceSync`: the same array again, no `into`',
+  'one thread, `allReduce`: the same array again, `into` itself',
+  'processes, `allReduceSync`: the same array again, `into` itself',
+  '`reduce`: the same array again, `into` itself',
+  'processes, `Allreduce`: the same array again, in place',
+  'processes, `Allreduce`: the same array again, into another array',
+  'worker threads, `runSync`: the same array again, in place',
+];
+
+/** Application-level calls at a glance. */
+function calledTable(figures: Figures): string[] {
+  const calledRows = figures.rows.filter(({ suite }) => calledSuites.includes(suite));
+  const [first] = calledRows;
+  const shown = calledSizes(figures);
+  const lines = calledLines(figures)
+    .filter(({ title }) => calledTitles.includes(title))
+    .map(({ level, title, rowOf }) => [title, level, ...shown.map((bytes) => timeOf(rowOf(bytes)))])
+    .filter(([, , ...cells]) => cells.some((cell) => cell !== ''));
+  if (!first || lines.length === 0) return [];
+  return [
+    markdownTable([`sum of float32, ${ranks} replicas`, 'level', ...shown.map(formatBytes)], lines),
+    [
+      'Median time of a call. The level is the object whose method is called: the context of a replica, cross-device ops, or the communicator below them;',
+      `mpi4py is the peer, on Open MPI. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
+    ].join('\n'),
+  ];
+}
+
+function warningOf(rows: readonly Row[]): string {
+  const disturbed = disturbedAmong(rows);
+  return disturbed === 0 ? '' : ` Other programs were busy during ${disturbed} of ${rows.length} measurements.`;
+}
+
+function communicatorTable(figures: Figures): string[] {
+  const measured = figures.rows.filter(({ suite }) => suite === 'in-process');
+  const [first] = measured;
   const [engine] = figures.engines('in-process');
-  if (!first || engine === undefined) return 'None have been taken yet.';
+  if (!first || engine === undefined) return [];
   const known = libraries.filter(([, settings]) => settings.some((peer) => figures.peers('in-process').includes(peer)));
   const lines = wantedLines(figures).flatMap(([label, wanted]) => {
     const ours = figures.ours(wanted, engine);
@@ -31,9 +75,14 @@ export function readmeSection(rows: readonly (Row | FailedRow)[]): string {
   });
   return [
     markdownTable([`all-reduce, ${ranks} ranks`, 'coll', ...known.map(([name]) => `times ${name}`)], lines),
-    '',
-    `How many times faster than the other libraries: float32 sums in place, inputs rewritten before every call, the ${engine} engine's`,
-    `\`runSync\` from two worker threads against two processes a library, each library in the faster of its default and its`,
+    communicatorWords(first, engine),
+  ];
+}
+
+function communicatorWords(first: Row, engine: string): string {
+  return [
+    `How many times faster than the other libraries: float32 sums in place, inputs rewritten before every call, \`runSync\` of a communicator of`,
+    `the ${engine} engine from two worker threads against two processes a library, each library in the faster of its default and its`,
     `malloc-tuned setting. Gradients are many tensors: one call of ours, a call a tensor of theirs. ${first.cpu}, ${first.cpus} cores,`,
     `${first.date.slice(0, 10)}. [How it is measured, and all figures](docs/benchmarks.md)`,
   ].join('\n');

@@ -3,7 +3,17 @@ import { algorithmGBs, busGBs } from '../bandwidth.js';
 import type { Transport } from '../peers/peers.js';
 import { summarize } from '../statistics.js';
 import type { Ticks } from '../ticking.js';
-import { bytesOf, type Form, type InputKind, type Memory, type Place, type SuiteName, type Trial } from '../trial.js';
+import {
+  bytesOf,
+  type Form,
+  type InputKind,
+  type Level,
+  levelOf,
+  type Memory,
+  type Place,
+  type SuiteName,
+  type Trial,
+} from '../trial.js';
 import type { Machine } from './machine.js';
 
 /** What a line of the report is about: one case at one size, on one machine. */
@@ -11,6 +21,8 @@ interface Case extends Machine {
   readonly suite: SuiteName;
   readonly case: string;
   readonly engine: string;
+  /** What is called; only on rows that measure an engine of ours. */
+  readonly level?: Level;
   /** Only on rows that measure an engine of ours. */
   readonly form?: Form;
   readonly algorithm?: string;
@@ -37,6 +49,8 @@ export interface FailedRow extends Case {
 /** A line of figures. */
 export interface Row extends Case {
   readonly medianMicros: number;
+  /** On average over the whole loop, what the garbage collector took included. */
+  readonly meanMicros: number;
   readonly minMicros: number;
   readonly p95Micros: number;
   readonly algGBs: number;
@@ -76,6 +90,7 @@ interface Circumstances {
 
 export interface Findings extends Circumstances {
   readonly samples: readonly number[];
+  readonly meanMicros: number;
   readonly copySamples: readonly number[];
   /** Empty where the bound was not measured. */
   readonly boundSamples: readonly number[];
@@ -92,6 +107,7 @@ export function rowOf(trial: Trial, findings: Findings): Row {
   return {
     ...caseOf(trial),
     medianMicros: rounded(median),
+    meanMicros: rounded(findings.meanMicros),
     minMicros: rounded(min),
     p95Micros: rounded(p95),
     algGBs: rounded(algorithmGBs(bytes, median)),
@@ -112,10 +128,12 @@ export function failedRowOf(trial: Trial, findings: Circumstances & Pick<FailedR
 
 function caseOf(trial: Trial): Omit<Case, keyof Machine | 'foreignLoad'> {
   const { suite, name, engine, form, algorithm, peer, gradients, transport, memory, input, place, ranks } = trial;
+  const level = levelOf(trial);
   return {
     suite,
     case: name,
     engine,
+    ...(level === undefined ? {} : { level }),
     ...(form === undefined ? {} : { form }),
     ...(algorithm === undefined ? {} : { algorithm }),
     ...(peer === undefined ? {} : { peer }),

@@ -11,6 +11,7 @@ const cases: readonly (readonly [title: string, cell: (row: Row | FailedRow) => 
 ];
 const figures: readonly (readonly [title: string, cell: (row: Row) => string])[] = [
   ['median', (row) => formatMicros(row.medianMicros)],
+  ['mean', (row) => formatMicros(row.meanMicros)],
   ['min', (row) => formatMicros(row.minMicros)],
   ['p95', (row) => formatMicros(row.p95Micros)],
   ['alg GB/s', (row) => threeDigits(row.algGBs)],

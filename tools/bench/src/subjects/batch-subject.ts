@@ -9,6 +9,7 @@ import {
 import type { Trial } from '../trial.js';
 import { agreeThrough } from './agreement.js';
 import type { GradientBuffers } from './buffers.js';
+import { callArrays, isAllocationAlone } from './call-arrays.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
 
@@ -53,30 +54,48 @@ export function piecesSubject(communicator: Communicator, buffers: GradientBuffe
   };
 }
 
-/** All replicas' lists of tensors, reduced together by the thread that holds them, in place. */
+/** All replicas' lists of tensors, reduced together by the thread that holds them: `batchReduce`, or `reduce` of one value. */
 export function batchSubject(ops: CrossDeviceOps, buffers: GradientBuffers, trial: Trial): Subject {
-  const replicas = Array.from({ length: trial.ranks }, (_, rank) => buffers.take(trial, rank));
-  const values = trial.counts.map((_, index) => new PerReplica(replicas.map((tensors) => tensors[index] as Tensor)));
-  const pairs = values.map((value) => [value, value] as const);
-  const call = { bytesPerPack: bytesPerPackOf(trial), into: values };
-  let results: readonly DistributedValues<Tensor>[] = [];
+  const { work, counts, ranks, place } = trial;
+  const replicas = Array.from({ length: ranks }, (_, rank) => buffers.take(trial, rank));
+  const values = counts.map((_, index) => new PerReplica(replicas.map((tensors) => tensors[index] as Tensor)));
+  const memory = (work.type === 'batch' || work.type === 'reduce' ? work.memory : undefined) ?? 'known';
+  const arraysOf = callArrays(memory, place, values, copyOf);
+  const bytesPerPack = bytesPerPackOf(trial);
+  let results: readonly (DistributedValues<Tensor> | Tensor)[] = [];
   return {
     isSync: false,
     rewrite() {
       for (const [rank, tensors] of replicas.entries()) rewrite(tensors, rank);
     },
     async call() {
-      results = (await ops.batchReduce(ReduceOp.SUM, pairs, call)) as unknown as DistributedValues<Tensor>[];
+      const { inputs, into } = arraysOf();
+      if (isAllocationAlone(memory)) {
+        // Kept like a result until the next call: else the compiler could leave the allocation out.
+        results = into ?? inputs;
+      } else if (work.type === 'reduce') {
+        const [value] = inputs as readonly [PerReplica<Tensor>];
+        results = [await ops.reduce(ReduceOp.SUM, value, value, into && { into: into[0] })];
+      } else {
+        const pairs = inputs.map((value) => [value, value] as const);
+        results = await ops.batchReduce(ReduceOp.SUM, pairs, { bytesPerPack, into });
+      }
     },
     problem() {
+      if (isAllocationAlone(memory)) return undefined;
       const problems = replicas.map((_, rank) => {
-        const tensors = results.map((result) => result.values[rank] as Tensor);
+        const tensors = results.map((result) => ('values' in result ? result.values[rank] : result) as Tensor);
         return problemIn(tensors, rank, trial.ranks);
       });
       return problems.find((problem) => problem !== undefined);
     },
     agree() {},
   };
+}
+
+/** In memory of its own, all of which is touched. */
+function copyOf({ values }: PerReplica<Tensor>): PerReplica<Tensor> {
+  return new PerReplica(values.map((component) => ({ ...component, data: component.data.slice() })));
 }
 
 function bytesPerPackOf({ work }: Trial): number {

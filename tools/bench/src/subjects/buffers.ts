@@ -33,13 +33,13 @@ export function memoryOf(engine: EngineName): Memory {
   return engine === 'native' ? 'ordinary' : 'arena';
 }
 
-/** Ordinary arrays for the gradients of networks, one a tensor, as a framework hands them over; kept like `Buffers`. */
+/** Ordinary arrays for lists such as the gradients of networks, one a tensor, as a framework hands them over; kept like `Buffers`. */
 export class GradientBuffers {
   readonly #kept = new Map<string, Tensor[]>();
   readonly #allocated = new WeakMap<Communicator, Map<string, Tensor[]>>();
 
-  take({ gradients = '', counts }: Trial, rank: number): Tensor[] {
-    return taken(this.#kept, `${gradients} ${rank}`, () =>
+  take({ gradients, counts }: Trial, rank: number): Tensor[] {
+    return taken(this.#kept, `${gradients ?? counts.join()} ${rank}`, () =>
       counts.map((length) => privateTensor(length, `cpu:${rank}`)),
     );
   }

@@ -1,41 +1,53 @@
 import type { Tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
-import { type ContextMemory, elementsOf, type Trial } from '../trial.js';
+import type { CallMemory, Trial } from '../trial.js';
+import { callArrays, isAllocationAlone } from './call-arrays.js';
 import { problemOf, writePattern } from './pattern.js';
 import type { Subject } from './subject.js';
 
-/** A replica's all-reduce of an ordinary array through its context. */
-export function contextSubject(context: ReplicaContext, trial: Trial, memory: ContextMemory): Subject {
+/** A replica's all-reduce of an ordinary array, or of a list of them, through its context. */
+export function contextSubject(context: ReplicaContext, trial: Trial, memory: CallMemory): Subject {
   const { replicaIdInSyncGroup: rank, numReplicasInSync: ranks } = context;
-  const values = new Float32Array(elementsOf(trial));
-  let latest: Pick<Tensor, 'data'> = { data: values };
-  const keep = (result: Tensor) => {
-    latest = result;
-  };
+  const values = trial.counts.map((length) => new Float32Array(length));
   const isSync = trial.form === 'sync';
+  const arraysOf = callArrays(memory, trial.place, values, (value) => value.slice());
+  let latest: readonly Float32Array[] = [];
+  const keep = (result: Tensor | readonly Tensor[]) => {
+    latest = arraysIn(result);
+  };
   // Replicas that share a thread can only meet asynchronously; those that do not meet faster when they block.
   const canBlock = trial.form !== 'controller';
+  const isList = values.length > 1;
   return {
     isSync,
-    rewrite: () => writePattern(values, rank),
+    rewrite() {
+      for (const value of values) writePattern(value, rank);
+    },
     call() {
-      if (memory === 'alone') {
-        latest = { data: values.slice() };
-        return undefined;
+      const { inputs, into } = arraysOf();
+      // Kept like a result until the next call: else the compiler could leave the allocation out.
+      latest = into ?? inputs;
+      if (isAllocationAlone(memory)) return undefined;
+      const value = isList ? inputs : (inputs[0] as Float32Array);
+      const options = into && { into: isList ? into : (into[0] as Float32Array) };
+      if (isSync) {
+        const result = context.allReduceSync('sum', value, options);
+        return into ? undefined : keep(result);
       }
-      if (memory === 'result')
-        return isSync ? keep(context.allReduceSync('sum', values)) : context.allReduce('sum', values).then(keep);
-      // A copy allocates an array and touches all of it.
-      const own = memory === 'new' ? values.slice() : values;
-      latest = { data: own };
-      return isSync ? context.allReduceSync('sum', own, { into: own }) : context.allReduce('sum', own, { into: own });
+      const result = context.allReduce('sum', value, options);
+      return into ? result : result.then(keep);
     },
     problem() {
-      if (memory === 'alone') return undefined;
-      return problemOf({ kind: 'all-reduce', rank, ranks }, latest.data as Float32Array);
+      if (isAllocationAlone(memory)) return undefined;
+      const problems = latest.map((result) => problemOf({ kind: 'all-reduce', rank, ranks }, result));
+      return problems.find((problem) => problem !== undefined);
     },
     agree: canBlock
       ? (maxima) => void context.allReduceSync('max', maxima, { into: maxima })
       : (maxima) => context.allReduce('max', maxima, { into: maxima }),
   };
+}
+
+function arraysIn(result: Tensor | readonly Tensor[]): Float32Array[] {
+  return ('data' in result ? [result] : result).map(({ data }) => data as Float32Array);
 }

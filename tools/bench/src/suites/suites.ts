@@ -3,9 +3,11 @@ import { collectives } from './collectives.js';
 import { eventLoop } from './event-loop.js';
 import { gradients } from './gradients.js';
 import { inProcess } from './in-process.js';
+import { ops } from './ops.js';
 import { overlap } from './overlap.js';
 import { packing } from './packing.js';
 import { processes } from './processes.js';
+import { runs } from './runs.js';
 import type { Selection } from './selection.js';
 import { strategy } from './strategy.js';
 
@@ -14,6 +16,8 @@ const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) =
   gradients,
   'event-loop': eventLoop,
   strategy,
+  ops,
+  runs,
   collectives,
   packing,
   overlap,

@@ -9,8 +9,9 @@ import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import { contextSubject } from '../subjects/context-subject.js';
 import { copySubject } from '../subjects/copy-subject.js';
+import { runSubject } from '../subjects/run-subject.js';
 import type { Subject } from '../subjects/subject.js';
-import type { ContextMemory, Trial } from '../trial.js';
+import type { CallMemory, Trial } from '../trial.js';
 import { devicesOf, packingOf, playedBy, type Venue } from './venue.js';
 
 /** All ranks in the hands of this thread, and the copy of memory that everything is compared with. */
@@ -28,11 +29,9 @@ export class MainThread implements Venue {
     const measurements: Measurement[] = [];
     for (const trial of trials) {
       const { work } = trial;
-      measurements.push(
-        work.type === 'context'
-          ? await this.#measureReplicas(trial, work.memory, effort)
-          : await measure(await this.#subject(trial), trial, effort),
-      );
+      if (work.type === 'context') measurements.push(await this.#measureReplicas(trial, work.memory, effort));
+      else if (work.type === 'run') measurements.push(await this.#measureRuns(trial, effort));
+      else measurements.push(await measure(await this.#subject(trial), trial, effort));
     }
     return measurements;
   }
@@ -47,22 +46,31 @@ export class MainThread implements Venue {
   async #subject(trial: Trial): Promise<Subject> {
     if (trial.work.type === 'copy') return copySubject(trial);
     const [engine, algorithm] = playedBy(trial);
-    if (trial.work.type === 'batch') return batchSubject(await this.#ops(trial), this.#gradients, trial);
+    if (trial.work.type === 'batch' || trial.work.type === 'reduce')
+      return batchSubject(await this.#ops(trial), this.#gradients, trial);
     const { communicator, buffers } = this.#communicator(engine, algorithm);
     return trial.work.type === 'pieces'
       ? piecesSubject(communicator, this.#gradients, trial)
       : collectiveSubject(communicator, buffers, trial);
   }
 
-  async #measureReplicas(trial: Trial, memory: ContextMemory, effort: Effort): Promise<Measurement> {
-    const [engine, algorithm] = playedBy(trial);
-    const devices = devicesOf(this.#ranks);
-    await using strategy = new MirroredStrategy({ devices, crossDeviceOps: plugins[algorithm], engine });
+  async #measureReplicas(trial: Trial, memory: CallMemory, effort: Effort): Promise<Measurement> {
+    await using strategy = this.#strategy(trial);
     const measured = new Map<number, Measurement>();
     await strategy.run(async (context) => {
       measured.set(context.replicaIdInSyncGroup, await measure(contextSubject(context, trial, memory), trial, effort));
     });
     return measured.get(0) as Measurement;
+  }
+
+  async #measureRuns(trial: Trial, effort: Effort): Promise<Measurement> {
+    await using strategy = this.#strategy(trial);
+    return await measure(runSubject(strategy, trial), trial, effort);
+  }
+
+  #strategy(trial: Trial): MirroredStrategy {
+    const [engine, algorithm] = playedBy(trial);
+    return new MirroredStrategy({ devices: devicesOf(this.#ranks), crossDeviceOps: plugins[algorithm], engine });
   }
 
   async #ops(trial: Trial): Promise<CrossDeviceOps> {

@@ -3,6 +3,7 @@ import { programLine } from '../peers/build.js';
 import { commandsOf } from '../peers/commands.js';
 import type { PeerName } from '../peers/peers.js';
 import { runCommands } from '../peers/run-commands.js';
+import { meanOf } from '../statistics.js';
 import { WrongResultError } from '../subjects/subject.js';
 import { describeTrial, type Trial } from '../trial.js';
 import type { Venue } from './venue.js';
@@ -48,7 +49,7 @@ export class PeerProcesses implements Venue {
       if (line === undefined) return { samples: new Float64Array(), failure: this.#failureOf(index - lines.length) };
       const { ok, samples } = JSON.parse(line) as PeerLine;
       if (!ok) throw new WrongResultError(`${describeTrial(trial)}: wrong result`);
-      return { samples: Float64Array.from(samples) };
+      return { samples: Float64Array.from(samples), meanMicros: meanOf(samples) };
     });
   }
 

@@ -41,6 +41,7 @@ export class ReplicaThreads implements Venue {
 /** One run of a strategy, whose replicas wait for orders on a channel and report what they measured. */
 class RunningReplicas {
   readonly #orders: BroadcastChannel;
+  readonly #strategy: MirroredStrategy;
   readonly #ran: Promise<unknown>;
   readonly #ready: Promise<void>;
   #onMeasured: (measurement: Measurement) => void = () => {};
@@ -48,13 +49,13 @@ class RunningReplicas {
   constructor(engine: EngineName, algorithm: AlgorithmName, ranks: number) {
     const channel = `coll bench ${randomUUID()}`;
     this.#orders = new BroadcastChannel(channel);
-    const strategy = new MirroredStrategy({ devices: devicesOf(ranks), crossDeviceOps: plugins[algorithm], engine });
+    this.#strategy = new MirroredStrategy({ devices: devicesOf(ranks), crossDeviceOps: plugins[algorithm], engine });
     let waiting = ranks;
     let onReady = () => {};
     this.#ready = new Promise((resolve) => {
       onReady = resolve;
     });
-    this.#ran = strategy.run(new URL('./replica-thread.ts', import.meta.url), {
+    this.#ran = this.#strategy.run(new URL('./replica-thread.ts', import.meta.url), {
       args: [channel],
       onReport: (_, value) => {
         if (value !== 'ready') this.#onMeasured(value as Measurement);
@@ -77,6 +78,11 @@ class RunningReplicas {
 
   async close(): Promise<void> {
     this.#orders.postMessage('end');
-    await this.#ran.finally(() => this.#orders.close());
+    try {
+      await this.#ran;
+    } finally {
+      this.#orders.close();
+      await this.#strategy.close();
+    }
   }
 }

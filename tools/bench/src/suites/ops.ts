@@ -1,0 +1,51 @@
+import { bytesPerElement } from '../sizes.js';
+import type { Piece, Session, Trial, Turn, Work } from '../trial.js';
+import { playersOf, yardsticks } from './players.js';
+import type { Selection } from './selection.js';
+import { sizesToCall, type WayToCall, waysToCall } from './ways-to-call.js';
+
+const suite = 'ops';
+const pairs = 100;
+/** Of one pair: larger ones take as long as so many calls of `reduce`. */
+const mostBytesOfPair = 65_536;
+
+/** `reduce` and `batchReduce` of cross-device ops, called by the thread that has the values of all devices. */
+export function ops(selection: Selection, ranks: number): Session[] {
+  const sizes = selection.bytes ?? sizesToCall(selection.isQuick);
+  const batched = sizes.filter((bytes) => bytes <= mostBytesOfPair);
+  const reduce = (bytes: number) =>
+    pieceOf(selection, ranks, 'reduce', [bytes / bytesPerElement], ({ memory }) => ({ type: 'reduce', memory }));
+  const batchReduce = (bytes: number) => {
+    const counts = Array.from({ length: pairs }, () => bytes / bytesPerElement);
+    const workOf = ({ memory }: WayToCall): Work => ({ type: 'batch', bytesPerPack: 0, memory });
+    return pieceOf(selection, ranks, `batchReduce of ${pairs}`, counts, workOf);
+  };
+  return [{ label: suite, ranks, pieces: [...sizes.map(reduce), ...batched.map(batchReduce)] }];
+}
+
+function pieceOf(
+  selection: Selection,
+  ranks: number,
+  call: string,
+  counts: readonly number[],
+  workOf: (way: WayToCall) => Work,
+): Piece {
+  const players = playersOf({ ...selection, forms: ['controller'] });
+  const turns = players.flatMap((player) =>
+    waysToCall(selection.places).map((way): Turn => {
+      const trial: Trial = {
+        ...player,
+        suite,
+        name: `${call} ${player.algorithm}${way.words}`,
+        work: workOf(way),
+        input: 'still',
+        place: way.place,
+        ranks,
+        counts,
+      };
+      return { venue: 'main-thread', trials: [trial] };
+    }),
+  );
+  const bytes = counts.reduce((sum, count) => sum + count, 0) * bytesPerElement;
+  return [...yardsticks(suite, ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
+}
