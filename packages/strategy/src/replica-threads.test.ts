@@ -134,16 +134,6 @@ describe('a run that fails', () => {
     await expect(run()).rejects.toMatchObject({ name: 'RangeError' });
   });
 
-  it('fails on all replicas if the arguments of one cannot be posted after all', async () => {
-    const { threads, run } = threadsFor('(replica, one) => replica.allReduceSync("sum", one)', two);
-    // Detached memory shows only when it is moved.
-    const [sent, lost] = [Float32Array.of(1), Float32Array.of(2)];
-    structuredClone(lost, { transfer: [lost.buffer] });
-    const failed = run([], { argsOf: (replica) => [[sent, lost][replica]], options: { transfer: true } });
-    await expect(failed).rejects.toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });
-    expect(threads.isAlive).toBe(false);
-  });
-
   it('is not begun if its signal is already aborted', async () => {
     const { threads, run } = threadsFor('() => 1');
     await expect(run([], { options: { signal: AbortSignal.abort('enough') } })).rejects.toMatchObject({

@@ -81,6 +81,12 @@ describe('a value posted between threads', () => {
   });
 });
 
+function detached(): Float64Array {
+  const array = Float64Array.of(1);
+  structuredClone(array, { transfer: [array.buffer] });
+  return array;
+}
+
 describe('the arguments of all replicas', () => {
   it('are copied by default, so that replicas can have the same array', () => {
     const array = Float32Array.of(1, 2);
@@ -116,12 +122,15 @@ describe('the arguments of all replicas', () => {
     ['a function', () => 1],
     ['a symbol', Symbol('mine')],
     ['a map with a function', new Map([['key', () => 1]])],
+    ['a detached array', detached()],
+    ['a tensor of a detached array', { ...tensor([1]), data: detached() }],
   ])('are refused before any is posted if one contains %s', (_, value) => {
-    expect(() => encodeArguments([[1], [{ deep: [value] }]])).toThrow(
-      expect.objectContaining({
-        ...{ code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },
-        message: expect.stringMatching(/^an argument of a replica cannot be sent to another thread/),
-      }),
-    );
+    for (const transfer of [false, true])
+      expect(() => encodeArguments([[1], [{ deep: [value] }]], transfer)).toThrow(
+        expect.objectContaining({
+          ...{ code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },
+          message: expect.stringMatching(/^an argument of a replica cannot be sent to another thread/),
+        }),
+      );
   });
 });
