@@ -28,6 +28,20 @@ const port = parentPort as MessagePort;
 const start = workerData as ThreadStart & Loading;
 const output = [process.stdout, process.stderr];
 
+/** Number of bytes that this thread has printed, so that the parent thread can wait for all of them. */
+let printedBytes = 0;
+for (const stream of output) {
+  const write = stream.write as (chunk: string | Uint8Array, ...others: unknown[]) => boolean;
+  stream.write = (chunk: string | Uint8Array, ...others: unknown[]) => {
+    printedBytes += typeof chunk === 'string' ? Buffer.byteLength(chunk, encodingIn(others)) : chunk.byteLength;
+    return write.call(stream, chunk, ...others);
+  };
+}
+
+function encodingIn([encoding]: readonly unknown[]): BufferEncoding {
+  return typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8';
+}
+
 async function main(): Promise<void> {
   const { replica, home } = start;
   await using opened = await ('plugin' in home ? openPluginHome(start, home) : workerHome(home));
@@ -66,9 +80,8 @@ async function run(context: ThreadReplicaContext, message: RunMessage): Promise<
     return fn(context, ...(decode(message.args) as readonly unknown[]));
   });
   const canGoOn = await context.leave();
-  if (output.some((stream) => stream.writableLength > 0)) await printed();
   const { value, moved } = encode(result);
-  say({ type: 'result', value, canGoOn }, 'the result of a replica', moved);
+  say({ type: 'result', value, canGoOn, printed: printedBytes }, 'the result of a replica', moved);
 }
 
 function tell(error: unknown): void {

@@ -119,7 +119,7 @@ export class ReplicaThreads implements ReplicaListener {
     try {
       this.#post(messages, run);
       const results = await run.results;
-      await Promise.all(this.#threads.map((thread) => thread.rest()));
+      await Promise.all(this.#threads.map((thread, replica) => thread.rest(run.printed[replica] ?? 0)));
       this.runs += 1;
       if (!run.canGoOn) await this.end(graceMillis.afterFailure);
       this.#run = undefined;

@@ -137,7 +137,7 @@ describe('ending a replica worker', () => {
   it('waits at most the grace period for a run under way', async () => {
     const { worker, run, heard, message } = workerOf('(replica, waits) => (waits ? new Promise(() => {}) : 5)');
     await message;
-    await worker.rest();
+    await worker.rest(0);
     worker.run({ ...run, args: [true] }, []);
     const ending = worker.end(200);
     await vi.advanceTimersByTimeAsync(199);
@@ -177,7 +177,7 @@ describe('the thread of a replica', () => {
     const { told, heard, ended } = workerOf(code);
     expect(await ended()).toBeUndefined();
     expect(heard).toEqual(['result', 0]);
-    expect(told).toEqual([{ type: 'result', value: 'caught', canGoOn: true }]);
+    expect(told).toEqual([{ type: 'result', value: 'caught', canGoOn: true, printed: 0 }]);
   });
 
   it('has the plug-in of its strategy', async () => {
@@ -189,9 +189,17 @@ describe('the thread of a replica', () => {
   });
 
   it.each([
-    [undefined, 'export const replica = () => 5;', { type: 'result', value: 5, canGoOn: true }],
-    [undefined, 'export default () => 6; export const replica = () => 5;', { type: 'result', value: 6, canGoOn: true }],
-    ['other', 'export default () => 6; export const other = () => 7;', { type: 'result', value: 7, canGoOn: true }],
+    [undefined, 'export const replica = () => 5;', { type: 'result', value: 5, canGoOn: true, printed: 0 }],
+    [
+      undefined,
+      'export default () => 6; export const replica = () => 5;',
+      { type: 'result', value: 6, canGoOn: true, printed: 0 },
+    ],
+    [
+      'other',
+      'export default () => 6; export const other = () => 7;',
+      { type: 'result', value: 7, canGoOn: true, printed: 0 },
+    ],
     [undefined, 'export default 5;', { error: { message: /exports no function called default or replica: export/ } }],
     ['other', 'export default () => 6;', { error: { message: /exports no function called other: export default/ } }],
   ])('calls the function %s of the module %j', async (exportName, code, expected) => {

@@ -44,8 +44,12 @@ export class ReplicaWorker {
   readonly #exited = new Latch();
   /** Opens when this process has printed all output of the thread. */
   readonly #shown = new Latch();
-  /** Number of output chunks that have arrived. */
+  /** Number of output chunks and bytes that have arrived. */
   #chunks = 0;
+  #bytes = 0;
+  /** Number of bytes that the thread had printed when `rest` was called before. */
+  #printedBefore = 0;
+  #whenPrinted = () => {};
 
   /** @throws RuntimeError for options of the plug-in that cannot be posted */
   constructor(start: ThreadStart, loading: Loading, listener: ReplicaListener) {
@@ -66,7 +70,13 @@ export class ReplicaWorker {
       for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
       listener.exit(replica, code, crash);
     });
-    for (const stream of this.#streams) stream.on('data', () => this.#chunks++);
+    for (const stream of this.#streams) {
+      stream.on('data', (chunk: Buffer) => {
+        this.#chunks += 1;
+        this.#bytes += chunk.length;
+        this.#whenPrinted();
+      });
+    }
     void Promise.all(this.#streams.map((stream) => finished(stream))).then(() => this.#shown.open());
   }
 
@@ -82,10 +92,23 @@ export class ReplicaWorker {
     post(this.#worker, message, what, moved);
   }
 
-  /** Waits until this process has printed the output of the run. */
-  async rest(): Promise<void> {
-    while (this.#streams.some((stream) => stream.readableLength > 0))
-      await new Promise((resolve) => setTimeout(resolve, 1));
+  /**
+   * Waits until this process has printed all `bytes` that the thread has printed since its start,
+   * or no output has arrived for two seconds.
+   */
+  async rest(bytes: number): Promise<void> {
+    if (this.#printedBefore < bytes) {
+      this.#printedBefore = bytes;
+      const arrived = new Latch();
+      this.#whenPrinted = () => {
+        if (this.#bytes >= bytes) arrived.open();
+      };
+      this.#whenPrinted();
+      await this.#opensWhilePrinting(arrived);
+      const flushed = new Latch();
+      void Promise.all([process.stdout, process.stderr].map(flush)).then(flushed.open);
+      await this.#opensWhilePrinting(flushed);
+    }
     this.#worker.unref();
   }
 
@@ -122,6 +145,14 @@ export class ReplicaWorker {
 // counts as one poll only.
 const silentLooks = 20;
 const lookMillis = 100;
+
+/** Waits until a stream has passed on everything, which takes a while if it is a pipe that is full. */
+function flush(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0) resolve();
+    else stream.write('', () => resolve());
+  });
+}
 
 function startWorker(start: ThreadStart, { tsx, execArgv }: Loading): Worker {
   const entry = threadEntry();

@@ -48,6 +48,16 @@ export interface RunMessage {
   readonly args: unknown;
 }
 
+/** The last message of a run that succeeds. */
+export interface ResultMessage {
+  readonly type: 'result';
+  readonly value: unknown;
+  /** Whether the replicas can make further collectives. */
+  readonly canGoOn: boolean;
+  /** Number of bytes that the thread has printed since its start. */
+  readonly printed: number;
+}
+
 /** Messages of a replica; a result or an error is the last one of a run. */
 export type ReplicaMessage =
   | { readonly type: 'report'; readonly value: unknown }
@@ -56,8 +66,7 @@ export type ReplicaMessage =
   /** The replica has run a merge call for all replicas. `results` has the part of each replica. */
   | { readonly type: 'merged'; readonly results: readonly unknown[] }
   | { readonly type: 'mergeFailed'; readonly error: EncodedError }
-  /** `canGoOn`: whether the replicas can make further collectives. */
-  | { readonly type: 'result'; readonly value: unknown; readonly canGoOn: boolean }
+  | ResultMessage
   | { readonly type: 'error'; readonly error: EncodedError };
 
 /**

@@ -22,7 +22,7 @@ function runOf(
 }
 
 const failed = (error: Error): ReplicaMessage => ({ type: 'error', error: encodeError(error) });
-const returned: ReplicaMessage = { type: 'result', value: 'done', canGoOn: true };
+const returned: ReplicaMessage = { type: 'result', value: 'done', canGoOn: true, printed: 0 };
 const merging: ReplicaMessage = { type: 'merge', args: [] };
 const consequence = (of: number) =>
   failed(new UnavailableError('ERR_COLL_PEER_FAILED', 'another replica failed', { rank: of }));
@@ -200,7 +200,7 @@ describe('merge calls', () => {
       [{ type: 'outcome', value: 2 }],
     ]);
     say(0, { type: 'merged', results: [3, 4] });
-    for (const replica of [1, 0]) say(replica, { type: 'result', value: replica, canGoOn: true });
+    for (const replica of [1, 0]) say(replica, { type: 'result', value: replica, canGoOn: true, printed: 0 });
     expect(await run.results).toEqual([0, 1]);
   });
 

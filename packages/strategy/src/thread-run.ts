@@ -28,6 +28,8 @@ export class ThreadRun {
   readonly results: Promise<unknown[]>;
   /** Whether the replicas can make further collectives after this run. */
   canGoOn = true;
+  /** Number of bytes that the thread of each replica has printed until the end of this run. */
+  readonly printed: number[] = [];
   readonly #replicas: RunningReplicas;
   readonly #merges: MergeCalls;
   readonly #done = new Map<number, unknown>();
@@ -94,6 +96,7 @@ export class ThreadRun {
       case 'result':
         this.#done.set(replica, decode(message.value));
         this.canGoOn &&= message.canGoOn;
+        this.printed[replica] = message.printed;
         this.#holdMerge();
         this.#resolveOnceDone();
         return;
