@@ -33,8 +33,10 @@ let printedBytes = 0;
 for (const stream of output) {
   const write = stream.write as (chunk: string | Uint8Array, ...others: unknown[]) => boolean;
   stream.write = (chunk: string | Uint8Array, ...others: unknown[]) => {
+    // Counted afterwards, because a chunk of the wrong type throws.
+    const hasRoom = write.call(stream, chunk, ...others);
     printedBytes += typeof chunk === 'string' ? Buffer.byteLength(chunk, encodingIn(others)) : chunk.byteLength;
-    return write.call(stream, chunk, ...others);
+    return hasRoom;
   };
 }
 
