@@ -10,7 +10,7 @@ export default tseslint.config(
       '**/coverage/',
       'native/*/build/',
       '.nx/',
-      'docs/reference/',
+      'docs/reference/api/',
     ],
   },
   {

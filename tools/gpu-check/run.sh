@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks @coll/nccl on this machine: sh run.sh [folder for the report]. Needs a driver, NCCL, and nothing else; see docs/gpu.md.
+# Checks @coll/nccl on this machine: sh run.sh [folder for the report]. Needs a driver, NCCL, and nothing else; see docs/guides/gpus.md.
 # GPU_CHECK_NODE names a Node that is here already, in place of the one in the bundle.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

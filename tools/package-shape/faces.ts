@@ -67,10 +67,10 @@ function usesOfClass(name: string, symbol: ts.Symbol, checker: ts.TypeChecker): 
 const hasModifier = (declaration: ts.Declaration, flags: ts.ModifierFlags) =>
   (ts.getCombinedModifierFlags(declaration) & flags) !== 0;
 
-/** Names that the table of docs/from-tensorflow.md links to sources of core. */
+/** Names that the table of docs/reference/tensorflow-names.md links to sources of core. */
 export function namesOfTable(): string[] {
-  const page = readFileSync(path.join(root, 'docs/from-tensorflow.md'), 'utf8');
-  return [...page.matchAll(/\[`(\w+)[^`]*`\]\(\.\.\/packages\/core\//g)].map(([, name]) => name as string);
+  const page = readFileSync(path.join(root, 'docs/reference/tensorflow-names.md'), 'utf8');
+  return [...page.matchAll(/\[`(\w+)[^`]*`\]\(\.\.\/\.\.\/packages\/core\//g)].map(([, name]) => name as string);
 }
 
 /** Text of all guides, READMEs and examples but for that table, by file. */
@@ -83,7 +83,7 @@ export function textsForUsers(): ReadonlyMap<string, string> {
     return all.filter((file) => wanted.test(file)).map((file) => `${folder}/${file}`);
   });
   const read = [...files, 'README.md'].filter(
-    (file) => !/from-tensorflow|^docs\/(decisions|reference)|node_modules/.test(file),
+    (file) => !/tensorflow-names|^docs\/(explanation\/decisions|reference\/api)|node_modules/.test(file),
   );
   return new Map(read.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]));
 }

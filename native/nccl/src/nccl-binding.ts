@@ -89,7 +89,7 @@ export interface Findings {
 }
 
 /**
- * Libraries to load. Default: the locations listed in docs/gpu.md. The choice in the first call of
+ * Libraries to load. Default: the locations listed in docs/guides/gpus.md. The choice in the first call of
  * a process applies to all its threads.
  */
 export interface LibraryChoice {

@@ -46,7 +46,7 @@ export interface ProbeOptions {
   /**
    * The NCCL to use: `libnccl.so.2` itself, or a folder that contains it, such as a Python
    * environment. `COLL_NCCL_LIBRARY` overrides it. Default: the first library found in the order of
-   * docs/gpu.md.
+   * docs/guides/gpus.md.
    */
   readonly libraryPath?: string | undefined;
 }

@@ -6,8 +6,8 @@ const files = [...madeFiles()];
 
 it('the generator writes every page and its pictures', () => {
   const names = files.map(([file]) => file);
-  const page = files.find(([file]) => file === 'docs/algorithms.md')?.[1] ?? '';
-  const shown = [...page.matchAll(/\]\((figures\/[^)]+\.svg)\)/g)].map(([, picture]) => `docs/${picture}`);
+  const page = files.find(([file]) => file === 'docs/explanation/algorithms.md')?.[1] ?? '';
+  const shown = [...page.matchAll(/\]\(\.\.\/(figures\/[^)]+\.svg)\)/g)].map(([, picture]) => `docs/${picture}`);
   expect(shown.length).toBeGreaterThan(5);
   expect(names.filter((name) => name.endsWith('.svg'))).toEqual(shown);
 });

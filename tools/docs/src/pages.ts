@@ -20,9 +20,9 @@ const drawnRanks = 4;
 /** The files of the docs that are made from schedules, packs and figures, by their paths, with the text that they should have. */
 export function madeFiles(): Map<string, string> {
   const pages = [
-    ['docs/algorithms.md', algorithmParts()],
-    ['docs/packs.md', packParts()],
-    ['docs/costs.md', costParts()],
+    ['docs/explanation/algorithms.md', algorithmParts()],
+    ['docs/guides/overlap-and-packing.md', packParts()],
+    ['docs/internals/costs.md', costParts()],
   ] as const;
   return new Map([
     ...drawn.map(
@@ -64,7 +64,7 @@ function costParts(): Map<string, string> {
 }
 
 function orderOf(contender: Contender): string {
-  const picture = `![${titleOf(contender)}](${pictureOf(contender)})`;
+  const picture = `![${titleOf(contender)}](../${pictureOf(contender)})`;
   return `${picture}\n\n${orderTable(contender.algorithmFor(drawnRanks), drawnRanks)}`;
 }
 

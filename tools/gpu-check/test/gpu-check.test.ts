@@ -41,7 +41,7 @@ describe('the result that gpu-check expects', () => {
 });
 
 it('every check is described in the docs', () => {
-  const docs = readFileSync(path.resolve(native, '../../docs/gpu.md'), 'utf8');
+  const docs = readFileSync(path.resolve(native, '../../docs/guides/gpus.md'), 'utf8');
   const told = [...docs.matchAll(/^\| `([a-z-]+)(?:-…)?` \|/gm)].map(([, name]) => name);
   const names = Object.keys(steps).map((name) => name.replace(/^failure-.*/, 'failure'));
   expect([...new Set(names)]).toEqual(told);

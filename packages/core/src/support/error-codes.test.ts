@@ -131,7 +131,7 @@ function rowsOf(markdown: string): { code: string; classes: string[]; when: stri
 
 const [union = ''] = /export type ErrorCode =[^;]*;/.exec(sourcesBelow(core)) ?? [];
 const codes = [...union.matchAll(/ERR_COLL_\w+/g)].map(([code]) => code);
-const rows = rowsOf(readFileSync(path.join(repository, 'docs/errors.md'), 'utf8'));
+const rows = rowsOf(readFileSync(path.join(repository, 'docs/reference/errors.md'), 'utf8'));
 const packages = ['packages', 'native'].flatMap((parent) =>
   readdirSync(path.join(repository, parent), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -140,18 +140,18 @@ const packages = ['packages', 'native'].flatMap((parent) =>
 const raised = raisedIn(packages.map((folder) => sourcesBelow(path.join(folder, 'src'))).join('\n'));
 
 describe('each error code', () => {
-  it('has one row in docs/errors.md, in the order of errors.ts, with no other rows', () => {
+  it('has one row in docs/reference/errors.md, in the order of errors.ts, with no other rows', () => {
     expect(codes.length).toBeGreaterThan(20);
     expect(new Set(codes).size).toBe(codes.length);
     expect(rows.map(({ code }) => code)).toEqual(codes);
   });
 
-  it('is thrown by some package, or its row in docs/errors.md says that it is not raised yet', () => {
+  it('is thrown by some package, or its row in docs/reference/errors.md says that it is not raised yet', () => {
     const notYet = rows.filter(({ when }) => when.startsWith('not raised yet')).map(({ code }) => code);
     expect([...raised.keys(), ...notYet].sort()).toEqual(codes.toSorted());
   });
 
-  it('is thrown with the classes that its row in docs/errors.md lists', () => {
+  it('is thrown with the classes that its row in docs/reference/errors.md lists', () => {
     const documented = rows.filter(({ code }) => raised.has(code));
     expect(documented.map(({ code, classes }) => [code, classes.toSorted()])).toEqual(
       documented.map(({ code }) => [code, [...(raised.get(code) ?? [])].sort()]),
@@ -164,7 +164,7 @@ describe('each error code', () => {
 });
 
 it.each(Object.entries(provocations))(
-  'the error code %s is thrown with an error class that its row in docs/errors.md lists',
+  'the error code %s is thrown with an error class that its row in docs/reference/errors.md lists',
   async (code, provoke) => {
     const error = await rejection((async () => provoke())());
     expect(error).toBeInstanceOf(CollError);

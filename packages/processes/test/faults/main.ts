@@ -35,7 +35,7 @@ const wrong = findings.filter(({ problems }) => problems.length > 0);
 console.log(`\n${tableOf(findings)}\n`);
 console.log(`${findings.length} scenarios, ${wrong.length} of them with problems`);
 if (values.write) {
-  const page = path.resolve(import.meta.dirname, '../../../../docs/faults.md');
+  const page = path.resolve(import.meta.dirname, '../../../../docs/explanation/failure-model.md');
   writeFileSync(page, withTable(readFileSync(page, 'utf8'), findings));
 }
 process.exitCode = wrong.length > 0 ? 1 : 0;

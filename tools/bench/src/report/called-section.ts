@@ -191,7 +191,7 @@ const explanation = [
   'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below them. `mpi4py` is the peer, on Open MPI.',
 ].join('\n');
 
-/** The first tables of docs/benchmarks.md; none if no application-level calls were measured. */
+/** The first tables of docs/internals/benchmarks.md; none if no application-level calls were measured. */
 export function calledSections(figures: Figures): string[] {
   const sizes = calledSizes(figures);
   const lines = calledLines(figures).flatMap(({ level, title, rowOf }) => {

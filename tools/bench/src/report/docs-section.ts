@@ -11,7 +11,7 @@ import { threeDigits } from './numbers.js';
 import { processesSections } from './processes-section.js';
 import { type FailedRow, isMeasured, type Row } from './row.js';
 
-/** The part of docs/benchmarks.md that is made from figures. */
+/** The part of docs/internals/benchmarks.md that is made from figures. */
 export function docsSection(rows: readonly (Row | FailedRow)[]): string {
   const isCalled = ({ suite }: Row | FailedRow) => calledSuites.includes(suite);
   const sections = [
@@ -46,7 +46,7 @@ function originOf(rows: readonly Row[], { cpu, cpus, node, date }: Row): string 
   return [
     `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. Medians; for half of the ${rows.length} rows 95 % of the samples are`,
     `within ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. Other programs took more than 5 % of the machine`,
-    `during ${disturbedAmong(rows)} of them. Every figure, with its spread: [figures/results.jsonl](figures/results.jsonl).`,
+    `during ${disturbedAmong(rows)} of them. Every figure, with its spread: [figures/results.jsonl](../figures/results.jsonl).`,
   ].join('\n');
 }
 
@@ -61,7 +61,7 @@ function failuresOf(rows: readonly (Row | FailedRow)[]): string[] {
 }
 
 function inProcessSections(figures: Figures, ranks: number): string[] {
-  const pictures = chartNames(ranks).map(({ title, file }) => `![${title}](figures/${file})`);
+  const pictures = chartNames(ranks).map(({ title, file }) => `![${title}](../figures/${file})`);
   const cases: readonly (readonly [string, InputKind, Place])[] = [
     ['fresh inputs, in place', 'fresh', 'in'],
     ['the same inputs again, in place', 'still', 'in'],

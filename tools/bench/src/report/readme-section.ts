@@ -84,7 +84,7 @@ function communicatorWords(first: Row, engine: string): string {
     `How many times faster than the other libraries: float32 sums in place, inputs rewritten before every call, \`runSync\` of a communicator of`,
     `the ${engine} engine from two worker threads against two processes a library, each library in the faster of its default and its`,
     `malloc-tuned setting. Gradients are many tensors: one call of ours, a call a tensor of theirs. ${first.cpu}, ${first.cpus} cores,`,
-    `${first.date.slice(0, 10)}. [How it is measured, and all figures](docs/benchmarks.md)`,
+    `${first.date.slice(0, 10)}. [How it is measured, and all figures](docs/internals/benchmarks.md)`,
   ].join('\n');
 }
 

@@ -22,7 +22,7 @@ export function writeReport(rows: readonly (Row | FailedRow)[] | undefined): voi
 export function reportFiles(): Map<string, string> {
   const rows = readRows(path.join(root, results));
   const pages = [
-    ['docs/benchmarks.md', docsSection(rows)],
+    ['docs/internals/benchmarks.md', docsSection(rows)],
     ['README.md', readmeSection(rows)],
   ] as const;
   const pictures = chartsOf(rows).map(({ file, svg }) => [`docs/figures/${file}`, svg] as const);

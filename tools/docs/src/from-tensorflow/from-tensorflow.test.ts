@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { embedFiles } from './embedded-files.ts';
 
 const docs = path.resolve(import.meta.dirname, '../../../../docs');
-const page = readFileSync(path.join(docs, 'from-tensorflow.md'), 'utf8');
+const reference = path.join(docs, 'reference');
+const page = readFileSync(path.join(reference, 'tensorflow-names.md'), 'utf8');
 const links = [...page.matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)].map(([, label = '', target = '']) => ({ label, target }));
 const named = links.filter(({ label, target }) => label.startsWith('`') && target.endsWith('.ts'));
 
@@ -19,7 +20,7 @@ const documented = [
   'per_replica_value destinations value_destination_pairs',
 ];
 
-describe('docs/from-tensorflow.md', () => {
+describe('docs/reference/tensorflow-names.md', () => {
   it('contains every name that the pages of TensorFlow document', () => {
     const missing = documented
       .flatMap((names) => names.split(' '))
@@ -30,20 +31,20 @@ describe('docs/from-tensorflow.md', () => {
   it('links to existing files only', () => {
     const targets = links.map(({ target }) => target).filter((target) => !target.startsWith('#'));
     expect(targets.length).toBeGreaterThan(50);
-    expect(targets.filter((target) => !existsSync(path.join(docs, target)))).toEqual([]);
+    expect(targets.filter((target) => !existsSync(path.join(reference, target)))).toEqual([]);
   });
 
   it.each(named.map(({ label, target }) => [label.replaceAll('`', ''), target] as const))(
     'names %s in %s, and its package exports it',
     (label, target) => {
       const [name = '', member] = label.split('.');
-      const source = readFileSync(path.join(docs, target), 'utf8');
+      const source = readFileSync(path.join(reference, target), 'utf8');
       expect(source).toMatch(
         new RegExp(`^export (abstract |async )*(class|const|function|interface|type) ${name}\\b`, 'm'),
       );
       if (member !== undefined) expect(source).toMatch(new RegExp(`^  (async |get |static )*${member}\\(`, 'm'));
       const [folder] = /^.*\/src\//.exec(target) ?? [''];
-      expect(readFileSync(path.join(docs, folder, 'index.ts'), 'utf8')).toMatch(new RegExp(`\\b${name}\\b`));
+      expect(readFileSync(path.join(reference, folder, 'index.ts'), 'utf8')).toMatch(new RegExp(`\\b${name}\\b`));
     },
   );
 
@@ -53,8 +54,8 @@ describe('docs/from-tensorflow.md', () => {
   });
 });
 
-it('docs/concepts/multi-worker.md contains the current example', () => {
-  const shown = readFileSync(path.join(docs, 'concepts/multi-worker.md'), 'utf8');
+it('docs/guides/several-processes.md contains the current example', () => {
+  const shown = readFileSync(path.join(docs, 'guides/several-processes.md'), 'utf8');
   expect(shown).toContain('<!-- file: ');
   expect(shown).toBe(embedFiles(shown));
 });
