@@ -25,7 +25,7 @@ export interface EntryPoint {
 export interface Reference {
   /** Exports without a docstring, and links that lead nowhere. */
   readonly faults: readonly string[];
-  /** Writes it as HTML. */
+  /** Writes one Markdown page per import path, for the site. */
   write(folder: string): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function readReference(
   entryPoints: readonly EntryPoint[] = ourEntryPoints(),
   tsconfig = ourProject,
 ): Promise<Reference> {
-  const app = await Application.bootstrap(
+  const app = await Application.bootstrapWithPlugins(
     {
       name: 'coll',
       entryPoints: entryPoints.map(({ source }) => source),
@@ -48,6 +48,7 @@ export async function readReference(
       // Sources have no address on the web yet.
       disableSources: true,
       readme: 'none',
+      plugin: ['typedoc-plugin-markdown', 'typedoc-vitepress-theme'],
       logLevel: 'Warn',
       validation: { notExported: true, invalidLink: true, notDocumented: false },
     },
@@ -60,8 +61,20 @@ export async function readReference(
   const told = app.logger.hasWarnings() || app.logger.hasErrors() ? ['TypeDoc complains, see above'] : [];
   return {
     faults: [...undocumented(project), ...told],
-    write: (folder) => app.generateDocs(project, folder),
+    write: (folder) => writeMarkdown(app, project, folder),
   };
+}
+
+async function writeMarkdown(app: Application, project: ProjectReflection, folder: string): Promise<void> {
+  const options = {
+    out: folder,
+    markdown: folder,
+    router: 'module',
+    hideBreadcrumbs: true,
+    docsRoot: path.resolve(folder, '../..'),
+  };
+  for (const [name, value] of Object.entries(options)) app.options.setValue(name as never, value as never);
+  await app.generateOutputs(project);
 }
 
 /** Everything that can be imported from our packages. */

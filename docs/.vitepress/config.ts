@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { type DefaultTheme, defineConfig, type UserConfig } from 'vitepress';
+import { linkToRepository } from './repository-links.ts';
+
+const api = JSON.parse(readFileSync(new URL('../reference/api/typedoc-sidebar.json', import.meta.url), 'utf8'));
+
+/** Pages of one folder, as the sidebar shows them. */
+const pages = (folder: string, names: Readonly<Record<string, string>>) =>
+  Object.entries(names).map(([name, text]) => ({ text, link: `/${folder}/${name}` }));
+
+const site: UserConfig<DefaultTheme.Config> = defineConfig({
+  title: 'coll',
+  description: 'Collective communication and data-parallel training for TypeScript',
+  lastUpdated: false,
+  markdown: { config: linkToRepository },
+  themeConfig: {
+    outline: [2, 3],
+    search: { provider: 'local' },
+    nav: [
+      { text: 'Start', link: '/start/tfjs' },
+      { text: 'Guides', link: '/guides/several-processes' },
+      { text: 'Troubleshooting', link: '/troubleshooting' },
+      { text: 'Reference', link: '/reference/api/' },
+      { text: 'Explanation', link: '/explanation/how-it-works' },
+    ],
+    sidebar: [
+      {
+        text: 'Start',
+        items: pages('start', {
+          'plugin-author': 'Write an algorithm',
+        }),
+      },
+      {
+        text: 'Guides',
+        items: pages('guides', {
+          strategies: 'Strategies and replicas',
+          'several-processes': 'Several processes',
+          data: 'Data',
+          gpus: 'GPUs',
+          'choose-an-algorithm': 'Choose an algorithm',
+          'overlap-and-packing': 'Packing',
+          groups: 'Groups without a strategy',
+        }),
+      },
+      {
+        text: 'Reference',
+        items: [
+          ...pages('reference', {
+            cli: 'Command line',
+            launchers: 'Launchers',
+            errors: 'Errors',
+            'tensorflow-names': 'Names of TensorFlow',
+          }),
+          { text: 'API', link: '/reference/api/', collapsed: true, items: api },
+        ],
+      },
+      {
+        text: 'Explanation',
+        items: pages('explanation', {
+          'how-it-works': 'How it works',
+          collectives: 'Collectives and communicators',
+          values: 'Values and devices',
+          workers: 'Workers',
+          algorithms: 'Algorithms',
+          numbers: 'Numbers',
+          'failure-model': 'Failures',
+          'decisions/': 'Decisions',
+        }),
+      },
+      {
+        text: 'Internals',
+        collapsed: true,
+        items: pages('internals', {
+          executors: 'Executors and engines',
+          processes: 'Processes',
+          benchmarks: 'Benchmarks',
+          costs: 'Costs and simulation',
+        }),
+      },
+    ],
+  },
+});
+
+export default site;
