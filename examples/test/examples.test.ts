@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,9 +19,9 @@ async function run(example: string): Promise<string[]> {
 }
 
 /** The lines that the ranks of an example print. It fails where one of them does, or complains. */
-async function launch(ranks: number, example: string): Promise<string[]> {
-  const args = [launcher, 'run', '-n', String(ranks), programOf(example)];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
+async function launch(ranks: number, example: string, ...args: string[]): Promise<string[]> {
+  const command = [launcher, 'run', '-n', String(ranks), programOf(example), ...args];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, command);
   expect(stderr).toBe('');
   return stdout.split('\n');
 }
@@ -172,6 +174,21 @@ describe('the example', () => {
 
   it('multi-worker-mirrored.ts trains on more workers than a batch has samples', async () => {
     expect(await launch(5, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 5 replicas', '']);
+  });
+
+  it('checkpoints.ts continues from the last checkpoint after a process was lost', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'coll-checkpoints-'));
+    try {
+      const file = path.join(folder, 'line.json');
+      const args = ['run', '-n', '2', '--max-restarts', '1', programOf('checkpoints.ts'), file, '130'];
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [launcher, ...args]);
+      expect(stderr).toContain('rank 1 exited with code 1; ended rank 0; restart 1 of 1');
+      const lines = ['starts at step 0', 'starts at step 100', 'y = 2.00 x + 1.00'];
+      expect(stdout.split('\n')).toEqual([...lines.map((line) => `[0] ${line}`), '']);
+      expect(await launch(3, 'checkpoints.ts', file)).toEqual(['[0] starts at step 300', `[0] ${lines[2]}`, '']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('steps trains with one run per step, in threads of one process and of two', async () => {

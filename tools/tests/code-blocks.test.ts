@@ -8,7 +8,7 @@ import { outcomesOf } from './run-blocks.ts';
 import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const pages = ['docs/guides/groups.md'];
+const pages = ['docs/guides/groups.md', 'docs/guides/measure.md', 'docs/guides/overlap-and-packing.md'];
 const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
 
 let check: { readonly program: ts.Program; readonly files: readonly string[] } | undefined;
