@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { embedFiles } from './embedded-files.ts';
 
 const docs = path.resolve(import.meta.dirname, '../../../../docs');
 const reference = path.join(docs, 'reference');
@@ -47,15 +46,4 @@ describe('docs/reference/tensorflow-names.md', () => {
       expect(readFileSync(path.join(reference, folder, 'index.ts'), 'utf8')).toMatch(new RegExp(`\\b${name}\\b`));
     },
   );
-
-  it('contains the current examples; npm run embed -w @coll/docs updates them', () => {
-    expect(page.match(/<!-- file: /g)).toHaveLength(3);
-    expect(page).toBe(embedFiles(page));
-  });
-});
-
-it('docs/guides/several-processes.md contains the current example', () => {
-  const shown = readFileSync(path.join(docs, 'guides/several-processes.md'), 'utf8');
-  expect(shown).toContain('<!-- file: ');
-  expect(shown).toBe(embedFiles(shown));
 });
