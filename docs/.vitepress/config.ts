@@ -75,6 +75,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         text: 'Internals',
         collapsed: true,
         items: pages('internals', {
+          'call-path': 'Code map and call path',
           executors: 'Executors and engines',
           processes: 'Processes',
           benchmarks: 'Benchmarks',

@@ -8,7 +8,7 @@ import type { Hop } from './fixtures/call-stack.js';
 import { replica } from './fixtures/call-stack-replica.js';
 import { runWorkers } from './worker-processes.js';
 
-const page = readFileSync(path.join(process.cwd(), 'docs/explanation/how-it-works.md'), 'utf8');
+const page = readFileSync(path.join(process.cwd(), 'docs/internals/call-path.md'), 'utf8');
 
 /** The functions that the documentation lists under a heading. */
 function documented(heading: string): Hop[] {
