@@ -27,6 +27,9 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
       {
         text: 'Start',
         items: pages('start', {
+          tfjs: 'A TensorFlow.js script',
+          'tensorflow-user': 'Coming from TensorFlow',
+          'typed-arrays': 'Typed arrays',
           'plugin-author': 'Write an algorithm',
         }),
       },

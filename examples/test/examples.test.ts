@@ -197,6 +197,14 @@ describe('the example', () => {
     expect(await launch(2, 'steps/main.ts')).toEqual([...lines.map((line) => `[0] ${line}`), '']);
   });
 
+  it('tfjs trains a script of one core on several cores and processes', async () => {
+    const accurate = /^accuracy (0\.9\d|1\.00)$/;
+    expect(await run('tfjs/before.ts')).toEqual([expect.stringMatching(accurate), '']);
+    expect(await run('tfjs/main.ts')).toEqual([expect.stringMatching(accurate), '']);
+    const [line, ...rest] = await launch(2, 'tfjs/main.ts');
+    expect([line?.replace('[0] ', ''), ...rest]).toEqual([expect.stringMatching(accurate), '']);
+  });
+
   it('write-an-algorithm draws its tree, prints its cost, and reduces in one thread and in four threads', async () => {
     expect(await run('write-an-algorithm/main.ts')).toEqual([
       'round 0 | 1 -(0)+> 0   3 -(0)+> 2',

@@ -50,8 +50,8 @@ function calledTable(figures: Figures): string[] {
   return [
     markdownTable([`sum of float32, ${ranks} replicas`, 'level', ...shown.map(formatBytes)], lines),
     [
-      'Median time of a call. The level is the object whose method is called: the context of a replica, cross-device ops, or the communicator below them;',
-      `mpi4py is the peer, on Open MPI. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
+      'Median time per call. Each row measures one level of the library: `context` is what a replica calls, `ops` are cross-device ops, and `communicator` is the layer below both.',
+      `mpi4py is Open MPI called from Python. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
     ].join('\n'),
   ];
 }

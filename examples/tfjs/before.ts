@@ -1,0 +1,16 @@
+// An ordinary TensorFlow.js script, which trains on one core.
+import * as tf from '@tensorflow/tfjs';
+import { points } from './data.ts';
+
+tf.enableProdMode();
+await tf.setBackend('cpu');
+const { xs, ys } = points();
+const model = tf.sequential({
+  layers: [
+    tf.layers.dense({ units: 16, activation: 'relu', inputShape: [2] }),
+    tf.layers.dense({ units: 1, activation: 'sigmoid' }),
+  ],
+});
+model.compile({ optimizer: tf.train.adam(0.02), loss: 'binaryCrossentropy', metrics: ['accuracy'] });
+const { history } = await model.fit(xs, ys, { epochs: 10, batchSize: 64, verbose: 0 });
+console.log(`accuracy ${Number(history['acc']?.at(-1)).toFixed(2)}`);
