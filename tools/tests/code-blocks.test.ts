@@ -1,14 +1,31 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CodeBlock, exampleBlocks, pageBlocks } from './code-blocks.ts';
+import { userPages } from '../docs/src/markdown-files.ts';
+import { type CodeBlock, codeIn, exampleBlocks } from './code-blocks.ts';
+import { fencesOf, pageBlocks } from './page-blocks.ts';
 import { faces, namesWithoutExample } from './public-names.ts';
 import { outcomesOf } from './run-blocks.ts';
 import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const pages = ['docs/guides/groups.md', 'docs/guides/measure.md', 'docs/guides/overlap-and-packing.md'];
+/** Pages whose fragments have no marks yet. */
+const unmarked: readonly string[] = [
+  'README.md',
+  'docs/explanation/collectives.md',
+  'docs/explanation/failure-model.md',
+  'docs/explanation/plug-ins.md',
+  'docs/explanation/values.md',
+  'docs/explanation/workers.md',
+  'docs/guides/choose-an-algorithm.md',
+  'docs/guides/checkpoints-and-restarts.md',
+  'docs/guides/data.md',
+  'docs/guides/several-processes.md',
+  'docs/guides/strategies.md',
+  'docs/start/plugin-author.md',
+];
+const pages = userPages().filter((page) => !unmarked.includes(page));
 const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
 
 let check: { readonly program: ts.Program; readonly files: readonly string[] } | undefined;
@@ -20,9 +37,10 @@ function checked() {
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root);
   const folder = path.join(root, 'out-tsc/blocks');
   mkdirSync(folder, { recursive: true });
-  const files = blocks.map(({ code }, index) => {
+  const files = blocks.map((block, index) => {
     const file = path.join(folder, `block-${index}.mts`);
-    writeFileSync(file, code);
+    // A program without imports is a module, too.
+    writeFileSync(file, `${codeIn(folder, block, root)}\nexport {};\n`);
     return file;
   });
   const program = ts.createProgram([...files, ...faces], {
@@ -32,6 +50,17 @@ function checked() {
   });
   check = { program, files };
   return check;
+}
+
+/** Whether a problem is a parameter or variable of JavaScript that has no type. */
+function isOfTypes({ code }: ts.Diagnostic): boolean {
+  return [7005, 7006, 7011, 7019, 7023, 7024, 7031, 7034].includes(code);
+}
+
+/** What a page says that is printed; `…` stands for anything. */
+function textLike(text: string): RegExp {
+  const parts = text.split('…').map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's');
 }
 
 const running = blocks.filter(({ lacks }) => lacks === undefined);
@@ -58,9 +87,12 @@ describe('the programs in the documentation', () => {
     const found = files.flatMap((file, index) => {
       const source = program.getSourceFile(file);
       const problems = [...program.getSemanticDiagnostics(source), ...program.getSyntacticDiagnostics(source)];
-      return problems.map(
-        ({ messageText }) => `${blocks[index]?.place}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
-      );
+      return problems
+        .filter((problem) => !isOfTypes(problem) || !blocks[index]?.untyped)
+        .map((problem) => {
+          const line = ts.getLineAndCharacterOfPosition(problem.file as ts.SourceFile, problem.start ?? 0).line + 1;
+          return `${blocks[index]?.file}:${line}: ${ts.flattenDiagnosticMessageText(problem.messageText, '\n')}`;
+        });
     });
     expect(found).toEqual([]);
   });
@@ -71,9 +103,36 @@ describe('the programs in the documentation', () => {
       const { place, prints } = running[index] as CodeBlock;
       const { printed, complaints } = outcomes.get(place) ?? { printed: '', complaints: 'did not end' };
       expect(complaints).toBe('');
-      if (prints) expect(printed.trimEnd().split('\n')).toEqual(prints);
+      if (prints) expect(printed.trimEnd()).toMatch(textLike(prints.join('\n').trimEnd()));
     },
   );
+});
+
+describe('the code blocks of pages', () => {
+  const languages = ['ts', 'js', 'diff', 'sh', 'python', 'cpp', 'yaml', 'json', 'dockerfile', 'ini', 'text', ''];
+  const fences = pages.flatMap(fencesOf);
+  const placeOf = ({ file, line }: { file: string; line: number }) => `${file}:${line + 1}`;
+
+  it('are in languages that the tests know', () => {
+    const others = fences.filter(({ language }) => !languages.includes(language));
+    expect(others.map((fence) => `${placeOf(fence)}: ${fence.language}`)).toEqual([]);
+  });
+
+  it('are labelled as TypeScript if they are', () => {
+    const isCode = (line: string) => /^(import .*['"];?|(export )?(const|let|function) .*[;{]|await .*;)$/.test(line);
+    const hidden = fences.filter(({ language, lines }) => ['', 'text'].includes(language) && lines.some(isCode));
+    expect(hidden.map(placeOf)).toEqual([]);
+  });
+
+  it('show files that tests run or TypeScript checks, if they show files', () => {
+    const shown = pages.flatMap((page) =>
+      [...readFileSync(path.join(root, page), 'utf8').matchAll(/^<!-- file: ([^\s#]+)/gm)].map(
+        ([, file]) => file ?? '',
+      ),
+    );
+    const unchecked = shown.filter((file) => /\.[cm]?[jt]sx?$/.test(file) && !file.startsWith('examples/'));
+    expect(unchecked).toEqual([]);
+  });
 });
 
 describe('the doc comments of a package', () => {

@@ -1,11 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** A program in the documentation. */
+/** A program in the documentation, or what stands for one. */
 export interface CodeBlock {
+  readonly file: string;
   /** The file and the line where it begins. */
   readonly place: string;
+  /** Its lines have the numbers that they have in the file. */
   readonly code: string;
+  /** The folder that its relative imports are taken from. */
+  readonly beside?: string | undefined;
+  /** Whether it is JavaScript, whose parameters have no types. */
+  readonly untyped?: boolean;
   /** What it prints, by the comments behind its `console.log` calls. Undefined if it has none of them. */
   readonly prints: readonly string[] | undefined;
   /** What it needs that a test does not have, so that it is only compiled. */
@@ -18,6 +24,8 @@ const lacking: Readonly<Record<string, string>> = {
   'new EtcdStore(': 'an etcd server',
   'RedisStore.connect(': 'a Redis server',
   './join.js': 'a second module',
+  'openProcessGroup()': 'coll run',
+  'memberFromEnvironment(': 'coll run',
   // Run by packages/testing/test/under-node-test.test.ts.
   'executorSuite(': 'seconds',
   'crossDeviceOpsSuite(': 'seconds',
@@ -42,25 +50,31 @@ export function exampleBlocks(): readonly CodeBlock[] {
   );
 }
 
-/** All blocks of TypeScript in a page. */
-export function pageBlocks(file: string): readonly CodeBlock[] {
-  return blocksOf(file, (text) => text);
-}
-
 function blocksOf(file: string, textOf: (block: string) => string): readonly CodeBlock[] {
   const text = readFileSync(path.join(root, file), 'utf8');
   return [...text.matchAll(/^[ *]*```ts\n(.*?)^[ *]*```$/gms)].map((match) => {
     const code = textOf(match[1] as string);
     const line = text.slice(0, match.index).split('\n').length;
-    return { place: `${file}:${line}`, code, prints: printedBy(code), lacks: lackedBy(code) };
+    const prints = code.includes('console.log(') ? printedBy(code) : undefined;
+    return { file, place: `${file}:${line}`, code: '\n'.repeat(line) + code, prints, lacks: lackedBy(code) };
   });
 }
 
-function lackedBy(code: string): string | undefined {
+/** The code with relative imports that lead from the folder of the program to the folder beside which it stands. */
+export function codeIn(folder: string, { code, beside }: CodeBlock, base: string): string {
+  if (beside === undefined) return code;
+  const target = path.join(base, beside);
+  return code.replaceAll(/(['"])(\.{1,2}\/[^'"\n]+)\1/g, (_, quote: string, module: string) => {
+    return `${quote}${path.relative(folder, path.join(target, module))}${quote}`;
+  });
+}
+
+/** What a test does not have and this program needs. */
+export function lackedBy(code: string): string | undefined {
   return Object.entries(lacking).find(([text]) => code.includes(text))?.[1];
 }
 
-function printedBy(code: string): readonly string[] | undefined {
-  if (!code.includes('console.log(')) return undefined;
-  return [...code.matchAll(/^ *console\.log\(.*\); *\/\/ (.+)$/gm)].map(([, printed]) => (printed as string).trim());
+/** What a program prints, by the comments behind its `console.log` calls. */
+export function printedBy(code: string): readonly string[] {
+  return [...code.matchAll(/^.*console\.log\(.*\);? *\/\/ (.+)$/gm)].map(([, printed]) => (printed as string).trim());
 }

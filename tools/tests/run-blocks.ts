@@ -3,18 +3,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
-import type { CodeBlock } from './code-blocks.ts';
+import { type CodeBlock, codeIn } from './code-blocks.ts';
 import type { Outcome } from './run-programs.ts';
 
 // Where the names of packages lead to compiled sources.
-const compiled = path.resolve(import.meta.dirname, '../../out-tsc/compiled/tools/tests/blocks');
+const compiled = path.resolve(import.meta.dirname, '../../out-tsc/compiled');
 
 /** What the programs print, by their places. One process runs all, since loading the packages takes longer than most programs. */
 export function outcomesOf(programs: readonly CodeBlock[], folder: string): ReadonlyMap<string, Outcome> {
-  mkdirSync(path.join(compiled, folder), { recursive: true });
-  const files = programs.map(({ code }, index) => {
-    const file = path.join(compiled, folder, `block-${index}.mjs`);
-    writeFileSync(file, transformSync(code, { loader: 'ts', target: 'node20' }).code);
+  const beside = path.join(compiled, 'tools/tests/blocks', folder);
+  mkdirSync(beside, { recursive: true });
+  const files = programs.map((block, index) => {
+    const file = path.join(beside, `block-${index}.mjs`);
+    writeFileSync(file, transformSync(codeIn(beside, block, compiled), { loader: 'ts', target: 'node20' }).code);
     return file;
   });
   const runner = fileURLToPath(new URL('./run-programs.ts', import.meta.url));
