@@ -11,20 +11,7 @@ import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** Pages whose fragments have no marks yet. */
-const unmarked: readonly string[] = [
-  'README.md',
-  'docs/explanation/collectives.md',
-  'docs/explanation/failure-model.md',
-  'docs/explanation/plug-ins.md',
-  'docs/explanation/values.md',
-  'docs/explanation/workers.md',
-  'docs/guides/choose-an-algorithm.md',
-  'docs/guides/checkpoints-and-restarts.md',
-  'docs/guides/data.md',
-  'docs/guides/several-processes.md',
-  'docs/guides/strategies.md',
-  'docs/start/plugin-author.md',
-];
+const unmarked: readonly string[] = ['docs/explanation/workers.md', 'docs/guides/several-processes.md'];
 const pages = userPages().filter((page) => !unmarked.includes(page));
 const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
 
