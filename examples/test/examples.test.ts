@@ -176,6 +176,12 @@ describe('the example', () => {
     expect(await launch(5, 'multi-worker-mirrored.ts')).toEqual(['[0] y = 3.00 x + 1.00, learned by 5 replicas', '']);
   });
 
+  it('cluster/train.ts trains a TensorFlow.js model on two workers', async () => {
+    const lines = await launch(2, 'cluster/train.ts');
+    expect(lines.filter((line) => /worker \d of 2 is ready$/.test(line))).toHaveLength(2);
+    expect(lines.filter((line) => /^\[0\] epoch \d: loss \d+\.\d{4}$/.test(line))).toHaveLength(5);
+  });
+
   it('checkpoints.ts continues from the last checkpoint after a process was lost', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'coll-checkpoints-'));
     try {

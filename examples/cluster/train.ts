@@ -1,0 +1,31 @@
+// Trains a TensorFlow.js model on as many processes as the launcher has started, on one host or on several.
+import { MultiWorkerMirroredStrategy, SlurmClusterResolver } from '@coll/strategy';
+import { distributedOptimizer } from '@coll/tfjs';
+import * as tf from '@tensorflow/tfjs';
+
+await using strategy = new MultiWorkerMirroredStrategy({
+  clusterResolver: process.env['SLURM_STEP_ID'] ? new SlurmClusterResolver() : undefined,
+  insecure: true, // data between hosts is not encrypted: use a private network
+  communicationOptions: { timeoutSeconds: 120 }, // fail instead of waiting forever for a lost worker
+});
+const { workers, worker } = await strategy.explain();
+console.log(`worker ${worker} of ${workers} is ready`);
+
+tf.enableProdMode(); // without the greeting
+const losses = await strategy.run(async (replica) => {
+  const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [1] })] });
+  model.compile({ optimizer: distributedOptimizer(tf, tf.train.sgd(0.1), replica), loss: 'meanSquaredError' });
+
+  // Each replica reads its own share of the samples of y = 3x + 1.
+  const { replicaIdInSyncGroup: first, numReplicasInSync: stride } = replica;
+  const samples = Array.from({ length: 1024 }, (_, index) => index / 512 - 1);
+  const xs = tf.tensor2d(samples.filter((_, index) => index % stride === first).map((x) => [x]));
+  const { history } = await model.fit(xs, xs.mul(3).add(1), { epochs: 5, batchSize: 128 / stride, verbose: 0 });
+
+  return replica.allReduce('mean', Float32Array.from(history['loss'] as number[]));
+});
+
+if (strategy.extended.shouldCheckpoint) {
+  const [mean] = strategy.experimentalLocalResults(losses);
+  mean?.data.forEach((loss, epoch) => void console.log(`epoch ${epoch + 1}: loss ${loss.toFixed(4)}`));
+}
