@@ -38,6 +38,11 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         items: pages('guides', {
           strategies: 'Strategies and replicas',
           'several-processes': 'Several processes',
+          'several-hosts': 'Several hosts',
+          slurm: 'Slurm',
+          kubernetes: 'Kubernetes',
+          docker: 'Docker',
+          security: 'Security',
           data: 'Data',
           variables: 'Variables',
           'overlap-and-packing': 'Overlap and packing',
@@ -48,6 +53,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           groups: 'Groups without a strategy',
         }),
       },
+      { text: 'Troubleshooting', link: '/troubleshooting' },
       {
         text: 'Reference',
         items: [
