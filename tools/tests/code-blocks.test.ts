@@ -10,9 +10,7 @@ import { outcomesOf } from './run-blocks.ts';
 import type { Outcome } from './run-programs.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-/** Pages whose fragments have no marks yet. */
-const unmarked: readonly string[] = ['docs/explanation/workers.md', 'docs/guides/several-processes.md'];
-const pages = userPages().filter((page) => !unmarked.includes(page));
+const pages = userPages();
 const blocks: readonly CodeBlock[] = [...exampleBlocks(), ...pages.flatMap(pageBlocks)];
 
 let check: { readonly program: ts.Program; readonly files: readonly string[] } | undefined;
