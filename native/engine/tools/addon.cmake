@@ -84,6 +84,8 @@ function(add_coll_tests library)
   endif()
   file(GLOB tests CONFIGURE_DEPENDS cpp/test/*.cc)
   add_executable(coll_tests ${tests})
+  # Several files as one take a third of the time to compile; all as one would leave cores idle.
+  set_target_properties(coll_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
   target_link_libraries(coll_tests PRIVATE ${library} GTest::gtest_main)
   # Only what is tested has to be fast, and watched for undefined behaviour, which doubles the time that a file takes to compile.
   target_compile_options(coll_tests PRIVATE -O1 -fno-sanitize=undefined)

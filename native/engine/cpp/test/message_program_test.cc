@@ -48,14 +48,14 @@ TEST(MessageProgram, OmitsStepsThatNoResultDependsOn) {
   EXPECT_TRUE(parse_for(message_words(schedule), 1).peers[0].received.empty());
 }
 
-struct Wrong {
+struct WrongMessages {
   const char* what;
   Words words;
 };
 
 TEST(MessageProgram, RefusesProgramsThatCannotBeExecuted) {
   // An all-reduce of float32 among two ranks in one chunk is {0, 0, 2, 2, 0, 1, 2, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0}.
-  const std::vector<Wrong> wrong = {
+  const std::vector<WrongMessages> wrong = {
       {"nothing", {}},
       {"an unknown kind", {8, 0, 2, 1, 0, 1, 0}},
       {"no rank", {0, 0, 2, 0, 0, 1, 0}},
@@ -84,7 +84,7 @@ TEST(MessageProgram, RefusesProgramsThatCannotBeExecuted) {
       {"a copied contribution as a result", {0, 0, 2, 2, 0, 1, 1, 1, 0, 1, 1, 0}},
       {"a finished result that is combined again", {0, 0, 2, 2, 0, 1, 3, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 2, 0, 1}},
   };
-  for (const Wrong& program : wrong) EXPECT_THROW(parse_for(program.words, 0), Error) << program.what;
+  for (const WrongMessages& program : wrong) EXPECT_THROW(parse_for(program.words, 0), Error) << program.what;
   const Words right = {0, 0, 2, 2, 0, 1, 2, 1, 0, 0, 2, 0, 1, 1, 0, 1, 1, 0};
   EXPECT_NO_THROW(parse_for(right, 1));
   EXPECT_THROW(parse_for(right, 2), Error);

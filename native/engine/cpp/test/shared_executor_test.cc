@@ -13,19 +13,19 @@ namespace coll::test {
 namespace {
 
 // Memory of a rank for one collective, between bytes that must not be written.
-class Memory {
+class GuardedMemory {
  public:
-  Memory(SharedMemory& memory, bool is_shared, std::size_t shift, std::size_t bytes) : memory_(memory), bytes_(bytes), shift_(shift + kGuard) {
+  GuardedMemory(SharedMemory& memory, bool is_shared, std::size_t shift, std::size_t bytes) : memory_(memory), bytes_(bytes), shift_(shift + kGuard) {
     const std::size_t all = bytes + 2 * shift_;
     if (is_shared) shared_ = memory.allocate(all);
     else own_.resize(all);
     std::memset(begin() - kGuard, 0x5a, bytes + 2 * kGuard);
   }
-  ~Memory() {
+  ~GuardedMemory() {
     if (shared_ != nullptr) memory_.free(shared_);
   }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
 
   std::byte* begin() { return (shared_ != nullptr ? shared_ : own_.data()) + shift_; }
   bool is_sound() {
@@ -61,8 +61,8 @@ bool execute_case(SharedRank& self, const SharedCase& it) {
   const Habit& habit = it.habits[static_cast<std::size_t>(self.rank)];
   const std::vector<std::byte> input = input_of(it, self.rank);
   const std::size_t most_bytes = std::max(it.length() * it.input_size(), it.output_count() * it.output_size());
-  Memory in(*self.memory, habit.has_shared_input, habit.shift * it.input_size(), habit.is_in_place ? most_bytes : input.size());
-  Memory out(*self.memory, habit.has_shared_output, habit.shift * it.output_size(), it.output_count() * it.output_size());
+  GuardedMemory in(*self.memory, habit.has_shared_input, habit.shift * it.input_size(), habit.is_in_place ? most_bytes : input.size());
+  GuardedMemory out(*self.memory, habit.has_shared_output, habit.shift * it.output_size(), it.output_count() * it.output_size());
   const std::size_t block = it.length() / it.ranks() * static_cast<std::size_t>(self.rank);
   std::byte* read = in.begin();
   std::byte* written = habit.is_in_place ? in.begin() : out.begin();

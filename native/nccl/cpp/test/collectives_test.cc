@@ -3,9 +3,6 @@
 namespace coll::test {
 namespace {
 
-constexpr int kInt32 = 2, kFloat32 = 7;
-constexpr int kSum = 0, kMaximum = 2;
-
 std::vector<float> row_of(int rank, std::size_t count) {
   std::vector<float> row(count);
   for (std::size_t i = 0; i < count; ++i) row[i] = static_cast<float>((rank + 1) * 100) + static_cast<float>(i);

@@ -10,9 +10,6 @@
 namespace coll::test {
 namespace {
 
-constexpr int kFloat32 = 7;
-constexpr int kSum = 0;
-
 std::string control_file() { return "/tmp/coll-double-control-" + std::to_string(getpid()); }
 
 // Events are used again and again: not one for each operation of all tests.

@@ -15,6 +15,9 @@ namespace coll::test {
 
 constexpr int kGpus = 4;
 
+constexpr int kInt8 = 0, kInt32 = 2, kInt64 = 4, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBFloat16 = 9;
+constexpr int kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3;
+
 // The process's runtime on the doubles, with kGpus devices whose streams dawdle.
 Runtime& gpus();
 

@@ -10,9 +10,6 @@
 namespace coll::test {
 namespace {
 
-constexpr int kInt8 = 0, kInt32 = 2, kInt64 = 4, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBFloat16 = 9;
-constexpr int kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3;
-
 template <class Half>
 void expect_all_rounded(std::uint16_t infinity) {
   for (std::uint32_t bits = 0; bits < infinity; ++bits) {
