@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "programs.h"
+#include "test_bytes.h"
 #include "threads/offer.h"
 #include "threads/execute.h"
 
@@ -63,11 +64,9 @@ struct SharedCase {
 };
 
 inline std::vector<std::byte> input_of(const SharedCase& it, int rank) {
-  std::minstd_rand random(it.seed * 64 + static_cast<unsigned>(rank));
   std::vector<std::byte> bytes(it.input_count() * it.input_size());
   // Floats of any bits but NaNs and infinities, and bools.
-  const unsigned mask = it.program->dtype == DType::kBool ? 1 : 0x3f;
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>((random() >> 8) & mask);
+  fill_randomly(bytes, it.seed * 64 + static_cast<unsigned>(rank), it.program->dtype == DType::kBool ? 1 : 0x3f);
   return bytes;
 }
 

@@ -34,7 +34,7 @@ class GuardedMemory {
     }
     return true;
   }
-  bool holds(const std::vector<std::byte>& bytes) { return std::equal(bytes.begin(), bytes.end(), begin()); }
+  bool holds(const std::vector<std::byte>& bytes) { return has_bytes(begin(), bytes); }
 
  private:
   static constexpr std::size_t kGuard = 64;
@@ -84,7 +84,7 @@ bool execute_case(SharedRank& self, const SharedCase& it) {
   if (program.reads(self.rank) && !habit.is_in_place && !in.holds(input)) return complain(self, it, "the input has changed");
   if (!program.writes(self.rank)) return true;
   const std::vector<std::byte> right = expected(it, self.rank);
-  if (!std::equal(right.begin(), right.end(), written)) return complain(self, it, "the result is wrong");
+  if (!has_bytes(written, right)) return complain(self, it, "the result is wrong");
   return true;
 }
 
@@ -214,7 +214,7 @@ TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
       if (status != Status::kDone) return complain(self, it, "did not end well");
       if ((slices > 2) != (self.rank != 1)) return complain(self, it, "came back at other times");
       const std::vector<std::byte> right = expected(it, self.rank);
-      if (!std::equal(right.begin(), right.end(), values)) return complain(self, it, "the result is wrong");
+      if (!has_bytes(values, right)) return complain(self, it, "the result is wrong");
     }
     return true;
   };

@@ -36,8 +36,7 @@ struct Part {
   // As long as others need no more than one look.
   Status execute(microseconds time_slice = kLongestTimeSlice) { return self.executor->execute(offer, microseconds(0), time_slice); }
   bool is_right() const {
-    const std::vector<std::byte> right = expected(sum, self.rank);
-    return std::equal(right.begin(), right.end(), values);
+    return has_bytes(values, expected(sum, self.rank));
   }
 
   SharedRank& self;

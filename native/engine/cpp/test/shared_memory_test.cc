@@ -17,6 +17,7 @@
 #include "error.h"
 #include "shared/huge_pages.h"
 #include "shared/rank_state.h"
+#include "test_bytes.h"
 
 namespace coll::test {
 namespace {
@@ -164,9 +165,9 @@ TEST(Arena, ReturnsUnusedMemoryToTheSystem) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (resident_bytes(*segment) > 2 * kHugePage + kHugePage / 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   EXPECT_LE(resident_bytes(*segment), 2 * kHugePage + kHugePage / 2);
-  EXPECT_EQ(std::count(kept, kept + 1000, std::byte{1}), 1000);
+  EXPECT_TRUE(has_only(kept, 1000, std::byte{1}));
   EXPECT_EQ(arena.allocate(kBytes / 2), tensor);
-  EXPECT_EQ(std::count(tensor, tensor + kBytes / 2, std::byte{0}), static_cast<std::ptrdiff_t>(kBytes / 2));
+  EXPECT_TRUE(has_only(tensor, kBytes / 2, std::byte{0}));
 }
 
 TEST(Arena, KeepsMemoryThatIsReused) {
@@ -177,7 +178,7 @@ TEST(Arena, KeepsMemoryThatIsReused) {
   const std::size_t before = resident_bytes(*segment);
   arena.free(tensor);
   EXPECT_EQ(arena.allocate_unset(kBytes / 2), tensor);
-  EXPECT_EQ(std::count(tensor, tensor + kBytes / 2, std::byte{1}), static_cast<std::ptrdiff_t>(kBytes / 2));
+  EXPECT_TRUE(has_only(tensor, kBytes / 2, std::byte{1}));
   EXPECT_EQ(resident_bytes(*segment), before);
 }
 
@@ -190,14 +191,14 @@ TEST(Arena, AllocatesZerosWhileItReturnsMemory) {
     if (taken.size() == 5 || (!taken.empty() && random() % 2 == 0)) {
       std::swap(taken[random() % taken.size()], taken.back());
       const auto [tensor, bytes] = taken.back();
-      EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{1}), static_cast<std::ptrdiff_t>(bytes));
+      EXPECT_TRUE(has_only(tensor, bytes, std::byte{1}));
       arena.free(tensor);
       taken.pop_back();
       continue;
     }
     const std::size_t bytes = random() % (3 * kHugePage);
     std::byte* const tensor = arena.allocate(bytes);
-    EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{0}), static_cast<std::ptrdiff_t>(bytes));
+    EXPECT_TRUE(has_only(tensor, bytes, std::byte{0}));
     std::memset(tensor, 1, bytes);
     taken.emplace_back(tensor, bytes);
   }
@@ -211,7 +212,7 @@ TEST(Arena, AllocatesZerosThatOverlapNoOtherMemory) {
     if (!taken.empty() && random() % 2 == 0) {
       std::swap(taken[random() % taken.size()], taken.back());
       const auto [tensor, bytes] = taken.back();
-      EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{1}), static_cast<std::ptrdiff_t>(bytes));
+      EXPECT_TRUE(has_only(tensor, bytes, std::byte{1}));
       memory.free(tensor);
       taken.pop_back();
       continue;
@@ -219,7 +220,7 @@ TEST(Arena, AllocatesZerosThatOverlapNoOtherMemory) {
     const std::size_t bytes = random() % 5000;
     std::byte* const tensor = memory.allocate(bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor) % 64, 0u);
-    EXPECT_EQ(std::count(tensor, tensor + bytes, std::byte{0}), static_cast<std::ptrdiff_t>(bytes));
+    EXPECT_TRUE(has_only(tensor, bytes, std::byte{0}));
     std::memset(tensor, 1, bytes);
     taken.emplace_back(tensor, bytes);
   }
