@@ -8,6 +8,8 @@ const strictest: ts.CompilerOptions = {
   noUncheckedIndexedAccess: true,
   noEmit: true,
   skipLibCheck: false,
+  // TypeScript's own declarations take two seconds of CPU time per program.
+  skipDefaultLibCheck: true,
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
