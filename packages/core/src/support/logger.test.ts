@@ -78,6 +78,19 @@ describe('the console sink', () => {
     expect(written.mock.calls.map(([line]) => line)).toEqual(lines);
   });
 
+  it('reports an unknown COLL_LOG once and then prints warnings only', () => {
+    vi.stubEnv('COLL_LOG', 'verbose');
+    for (const message of ['a', 'b']) {
+      log('info', message);
+      log('warn', message);
+    }
+    expect(written.mock.calls.map(([line]) => line)).toEqual([
+      'coll warn: COLL_LOG must be debug, info, warn or silent, got "verbose"; printing warnings only',
+      'coll warn: a',
+      'coll warn: b',
+    ]);
+  });
+
   it('works in environments without the global process', () => {
     vi.stubGlobal('process', undefined);
     log('warn', 'c');

@@ -1,3 +1,4 @@
+import { quote } from './quote.js';
 import { requireFunction } from './requirements.js';
 
 /** Severity of a line. */
@@ -11,10 +12,21 @@ const order: readonly LogLevel[] = ['debug', 'info', 'warn'];
 // Prints warnings; COLL_LOG=info also prints info, COLL_LOG=debug also debug lines and repeated
 // messages, COLL_LOG=silent nothing.
 const consoleSink: LogSink = (level, message) => {
-  const wanted = environment('COLL_LOG') ?? 'warn';
-  if (wanted === 'silent' || order.indexOf(level) < order.indexOf(wanted as LogLevel)) return;
+  const wanted = environment('COLL_LOG') || 'warn';
+  if (wanted === 'silent') return;
+  const isKnown = order.includes(wanted as LogLevel);
+  if (!isKnown && wanted !== lastUnknown) {
+    lastUnknown = wanted;
+    console.error(
+      `coll warn: COLL_LOG must be debug, info, warn or silent, got ${quote(wanted)}; printing warnings only`,
+    );
+  }
+  if (order.indexOf(level) < order.indexOf(isKnown ? (wanted as LogLevel) : 'warn')) return;
   console.error(`coll ${level}: ${message}`);
 };
+
+// An unknown COLL_LOG is reported once.
+let lastUnknown: string | undefined;
 
 // Core also runs on platforms without `process`.
 function environment(name: string): string | undefined {
