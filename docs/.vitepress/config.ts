@@ -59,6 +59,8 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
         items: [
           ...pages('reference', {
             cli: 'Command line',
+            environment: 'Environment variables',
+            options: 'Options',
             launchers: 'Launchers',
             errors: 'Errors',
             'tensorflow-names': 'Names of TensorFlow',

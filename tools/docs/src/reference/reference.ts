@@ -7,6 +7,7 @@ import {
   ReflectionKind,
   TSConfigReader,
 } from 'typedoc';
+import { optionsPage } from './options-page.ts';
 
 const repository = path.resolve(import.meta.dirname, '../../../..');
 
@@ -24,7 +25,9 @@ export interface EntryPoint {
 /** The API reference of all packages, and what is wrong with it. */
 export interface Reference {
   /** Exports without a docstring, and links that lead nowhere. */
-  readonly faults: readonly string[];
+  readonly faults: string[];
+  /** The page of all options. */
+  readonly options: string;
   /** Writes one Markdown page per import path, for the site. */
   write(folder: string): Promise<void>;
 }
@@ -61,6 +64,7 @@ export async function readReference(
   const told = app.logger.hasWarnings() || app.logger.hasErrors() ? ['TypeDoc complains, see above'] : [];
   return {
     faults: [...undocumented(project), ...told],
+    options: optionsPage(project),
     write: (folder) => writeMarkdown(app, project, folder),
   };
 }
