@@ -11,15 +11,16 @@ import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from '.
 import type { Explanation } from '../plugins/explanation.js';
 import type { World } from '../plugins/world.js';
 import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
-import { drive, type Phases, type Work } from '../runtime/drive.js';
+import { drive, type Work } from '../runtime/drive.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
+import { isIndexedSlices, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { logFirst } from '../support/logger.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import type { DistributedValues } from '../values/distributed-values.js';
+import type { DType } from '../values/dtype.js';
 import { mirror } from '../values/regroup.js';
 import { resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
@@ -105,6 +106,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   #resolution: EngineResolution | undefined;
   readonly #routing: Routing;
   readonly #groups = new Map<number, Group>();
+  /** The topic under which all-reduces are logged. */
+  #topic: string | undefined;
 
   /**
    * @throws ValueError for an unknown option, an invalid packing number, or an engine other than
@@ -189,23 +192,30 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     values: readonly DistributedValues<Value>[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
+    if (!values.some(isIndexedSlices)) return this.#allReduceDense(op, values, call);
     const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
-    const whole = dense as readonly DistributedValues<Tensor>[];
-    requireSameDevices(whole);
-    const isMixed = whole.some((value) => value.values.some((item) => !('data' in item)));
-    const batch = isMixed || whole.length === 0 ? undefined : this.#batchOf(op, byDevice(whole), call);
-    const refused = isMixed ? 'some components are dense and others sparse' : batch && refusalOf(batch);
     const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
-    const reduced = refused
-      ? await this.#reduceElsewhere(op, whole, call, refused)
-      : batch
-        ? mirrored(await drive(this.#workOf(batch, own), runOptionsOf(own)), whole)
-        : [];
-    const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
+    const reduced = dense.length > 0 ? await this.#allReduceDense(op, dense, own) : [];
+    const gathered = await this.#reduceSparse(op, sparse, call);
     return stitchValues<PossiblyMirrored>([
       [reduced, denseIndices],
       [gathered, sparseIndices],
     ]);
+  }
+
+  /** All-reduces values that have a dense component. */
+  async #allReduceDense(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    requireSameDevices(values);
+    if (!values.every(isWhollyDense))
+      return this.#reduceElsewhere(op, values, call, 'some components are dense and others sparse');
+    const batch = this.#batchOf(op, byDevice(values), call);
+    const refused = refusalOf(batch);
+    if (refused !== undefined) return this.#reduceElsewhere(op, values, call, refused);
+    return mirrored(await drive(this.#workOf(batch, call), runOptionsOf(call)), values);
   }
 
   #reduceSparse(
@@ -261,29 +271,25 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 
   /** Runs all packs concurrently. `into` is memory for the results of some devices. */
-  #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<readonly (readonly Tensor[])[]> {
-    this.#tell(batch.inputs, batch.packs.length);
-    return { on: batch.group.communicator, hasOnePhase: true, phases: this.#phasesOf(batch, call, into) };
-  }
-
-  *#phasesOf(
-    { collective, inputs, packs, group: { runner } }: PackedBatch,
+  #workOf(
+    { collective, inputs, packs, group }: PackedBatch,
     call: ResolvedOptions,
-    into: Batch['into'],
-  ): Phases<readonly (readonly Tensor[])[]> {
+    into?: Batch['into'],
+  ): Work<readonly (readonly Tensor[])[]> {
+    this.#tell(inputs, packs.length);
     const outputs = resultsOf(collective, inputs, call, into);
-    yield* runner.run(collective, packs, [inputs, outputs], !call.targets && !into);
-    return inputs.map((values, rank) =>
-      values.map(({ device }, index) => {
-        const result = outputs[rank]?.[index] as Tensor;
-        return result.device === device ? result : { ...result, device };
-      }),
-    );
+    const { runs, separate } = group.runner.runsOf(collective, packs, [inputs, outputs], !call.targets && !into);
+    const finish = () => {
+      separate();
+      return outputs.map((results, rank) => onDeviceOf(inputs[rank] as readonly Tensor[], results));
+    };
+    return { on: group.communicator, runs, finish };
   }
 
   #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {
-    const told = `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
-    logFirst(10, `${this.name} all-reduce`, 'info', `batch all-reduce: ${told} with ${this.name}`);
+    const told = () => `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
+    this.#topic ??= `${this.name} all-reduce`;
+    logFirst(10, this.#topic, 'info', () => `batch all-reduce: ${told()} with ${this.name}`);
   }
 
   #engines(): EngineResolution {
@@ -335,15 +341,15 @@ interface PackedBatch {
 
 /** The reason why the communicator refuses a dtype or algorithm variant of the batch; undefined if it refuses none. */
 function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
-  const asked = new Map(
-    packs.map(({ variant, pieces }) => {
-      const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
-      return [`${variant} ${dtype}`, { variant, dtype }];
-    }),
-  );
-  return [...asked.values()]
-    .map(({ variant, dtype }) => group.communicator.refuses({ ...collective, variant }, dtype))
-    .find((reason) => reason !== undefined);
+  let asked: { readonly variant: number; readonly dtype: DType } | undefined;
+  for (const { variant, pieces } of packs) {
+    const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
+    if (variant === asked?.variant && dtype === asked.dtype) continue;
+    asked = { variant, dtype };
+    const refused = group.communicator.refuses({ ...collective, variant }, dtype);
+    if (refused !== undefined) return refused;
+  }
+  return undefined;
 }
 
 function refusedAsMove(value: DistributedValues<Value>, destinations: Destinations): string | undefined {
@@ -364,18 +370,28 @@ function requireEngineOf(world: World | undefined, engine: EngineRequest): void 
   throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
 }
 
+function isWhollyDense(value: DistributedValues<Value>): value is DistributedValues<Tensor> {
+  return value.values.every((component) => 'data' in component);
+}
+
 function byDevice(values: readonly DistributedValues<Tensor>[]): readonly (readonly Tensor[])[] {
   const devices = (values[0] as DistributedValues<Tensor>).values;
   return devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
+}
+
+/** Views of the results on the devices of the values. */
+function onDeviceOf(values: readonly Tensor[], results: readonly Tensor[]): readonly Tensor[] {
+  return results.map((result, index) => {
+    const { device } = values[index] as Tensor;
+    return result.device === device ? result : { ...result, device };
+  });
 }
 
 function mirrored(
   results: readonly (readonly Tensor[])[],
   values: readonly DistributedValues<Tensor>[],
 ): PossiblyMirrored[] {
-  return values.map(({ devices }, index) =>
-    mirror(devices.map((device, rank) => ({ ...(results[rank]?.[index] as Tensor), device }))),
-  );
+  return values.map((_, index) => mirror(results.map((list) => list[index] as Tensor)));
 }
 
 /**

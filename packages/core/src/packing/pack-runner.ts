@@ -1,6 +1,6 @@
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
-import type { Phases, Run } from '../runtime/drive.js';
+import type { Run } from '../runtime/drive.js';
 import { isList, type SegmentList } from '../threads/segment-list.js';
 import type { Tensor } from '../values/tensor.js';
 import { JoinedBuffers } from './joined-buffers.js';
@@ -13,7 +13,7 @@ const leastValues = 8;
 
 type Values = readonly (readonly Tensor[])[];
 
-/** Runs the packs of a batch. Packs of many small values are joined, which gives the same results. */
+/** Prepares the packs of a batch. Packs of many small values are joined, which gives the same results. */
 export class PackRunner {
   readonly #isLocal: boolean;
   readonly #localRanks: readonly number[];
@@ -26,19 +26,21 @@ export class PackRunner {
   }
 
   /**
-   * All packs as one phase, given the values of each local rank and the memory of their results.
-   * `isNew`: whether the caller has not seen this memory yet.
+   * The collectives of all packs, given the values of each local rank and the memory of their
+   * results. `separate` must be called when all collectives have ended. `isNew`: whether the caller
+   * has not seen this memory yet.
    */
-  *run(
+  runsOf(
     collective: Extract<Collective, { kind: 'all-reduce' }>,
     packs: readonly RoutedPack[],
     [inputs, outputs]: readonly [Values, Values],
     isNew: boolean,
-  ): Phases<void> {
+  ): { readonly runs: readonly Run[]; separate(): void } {
     const separate: (() => void)[] = [];
-    yield packs.map(({ pieces, variant, layout }): Run => {
+    const { kind, op } = collective;
+    const runs = packs.map(({ pieces, variant, layout }): Run => {
       const run = {
-        collective: { ...collective, variant },
+        collective: { kind, op, variant },
         inputs: inputs.map((values) => this.#views.cut(values, pieces)),
         outputs: outputs.map((results) => this.#views.cut(results, pieces)),
         layout,
@@ -49,7 +51,7 @@ export class PackRunner {
       separate.push(joined.separate);
       return { ...run, inputs: joined.inputs, outputs: joined.outputs };
     });
-    for (const copy of separate) copy();
+    return { runs, separate: () => separate.forEach((copy) => copy()) };
   }
 }
 

@@ -5,9 +5,9 @@ import { RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run, Work } from '../runtime/drive.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
-import { type SplitValues, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
+import { isIndexedSlices, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
 import { NotImplementedError, ValueError } from '../support/errors.js';
-import { dtypes } from '../values/dtype.js';
+import { type DType, dtypes } from '../values/dtype.js';
 import { hashOf, layoutOf } from '../values/layout.js';
 import { resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
@@ -103,16 +103,16 @@ export class ReplicaCollectives {
    * `op` is neither sum nor mean
    */
   allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<Value[]> {
-    const split = splitBySparsity(values) as unknown as SplitReplica;
-    this.#requireReducible(op, split);
+    this.#requireReducible(op, values);
     const { form, announced } = options;
     const own = layoutOf(values, form);
     const layout = announced ? hashOf([own, ...announced]) : own;
-    return {
-      on: this.#communicator,
-      hasOnePhase: split.sparse.length === 0,
-      phases: this.#reduceAll(op, split, layout, options),
-    };
+    if (values.some(isIndexedSlices))
+      return { on: this.#communicator, phases: this.#reduceSparse(op, values, layout, options) };
+    const dense = values as readonly Tensor[];
+    const results = options.into ?? resultsFor(op, dense, undefined);
+    const runs = this.#reductions(op, dense, results, layout, options);
+    return { on: this.#communicator, runs, finish: () => [...results] };
   }
 
   /**
@@ -124,7 +124,6 @@ export class ReplicaCollectives {
     const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
     return {
       on: this.#communicator,
-      hasOnePhase: false,
       phases: gatherAlong(this.#member, values, axis, layout),
     };
   }
@@ -134,59 +133,9 @@ export class ReplicaCollectives {
    * `values` matter.
    */
   broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
-    return {
-      on: this.#communicator,
-      hasOnePhase: true,
-      phases: this.#broadcastAll(values, root, into, layoutOf(values, form)),
-    };
-  }
-
-  *#reduceAll(
-    op: CollectiveOp,
-    { dense, denseIndices, sparse, sparseIndices }: SplitReplica,
-    layout: number,
-    { bytesPerPack = 0, into, deduplicate = false }: ReplicaReduceOptions,
-  ): Phases<Value[]> {
-    const results = into ?? resultsFor(op, dense, undefined);
-    const request = { op, sparse, deduplicate, valuesEach: this.#valuesEach, layout };
-    const agreed = sparse.length > 0 ? yield* agreeOnSlices(this.#member, request) : undefined;
-    const packs = this.#batches.packsOf(dense, bytesPerPack);
-    yield packs.map(
-      ({ pieces, variant, layout: packed }): Run => ({
-        collective: { kind: 'all-reduce', op, variant },
-        inputs: [this.#views.cut(dense, pieces)],
-        outputs: [this.#views.cut(results, pieces)],
-        // Replicas with different packing would add up unrelated elements.
-        layout: hashOf([layout, packed]),
-      }),
-    );
-    if (!agreed) return [...results];
-    const gathered = yield* gatherSlices(this.#member, agreed);
-    return stitchValues<Value>([
-      [results, denseIndices],
-      [gathered, sparseIndices],
-    ]);
-  }
-
-  #requireReducible(op: CollectiveOp, { dense, sparse }: SplitReplica): void {
-    const collective: Collective = { kind: 'all-reduce', op };
-    const refused =
-      sparse.length > 0 && op !== 'sum' && op !== 'mean'
-        ? `indexed slices support sum and mean, but not ${op}: make them dense first`
-        : [...new Set(dense.map(({ dtype }) => dtype))]
-            .map((dtype) => this.#communicator.refuses(collective, dtype))
-            .find((reason) => reason !== undefined);
-    if (refused) throw new ValueError('ERR_COLL_REFUSED', `all-reduce: ${refused}`, { operation: 'all-reduce' });
-  }
-
-  *#broadcastAll(
-    values: readonly Tensor[],
-    root: number,
-    into: readonly Tensor[] | undefined,
-    layout: number,
-  ): Phases<Tensor[]> {
     const results = into ?? resultsFor(undefined, values, undefined);
-    yield this.#copies.packsOf(values, 0).map(
+    const layout = layoutOf(values, form);
+    const runs = this.#copies.packsOf(values, 0).map(
       ({ pieces }): Run => ({
         collective: { kind: 'broadcast', root },
         inputs: [this.#views.cut(values, pieces)],
@@ -194,12 +143,66 @@ export class ReplicaCollectives {
         layout,
       }),
     );
-    return [...results];
+    return { on: this.#communicator, runs, finish: () => [...results] };
+  }
+
+  *#reduceSparse(
+    op: CollectiveOp,
+    values: readonly Value[],
+    layout: number,
+    options: ReplicaReduceOptions,
+  ): Phases<Value[]> {
+    const split = splitBySparsity(values);
+    const [dense, sparse] = [split.dense as readonly Tensor[], split.sparse as readonly IndexedSlices[]];
+    const results = options.into ?? resultsFor(op, dense, undefined);
+    const { deduplicate = false } = options;
+    const agreed = yield* agreeOnSlices(this.#member, { op, sparse, deduplicate, valuesEach: this.#valuesEach, layout });
+    yield this.#reductions(op, dense, results, layout, options);
+    const gathered = yield* gatherSlices(this.#member, agreed);
+    return stitchValues<Value>([
+      [results, split.denseIndices],
+      [gathered, split.sparseIndices],
+    ]);
+  }
+
+  /** The all-reduces of dense values, one per pack. */
+  #reductions(
+    op: CollectiveOp,
+    values: readonly Tensor[],
+    results: readonly Tensor[],
+    layout: number,
+    { bytesPerPack = 0 }: ReplicaReduceOptions,
+  ): Run[] {
+    return this.#batches.packsOf(values, bytesPerPack).map(({ pieces, variant, layout: packed }) => ({
+      collective: { kind: 'all-reduce', op, variant },
+      inputs: [this.#views.cut(values, pieces)],
+      outputs: [this.#views.cut(results, pieces)],
+      // Replicas with different packing would add up unrelated elements.
+      layout: hashOf([layout, packed]),
+    }));
+  }
+
+  #requireReducible(op: CollectiveOp, values: readonly Value[]): void {
+    const collective: Collective = { kind: 'all-reduce', op };
+    let dtype: DType | undefined;
+    for (const value of values) {
+      let refused: string | undefined;
+      if (!('data' in value)) {
+        if (op !== 'sum' && op !== 'mean')
+          refused = `indexed slices support sum and mean, but not ${op}: make them dense first`;
+      } else if (value.dtype !== dtype) {
+        dtype = value.dtype;
+        refused = this.#communicator.refuses(collective, dtype);
+      }
+      if (refused) throw new ValueError('ERR_COLL_REFUSED', `all-reduce: ${refused}`, { operation: 'all-reduce' });
+    }
   }
 }
 
-function asLists({ on, hasOnePhase, phases }: Work<readonly Value[]>): Work<ValueLists> {
-  return { on, hasOnePhase, phases: alone(phases) };
+/** The work of one replica, as that of a list of replicas. */
+function asLists(work: Work<readonly Value[]>): Work<ValueLists> {
+  if ('runs' in work) return { on: work.on, runs: work.runs, finish: () => [work.finish()] };
+  return { on: work.on, phases: alone(work.phases) };
 }
 
 function* alone(phases: Phases<readonly Value[]>): Phases<ValueLists> {
@@ -216,10 +219,4 @@ function refuseSharedResult({ sharedResult }: ResolvedOptions): void {
     'ERR_COLL_NOT_IMPLEMENTED',
     'sharedResult works only if one thread holds the values of all replicas; here each replica has its own result: omit sharedResult, or pass the memory for the result in the option into',
   );
-}
-
-/** The dense and the sparse values of one replica, in separate lists. */
-interface SplitReplica extends Omit<SplitValues<never>, 'dense' | 'sparse'> {
-  readonly dense: readonly Tensor[];
-  readonly sparse: readonly IndexedSlices[];
 }

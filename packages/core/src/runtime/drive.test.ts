@@ -30,7 +30,7 @@ function* twoPhases(): Phases<readonly unknown[]> {
 
 describe('drive()', () => {
   it('starts each phase when the previous one has ended, for sync and async calls', async () => {
-    const work = (on: Communicator): Work<readonly unknown[]> => ({ on, hasOnePhase: false, phases: twoPhases() });
+    const work = (on: Communicator): Work<readonly unknown[]> => ({ on, phases: twoPhases() });
     expect(await drive(work(alone()))).toEqual([3, 4]);
     expect(driveSync('sums', work(alone()))).toEqual([3, 4]);
   });
@@ -64,10 +64,10 @@ describe('drive()', () => {
       for (let phase = 0; phase < phases; phase++) yield [sumOf(phase)];
       throw new Error('broken');
     }
-    await expect(drive({ on: own, hasOnePhase: false, phases: broken(0) })).rejects.toThrow('broken');
+    await expect(drive({ on: own, phases: broken(0) })).rejects.toThrow('broken');
     expect(own.group.failure).toBeUndefined();
-    const failing = expect(drive({ on: own, hasOnePhase: false, phases: broken(1) })).rejects.toThrow('broken');
-    const waiting = drive({ on: other, hasOnePhase: false, phases: twoPhases() }, { timeoutSeconds: 60 });
+    const failing = expect(drive({ on: own, phases: broken(1) })).rejects.toThrow('broken');
+    const waiting = drive({ on: other, phases: twoPhases() }, { timeoutSeconds: 60 });
     const error = await waiting.catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0 });
     expect(String(error)).toContain('broken');

@@ -34,30 +34,34 @@ export type Phases<Result> = Generator<readonly Run[] | AsyncStep, Result, unkno
  * A call, described once, that `drive` executes asynchronously and `driveSync` while blocking the
  * thread.
  */
-export interface Work<Result> {
+export type Work<Result> = OnePhase<Result> | SeveralPhases<Result>;
+
+/** Collectives that may overlap. They need no turn, because the engine keeps the order. */
+export interface OnePhase<Result> {
+  /** The communicator that runs the collectives; undefined if there are none. */
+  readonly on: Communicator | undefined;
+  readonly runs: readonly Run[];
+  /** Returns the result once all collectives have ended. */
+  finish(): Result;
+}
+
+export interface SeveralPhases<Result> {
   /**
    * The communicator that runs the collectives and orders the call within its group. Undefined if
    * there are only steps.
    */
   readonly on: Communicator | undefined;
-  /** Whether there is at most one list of runs. Such work needs no turn, because the engine keeps the order. */
-  readonly hasOnePhase: boolean;
   readonly phases: Phases<Result>;
 }
 
 /** Work that consists of one asynchronous step, which takes a turn in the call order of the group of `on`. */
 export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Result>): Work<Result> {
-  return { on, hasOnePhase: false, phases: awaitStep(step) };
+  return { on, phases: awaitStep(step) };
 }
 
 /** Work that is already done. */
 export function workDone<Result>(result: Result): Work<Result> {
-  return { on: undefined, hasOnePhase: true, phases: onlyResult(result) };
-}
-
-// biome-ignore lint/correctness/useYield: work without a phase
-function* onlyResult<Result>(result: Result): Phases<Result> {
-  return result;
+  return { on: undefined, runs: [], finish: () => result };
 }
 
 /** Phases that consist of one asynchronous step. */
@@ -66,15 +70,18 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
 }
 
 /**
- * Runs the phases of a call. A call of several phases waits for its turn in the group, unless
- * `options` contain one. If only this rank fails after the first phase, the whole group fails,
- * because the other ranks would wait for this rank.
+ * Executes a call. A call of several phases waits for its turn in the group, unless `options`
+ * contain one. If only this rank fails after the first phase, the whole group fails, because the
+ * other ranks would wait for this rank.
  */
-export async function drive<Result>(
-  { on, hasOnePhase, phases }: Work<Result>,
-  options: RunOptions = {},
-): Promise<Result> {
-  const turn = hasOnePhase || options.turn ? undefined : on?.group.order.take();
+export async function drive<Result>(work: Work<Result>, options: RunOptions = {}): Promise<Result> {
+  if (!('runs' in work)) return driveInTurn(work, options);
+  if (work.runs.length > 0) await started(work.on, work.runs, options);
+  return work.finish();
+}
+
+async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, options: RunOptions): Promise<Result> {
+  const turn = options.turn ? undefined : on?.group.order.take();
   const own = turn ? { ...options, turn } : options;
   let isUnderWay = false;
   try {
@@ -84,13 +91,8 @@ export async function drive<Result>(
       const phase = next.value;
       let result: unknown;
       if (typeof phase === 'function') result = await phase(own);
-      else {
-        const started = phase.map((run) =>
-          (on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, own)),
-        );
-        await untilAllHaveEnded(started);
-      }
-      isUnderWay = !hasOnePhase;
+      else await started(on, phase, own);
+      isUnderWay = true;
       next = phases.next(result);
     }
     return next.value;
@@ -102,25 +104,33 @@ export async function drive<Result>(
   }
 }
 
+/** Starts the runs of a phase in one synchronous stretch. The promise resolves when all have ended. */
+function started(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): Promise<void> {
+  return untilAllHaveEnded(
+    runs.map((run) => (on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, options))),
+  );
+}
+
 /**
- * Runs the phases of a call and blocks the thread; `operation` names the call in errors.
+ * Executes a call and blocks the thread; `operation` names the call in errors.
  * @throws RuntimeError while an earlier call is under way (ERR_COLL_BUSY), and for a step that
  * cannot block (ERR_COLL_CONTEXT)
  */
-export function driveSync<Result>(
-  operation: string,
-  { on, hasOnePhase, phases }: Work<Result>,
-  options: RunOptions = {},
-): Result {
+export function driveSync<Result>(operation: string, work: Work<Result>, options: RunOptions = {}): Result {
+  const { on } = work;
+  if ('runs' in work) {
+    runAll(on, work.runs, options);
+    return work.finish();
+  }
+  const { phases } = work;
   let isUnderWay = false;
   try {
     let next = phases.next();
     while (!next.done) {
       const phase = next.value;
       if (typeof phase === 'function') throw cannotBlock(operation);
-      for (const run of phase)
-        (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
-      isUnderWay = !hasOnePhase;
+      runAll(on, phase, options);
+      isUnderWay = true;
       next = phases.next();
     }
     return next.value;
@@ -128,6 +138,11 @@ export function driveSync<Result>(
     if (isUnderWay) failGroup(on, error);
     throw error;
   }
+}
+
+function runAll(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): void {
+  for (const run of runs)
+    (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
 }
 
 /**
