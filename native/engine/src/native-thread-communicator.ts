@@ -30,7 +30,7 @@ import {
   operationOf,
   type PreparedCall,
 } from '@coll/core/plugin';
-import type { MemberHandle, OfferHandle } from './handles.js';
+import type { MemberHandle } from './handles.js';
 import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
@@ -60,7 +60,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   readonly #programs: Programs;
   readonly #offers: Offers;
   readonly #newCalls = new NewCalls();
-  readonly #spares = new SpareHandles<OfferHandle>();
+  readonly #spares = new SpareHandles<Offer>();
   #described: Offer | undefined;
 
   /** @throws ValueError for a rank outside the group, or a group of another engine */
@@ -111,8 +111,8 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     return this.#offers.make(call, spare);
   }
 
-  protected override recycle({ handle }: Offer): void {
-    this.#spares.add(handle);
+  protected override recycle(offer: Offer): void {
+    this.#spares.add(offer);
   }
 
   /** Executes one collective, blocking the calling thread. */

@@ -19,6 +19,8 @@ export class Offers {
   readonly #programs: Programs;
   readonly #rank: number;
   readonly #draft = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
+  readonly #negotiated = this.#draft.negotiatedBy(0);
+  readonly #announced = this.#draft.announcedBy(0);
 
   constructor(binding: NativeBinding, programs: Programs, rank: number) {
     this.#binding = binding;
@@ -26,8 +28,8 @@ export class Offers {
     this.#rank = rank;
   }
 
-  /** Converts a call to a native request. Reuses the handle `spare` if it is given. */
-  make(call: CheckedCall, spare?: OfferHandle): Offer {
+  /** Converts a call to a native request. Reuses the memory of the request `spare` if it is given. */
+  make(call: CheckedCall, spare?: Offer): Offer {
     const { collective, dtype, begins, isShared, inputs, outputs } = call;
     const program = this.#programs.find(collective, dtype);
     const places = { inputAt: nowhere, outputAt: nowhere, workAt: nowhere };
@@ -39,12 +41,13 @@ export class Offers {
       arraysOf(inputs, reads(collective, this.#rank)),
       arraysOf(outputs, writes(collective, this.#rank)),
       isShared,
-      this.#draft.negotiatedBy(0),
+      this.#negotiated,
     ] as const;
-    const said = this.#draft.announcedBy(0).slice();
-    if (!spare) return { handle: this.#binding.offer(...offering), said };
-    this.#binding.refillOffer(spare, ...offering);
-    return { handle: spare, said };
+    if (!spare) return { handle: this.#binding.offer(...offering), said: this.#announced.slice() };
+    const { handle, said } = spare;
+    this.#binding.refillOffer(handle, ...offering);
+    said.set(this.#announced);
+    return { handle, said };
   }
 }
 

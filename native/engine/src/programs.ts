@@ -1,5 +1,5 @@
 import { type Algorithm, type Collective, type DType, dtypes, type Schedule } from '@coll/core';
-import { scheduleNumber } from '@coll/core/internal';
+import { isSameCollective, scheduleNumber } from '@coll/core/internal';
 import { collectiveKinds, collectiveOps, nameOf, opOf, Planner, rootOf, stepsOf } from '@coll/core/plugin';
 import { chainsOf } from '@coll/core/schedule';
 import type { ProgramHandle } from './handles.js';
@@ -18,6 +18,8 @@ export class Programs {
   readonly #binding: NativeBinding;
   readonly #planner: Planner;
   readonly #programs = new Map<string, Program>();
+  /** The latest request, because looking up its name takes longer than comparing it. */
+  #latest: { readonly collective: Collective; readonly dtype: DType; readonly program: Program } | undefined;
 
   constructor(binding: NativeBinding, algorithm: Algorithm, size: number) {
     this.#binding = binding;
@@ -36,6 +38,14 @@ export class Programs {
    * @throws CollError if the algorithm's schedule does not do what was requested
    */
   find(collective: Collective, dtype: DType): Program {
+    const latest = this.#latest;
+    if (latest?.dtype === dtype && isSameCollective(latest.collective, collective)) return latest.program;
+    const program = this.#named(collective, dtype);
+    this.#latest = { collective: { ...collective }, dtype, program };
+    return program;
+  }
+
+  #named(collective: Collective, dtype: DType): Program {
     const key = `${nameOf(collective)} ${dtype}`;
     const known = this.#programs.get(key);
     if (known) return known;

@@ -27,6 +27,8 @@ export class ProcessCalls {
   readonly #options: ProcessCallsOptions;
   readonly #messages = new WeakMap<Program, MessagesHandle>();
   readonly #draft = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
+  readonly #negotiated = this.#draft.negotiatedBy(0);
+  readonly #announced = this.#draft.announcedBy(0);
 
   constructor(options: ProcessCallsOptions) {
     this.#options = options;
@@ -51,8 +53,8 @@ export class ProcessCalls {
       arraysOf(outputs, writes(collective, rank)),
       // Outputs are never shared by all ranks.
       false,
-      this.#draft.negotiatedBy(0),
-      this.#draft.announcedBy(0),
+      this.#negotiated,
+      this.#announced,
       this.#messagesOf(program, collective, dtype),
     ] as const;
     const handle = spare ? binding.refillCall(spare, ...calling) && spare : binding.call(...calling);

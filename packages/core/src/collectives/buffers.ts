@@ -114,17 +114,16 @@ export function requireCounts(
 export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], outputs: readonly Tensor[]): void {
   requireCounts(check, inputs, outputs);
   const { collective, size, localRanks, sharedResult } = check;
-  const operation = nameOf(collective);
-  for (const [index, rank] of localRanks.entries()) {
-    requireTensor(inputs[index], { operation, rank });
-    requireTensor(outputs[index], { operation, rank });
+  for (let index = 0; index < localRanks.length; index++) {
+    requireTensor(inputs[index], collective, localRanks[index] as number);
+    requireTensor(outputs[index], collective, localRanks[index] as number);
   }
   const { dtype, count } = elementsOf(check, inputs, outputs);
   const resultDType = outputDType(collective, dtype);
   localRanks.forEach((rank, index) => {
     const [input, output] = [inputs[index] as Tensor, outputs[index] as Tensor];
     const lengths = bufferLengths(collective, count, size, rank);
-    const fail = (problem: string) => bufferError(problem, { operation, rank });
+    const fail = (problem: string) => bufferError(problem, { operation: nameOf(collective), rank });
     if (reads(collective, rank)) {
       if (input.dtype !== dtype) throw fail(`input is ${input.dtype}, others are ${dtype}`);
       if (input.data.length !== lengths.input)
@@ -143,23 +142,25 @@ export function validateBuffers(check: BufferCheck, inputs: readonly Tensor[], o
     if (collective.kind === 'all-to-all') throw fail('output overlaps its own input: all-to-all does not run in place');
     throw fail('output overlaps its own input with an offset: an element may overlap only itself');
   });
+  if (localRanks.length === 1) return;
   const isShared = sharedResult === true && isOneResult(collective, outputs);
   refuseClashes({ collective, localRanks, isShared }, inputs, outputs);
 }
 
 /** @throws ValueError, naming rank and operation, unless `buffer` is a valid tensor */
-function requireTensor(buffer: unknown, details: CallDetails & { readonly rank: number }): void {
-  const { operation, rank } = details;
+function requireTensor(buffer: unknown, collective: Collective, rank: number): void {
   if (!isTensor(buffer)) {
+    const operation = nameOf(collective);
     const told = `a buffer must be a tensor, got ${quote(buffer)}; tensor(array) creates one`;
-    throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, details);
+    throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
   }
   try {
     validateTensor(buffer);
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
+    const operation = nameOf(collective);
     const words: RankWords = (name) => `${operation}: rank ${name(rank)}: ${error.message}`;
-    throw rankError(ValueError, error.code, words, { ...details, cause: error });
+    throw rankError(ValueError, error.code, words, { operation, rank, cause: error });
   }
 }
 
@@ -227,7 +228,6 @@ function refuseClashes(
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
 ): void {
-  const operation = nameOf(collective);
   localRanks.forEach((rank, index) => {
     if (!writes(collective, rank)) return;
     const output = outputs[index] as Tensor;
@@ -238,6 +238,6 @@ function refuseClashes(
         (!isShared && writes(collective, other) && overlaps(output.data, (outputs[position] as Tensor).data))
       );
     });
-    if (clash >= 0) throw clashError(operation, rank, localRanks[clash] as number);
+    if (clash >= 0) throw clashError(nameOf(collective), rank, localRanks[clash] as number);
   });
 }

@@ -170,8 +170,11 @@ export function requireMean(dtype: DType): void {
  */
 export function requireAlike(tensors: readonly Tensor[], operation = 'reduce'): void {
   const [first] = tensors as readonly [Tensor];
-  const odd = tensors.findIndex((other) => other.dtype !== first.dtype || !sameShape(other.shape, first.shape));
-  if (odd >= 0) throw mismatch([first, tensors[odd] as Tensor], odd, operation);
+  for (let rank = 1; rank < tensors.length; rank++) {
+    const other = tensors[rank] as Tensor;
+    if (other.dtype !== first.dtype || !sameShape(other.shape, first.shape))
+      throw mismatch([first, other], rank, operation);
+  }
 }
 
 function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, operation: string): Error {

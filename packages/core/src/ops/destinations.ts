@@ -79,9 +79,7 @@ export function getDevicesFrom(destinations: Destinations): readonly string[] {
 export function devicesMatch(a: Destinations, b: Destinations): boolean {
   if (a === b) return true;
   const [left, right] = [getDevicesFrom(a), getDevicesFrom(b)];
-  const isInOrder =
-    left.length === right.length && left.every((device, index) => sameDevice(device, right[index] as string));
-  if (isInOrder) return true;
+  if (areSame(left, right)) return true;
   return left.every((device) => includesDevice(right, device)) && right.every((device) => includesDevice(left, device));
 }
 
@@ -130,6 +128,13 @@ export function requireDistinct(devices: readonly string[]): void {
     );
 }
 
+/** Whether two lists name the same devices in the same order. */
+function areSame(devices: readonly string[], others: readonly string[]): boolean {
+  return (
+    devices.length === others.length && devices.every((device, index) => sameDevice(device, others[index] as string))
+  );
+}
+
 function includesDevice(devices: readonly string[], device: string): boolean {
   return devices.some((other) => sameDevice(other, device));
 }
@@ -154,16 +159,14 @@ function isCarrier(value: unknown): value is TensorCarrier {
  * all-reduce requires
  */
 export function requireSameDevices(values: readonly DistributedValues[]): void {
-  const [first] = values;
-  const odd = values.find(
-    ({ devices }) =>
-      devices.length !== first?.devices.length ||
-      !devices.every((device, index) => sameDevice(device, first.devices[index] as string)),
-  );
-  if (!first || !odd) return;
-  throw new AssertionError(
-    'ERR_COLL_DEVICE',
-    `all values of a batch must be on the same devices in the same order, got [${first.devices}] and [${odd.devices}]`,
-    { operation: 'batch-reduce' },
-  );
+  const wanted = values[0]?.devices ?? [];
+  for (let value = 1; value < values.length; value++) {
+    const { devices } = values[value] as DistributedValues;
+    if (areSame(wanted, devices)) continue;
+    throw new AssertionError(
+      'ERR_COLL_DEVICE',
+      `all values of a batch must be on the same devices in the same order, got [${wanted}] and [${devices}]`,
+      { operation: 'batch-reduce' },
+    );
+  }
 }

@@ -58,34 +58,37 @@ export function resultTargets(
   if (into.length !== pairs.length)
     throw badTarget(`must have one result per value, got ${into.length} results for ${pairs.length} values`);
   const sources: Tensor[] = [];
+  const written: Tensor[] = [];
   let before: Destinations | undefined;
   let count = 0;
   const targets = pairs.map(([value, destinations], index) => {
-    const isDense = value.values.every(hasData);
-    const isSparse = !isDense && isIndexedSlices(value);
-    const memory = into[index] === undefined ? undefined : asPerReplica(into[index]);
-    if (isSparse !== (memory === undefined)) {
+    const given: unknown = into[index];
+    const isSparse = isIndexedSlices(value);
+    if (isSparse !== (given === undefined)) {
       throw badTarget(
         isSparse
           ? `value ${index} is sparse, so its result needs new memory and cannot be written into an existing one`
           : `the result for value ${index} is missing`,
       );
     }
-    if (!memory || (!memory.values.every(hasData) && isIndexedSlices(memory))) return undefined;
+    if (given === undefined) return undefined;
+    // The memory of the value itself has been validated with the value.
+    const memory = given === value ? value : asPerReplica(given);
+    if (isIndexedSlices(memory)) return undefined;
     if (destinations !== before) count = getDevicesFrom(destinations).length;
     before = destinations;
+    const { values } = value;
     const tensors = memory.values as readonly Tensor[];
     if (tensors.length !== count) throw badTarget(`result ${index} has ${tensors.length} tensors for ${count} devices`);
-    const isInPlace = isDense && value.values.length === count && devicesMatch(value, destinations);
-    const dense = value.values.find(hasData) as Tensor;
-    for (let place = 0; place < count; place++) sources.push(isInPlace ? (value.values[place] as Tensor) : dense);
+    const dense = values.find(hasData) as Tensor;
+    const isInPlace = values.length === count && values.every(hasData) && devicesMatch(value, destinations);
+    for (let place = 0; place < count; place++) {
+      sources.push(isInPlace ? (values[place] as Tensor) : dense);
+      written.push(tensors[place] as Tensor);
+    }
     return tensors;
   });
-  resultsFor(
-    collectiveOp(op),
-    sources,
-    targets.flatMap((tensors) => tensors ?? []),
-  );
+  resultsFor(collectiveOp(op), sources, written);
   return targets;
 }
 

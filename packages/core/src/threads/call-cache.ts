@@ -60,6 +60,7 @@ export class CallCache<Handle> {
   ): PreparedCall<Handle> {
     const key = outputs[0]?.[0]?.data;
     const isKept = key !== undefined && this.#made.takeOrAdd(inputs[0]?.[0]?.data, key);
+    const [read, written] = [preparedBuffers(inputs), preparedBuffers(outputs)];
     const call = {
       handle: prepare(isKept),
       isKept,
@@ -67,9 +68,9 @@ export class CallCache<Handle> {
       layout,
       isShared: sharedResult,
       request,
-      bytes: Math.max(bytesOf(inputs), bytesOf(outputs)),
-      inputs: inputs.flat().map(knownOf),
-      outputs: outputs.flat().map(knownOf),
+      bytes: Math.max(read.bytes, written.bytes),
+      inputs: read.buffers,
+      outputs: written.buffers,
     };
     if (!isKept) return call;
     this.#byOutput.set(key, call);
@@ -124,12 +125,16 @@ export function lostRank({ inputs, outputs }: PreparedCall<unknown>, ranks: numb
   return lost < 0 ? undefined : Math.floor((lost % inputs.length) / (inputs.length / ranks));
 }
 
-function bytesOf(lists: readonly SegmentList[]): number {
-  return lists.flat().reduce((sum, { data }) => sum + data.byteLength, 0);
-}
-
-function knownOf({ data, dtype }: Tensor): PreparedBuffer {
-  return { data, dtype, length: data.length };
+function preparedBuffers(lists: readonly SegmentList[]) {
+  const buffers: PreparedBuffer[] = [];
+  let bytes = 0;
+  for (const list of lists) {
+    for (const { data, dtype } of list) {
+      buffers.push({ data, dtype, length: data.length });
+      bytes += data.byteLength;
+    }
+  }
+  return { buffers, bytes };
 }
 
 /** Whether these buffers, one per rank, consist of the known arrays. */

@@ -36,7 +36,7 @@ export interface CheckedCall extends Buffers {
   readonly dtype: DType;
   /** Number of elements of the whole buffer, all blocks included. */
   readonly length: number;
-  /** The element at which each piece begins, followed by the total length. */
+  /** The element at which each piece begins, followed by the total length. Calls may share the array. */
   readonly begins: Float64Array;
   /**
    * Hash of the buffer's composition, which must be equal on all ranks. It covers the caller's
@@ -102,26 +102,31 @@ function validateSegments(buffers: Buffers, isShared: boolean): void {
   const { collective, size, localRanks, inputs, outputs } = buffers;
   requireCounts(buffers, inputs, outputs);
   const count = inputs[0]?.length ?? 0;
-  const operation = nameOf(collective);
-  const fail = (problem: string) => new ValueError('ERR_COLL_BUFFER', `${operation}: ${problem}`, { operation });
-  if ([...inputs, ...outputs].some((pieces?: SegmentList) => pieces?.length !== count || count === 0)) {
-    throw fail('every input and output must have the same number of segments, at least one');
-  }
+  const isOtherCount = (pieces?: SegmentList) => pieces?.length !== count;
+  if (count === 0 || inputs.some(isOtherCount) || outputs.some(isOtherCount))
+    throw segmentsError(collective, 'every input and output must have the same number of segments, at least one');
   if (count > 1 && hasBlocks(collective.kind)) {
-    throw fail(
-      'this collective has one block per rank, so each of its buffers must be a single segment; join the segments first',
-    );
+    const cure = 'so each of its buffers must be a single segment; join the segments first';
+    throw segmentsError(collective, `this collective has one block per rank, ${cure}`);
   }
+  const check = { collective, size, localRanks, sharedResult: isShared };
   for (let piece = 0; piece < count; piece++) {
     const at = (lists: readonly SegmentList[]) => lists.map((pieces) => pieces[piece] as Tensor);
-    validateBuffers({ collective, size, localRanks, sharedResult: isShared }, at(inputs), at(outputs));
+    validateBuffers(check, at(inputs), at(outputs));
   }
+  if (count === 1) return;
   const source = sourceOf(collective, localRanks, inputs, outputs);
-  const read = inputs.filter((_, index) => reads(collective, localRanks[index]));
-  if ([source, ...read].some((pieces) => pieces.some(({ dtype }) => dtype !== source[0]?.dtype))) {
-    throw fail('all segments of a buffer must have one dtype');
-  }
-  if (count > 1) requireApart(buffers, isShared);
+  const isOtherDType = ({ dtype }: Tensor) => dtype !== source[0]?.dtype;
+  const isOdd = (pieces: SegmentList, index: number) =>
+    reads(collective, localRanks[index]) && pieces.some(isOtherDType);
+  if (source.some(isOtherDType) || inputs.some(isOdd))
+    throw segmentsError(collective, 'all segments of a buffer must have one dtype');
+  requireApart(buffers, isShared);
+}
+
+function segmentsError(collective: Collective, problem: string): ValueError {
+  const operation = nameOf(collective);
+  return new ValueError('ERR_COLL_BUFFER', `${operation}: ${problem}`, { operation });
 }
 
 /** @throws ValueError if a written piece overlaps another one, of the same or another rank */
@@ -160,12 +165,22 @@ function sourceOf(
 }
 
 function beginsOf({ collective, size, localRanks, inputs, outputs }: Buffers): Float64Array {
-  const begins = [0];
   const isFromInput = localRanks.some((rank) => reads(collective, rank));
   const blocks = isFromInput ? inputBlocks(collective, size) : outputBlocks(collective, size);
   const factor = blockCount(collective.kind, size) / blocks;
-  for (const { data } of sourceOf(collective, localRanks, inputs, outputs)) {
-    begins.push((begins.at(-1) as number) + data.length * factor);
-  }
-  return Float64Array.from(begins);
+  const source = sourceOf(collective, localRanks, inputs, outputs);
+  if (source.length === 1) return beginsOfWhole((source[0] as Tensor).data.length * factor);
+  const begins = new Float64Array(source.length + 1);
+  for (let piece = 0; piece < source.length; piece++)
+    begins[piece + 1] = (begins[piece] as number) + (source[piece] as Tensor).data.length * factor;
+  return begins;
+}
+
+// The latest result, because engines take known arrays faster than new ones.
+let whole = Float64Array.of(0, 0);
+
+/** The begins of a buffer in one piece. */
+function beginsOfWhole(length: number): Float64Array {
+  if (whole[1] !== length) whole = Float64Array.of(0, length);
+  return whole;
 }

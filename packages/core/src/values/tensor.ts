@@ -305,7 +305,10 @@ export function copyElements(into: TypedArray, from: TypedArray): void {
 }
 
 export function sameShape(a: readonly number[], b: readonly number[]): boolean {
-  return a === b || (a.length === b.length && a.every((dimension, axis) => dimension === b[axis]));
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
+  return true;
 }
 
 /** Whether two arrays overlap in memory. An empty array overlaps nothing. */
