@@ -46,6 +46,14 @@ export type ReduceOpLike = ReduceOp | Lowercase<ReduceOp>;
  */
 export const reduceOps: readonly ReduceOp[] = Object.values(members);
 
+// The usual spellings, because converting a name takes longer than looking it up.
+const byName = new Map<unknown, ReduceOp>(
+  Object.values(members).flatMap((op) => [
+    [op, op],
+    [op.toLowerCase(), op],
+  ]),
+);
+
 /** Whether a value is a member of `ReduceOp`. */
 export function isReduceOp(value: unknown): value is ReduceOp {
   return typeof value === 'string' && Object.hasOwn(members, value);
@@ -63,6 +71,8 @@ export function isReduceOp(value: unknown): value is ReduceOp {
  * ```
  */
 export function reduceOpFrom(name: unknown): ReduceOp {
+  const known = byName.get(name);
+  if (known) return known;
   const upper = typeof name === 'string' ? name.toUpperCase() : name;
   if (isReduceOp(upper)) return upper;
   throw new ValueError(

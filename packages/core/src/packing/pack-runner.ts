@@ -51,7 +51,10 @@ export class PackRunner {
       separate.push(joined.separate);
       return { ...run, inputs: joined.inputs, outputs: joined.outputs };
     });
-    return { runs, separate: () => separate.forEach((copy) => copy()) };
+    const separateAll = () => {
+      for (const copy of separate) copy();
+    };
+    return { runs, separate: separateAll };
   }
 }
 

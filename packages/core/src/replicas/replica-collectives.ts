@@ -112,7 +112,8 @@ export class ReplicaCollectives {
     const dense = values as readonly Tensor[];
     const results = options.into ?? resultsFor(op, dense, undefined);
     const runs = this.#reductions(op, dense, results, layout, options);
-    return { on: this.#communicator, runs, finish: () => [...results] };
+    const isRepeatable = options.into !== undefined;
+    return { on: this.#communicator, runs, finish: () => [...results], isRepeatable };
   }
 
   /**
@@ -156,7 +157,13 @@ export class ReplicaCollectives {
     const [dense, sparse] = [split.dense as readonly Tensor[], split.sparse as readonly IndexedSlices[]];
     const results = options.into ?? resultsFor(op, dense, undefined);
     const { deduplicate = false } = options;
-    const agreed = yield* agreeOnSlices(this.#member, { op, sparse, deduplicate, valuesEach: this.#valuesEach, layout });
+    const agreed = yield* agreeOnSlices(this.#member, {
+      op,
+      sparse,
+      deduplicate,
+      valuesEach: this.#valuesEach,
+      layout,
+    });
     yield this.#reductions(op, dense, results, layout, options);
     const gathered = yield* gatherSlices(this.#member, agreed);
     return stitchValues<Value>([
@@ -201,7 +208,7 @@ export class ReplicaCollectives {
 
 /** The work of one replica, as that of a list of replicas. */
 function asLists(work: Work<readonly Value[]>): Work<ValueLists> {
-  if ('runs' in work) return { on: work.on, runs: work.runs, finish: () => [work.finish()] };
+  if ('runs' in work) return { ...work, finish: () => [work.finish()] };
   return { on: work.on, phases: alone(work.phases) };
 }
 

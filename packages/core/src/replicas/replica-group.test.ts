@@ -38,6 +38,42 @@ describe('a replica whose peers are in other threads or processes', () => {
     expect(into).toEqual(Int32Array.of(7));
   });
 
+  it('reads its arrays again when a call is repeated on them, whatever else was called in between', async () => {
+    const groups = replicas(2);
+    const arrays = [Float32Array.of(1), Float32Array.of(2)] as const;
+    const call = (op: ReduceOp) =>
+      Promise.all(
+        groups.map((group, rank) => {
+          const own = arrays[rank] as Float32Array;
+          return group.allReduce(op, own, rank, { into: own });
+        }),
+      );
+    await call('SUM');
+    await call('SUM');
+    expect(arrays).toEqual([Float32Array.of(6), Float32Array.of(6)]);
+    arrays[1][0] = 8;
+    await call('MAX');
+    const results = (await call('MEAN')) as Tensor[];
+    expect(results.map(({ data }) => data)).toEqual(arrays);
+    expect(arrays).toEqual([Float32Array.of(8), Float32Array.of(8)]);
+  });
+
+  it('refuses an array that was detached since the call was made on it', async () => {
+    const groups = replicas(2);
+    const arrays = [Float32Array.of(1), Float32Array.of(2)];
+    const call = () =>
+      Promise.allSettled(
+        groups.map((group, rank) => {
+          const own = arrays[rank] as Float32Array;
+          return group.allReduce('SUM', own, rank, { into: own });
+        }),
+      );
+    await call();
+    for (const { buffer } of arrays) structuredClone(buffer, { transfer: [buffer as ArrayBuffer] });
+    for (const outcome of await call())
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'ValueError', code: 'ERR_COLL_BUFFER' } });
+  });
+
   it('gathers and broadcasts structures', async () => {
     const groups = replicas(2);
     const gathered = await Promise.all(groups.map((group, rank) => group.allGather([ints(rank), ints(9)], 0, rank)));

@@ -1,5 +1,5 @@
 import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
-import type { Communicator } from '../collectives/communicator.js';
+import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { drive, driveSync, type Work } from '../runtime/drive.js';
 import type { Value } from '../sparse/sparse.js';
@@ -9,6 +9,7 @@ import { packLike, type Structure } from '../values/structure.js';
 import { elementCount, requireShape, type Tensor, zeros } from '../values/tensor.js';
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
 import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
+import { isKnownCall, type KnownCall, knownCall } from './known-call.js';
 import { Rendezvous } from './rendezvous.js';
 import {
   arrivingCall,
@@ -53,6 +54,19 @@ export interface ReplicaGroupOptions {
 export interface GroupCall {
   readonly place: number;
   readonly call: ReplicaCall;
+  /** What the call executes, kept because the call may be repeated. Undefined until it was made. */
+  prepared?: PreparedWork;
+}
+
+interface PreparedWork {
+  readonly work: Work<ValueLists>;
+  readonly options: RunOptions;
+}
+
+/** The latest reduce of a replica, and its arguments. */
+interface LatestReduce {
+  readonly known: KnownCall;
+  readonly call: GroupCall;
 }
 
 /**
@@ -76,6 +90,8 @@ export class ReplicaGroup {
   readonly #arrivals: Rendezvous;
   /** For each replica, its latest call with promised values; undefined once that call has ended. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
+  /** For each replica, its latest reduce of arrays into known arrays, which is probably repeated. */
+  readonly #latest: (LatestReduce | undefined)[] = [];
   /** Number of unfinished calls of `run`. */
   #underWay = 0;
 
@@ -97,7 +113,12 @@ export class ReplicaGroup {
    */
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
-    return { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
+    const latest = this.#latest[place];
+    if (latest && isKnownCall(latest.known, op, value, options)) return latest.call;
+    const call = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
+    const known = this.canBlock ? knownCall(op, value, options) : undefined;
+    this.#latest[place] = known && { known, call };
+    return call;
   }
 
   /**
@@ -123,7 +144,8 @@ export class ReplicaGroup {
    * @throws the errors of the collective; InternalError (ERR_COLL_MISMATCH) if the replicas' calls
    * differ
    */
-  async run({ place, call }: GroupCall): Promise<Structure<Value>> {
+  async run(given: GroupCall): Promise<Structure<Value>> {
+    const { place, call } = given;
     const before = this.#arriving[place];
     this.#underWay += 1;
     try {
@@ -131,7 +153,8 @@ export class ReplicaGroup {
       if (before) await before.catch(() => {});
       if (!this.canBlock) return call.finish(await this.#arrivals.join(place, call, this.#perform));
       this.#arrivals.requireOpen(call);
-      return call.finish((await this.#perform([call]))[0] as readonly Value[]);
+      const { work, options } = this.#preparedOf(given, 'perform');
+      return call.finish((await drive(work, options))[0] as readonly Value[]);
     } finally {
       this.#underWay -= 1;
     }
@@ -142,13 +165,13 @@ export class ReplicaGroup {
    * @throws RuntimeError if replicas share the thread (ERR_COLL_CONTEXT), or if an earlier call is
    * under way (ERR_COLL_BUSY)
    */
-  runSync({ place, call }: GroupCall): Structure<Value> {
+  runSync(given: GroupCall): Structure<Value> {
+    const { place, call } = given;
     if (!this.canBlock) throw sharedThread(call.request.kind);
     if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
     this.#arrivals.requireOpen(call);
-    const options = this.#options.ops.withDefaults(call.options);
-    const work = this.#options.ops.performSync(batchOf([call]), options);
-    return call.finish(driveSync(call.name, work, runOptionsOf(options))[0] as readonly Value[]);
+    const { work, options } = this.#preparedOf(given, 'performSync');
+    return call.finish(driveSync(call.name, work, options)[0] as readonly Value[]);
   }
 
   /**
@@ -205,6 +228,7 @@ export class ReplicaGroup {
 
   /** Ends the communication of these replicas; later calls are refused. */
   async close(): Promise<void> {
+    this.#latest.length = 0;
     this.#arrivals.close(
       (operation) =>
         new RuntimeError('ERR_COLL_CLOSED', `${operation}: these cross-device ops were closed; create new ops`, {
@@ -212,6 +236,15 @@ export class ReplicaGroup {
         }),
     );
     await this.#options.communicator?.close();
+  }
+
+  #preparedOf(given: GroupCall, perform: 'perform' | 'performSync'): PreparedWork {
+    if (given.prepared) return given.prepared;
+    const { ops } = this.#options;
+    const options = ops.withDefaults(given.call.options);
+    const prepared = { work: ops[perform](batchOf([given.call]), options), options: runOptionsOf(options) };
+    if ('runs' in prepared.work && prepared.work.isRepeatable) given.prepared = prepared;
+    return prepared;
   }
 
   readonly #perform = (calls: readonly ReplicaCall[]): Promise<readonly (readonly Value[])[]> => {

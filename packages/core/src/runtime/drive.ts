@@ -43,6 +43,8 @@ export interface OnePhase<Result> {
   readonly runs: readonly Run[];
   /** Returns the result once all collectives have ended. */
   finish(): Result;
+  /** Whether the work may be executed again for the same call on the same memory. Default: false. */
+  readonly isRepeatable?: boolean;
 }
 
 export interface SeveralPhases<Result> {
