@@ -4,7 +4,7 @@ export { bufferLengths, hasOneResult, inputBlocks, isSameCollective, outputBlock
 export { ControllerGroup, requireCollError } from './collectives/controller-group.js';
 export { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from './collectives/failures.js';
 export { requireGivenGroup, requireProcessGroup } from './collectives/process-group.js';
-export { requireRunOptions, requireTimeout } from './collectives/run-options.js';
+export { requireRunOptions, requireTimeout, setRunOptions } from './collectives/run-options.js';
 export { RankNames } from './hierarchical/rank-names.js';
 export { rankOfWorker } from './hierarchical/rank-of-worker.js';
 export { communicatorFor, routeAlgorithm } from './members/algorithm-router.js';

@@ -147,11 +147,11 @@ class AutoCommunicator implements Communicator {
   /** Throws if the call is not supported, before any message measures the links. */
   #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
-    const details = { operation: nameOf(collective) };
-    if (this.#isClosed) throw closedError(details);
+    const details = () => ({ operation: nameOf(collective) });
+    if (this.#isClosed) throw closedError(details());
     const refused = refusedCollective(collective, listOf(input)[0]?.dtype ?? 'float32', this.size);
-    if (refused !== undefined) throw refusedError(refused, details);
-    if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details);
+    if (refused !== undefined) throw refusedError(refused, details());
+    if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details());
   }
 
   #of({ chosen }: SizeClass): Communicator {

@@ -9,8 +9,8 @@ import {
   type Segments,
   ValueError,
 } from '@coll/core';
-import { hashOf } from '@coll/core/internal';
-import { CallOrder, listOf } from '@coll/core/plugin';
+import { hashOf, setRunOptions } from '@coll/core/internal';
+import { CallOrder } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
 
@@ -90,12 +90,12 @@ export class GroupCommunicator implements Communicator {
   }
 
   #launched(options: RunOptions = {}, [input = []]: Buffers): RunOptions {
-    const numbers = [options.layout ?? 0, this.#options.launch?.() ?? 0];
-    const segments = listOf(input);
-    if (segments.length > 1) for (const { data } of segments) numbers.push(data.length);
+    const { timeoutSeconds, layout = 0, signal, sharedResult, checkCalls, turn } = options;
+    const numbers = [layout, this.#options.launch?.() ?? 0];
+    if (Array.isArray(input) && input.length > 1) for (const { data } of input) numbers.push(data.length);
     const { names } = this.#options;
-    const named = names && options.request ? { request: { ...options.request, ranks: names } } : {};
-    return { ...options, ...named, layout: hashOf(numbers) };
+    const request = names && options.request ? { ...options.request, ranks: names } : options.request;
+    return setRunOptions({ timeoutSeconds, layout: hashOf(numbers), request, signal, sharedResult, checkCalls, turn });
   }
 
   async #watch(running: Promise<void>): Promise<void> {
