@@ -30,9 +30,12 @@ export interface Measurement {
 
 const batchMillis = 1;
 const maxBatch = 10_000;
-// The JavaScript of a call is slow until V8 has compiled it; calls that take long are few before their time is up.
-const warmUpCalls = 32;
-const warmUpPatience = 20;
+// The JavaScript of a call is slow until V8 has compiled it. For the longest path that takes some ten thousand calls, and while the ranks
+// keep all cores busy, a few hundred milliseconds; of calls that take long, a few must do.
+const warmUpCalls = 8192;
+const warmUpPatience = 5;
+const leastWarmUpCalls = 32;
+const longestWarmUpPatience = 20;
 // Shares of timers take more of them than medians take calls.
 const tickingFactor = 15;
 
@@ -104,7 +107,7 @@ async function time(subject: Subject, batch: number): Promise<number> {
 }
 
 /**
- * Calls until the time is up, more and more at once, and thirty-two at once at last unless that takes far too long. Microseconds that a call took in the
+ * Calls until the time is up, more and more at once, and some thousand at once at last unless that takes too long. Microseconds that a call took in the
  * end, all that belongs to it included.
  */
 async function warmUp(subject: Subject, take: Taker, input: InputKind, millis: number): Promise<number> {
@@ -115,7 +118,8 @@ async function warmUp(subject: Subject, take: Taker, input: InputKind, millis: n
     else await collect(take, 1, calls);
     elapsed[0] = performance.now() - begin;
     await subject.agree(elapsed);
-    const isCompiled = calls >= warmUpCalls || elapsed[0] >= millis * warmUpPatience;
+    const patience = calls >= leastWarmUpCalls ? warmUpPatience : longestWarmUpPatience;
+    const isCompiled = calls >= warmUpCalls || elapsed[0] >= millis * patience;
     if (elapsed[0] >= millis / 2 && isCompiled) return (elapsed[0] * 1000) / calls;
   }
 }
