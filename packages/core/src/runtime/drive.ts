@@ -108,9 +108,10 @@ async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, option
 
 /** Starts the runs of a phase in one synchronous stretch. The promise resolves when all have ended. */
 function started(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): Promise<void> {
-  return untilAllHaveEnded(
-    runs.map((run) => (on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, options))),
-  );
+  const ends: Promise<void>[] = [];
+  for (const run of runs)
+    ends.push((on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, options)));
+  return untilAllHaveEnded(ends);
 }
 
 /**
