@@ -1,6 +1,22 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
 export { generationFromEnvironment } from './environment-store.js';
 export { requireJobKey } from './job-key.js';
+export {
+  collectiveLeader,
+  idInCluster,
+  isChief,
+  type Task,
+  validateCluster,
+  workerCount,
+} from './launchers/cluster-rules.js';
+export { type ClusterDescription, ClusterSpec, type JobTasks } from './launchers/cluster-spec.js';
+export { type Environment, processEnvironment } from './launchers/environment.js';
+export { membershipFrom } from './launchers/environment-membership.js';
+export { expandHostList, expandTaskCounts } from './launchers/host-list.js';
+export { launchers } from './launchers/launchers.js';
+export type { Membership } from './launchers/membership.js';
+export { clusterOf, type TFConfig, taskIdOf, taskTypeOf, tfConfigFrom } from './launchers/tf-config.js';
+export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
 export { stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

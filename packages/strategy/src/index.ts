@@ -11,22 +11,24 @@ export {
   type ReduceOpLike,
   type ReplicaCallOptions,
 } from '@coll/core';
-export { type Accelerators, ClusterResolver, type TaskOptions } from './cluster/cluster-resolver.js';
 export {
+  type ClusterDescription,
+  ClusterSpec,
   collectiveLeader,
+  type Environment,
   idInCluster,
   isChief,
+  type JobTasks,
+  type Membership,
+  membershipFrom,
   type Task,
   validateCluster,
   workerCount,
-} from './cluster/cluster-rules.js';
-export { type ClusterDescription, ClusterSpec, type JobTasks } from './cluster/cluster-spec.js';
-export type { Environment } from './cluster/environment.js';
+} from '@coll/rendezvous/internal';
+export { type Accelerators, ClusterResolver, type TaskOptions } from './cluster/cluster-resolver.js';
 export { EnvironmentClusterResolver, type EnvironmentOptions } from './cluster/environment-cluster-resolver.js';
-export { membershipFrom } from './cluster/environment-membership.js';
 export type { KubernetesClient, Pod } from './cluster/kubernetes-client.js';
 export { KubernetesClusterResolver, type KubernetesOptions } from './cluster/kubernetes-cluster-resolver.js';
-export type { Membership } from './cluster/membership.js';
 export { type SimpleClusterOptions, SimpleClusterResolver } from './cluster/simple-cluster-resolver.js';
 export { SlurmClusterResolver, type SlurmOptions } from './cluster/slurm-cluster-resolver.js';
 export { TFConfigClusterResolver, type TFConfigOptions } from './cluster/tf-config-cluster-resolver.js';

@@ -1,8 +1,7 @@
 import type { TransferListItem } from 'node:worker_threads';
 import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@coll/core';
 import { messageOf } from '@coll/core/internal';
-import type { Task } from './cluster/cluster-rules.js';
-import type { ClusterDescription } from './cluster/cluster-spec.js';
+import type { ClusterDescription, Task } from '@coll/rendezvous/internal';
 import type { Tsx } from './module-loading.js';
 import type { WorkerConfig } from './multi-worker/open-worker-group.js';
 import type { EncodedError } from './thread-errors.js';

@@ -1,5 +1,5 @@
 import { knownOptions, optionsOf } from '@coll/core/internal';
-import type { ClusterSpec } from './cluster-spec.js';
+import type { ClusterSpec } from '@coll/rendezvous/internal';
 
 /** Devices of a task by type, such as `{ GPU: 2 }`. */
 export type Accelerators = Readonly<Record<string, number>>;

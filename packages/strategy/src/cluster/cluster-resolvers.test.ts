@@ -1,7 +1,7 @@
 import { KeyError, RuntimeError, ValueError } from '@coll/core';
+import { ClusterSpec } from '@coll/rendezvous/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ClusterSpec } from './cluster-spec.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
 import { KubernetesClusterResolver } from './kubernetes-cluster-resolver.js';
 import { SimpleClusterResolver } from './simple-cluster-resolver.js';

@@ -1,11 +1,8 @@
 import { ValueError } from '@coll/core';
+import { type Environment, launchers, type Membership, membershipFrom } from '@coll/rendezvous/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Environment } from './environment.js';
 import { EnvironmentClusterResolver } from './environment-cluster-resolver.js';
-import { membershipFrom } from './environment-membership.js';
-import { launchers } from './launchers.js';
-import type { Membership } from './membership.js';
 
 const tfConfig = JSON.stringify({
   cluster: { chief: ['a:1'], worker: ['b:1', 'b:2', 'c:1'] },

@@ -1,11 +1,14 @@
 import { RuntimeError } from '@coll/core';
 import { knownOptions, optionsOf } from '@coll/core/internal';
+import {
+  ClusterSpec,
+  type Environment,
+  launchers,
+  type Membership,
+  membershipFrom,
+  processEnvironment,
+} from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { ClusterSpec } from './cluster-spec.js';
-import { type Environment, processEnvironment } from './environment.js';
-import { membershipFrom } from './environment-membership.js';
-import { launchers } from './launchers.js';
-import type { Membership } from './membership.js';
 import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
 
 /** The environment variables to read. */

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { RuntimeError } from '@coll/core';
+import { type Environment, processEnvironment } from '@coll/rendezvous/internal';
 import { answerOf } from './answer-of.js';
-import { type Environment, processEnvironment } from './environment.js';
 
 /** The fields of a pod that are used. */
 export interface Pod {

@@ -1,9 +1,8 @@
 import { RuntimeError } from '@coll/core';
 import { knownOptions, optionsOf } from '@coll/core/internal';
+import { ClusterSpec, wrongValue } from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { ClusterSpec } from './cluster-spec.js';
 import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
-import { wrongValue } from './wrong-value.js';
 
 /**
  * Selects the pods of the cluster and their addresses, and names the task of this process, which

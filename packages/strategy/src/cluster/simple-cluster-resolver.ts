@@ -1,7 +1,7 @@
 import { WrongTypeError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { ClusterSpec } from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { ClusterSpec } from './cluster-spec.js';
 
 /** Values that a resolver reports in addition to the addresses. */
 export interface SimpleClusterOptions extends TaskOptions {

@@ -1,7 +1,7 @@
 import { RuntimeError, ValueError } from '@coll/core';
+import type { Environment } from '@coll/rendezvous/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Environment } from './environment.js';
 import { SlurmClusterResolver, type SlurmOptions } from './slurm-cluster-resolver.js';
 
 /**

@@ -1,10 +1,15 @@
 import { RuntimeError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf } from '@coll/core/internal';
+import {
+  ClusterSpec,
+  type Environment,
+  expandHostList,
+  expandTaskCounts,
+  processEnvironment,
+  wholeNumber,
+  wrongValue,
+} from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { ClusterSpec } from './cluster-spec.js';
-import { type Environment, processEnvironment } from './environment.js';
-import { expandHostList, expandTaskCounts } from './host-list.js';
-import { wholeNumber, wrongValue } from './wrong-value.js';
 
 /** Values that Slurm does not provide, or that override Slurm's. */
 export interface SlurmOptions {

@@ -1,9 +1,16 @@
-import { DeviceSpec, ValueError, WrongTypeError } from '@coll/core';
-import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { DeviceSpec, ValueError } from '@coll/core';
+import { knownOptions, optionsOf } from '@coll/core/internal';
+import {
+  type ClusterSpec,
+  clusterOf,
+  type Environment,
+  type TFConfig,
+  taskIdOf,
+  taskTypeOf,
+  tfConfigFrom,
+  wrongValue,
+} from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { type ClusterDescription, ClusterSpec } from './cluster-spec.js';
-import { type Environment, processEnvironment } from './environment.js';
-import { wrongValue } from './wrong-value.js';
 
 /** Values that override those of `TF_CONFIG`, and the environment that contains it. */
 export interface TFConfigOptions extends TaskOptions {
@@ -26,14 +33,6 @@ const tfConfigOptions = knownOptions<TFConfigOptions>('TFConfigClusterResolver',
   variables: true,
   devices: true,
 });
-
-interface TFConfig {
-  readonly cluster?: ClusterDescription;
-  readonly task?: { readonly type?: unknown; readonly index?: unknown };
-  readonly rpc_layer?: unknown;
-  readonly session_master?: unknown;
-  readonly environment?: unknown;
-}
 
 /**
  * The cluster in the environment variable `TF_CONFIG`, which is read again at every call:
@@ -70,18 +69,13 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   get taskType(): string | undefined {
-    const type = this.#options.taskType ?? this.#config().task?.type ?? undefined;
-    if (type === undefined || typeof type === 'string') return type;
-    if (typeof type === 'number') return String(type);
-    throw wrongValue('TF_CONFIG: task.type must be a string', type);
+    const { taskType } = this.#options;
+    return taskTypeOf(taskType === undefined ? this.#config() : { task: { type: taskType } });
   }
 
   get taskId(): number | undefined {
-    const index = this.#options.taskId ?? this.#config().task?.index;
-    if (index === undefined || index === null) return undefined;
-    const number = (typeof index === 'string' && /^\s*\d{1,9}\s*$/.test(index) ? Number(index) : index) as number;
-    if (Number.isSafeInteger(number) && number >= 0) return number;
-    throw wrongValue('TF_CONFIG: task.index must be a whole number, 0 or more', index);
+    const { taskId } = this.#options;
+    return taskIdOf(taskId === undefined ? this.#config() : { task: { index: taskId } });
   }
 
   /** The protocol of addresses: that of the options, else that of `TF_CONFIG`. */
@@ -94,12 +88,7 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   clusterSpec(): ClusterSpec {
-    try {
-      return new ClusterSpec(this.#config().cluster ?? {});
-    } catch (cause) {
-      if (!(cause instanceof WrongTypeError)) throw cause;
-      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: ${cause.message}`, { cause });
-    }
+    return clusterOf(this.#config());
   }
 
   /**
@@ -145,16 +134,6 @@ export class TFConfigClusterResolver extends ClusterResolver {
   }
 
   #config(): TFConfig {
-    const text = (this.#options.variables ?? processEnvironment())['TF_CONFIG'];
-    if (text === undefined || text === '') return {};
-    let config: unknown;
-    try {
-      config = JSON.parse(text);
-    } catch (cause) {
-      const form = '{"cluster": {"worker": ["host:port"]}, "task": {"type": "worker", "index": 0}}';
-      throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG must be JSON such as ${form}, got ${quote(text)}`, { cause });
-    }
-    if (typeof config === 'object' && config !== null && !Array.isArray(config)) return config;
-    throw wrongValue('TF_CONFIG must be an object with the fields cluster and task', config);
+    return tfConfigFrom(this.#options.variables);
   }
 }

@@ -1,7 +1,7 @@
 import { KeyError, ValueError, WrongTypeError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { ClusterSpec, type JobTasks } from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { ClusterSpec, type JobTasks } from './cluster-spec.js';
 
 /** Values that override those of the first resolver, even if they are 0 or an empty string. */
 export interface UnionOptions extends TaskOptions {}

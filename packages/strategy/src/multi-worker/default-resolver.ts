@@ -1,8 +1,7 @@
 import { log } from '@coll/core/internal';
+import { type Environment, membershipFrom, processEnvironment } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
-import { type Environment, processEnvironment } from '../cluster/environment.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
-import { membershipFrom } from '../cluster/environment-membership.js';
 import { TFConfigClusterResolver } from '../cluster/tf-config-cluster-resolver.js';
 
 /**

@@ -1,9 +1,9 @@
 import { type ProcessGroup, setLogSink } from '@coll/core';
 import { TcpStoreServer } from '@coll/rendezvous';
+import { ClusterSpec } from '@coll/rendezvous/internal';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { strategyOf } from '../../test/strategies.js';
 import { closeGroups, groupsHere } from '../../test/workers-here.js';
-import { ClusterSpec } from '../cluster/cluster-spec.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import {

@@ -1,5 +1,5 @@
+import { ClusterSpec } from '@coll/rendezvous/internal';
 import { expect, it } from 'vitest';
-import { ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ownHost, storeAddress } from './store-address.js';
 import { placeOf } from './worker-place.js';

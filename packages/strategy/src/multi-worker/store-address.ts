@@ -1,8 +1,7 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { generationFromEnvironment } from '@coll/rendezvous/internal';
+import { type Environment, generationFromEnvironment, processEnvironment } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
-import { type Environment, processEnvironment } from '../cluster/environment.js';
 import type { WorkerPlace } from './worker-place.js';
 
 /** Settings that all members of a job share. `coll run` sets all of them in the environment. */

@@ -1,5 +1,5 @@
+import { ClusterSpec } from '@coll/rendezvous/internal';
 import { expect, it, vi } from 'vitest';
-import { ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ownDevices, taskName, workerDevices } from './worker-devices.js';
 import { placeOf } from './worker-place.js';

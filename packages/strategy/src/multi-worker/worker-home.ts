@@ -12,7 +12,7 @@ import { messageOf, rankOfWorker } from '@coll/core/internal';
 import { threadWorld } from '@coll/core/plugin';
 import { directAlgorithm } from '@coll/direct';
 import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
-import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
+import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { ourEngines } from '../our-engines.js';
 import { loadPlugin, type ThreadHome } from '../plugin-home.js';

@@ -1,6 +1,6 @@
 import { setLogSink } from '@coll/core';
+import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal';
 import { describe, expect, it, vi } from 'vitest';
-import { type ClusterDescription, ClusterSpec } from '../cluster/cluster-spec.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { defaultResolver } from './default-resolver.js';
 import { ownHost, storeAddress } from './store-address.js';

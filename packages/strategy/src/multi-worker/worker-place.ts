@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
+import { idInCluster, isChief, type Task, workerCount } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
-import { idInCluster, isChief, type Task, workerCount } from '../cluster/cluster-rules.js';
 
 /** The position of a worker among those that train together. */
 export interface WorkerPlace {

@@ -3,7 +3,7 @@ import { validateCluster } from './cluster-rules.js';
 import type { Variables } from './environment-variables.js';
 import { expandHostList, expandTaskCounts } from './host-list.js';
 import type { Membership } from './membership.js';
-import { TFConfigClusterResolver } from './tf-config-cluster-resolver.js';
+import { clusterOf, taskIdOf, taskTypeOf, tfConfigFrom } from './tf-config.js';
 import { wrongValue } from './wrong-value.js';
 
 /** The fields of a membership that a launcher provides. */
@@ -162,9 +162,9 @@ export function statefulSet(service: string): Launcher {
 const memberJobs: readonly string[] = ['chief', 'worker'];
 
 function readTFConfig({ environment }: Variables): Found | 'no member' | undefined {
-  const resolver = new TFConfigClusterResolver({ variables: environment });
-  const cluster = resolver.clusterSpec();
-  const { taskType, taskId } = resolver;
+  const config = tfConfigFrom(environment);
+  const cluster = clusterOf(config);
+  const [taskType, taskId] = [taskTypeOf(config), taskIdOf(config)];
   if (cluster.isEmpty) return undefined;
   if (taskType === undefined || taskId === undefined) {
     const cure = 'add the task of this process, "task": {"type": "worker", "index": 0}';
