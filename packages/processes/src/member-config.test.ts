@@ -37,6 +37,24 @@ describe('memberOf', () => {
     expect(memberOf({ rank: 1, size: 2, jobKey }, {})).toMatchObject({ rank: 1, size: 2, generation: 0, job: '' });
   });
 
+  it('reads rank and size from the variables of other launchers', () => {
+    const pod = { LWS_WORKER_INDEX: '1', LWS_GROUP_SIZE: '3', COLL_JOB_KEY: jobKey };
+    expect(memberOf({}, pod)).toMatchObject({ rank: 1, size: 3 });
+    expect(() => memberOf({}, { JOB_COMPLETION_INDEX: '1', COLL_JOB_KEY: jobKey })).toThrow(
+      'Kubernetes indexed job does not say how many members there are: set COLL_SIZE',
+    );
+  });
+
+  it('reads its host from COLL_HOST, and whether other hosts are allowed from COLL_INSECURE', () => {
+    const variables = { ...launched, COLL_HOST: 'eth0', COLL_INSECURE: '1' };
+    expect(memberOf({}, variables)).toMatchObject({ host: 'eth0', insecure: true });
+    const options = { host: '10.0.0.1', insecure: false };
+    expect(memberOf(options, variables)).toMatchObject(options);
+    expect(() => memberOf({}, { ...launched, COLL_INSECURE: 'yes' })).toThrow(
+      'COLL_INSECURE must be 0 or 1, got "yes"',
+    );
+  });
+
   it.each([null, 0, -1])('has no time limit with a timeout of %s', (timeoutSeconds) => {
     expect(memberOf({ timeoutSeconds }, launched).timeoutSeconds).toBeUndefined();
   });

@@ -1,8 +1,14 @@
 import { hkdfSync } from 'node:crypto';
 import { ValueError } from '@coll/core';
 import { optionsOf, quote, requireSignal, requireTimeout } from '@coll/core/internal';
-import { memberFromEnvironment, type Store, storeFromEnvironment } from '@coll/rendezvous';
-import { generationFromEnvironment, requireJobKey, requireStore } from '@coll/rendezvous/internal';
+import { memberFromEnvironment } from '@coll/rendezvous';
+import {
+  type Environment,
+  generationFromEnvironment,
+  membershipFrom,
+  requireJobKey,
+  requireStore,
+} from '@coll/rendezvous/internal';
 import { type OpenProcessGroupOptions, openProcessGroupOptions } from './options.js';
 
 /** How members exchange data. `'auto'` uses shared memory if it works, and TCP otherwise. */
@@ -38,13 +44,12 @@ const mostMembers = 1024;
  * @throws ValueError for invalid options, and for an omitted option whose environment variable is
  * not set
  */
-export function memberOf(
-  given: OpenProcessGroupOptions,
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): MemberConfig {
+export function memberOf(given: OpenProcessGroupOptions, environment: Environment = process.env): MemberConfig {
   const options: OpenProcessGroupOptions = optionsOf(given, "such as { transport: 'tcp' }", openProcessGroupOptions);
   const place = placeOf(options, environment);
-  const { host = '127.0.0.1', transport = 'auto', streams = 'auto', insecure = false, signal } = options;
+  const { transport = 'auto', streams = 'auto', signal } = options;
+  const host = options.host ?? (environment['COLL_HOST'] || '127.0.0.1');
+  const insecure = options.insecure ?? isSet('COLL_INSECURE', environment);
   const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
   const job = options.job ?? environment['COLL_JOB'] ?? '';
   const { timeoutSeconds = 60 } = options;
@@ -73,28 +78,12 @@ export function memberOf(
   };
 }
 
-/**
- * Returns the store in the options. If there is none, connects to the store in the environment;
- * `isOwn` is then true, and the caller must close the store.
- * @throws the errors of `storeFromEnvironment`
- */
-export async function storeOf(
-  options: OpenProcessGroupOptions,
-  { timeoutSeconds, signal }: MemberConfig,
-): Promise<{ readonly store: Store; readonly isOwn: boolean }> {
-  if (options.store) return { store: options.store, isOwn: false };
-  return {
-    store: await storeFromEnvironment(process.env, { timeoutSeconds: timeoutSeconds ?? null, signal }),
-    isOwn: true,
-  };
-}
-
 function placeOf(
   { rank, size, generation }: OpenProcessGroupOptions,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
 ): Pick<MemberConfig, 'rank' | 'size' | 'generation'> {
   const isTold = rank !== undefined && size !== undefined;
-  const told = isTold ? { rank, size } : memberFromEnvironment(environment);
+  const told = isTold ? { rank, size } : (launched(environment) ?? memberFromEnvironment(environment));
   const place = {
     rank: rank ?? told.rank,
     size: size ?? told.size,
@@ -104,6 +93,21 @@ function placeOf(
   within('rank', place.rank, 0, place.size - 1);
   within('generation', place.generation, 0, 2 ** 32 - 1);
   return place;
+}
+
+/** The rank and the size that the launcher reports; undefined if the variables of `coll run` do, or none. */
+function launched(environment: Environment): { readonly rank: number; readonly size: number } | undefined {
+  const found = environment['COLL_RANK'] ? undefined : membershipFrom(environment);
+  if (!found) return undefined;
+  const { launcher, rank, size } = found;
+  if (size !== undefined) return { rank, size };
+  throw new ValueError('ERR_COLL_CLUSTER', `${launcher} does not say how many members there are: set COLL_SIZE`);
+}
+
+function isSet(name: string, environment: Environment): boolean {
+  const text = environment[name] || '0';
+  demand(/^(0|1|true|false)$/.test(text), `${name} must be 0 or 1, got ${quote(text)}`);
+  return text === '1' || text === 'true';
 }
 
 function keyOf(jobKey: unknown): Buffer {

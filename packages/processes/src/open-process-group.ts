@@ -2,15 +2,17 @@ import { CollError, RuntimeError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
+import { addressOf } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { type Channel, connectAll, type Mesh } from './connections.js';
 import { Descriptors } from './descriptors.js';
 import { FailureDetector } from './failure-detector.js';
-import { addressOf, isSameHost, thisHost } from './host.js';
+import { isSameHost, thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
-import { type MemberConfig, memberOf, storeOf } from './member-config.js';
+import { type MemberConfig, memberOf } from './member-config.js';
+import { meetingOf, storeOf } from './member-store.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
@@ -27,8 +29,10 @@ import { streamsTo } from './streams.js';
 /**
  * Opens a group of processes; members may also be threads. Every member calls this function with
  * its own rank, and gets the group once all members are connected. From then on the store is not
- * needed, and the process that hosts it may block. Under `coll run` no options are needed. A
- * process may be a member of several groups.
+ * needed, and the process that hosts it may block. Under `coll run` no options are needed. Under
+ * another launcher (`mpirun`, `srun`, torchrun and others, or with TF_CONFIG) rank 0 hosts the
+ * store, and `COLL_JOB_KEY` is needed unless the launcher can pass a key on. A process may be a
+ * member of several groups.
  * @throws ValueError for invalid options; RuntimeError (ERR_COLL_CLUSTER) if members' settings do
  * not match, or the system lacks what a group needs; CollError (ERR_COLL_STORE) if members have a
  * different job key, job, size or version, or the same rank; CollError (ERR_COLL_REFUSED) if shared
@@ -50,10 +54,12 @@ import { streamsTo } from './streams.js';
  * ```
  */
 export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
-  const member = memberOf(options);
-  requireGoing(member);
+  const meeting = await meetingOf(options);
+  const told = memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options);
+  requireGoing(told);
   const binding = processBinding();
-  const { store, isOwn } = await storeOf(options, member);
+  const { store, isOwn, host } = await storeOf(options, told, meeting);
+  const member = { ...told, host };
   const rendezvous = rendezvousOf(store, member, options.onWait);
   const stalls = stallListener(member);
   const endWatch = watchOpening(stalls);

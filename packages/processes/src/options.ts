@@ -9,12 +9,13 @@ import type { Store } from '@coll/rendezvous';
 export interface OpenProcessGroupOptions {
   /**
    * The store for the rendezvous. It is used only until the group is open, and the caller must
-   * close it. Default: a connection to `COLL_STORE`, closed once the group is open.
+   * close it. Default: a connection to `COLL_STORE`, else to the store that rank 0 hosts under the
+   * launcher that started the members; closed once the group is open.
    */
   readonly store?: Store | undefined;
-  /** Rank of this member, from 0. Default: `COLL_RANK`. */
+  /** Rank of this member, from 0. Default: `COLL_RANK`, else that of the launcher. */
   readonly rank?: number | undefined;
-  /** Number of members, 1 to 1024; must be the same on all of them. Default: `COLL_SIZE`. */
+  /** Number of members, 1 to 1024; must be the same on all of them. Default: `COLL_SIZE`, else that of the launcher. */
   readonly size?: number | undefined;
   /**
    * Index of this group within its job, 0 to 4294967295. A group opened after a failure needs a
@@ -31,12 +32,13 @@ export interface OpenProcessGroupOptions {
   readonly timeoutSeconds?: number | null | undefined;
   /**
    * The address at which other members reach this member: an IP address, a host name or the name of
-   * a network interface. Default: `127.0.0.1`, which other hosts cannot reach.
+   * a network interface. Default: `COLL_HOST`, else the address from which this member reached the
+   * store of its environment; with the option `store`, `127.0.0.1`, which other hosts cannot reach.
    */
   readonly host?: string | undefined;
   /**
    * Allows members on different hosts. They authenticate with the job key, but their data is not
-   * encrypted. All members must agree. Default: false.
+   * encrypted. All members must agree. Default: whether `COLL_INSECURE` is 1.
    */
   readonly insecure?: boolean | undefined;
   /**

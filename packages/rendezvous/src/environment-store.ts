@@ -67,6 +67,19 @@ export function generationFromEnvironment(environment: Environment = process.env
   return wholeNumber('COLL_GENERATION', environment['COLL_GENERATION'] || '0');
 }
 
+/** The name of the job: `COLL_JOB`, else `multi-worker`. */
+export function jobFromEnvironment(environment: Environment = process.env): string {
+  return environment['COLL_JOB'] || 'multi-worker';
+}
+
+/**
+ * The address at which the other members reach this member, unless its options say so: `COLL_HOST`,
+ * else the address from which this process has reached the store.
+ */
+export function hostFromEnvironment(store: TcpStore, environment: Environment = process.env): string {
+  return environment['COLL_HOST'] || store.localAddress;
+}
+
 function requireVariable(environment: Environment, name: string): string {
   const text = environment[name];
   if (text) return text;

@@ -1,6 +1,8 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
-export { generationFromEnvironment } from './environment-store.js';
+export { generationFromEnvironment, hostFromEnvironment, jobFromEnvironment } from './environment-store.js';
+export { hostedStore, hostStore, listenForGroup } from './hosted-store.js';
 export { requireJobKey } from './job-key.js';
+export { type LauncherMeeting, launcherMeeting } from './launcher-meeting.js';
 export {
   collectiveLeader,
   idInCluster,
@@ -18,5 +20,6 @@ export type { Membership } from './launchers/membership.js';
 export { clusterOf, type TFConfig, taskIdOf, taskTypeOf, tfConfigFrom } from './launchers/tf-config.js';
 export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
+export { addressOf, isLoopback, reachableAddress } from './own-address.js';
 export { stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

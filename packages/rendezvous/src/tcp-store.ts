@@ -62,6 +62,7 @@ const nothing = new Uint8Array();
 export class TcpStore extends CheckedStore {
   readonly address: string;
   readonly #socket: TLSSocket;
+  readonly #localAddress: string;
   readonly #pending = new Map<number, Pending>();
   #nextId = 0;
   /**
@@ -74,6 +75,8 @@ export class TcpStore extends CheckedStore {
     super();
     this.address = address;
     this.#socket = socket;
+    // An IPv4 address may be written as an IPv6 address.
+    this.#localAddress = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
     const splitter = new FrameSplitter();
     socket.setNoDelay();
     socket.on('data', (part: Buffer) => {
@@ -126,6 +129,11 @@ export class TcpStore extends CheckedStore {
       endTimer();
       signal?.removeEventListener('abort', end);
     }
+  }
+
+  /** The address of this host on the connection to the server. Other members may reach this host there. */
+  get localAddress(): string {
+    return this.#localAddress;
   }
 
   protected async write(key: string, value: Uint8Array): Promise<void> {

@@ -19,6 +19,10 @@ export interface Launcher {
    * another reason; `no member` if this process is not part of the group.
    */
   read(variables: Variables): Found | 'no member' | undefined;
+  /** Variables that identify the job. The port of the group's store is derived from the first one that is set. */
+  readonly jobIds?: readonly string[];
+  /** Whether a server of the launcher listens at the coordinator's port. */
+  isPortHeld?(variables: Variables): boolean;
 }
 
 /**
@@ -48,6 +52,8 @@ export const launchers: readonly Launcher[] = [
       coordinator: v.address('MASTER_ADDR', v.text('MASTER_PORT') ?? '29500'),
       restarts: v.number('TORCHELASTIC_RESTART_COUNT'),
     }),
+    // The agent on the first host serves a store to its processes. Pods have no agent.
+    isPortHeld: (v) => v.has('LOCAL_RANK'),
   },
   {
     name: 'Kubeflow TrainJob',
@@ -63,13 +69,17 @@ export const launchers: readonly Launcher[] = [
   {
     name: 'Open MPI',
     markers: ['OMPI_COMM_WORLD_RANK'],
-    read: (v) =>
-      v.group(
+    read: (v) => ({
+      ...v.group(
         'OMPI_COMM_WORLD_RANK',
         'OMPI_COMM_WORLD_SIZE',
         'OMPI_COMM_WORLD_LOCAL_RANK',
         'OMPI_COMM_WORLD_LOCAL_SIZE',
       ),
+      // mpirun starts rank 0 on its own host, unless it is told otherwise.
+      coordinator: /;tcp:\/\/([\d.]+)[,:]/.exec(v.text('OMPI_MCA_orte_hnp_uri') ?? '')?.[1],
+    }),
+    jobIds: ['PMIX_NAMESPACE'],
   },
   {
     name: 'MVAPICH2',
@@ -81,6 +91,7 @@ export const launchers: readonly Launcher[] = [
     name: 'Cray PALS',
     markers: ['PALS_RANKID'],
     read: (v) => v.group('PALS_RANKID', 'PMI_SIZE', 'PALS_LOCAL_RANKID', 'PALS_LOCAL_SIZE'),
+    jobIds: ['PALS_APID'],
   },
   {
     // srun --mpi=pmi2 and Flux also set PMI_RANK, but not MPI_LOCALRANKID. In that case the
@@ -99,11 +110,16 @@ export const launchers: readonly Launcher[] = [
       ...v.group('JSM_NAMESPACE_RANK', 'JSM_NAMESPACE_SIZE', 'JSM_NAMESPACE_LOCAL_RANK', 'JSM_NAMESPACE_LOCAL_SIZE'),
       coordinator: v.text('LSB_MCPU_HOSTS')?.trim().split(/\s/)[0],
     }),
+    jobIds: ['LSB_JOBID'],
   },
   {
     name: 'Flux',
     markers: ['FLUX_TASK_RANK'],
-    read: (v) => v.group('FLUX_TASK_RANK', 'FLUX_JOB_SIZE', 'FLUX_TASK_LOCAL_ID', undefined),
+    read: (v) => {
+      const place = v.group('FLUX_TASK_RANK', 'FLUX_JOB_SIZE', 'FLUX_TASK_LOCAL_ID', undefined);
+      return { ...place, localSize: v.number('FLUX_JOB_NNODES') === 1 ? place.size : undefined };
+    },
+    jobIds: ['FLUX_JOB_ID'],
   },
   { name: 'Slurm', markers: ['SLURM_PROCID', 'SLURM_STEP_ID'], read: readSlurm },
   {
@@ -113,6 +129,7 @@ export const launchers: readonly Launcher[] = [
       ...v.group('HOROVOD_RANK', 'HOROVOD_SIZE', 'HOROVOD_LOCAL_RANK', 'HOROVOD_LOCAL_SIZE'),
       coordinator: v.address('HOROVOD_GLOO_RENDEZVOUS_ADDR', v.text('HOROVOD_GLOO_RENDEZVOUS_PORT')),
     }),
+    isPortHeld: () => true,
   },
   {
     // Precedes the indexed job, because it also provides the size and the first member's address.
@@ -123,14 +140,14 @@ export const launchers: readonly Launcher[] = [
   {
     name: 'Kubernetes indexed job',
     markers: ['JOB_COMPLETION_INDEX'],
-    read: (v) => v.single('JOB_COMPLETION_INDEX', undefined),
+    read: (v) => ({ ...v.single('JOB_COMPLETION_INDEX', undefined), coordinator: firstPod(v) }),
   },
   {
     name: 'AWS Batch',
     markers: ['AWS_BATCH_JOB_NODE_INDEX'],
     read: (v) => ({
       ...v.single('AWS_BATCH_JOB_NODE_INDEX', 'AWS_BATCH_JOB_NUM_NODES'),
-      // The address of rank 0, if it is the main node.
+      // The address of rank 0, if it is the main node, where this variable is not set.
       coordinator: v.number('AWS_BATCH_JOB_MAIN_NODE_INDEX')
         ? undefined
         : v.text('AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS'),
@@ -157,6 +174,14 @@ export function statefulSet(service: string): Launcher {
       return { rank: Number(rank), localRank: 0, localSize: 1, coordinator };
     },
   };
+}
+
+/** The name of pod 0 of an indexed job; undefined without the name of the service, which no launcher sets. */
+function firstPod(v: Variables): string | undefined {
+  const [service, host, index] = [v.text('COLL_SERVICE'), v.text('HOSTNAME'), v.require('JOB_COMPLETION_INDEX')];
+  if (service === undefined) return undefined;
+  if (host?.endsWith(`-${index}`)) return `${host.slice(0, -String(index).length)}0.${service}`;
+  throw wrongValue(`HOSTNAME must be the name of pod ${index} of an indexed job, which ends in -${index}`, host);
 }
 
 const memberJobs: readonly string[] = ['chief', 'worker'];

@@ -17,3 +17,8 @@ export interface Membership {
   /** The addresses of all processes, in rank order, if the launcher reports them. */
   readonly addresses: readonly string[] | undefined;
 }
+
+/** Whether the launcher started all members on this host. */
+export function membersAreLocal({ localSize, size, counts, addresses }: Membership): boolean {
+  return counts === 'processes' && size !== undefined && localSize === size && addresses === undefined;
+}

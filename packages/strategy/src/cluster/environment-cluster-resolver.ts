@@ -46,6 +46,8 @@ const environmentOptions = knownOptions<EnvironmentOptions>('EnvironmentClusterR
 export class EnvironmentClusterResolver extends ClusterResolver {
   /** The membership of this process, including the launcher that reported it. */
   readonly membership: Membership;
+  /** The environment variables that were read. */
+  readonly variables: Environment;
   readonly rpcLayer = undefined;
 
   /**
@@ -63,6 +65,7 @@ export class EnvironmentClusterResolver extends ClusterResolver {
       throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: set COLL_SIZE to their number`);
     }
     this.membership = found;
+    this.variables = variables;
   }
 
   get taskType(): string {

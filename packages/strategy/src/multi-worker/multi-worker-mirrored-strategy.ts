@@ -259,7 +259,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const home = {
       cluster: this.#resolver.clusterSpec().asDescription(),
       task,
-      seat: workers > 1 ? this.#seat(`threads/${this.#threadStarts}`) : undefined,
+      seat: workers > 1 ? await this.#seat(`threads/${this.#threadStarts}`) : undefined,
       communication: { ...this.#communication },
       nccl: ncclFor(devices),
     };
@@ -269,7 +269,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
     const { group } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
-    const seat = this.#seat('workers');
+    const seat = await this.#seat('workers');
     const server = await keepStore(seat);
     try {
       const opened = await openWorkerGroup(seat, signal);
@@ -284,7 +284,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     }
   }
 
-  #seat(scope: string): WorkerConfig {
+  async #seat(scope: string): Promise<WorkerConfig> {
     const {
       insecure,
       transport,
@@ -292,9 +292,10 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       heartbeatSeconds,
       startupTimeoutSeconds = defaultStartupSeconds,
     } = this.#options;
-    const host = this.#options.host ?? ownHost(this.#resolver, this.#place);
+    // COLL_HOST precedes an address that was found without being asked for.
+    const host = this.#options.host ?? (process.env['COLL_HOST'] || ownHost(this.#resolver, this.#place));
     return {
-      meeting: storeAddress(this.#resolver, this.#place, this.#options),
+      meeting: await storeAddress(this.#resolver, this.#place, this.#options),
       rank: this.#place.idInCluster,
       size: this.#place.workers,
       transport: { host, insecure, transport, streams, heartbeatSeconds },

@@ -1,7 +1,8 @@
 import { DeadlineExceededError, type ProcessGroup, RuntimeError, UnavailableError } from '@coll/core';
 import { log } from '@coll/core/internal';
 import { type OpenProcessGroupOptions, openProcessGroup } from '@coll/processes';
-import { subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { subStore, TcpStore, type TcpStoreServer } from '@coll/rendezvous';
+import { hostedStore, hostFromEnvironment, listenForGroup } from '@coll/rendezvous/internal';
 import type { StoreAddress } from './store-address.js';
 
 /** How workers exchange data, as accepted by `openProcessGroup`. */
@@ -23,18 +24,18 @@ export interface WorkerConfig {
 }
 
 /**
- * Hosts the store for the rendezvous of the workers if `meeting.isHere`; returns undefined
- * otherwise.
+ * Hosts the store for the rendezvous of the workers if `meeting.isHere`, and returns it for the
+ * caller to close; returns undefined if this process does not host it, or until it exits.
  */
 export async function keepStore({ meeting }: WorkerConfig): Promise<TcpStoreServer | undefined> {
   if (!meeting.isHere) return undefined;
   const { job, jobKey, address } = meeting;
   const { hostname, port } = new URL(address);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  const server = await TcpStoreServer.listen({ job, jobKey, host, port: Number(port) });
+  const shared = hostedStore(address);
+  const server = shared ?? (await listenForGroup({ job, jobKey, host, port: Number(port) }));
   server.set(keeperKey(meeting), new Uint8Array());
-  server.unref();
-  return server;
+  return shared ? undefined : server;
 }
 
 /**
@@ -140,6 +141,7 @@ async function meetAndOpen(
   store.get(keeperKey(meeting)).then(marked, () => {});
   return await openProcessGroup({
     ...transport,
+    host: transport.host ?? hostFromEnvironment(store),
     store: subStore(store, scope),
     rank,
     size,

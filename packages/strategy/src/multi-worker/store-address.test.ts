@@ -29,13 +29,13 @@ it('a worker without a cluster has no host address', () => {
   expect(ownHost(resolver, placeOf(resolver))).toBeUndefined();
 });
 
-it('the store of the workers requires an address and a key', () => {
-  expect(() => meetingPlaceAt('')).toThrow('the address of worker 0, which is not known: describe the cluster');
+it('the store of the workers requires an address and a key', async () => {
+  await expect(meetingPlaceAt('')).rejects.toThrow('the address of worker 0, which is not known: describe the cluster');
   const resolver = new SimpleClusterResolver(new ClusterSpec({ worker: ['a:1', 'b:2'] }), {
     ...{ taskType: 'worker', taskId: 1 },
   });
   const place = placeOf(resolver);
-  expect(() => storeAddress(resolver, place, {}, {})).toThrow(
+  await expect(storeAddress(resolver, place, {}, {})).rejects.toThrow(
     expect.objectContaining({
       ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
       message: expect.stringContaining('the workers have no job key: set the same secret on all workers'),
@@ -44,26 +44,26 @@ it('the store of the workers requires an address and a key', () => {
   const environment = { COLL_JOB: 'mine', COLL_JOB_KEY: 'a secret of many bytes', COLL_GENERATION: '3' };
   const mine = { job: 'mine', jobKey: 'a secret of many bytes', generation: 3 };
   const here = { address: 'tcp://a:1', isOfWorker: true, isHere: false };
-  expect(storeAddress(resolver, place, {}, environment)).toEqual({ ...mine, ...here });
-  expect(storeAddress(resolver, place, { jobKey: 'another secret of many' }, {})).toEqual({
+  expect(await storeAddress(resolver, place, {}, environment)).toEqual({ ...mine, ...here });
+  expect(await storeAddress(resolver, place, { jobKey: 'another secret of many' }, {})).toEqual({
     ...{ job: 'multi-worker', jobKey: 'another secret of many', generation: 0 },
     ...here,
   });
-  expect(storeAddress(resolver, place, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
+  expect(await storeAddress(resolver, place, { generation: 4 }, { ...environment, COLL_STORE: 'tcp://s:9' })).toEqual({
     ...mine,
     ...{ generation: 4, address: 'tcp://s:9', isOfWorker: false, isHere: false },
   });
 });
 
-it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('the workers find each other at %s', (address) => {
-  expect(meetingPlaceAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
+it.each(['a:1', '10.0.0.1:2222', '[::1]:2222'])('the workers find each other at %s', async (address) => {
+  expect(await meetingPlaceAt(address)).toMatchObject({ address: `tcp://${address}`, isHere: true });
 });
 
 it.each(['a', 'a:b', 'a:1/b', 'a:99999', ':1', 'a b:1', '[::1:1'])(
   'the workers cannot use the address %j',
-  (address) => {
+  async (address) => {
     const told = `all workers connect to the address of worker 0, which is "${address}": describe the`;
     const refused = { name: 'ValueError', code: 'ERR_COLL_CLUSTER', message: expect.stringContaining(told) };
-    expect(() => meetingPlaceAt(address)).toThrow(expect.objectContaining(refused));
+    await expect(meetingPlaceAt(address)).rejects.toThrow(expect.objectContaining(refused));
   },
 );

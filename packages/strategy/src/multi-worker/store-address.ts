@@ -1,7 +1,14 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { type Environment, generationFromEnvironment, processEnvironment } from '@coll/rendezvous/internal';
+import {
+  type Environment,
+  generationFromEnvironment,
+  jobFromEnvironment,
+  launcherMeeting,
+  processEnvironment,
+} from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import type { WorkerPlace } from './worker-place.js';
 
 /** Settings that all members of a job share. `coll run` sets all of them in the environment. */
@@ -31,24 +38,30 @@ export interface StoreAddress extends Required<{ readonly [Key in keyof JobOptio
 }
 
 /**
- * The store hosted by a launcher (`COLL_STORE`), or else the one that the first worker hosts at its
- * own address.
+ * The store hosted by a launcher (`COLL_STORE`), or else the one that the first worker hosts: at its
+ * own address in the cluster, or where the variables of its launcher say.
  * @throws ValueError if there is no job key or no address
  */
-export function storeAddress(
+export async function storeAddress(
   resolver: ClusterResolver,
   place: WorkerPlace,
-  options: JobOptions,
+  options: JobOptions & { readonly host?: string | undefined },
   environment: Environment = processEnvironment(),
-): StoreAddress {
-  const { job = environment['COLL_JOB'] || 'multi-worker', jobKey = environment['COLL_JOB_KEY'] } = options;
+): Promise<StoreAddress> {
+  const { jobKey = environment['COLL_JOB_KEY'], host } = options;
+  const job = options.job ?? jobFromEnvironment(environment);
   const generation = options.generation ?? generationFromEnvironment(environment);
+  const store = environment['COLL_STORE'];
+  if (!store && resolver instanceof EnvironmentClusterResolver) {
+    const { membership, variables } = resolver;
+    const meeting = await launcherMeeting({ membership, environment: variables, host, jobKey });
+    return { job, generation, isOfWorker: true, ...meeting };
+  }
   if (!jobKey) {
     const cure =
-      'set the same secret on all workers, as COLL_JOB_KEY or jobKey; TcpStoreServer.newKey() of @coll/rendezvous generates one';
+      'set the same secret on all workers, as COLL_JOB_KEY or jobKey, for example from `openssl rand -base64 32`';
     throw new ValueError('ERR_COLL_CLUSTER', `the workers have no job key: ${cure}`);
   }
-  const store = environment['COLL_STORE'];
   if (store) return { job, jobKey, generation, address: store, isOfWorker: false, isHere: false };
   const address = addressOfFirst(resolver);
   return { job, jobKey, generation, address, isOfWorker: true, isHere: place.idInCluster === 0 };

@@ -135,26 +135,26 @@ describe('the address where workers join', () => {
   const meet = (environment: Record<string, string>, options = {}, resolver = resolverOf('worker', 0)) =>
     storeAddress(resolver, placeOf(resolver), options, environment);
 
-  it('is the address of the first worker, which runs the store', () => {
+  it('is the address of the first worker, which runs the store', async () => {
     const expected = { address: 'tcp://a:1', isOfWorker: true, job: 'multi-worker', jobKey: key, generation: 0 };
-    expect(meet({ COLL_JOB_KEY: key })).toEqual({ ...expected, isHere: false });
-    expect(meet({}, { jobKey: key }, resolverOf('chief', 0))).toEqual({ ...expected, isHere: true });
+    expect(await meet({ COLL_JOB_KEY: key })).toEqual({ ...expected, isHere: false });
+    expect(await meet({}, { jobKey: key }, resolverOf('chief', 0))).toEqual({ ...expected, isHere: true });
   });
 
-  it("is the address of a launcher's store if COLL_STORE is set; options take precedence over variables", () => {
+  it("is the address of a launcher's store if COLL_STORE is set; options take precedence over variables", async () => {
     const environment = { COLL_STORE: 'tcp://h:1', COLL_JOB: 'one', COLL_JOB_KEY: key, COLL_GENERATION: '2' };
     const expected = { address: 'tcp://h:1', isOfWorker: false, isHere: false, job: 'one', jobKey: key, generation: 2 };
-    expect(meet(environment, {}, resolverOf('chief', 0))).toEqual(expected);
-    expect(meet(environment, { job: 'two', generation: 5 })).toEqual({ ...expected, job: 'two', generation: 5 });
+    expect(await meet(environment, {}, resolverOf('chief', 0))).toEqual(expected);
+    expect(await meet(environment, { job: 'two', generation: 5 })).toEqual({ ...expected, job: 'two', generation: 5 });
   });
 
-  it('requires a secret and an address with a port', () => {
-    expect(() => meet({})).toThrow(/COLL_JOB_KEY/);
+  it('requires a secret and an address with a port', async () => {
+    await expect(meet({})).rejects.toThrow(/COLL_JOB_KEY/);
     for (const address of ['', 'h']) {
       const resolver = resolverOf('worker', 0, { worker: [address, 'b:1'] });
-      expect(() => meet({ COLL_JOB_KEY: key }, {}, resolver)).toThrow(/set COLL_STORE/);
+      await expect(meet({ COLL_JOB_KEY: key }, {}, resolver)).rejects.toThrow(/set COLL_STORE/);
     }
-    expect(() => meet({ COLL_JOB_KEY: key, COLL_GENERATION: 'x' })).toThrow(
+    await expect(meet({ COLL_JOB_KEY: key, COLL_GENERATION: 'x' })).rejects.toThrow(
       expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_CLUSTER' }),
     );
   });

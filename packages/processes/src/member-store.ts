@@ -1,0 +1,61 @@
+import { type Store, storeFromEnvironment, TcpStore } from '@coll/rendezvous';
+import {
+  type Environment,
+  hostedStore,
+  hostFromEnvironment,
+  hostStore,
+  jobFromEnvironment,
+  type LauncherMeeting,
+  launcherMeeting,
+  membershipFrom,
+} from '@coll/rendezvous/internal';
+import type { MemberConfig } from './member-config.js';
+import type { OpenProcessGroupOptions } from './options.js';
+
+/**
+ * Finds the store that a member of the group hosts, and starts it if this process is that member.
+ * Returns undefined if the options or `COLL_STORE` name a store, or no launcher started this process.
+ * @throws the errors of `launcherMeeting`; CollError (ERR_COLL_STORE) if rank 0 cannot host it
+ */
+export async function meetingOf(
+  options: OpenProcessGroupOptions,
+  environment: Environment = process.env,
+): Promise<LauncherMeeting | undefined> {
+  const { store, job = jobFromEnvironment(environment), host, jobKey = environment['COLL_JOB_KEY'] } = Object(options);
+  if (store !== undefined || environment['COLL_STORE']) return undefined;
+  const membership = membershipFrom(environment);
+  if (!membership) return undefined;
+  const meeting = await launcherMeeting({ membership, environment, host, jobKey });
+  const { address, isHere } = meeting;
+  if (!isHere || hostedStore(address)) return meeting;
+  const { hostname, port } = new URL(address);
+  await hostStore({ job, jobKey: meeting.jobKey, host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) });
+  return meeting;
+}
+
+/** The store of a group, and the address at which other members reach this one. */
+export interface MemberStore {
+  readonly store: Store;
+  /** Whether the caller must close the store. */
+  readonly isOwn: boolean;
+  readonly host: string;
+}
+
+/**
+ * Returns the store in the options. If there is none, connects to that of the meeting or of the
+ * environment; its address then decides at which address this member listens.
+ * @throws the errors of `storeFromEnvironment`
+ */
+export async function storeOf(
+  options: OpenProcessGroupOptions,
+  { timeoutSeconds, signal, host }: MemberConfig,
+  meeting: LauncherMeeting | undefined,
+): Promise<MemberStore> {
+  if (options.store) return { store: options.store, isOwn: false, host };
+  const wait = { timeoutSeconds: timeoutSeconds ?? null, signal };
+  const job = options.job ?? jobFromEnvironment();
+  const store = meeting
+    ? await TcpStore.connect({ ...wait, address: meeting.address, job, jobKey: meeting.jobKey })
+    : await storeFromEnvironment(process.env, wait);
+  return { store, isOwn: true, host: options.host ?? hostFromEnvironment(store) };
+}
