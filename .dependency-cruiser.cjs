@@ -23,6 +23,7 @@ const sharedByTests = [
   'native/nccl/test/doubles',
   'packages/rendezvous/test/free-port',
   'packages/rendezvous/test/job-processes',
+  'packages/rendezvous/test/pmi-server-double',
   'packages/rendezvous/test/silent-store',
   'packages/cli/test/stalled-run',
   'packages/strategy/src/multi-worker/open-worker-group',

@@ -21,11 +21,12 @@ export async function meetingOf(
   options: OpenProcessGroupOptions,
   environment: Environment = process.env,
 ): Promise<LauncherMeeting | undefined> {
-  const { store, job = jobFromEnvironment(environment), host, jobKey = environment['COLL_JOB_KEY'] } = Object(options);
+  const { store, job = jobFromEnvironment(environment), host, jobKey = environment['COLL_JOB_KEY'] } = options;
+  const { timeoutSeconds = 60, signal } = options;
   if (store !== undefined || environment['COLL_STORE']) return undefined;
   const membership = membershipFrom(environment);
   if (!membership) return undefined;
-  const meeting = await launcherMeeting({ membership, environment, host, jobKey });
+  const meeting = await launcherMeeting({ membership, environment, host, job, jobKey, timeoutSeconds, signal });
   const { address, isHere } = meeting;
   if (!isHere || hostedStore(address)) return meeting;
   const { hostname, port } = new URL(address);

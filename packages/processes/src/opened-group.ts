@@ -1,5 +1,6 @@
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
+import { holdLauncher } from '@coll/rendezvous/internal';
 import type { GroupExplanation } from './explanation.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
@@ -39,6 +40,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   readonly links: readonly Link[];
   readonly #options: OpenedGroupOptions;
   readonly #own: ProcessRank;
+  readonly #release = holdLauncher();
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenedGroupOptions) {
@@ -102,5 +104,6 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     stopListening();
     await group.close();
     if (memory) binding.processes.releaseMemory(memory);
+    this.#release();
   }
 }

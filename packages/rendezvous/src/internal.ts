@@ -21,5 +21,6 @@ export { clusterOf, type TFConfig, taskIdOf, taskTypeOf, tfConfigFrom } from './
 export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
 export { addressOf, isLoopback, reachableAddress } from './own-address.js';
+export { claimPmi, holdLauncher } from './pmi/launcher-channel.js';
 export { stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

@@ -9,7 +9,7 @@ const jobKey = 'a secret of many letters';
 
 function meet(environment: Environment, options: { jobKey?: string; host?: string } = { jobKey }) {
   const membership = membershipFrom(environment) as Membership;
-  return launcherMeeting({ membership, environment, jobKey: options.jobKey, host: options.host });
+  return launcherMeeting({ membership, environment, job: 'train', jobKey: options.jobKey, host: options.host });
 }
 
 const pod = { LWS_WORKER_INDEX: '0', LWS_GROUP_SIZE: '2', LWS_LEADER_ADDRESS: 'no-such-host.invalid' };
@@ -51,7 +51,7 @@ it('the error for a missing job key names the launcher and a way to make one', a
   await expect(meet(pod, {})).rejects.toMatchObject({
     ...{ name: 'ValueError', code: 'ERR_COLL_CLUSTER' },
     message: expect.stringMatching(
-      /^COLL_JOB_KEY is not set, and LeaderWorkerSet does not .* `openssl rand -base64 32`$/,
+      /^COLL_JOB_KEY is not set, and LeaderWorkerSet passes none .* `openssl rand -base64 32`/,
     ),
   });
 });

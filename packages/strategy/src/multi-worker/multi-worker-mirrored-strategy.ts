@@ -269,7 +269,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
     const { group } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
-    const seat = await this.#seat('workers');
+    const seat = await this.#seat('workers', signal);
     const server = await keepStore(seat);
     try {
       const opened = await openWorkerGroup(seat, signal);
@@ -284,7 +284,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     }
   }
 
-  async #seat(scope: string): Promise<WorkerConfig> {
+  async #seat(scope: string, signal?: AbortSignal): Promise<WorkerConfig> {
     const {
       insecure,
       transport,
@@ -295,7 +295,11 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     // COLL_HOST precedes an address that was found without being asked for.
     const host = this.#options.host ?? (process.env['COLL_HOST'] || ownHost(this.#resolver, this.#place));
     return {
-      meeting: await storeAddress(this.#resolver, this.#place, this.#options),
+      meeting: await storeAddress(this.#resolver, this.#place, {
+        ...this.#options,
+        timeoutSeconds: startupTimeoutSeconds,
+        signal,
+      }),
       rank: this.#place.idInCluster,
       size: this.#place.workers,
       transport: { host, insecure, transport, streams, heartbeatSeconds },

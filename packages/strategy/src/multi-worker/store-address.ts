@@ -37,6 +37,13 @@ export interface StoreAddress extends Required<{ readonly [Key in keyof JobOptio
   readonly isHere: boolean;
 }
 
+/** The address of this worker, and how long to wait for the launcher. */
+interface MeetingOptions {
+  readonly host?: string | undefined;
+  readonly timeoutSeconds?: number | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * The store hosted by a launcher (`COLL_STORE`), or else the one that the first worker hosts: at its
  * own address in the cluster, or where the variables of its launcher say.
@@ -45,16 +52,24 @@ export interface StoreAddress extends Required<{ readonly [Key in keyof JobOptio
 export async function storeAddress(
   resolver: ClusterResolver,
   place: WorkerPlace,
-  options: JobOptions & { readonly host?: string | undefined },
+  options: JobOptions & MeetingOptions,
   environment: Environment = processEnvironment(),
 ): Promise<StoreAddress> {
-  const { jobKey = environment['COLL_JOB_KEY'], host } = options;
+  const { jobKey = environment['COLL_JOB_KEY'], host, timeoutSeconds, signal } = options;
   const job = options.job ?? jobFromEnvironment(environment);
   const generation = options.generation ?? generationFromEnvironment(environment);
   const store = environment['COLL_STORE'];
   if (!store && resolver instanceof EnvironmentClusterResolver) {
     const { membership, variables } = resolver;
-    const meeting = await launcherMeeting({ membership, environment: variables, host, jobKey });
+    const meeting = await launcherMeeting({
+      membership,
+      environment: variables,
+      host,
+      job,
+      jobKey,
+      timeoutSeconds,
+      signal,
+    });
     return { job, generation, isOfWorker: true, ...meeting };
   }
   if (!jobKey) {
