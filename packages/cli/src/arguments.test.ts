@@ -59,8 +59,8 @@ describe('parseArguments', () => {
       stallSeconds: 2.5,
       isNested: true,
     });
-    expect(parseArguments(['run', '--stall-seconds', '0', 'train']).stallSeconds).toBeUndefined();
-    expect(parseArguments(['run', '-n', 'auto', 'train']).ranks).toBe(availableParallelism());
+    expect(parseArguments(['run', '--stall-seconds', '0', 'train'])).toMatchObject({ stallSeconds: undefined });
+    expect(parseArguments(['run', '-n', 'auto', 'train'])).toMatchObject({ ranks: availableParallelism() });
   });
 
   it.each([
@@ -95,12 +95,28 @@ describe('parseArguments', () => {
     expect(printed).toMatch(message);
   });
 
+  it('parses the options of the store', () => {
+    const defaults = { storeHost: '127.0.0.1', port: 0, job: undefined, printsEnvironment: false };
+    expect(parseArguments(['store'])).toEqual(defaults);
+    const options = ['--host', 'eth0', '--port', '4000', '--job', 'train', '--print-env'];
+    const parsed = { storeHost: 'eth0', port: 4000, job: 'train', printsEnvironment: true };
+    expect(parseArguments(['store', ...options])).toEqual(parsed);
+    for (const port of ['65536', '-1', 'any'])
+      expect(() => parseArguments(['store', '--port', port])).toThrow('It must be a whole number from 0 to 65535.');
+  });
+
+  it('names the launchers for several hosts in the help of run', () => {
+    expect(() => parseArguments(['run', '--help'])).toThrow(expect.objectContaining({ exitCode: 0 }));
+    for (const told of ['mpirun -n 4', 'srun --mpi=pmi2', 'COLL_SERVICE', 'coll store --print-env'])
+      expect(printed).toContain(told);
+  });
+
   it('prints its version', () => {
     expect(() => parseArguments(['--version'])).toThrow(expect.objectContaining({ exitCode: 0 }));
     expect(printed).toMatch(/^\d+\.\d+\.\d+.*\n$/);
   });
 
-  it.each([[[]], [['start', 'x']]])('refuses any command other than run: %j', (args) => {
+  it.each([[[]], [['start', 'x']]])('refuses any command other than run and store: %j', (args) => {
     expect(() => parseArguments(args)).toThrow();
     expect(printed).not.toBe('');
   });

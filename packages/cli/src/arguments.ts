@@ -43,6 +43,24 @@ interface Options {
   readonly nested?: true;
 }
 
+/** The parsed arguments of `coll store`. */
+export interface StoreRequest {
+  /** An address, name or network interface of this host. */
+  readonly storeHost: string;
+  readonly port: number;
+  /** Undefined means `COLL_JOB`, else a new name. */
+  readonly job: string | undefined;
+  /** Whether to print the variables that members of the job need, with the key. */
+  readonly printsEnvironment: boolean;
+}
+
+interface StoreOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly job?: string;
+  readonly printEnv?: true;
+}
+
 const mostRanks = 1024;
 
 /**
@@ -50,8 +68,8 @@ const mostRanks = 1024;
  * @throws CommanderError, whose message has been printed, for wrong arguments, and with exit code 0
  * for `--help` and `--version`
  */
-export function parseArguments(args: readonly string[]): RunRequest {
-  let request: RunRequest | undefined;
+export function parseArguments(args: readonly string[]): RunRequest | StoreRequest {
+  let request: RunRequest | StoreRequest | undefined;
   const program = new Command('coll')
     .description('Collective communication for TypeScript.')
     .version(ownVersion(), '--version', 'print the version')
@@ -62,8 +80,13 @@ export function parseArguments(args: readonly string[]): RunRequest {
     request = requestFrom(name, rest, options);
   });
   program.addCommand(run);
+  const store = storeCommand(program.createCommand('store').copyInheritedSettings(program));
+  store.action(({ host, port, job, printEnv }: StoreOptions) => {
+    request = { storeHost: host, port, job, printsEnvironment: printEnv ?? false };
+  });
+  program.addCommand(store);
   program.parse(args, { from: 'user' });
-  return request as RunRequest;
+  return request as RunRequest | StoreRequest;
 }
 
 function ownVersion(): string {
@@ -95,7 +118,32 @@ function runCommand(command: Command): Command {
       60,
     )
     .option('--nested', 'allow a start inside a rank of another launcher')
-    .passThroughOptions();
+    .passThroughOptions()
+    .addHelpText('after', otherLaunchers);
+}
+
+const otherLaunchers = `
+Past one host, start the program itself with the launcher of the cluster; it needs no coll run:
+  mpirun -n 4 node train.js            Open MPI, MPICH, Intel MPI
+  srun --mpi=pmi2 -n 4 node train.js   Slurm; or --mpi=pmix
+  a Job with a Service                 Kubernetes; set COLL_SIZE and COLL_SERVICE
+Between hosts, set COLL_JOB_KEY to one secret and COLL_INSECURE=1, because data is not encrypted.
+Under any other launcher, run \`coll store --print-env\` on one host, and set the variables that it prints.`;
+
+function storeCommand(command: Command): Command {
+  return command
+    .description(
+      'Serves the store in which the members of a job meet, until it is ended. Its key is COLL_JOB_KEY, else a new one.',
+    )
+    .option('--host <host>', 'the address, name or network interface to listen at', '127.0.0.1')
+    .option('--port <port>', 'the port to listen at; 0 for any free one', portFrom, 0)
+    .option('--job <name>', 'the name of the job (default: COLL_JOB, else a new name)')
+    .option('--print-env', 'print the variables for the members, with the secret key, in the form of a shell');
+}
+
+function portFrom(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) < 2 ** 16) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
 }
 
 function requestFrom(program: string, rest: readonly string[], options: Options): RunRequest {

@@ -2,14 +2,19 @@ import { CollError } from '@coll/core';
 import { CommanderError } from 'commander';
 import { parseArguments } from './arguments.js';
 import { run } from './run.js';
+import { serveStore } from './serve-store.js';
 
 const exitCodes = { internal: 1, badUsage: 2 };
 
 try {
-  const { exitCode, isUnread } = await run(parseArguments(process.argv.slice(2)));
-  process.exitCode = exitCode;
-  // Pending writes would keep the process alive.
-  if (isUnread) process.exit();
+  const request = parseArguments(process.argv.slice(2));
+  if ('storeHost' in request) await serveStore(request);
+  else {
+    const { exitCode, isUnread } = await run(request);
+    process.exitCode = exitCode;
+    // Pending writes would keep the process alive.
+    if (isUnread) process.exit();
+  }
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }
@@ -19,7 +24,7 @@ try {
  */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
-  process.stderr.write(`coll run: ${toldOf(error)}\n`);
+  process.stderr.write(`coll ${process.argv[2] === 'store' ? 'store' : 'run'}: ${toldOf(error)}\n`);
   return error instanceof CollError ? exitCodes.badUsage : exitCodes.internal;
 }
 
