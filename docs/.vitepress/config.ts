@@ -40,6 +40,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           'several-processes': 'Several processes',
           'several-hosts': 'Several hosts',
           slurm: 'Slurm',
+          'slurm-and-mpirun': 'Slurm and mpirun',
           kubernetes: 'Kubernetes',
           docker: 'Docker',
           security: 'Security',
