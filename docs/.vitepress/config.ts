@@ -13,6 +13,8 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
   description: 'Collective communication and data-parallel training for TypeScript',
   lastUpdated: false,
   markdown: { config: linkToRepository },
+  // The playground runs the sources of the packages, which need not be built.
+  vite: { resolve: { conditions: ['@coll/source'] } },
   themeConfig: {
     outline: [2, 3],
     search: { provider: 'local' },
@@ -81,7 +83,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           numbers: 'Numbers',
           'failure-model': 'Failures',
           'decisions/': 'Decisions',
-        }),
+        }).concat({ text: 'Playground', link: '/playground' }),
       },
       {
         text: 'Internals',

@@ -3,6 +3,11 @@ import type { MarkdownRenderer } from 'vitepress';
 
 const repository = 'https://coll.example/blob/main';
 
+/** The address in the repository of a file, which is given by its path. */
+export function addressOf(file: string): string {
+  return `${repository}/${file}`;
+}
+
 /** Links that leave the site, to sources, examples and figures, lead to the repository. */
 export function linkToRepository(markdown: MarkdownRenderer): void {
   markdown.core.ruler.push('links to the repository', ({ tokens, env }) => {
@@ -12,7 +17,7 @@ export function linkToRepository(markdown: MarkdownRenderer): void {
       if (/^(\w+:|\/|#)/.test(target)) continue;
       const file = path.posix.join('docs', path.posix.dirname(env.relativePath), target);
       if (isPage(file)) continue;
-      link.attrSet('href', `${repository}/${file}`);
+      link.attrSet('href', addressOf(file));
     }
   });
 }

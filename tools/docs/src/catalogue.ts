@@ -16,33 +16,36 @@ export interface Contender {
   algorithmFor(workers: number): Algorithm;
 }
 
-const ring: Contender = { name: 'ring', algorithmFor: () => ringAlgorithm() };
-const direct: Contender = { name: 'direct', algorithmFor: () => directAlgorithm() };
-const reductionToOne: Contender = { name: 'reduction-to-one', algorithmFor: () => reductionToOneAlgorithm() };
-const hierarchicalCopy: Contender = { name: 'hierarchical-copy', algorithmFor: () => hierarchicalCopyAlgorithm() };
-const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHalvingDoublingAlgorithm() };
-const binaryTree: Contender = { name: 'binary-tree', algorithmFor: () => binaryTreeAlgorithm() };
+export const ring: Contender = { name: 'ring', algorithmFor: () => ringAlgorithm() };
+export const direct: Contender = { name: 'direct', algorithmFor: () => directAlgorithm() };
+export const reductionToOne: Contender = { name: 'reduction-to-one', algorithmFor: () => reductionToOneAlgorithm() };
+export const hierarchicalCopy: Contender = {
+  name: 'hierarchical-copy',
+  algorithmFor: () => hierarchicalCopyAlgorithm(),
+};
+export const rechd: Contender = { name: 'rechd', algorithmFor: () => recursiveHalvingDoublingAlgorithm() };
+export const binaryTree: Contender = { name: 'binary-tree', algorithmFor: () => binaryTreeAlgorithm() };
 const xring: Contender = { name: 'xring', algorithmFor: (workers) => ringAlgorithm({ workers }) };
 
 /** Gathers on the CPUs of two workers. */
-const pscpu: Contender = {
+export const pscpu: Contender = {
   name: 'pscpu',
   algorithmFor: (workers) => specAlgorithm({ alg: 'pscpu', shards: 2 }, { workers, gpusPerWorker: 1 }),
 };
 
 /** Gathers within each worker, then on the CPUs of all workers. */
-const pscpuPscpu: Contender = {
+export const pscpuPscpu: Contender = {
   name: 'pscpu/pscpu',
   algorithmFor: (workers) => specAlgorithm({ alg: 'pscpu/pscpu', shards: workers }, { workers, gpusPerWorker: 1 }),
 };
 
-const directRing: Contender = {
+export const directRing: Contender = {
   name: 'direct/ring',
   algorithmFor: (workers) =>
     hierarchicalAlgorithm({ workers, within: directAlgorithm(), across: ringAlgorithm({ workers }) }),
 };
 
-const directRechd: Contender = {
+export const directRechd: Contender = {
   name: 'direct/rechd',
   algorithmFor: (workers) =>
     hierarchicalAlgorithm({ workers, within: directAlgorithm(), across: recursiveHalvingDoublingAlgorithm() }),

@@ -14,11 +14,16 @@ export function formatSeconds(seconds: number): string {
 /** Bytes in the largest unit in which they are a whole number. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
-  const power = units.findLastIndex((_, index) => bytes % 1024 ** index === 0);
+  const power = bytes === 0 ? 0 : units.findLastIndex((_, index) => bytes % 1024 ** index === 0);
   return `${bytes / 1024 ** power} ${units[power]}`;
 }
 
 /** With a comma between thousands. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
+}
+
+/** A number with its noun, such as `1 round` or `2 rounds`. */
+export function counted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
