@@ -1,4 +1,5 @@
-// Draws doc comments, each with its declaration as editors show it, error messages and test titles for readers who have not seen the code:
+// Draws doc comments, each with its declaration as editors show it, error messages, test titles and sentences of the documents for readers
+// who have not seen the code:
 // `npm run -s prose -- --seed 7 --count 60`. The same seed draws the same ones; `--where` says where each stands.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -122,6 +123,10 @@ function print(kind, from, find) {
       .filter(([, text]) => text)
       .map(([node, text]) => ({ text, where: `${source.fileName}:${lineOf(node, source)}` })),
   );
+  printDrawn(kind, found);
+}
+
+function printDrawn(kind, found) {
   console.log(`\n# ${kind}: ${values.count} of ${found.length}\n`);
   for (const [index, { text, where }] of draw(kind, found).entries()) {
     console.log(`${index + 1}. ${text.replace(/\n/g, '\n   ')}${values.where ? `\n   (${where})` : ''}`);
@@ -132,6 +137,37 @@ function lineOf(node, source) {
   return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
 }
 
+/** The sentences of paragraphs, lists and tables of a page: no code, no headings, and no cells of a few words or figures. */
+function sentencesIn(page) {
+  const text = readFileSync(path.join(root, page), 'utf8')
+    .replaceAll(/<!-- (made|file): [\s\S]*?<!-- (\/made|end) -->|<!-- figures -->[\s\S]*?<!-- \/figures -->/g, '')
+    .replaceAll(/^( *)(```|~~~)[\s\S]*?^\1\2 *$/gm, '')
+    .replaceAll(/<!--[\s\S]*?-->|^#.*$/gm, '');
+  const blocks = text.split(/\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) ?)/);
+  const parts = blocks.flatMap((block) => {
+    const line = block.replaceAll(/\s+/g, ' ').trim();
+    if (!line.startsWith('|')) return [line.replace(/^([-*]|\d+\.) /, '')];
+    return line.split(/(?<!\\)\|/).filter((cell) => cell.trim().split(' ').length >= 8);
+  });
+  return parts
+    .flatMap((part) => part.split(/(?<=[.!?]) (?=[A-Z`*[])/))
+    .filter((sentence) => /\w+ \w+ \w+/.test(sentence));
+}
+
+/** Programs write these from docstrings. */
+const generated = ['docs/reference/options.md'];
+
+function pages() {
+  const files = spawnSync('git', ['ls-files', 'docs/*.md', '*README.md'], { cwd: root, encoding: 'utf8' }).stdout.split(
+    '\n',
+  );
+  return files.filter((file) => file !== '' && !generated.includes(file));
+}
+
+printDrawn(
+  'Sentences of the documents',
+  pages().flatMap((page) => sentencesIn(page).map((text) => ({ text: text.trim(), where: page }))),
+);
 print('Doc comments', sources.filter(isProduct), commentsIn);
 print('Error messages', sources.filter(isProduct), messagesIn);
 print('Test titles', sources.filter(isTest), titlesIn);

@@ -5,7 +5,7 @@ import path from 'node:path';
 export const repository = path.resolve(import.meta.dirname, '../../..');
 
 /** All Markdown files that git does not ignore, by their paths in the repository. */
-function markdownFiles(): readonly string[] {
+export function markdownFiles(): readonly string[] {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate', '*.md'];
   const listed = execFileSync('git', args, { cwd: repository, encoding: 'utf8' }).split('\n');
   return listed.filter((file) => file !== '' && existsSync(path.join(repository, file))).sort();
