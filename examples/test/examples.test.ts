@@ -188,7 +188,8 @@ describe('the example', () => {
       const file = path.join(folder, 'line.json');
       const args = ['run', '-n', '2', '--max-restarts', '1', programOf('checkpoints.ts'), file, '130'];
       const { stdout, stderr } = await promisify(execFile)(process.execPath, [launcher, ...args]);
-      expect(stderr).toContain('rank 1 exited with code 1; ended rank 0; restart 1 of 1');
+      // Rank 0 may have noticed the loss before the launcher ends it.
+      expect(stderr).toMatch(/rank 1 exited with code 1;( ended rank 0;)? restart 1 of 1/);
       const lines = ['starts at step 0', 'starts at step 100', 'y = 2.00 x + 1.00'];
       expect(stdout.split('\n')).toEqual([...lines.map((line) => `[0] ${line}`), '']);
       expect(await launch(3, 'checkpoints.ts', file)).toEqual(['[0] starts at step 300', `[0] ${lines[2]}`, '']);
