@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ReplicaVerbs } from '../../test/replica-verbs.js';
 import { TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection, thrown } from '../../test/thrown.js';
+import type { ResolvedOptions } from '../collectives/call-options.js';
+import { CommunicationOptions } from '../collectives/communication-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { threadWorld } from '../engines/worlds.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
@@ -56,6 +58,39 @@ describe('a replica whose peers are in other threads or processes', () => {
     const results = (await call('MEAN')) as Tensor[];
     expect(results.map(({ data }) => data)).toEqual(arrays);
     expect(arrays).toEqual([Float32Array.of(8), Float32Array.of(8)]);
+  });
+
+  it('describes a repeated call anew if the defaults of the ops have changed', async () => {
+    const described: number[] = [];
+    let defaults = new CommunicationOptions();
+    class ObservedAllReduce extends TestedAllReduce {
+      override withDefaults(call: ResolvedOptions): ResolvedOptions {
+        return { ...call, options: defaults.merge(call.options) };
+      }
+      override perform(...[batch, call]: Parameters<TestedAllReduce['perform']>) {
+        described.push(call.options.bytesPerPack);
+        return super.perform(batch, call);
+      }
+    }
+    const threads = createThreadGroup({ size: 2, maxBytes: 2 ** 20, spins: 0 });
+    const groups = [0, 1].map((rank) => {
+      const world = threadWorld(threads, rank, ['cpu:0', 'cpu:1']);
+      return new ReplicaVerbs(new ObservedAllReduce({ world }).replicaGroup);
+    });
+    const arrays = [Float32Array.of(1), Float32Array.of(2)];
+    const call = () =>
+      Promise.all(
+        groups.map((group, rank) =>
+          group.allReduce('SUM', arrays[rank] as Float32Array, rank, { into: arrays[rank] as Float32Array }),
+        ),
+      );
+    await call();
+    await call();
+    defaults = new CommunicationOptions({ bytesPerPack: 8 });
+    await call();
+    await call();
+    expect(described).toEqual([0, 0, 8, 8]);
+    expect(arrays).toEqual([Float32Array.of(24), Float32Array.of(24)]);
   });
 
   it('refuses an array that was detached since the call was made on it', async () => {

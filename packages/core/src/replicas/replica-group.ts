@@ -1,4 +1,5 @@
 import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
+import type { CommunicationOptions } from '../collectives/communication-options.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { drive, driveSync, type Work } from '../runtime/drive.js';
@@ -55,10 +56,13 @@ export interface GroupCall {
   readonly place: number;
   readonly call: ReplicaCall;
   /** What the call executes, kept because the call may be repeated. Undefined until it was made. */
-  prepared?: PreparedWork;
+  prepared?: PreparedWork | undefined;
 }
 
 interface PreparedWork {
+  readonly perform: 'perform' | 'performSync';
+  /** The settings with which the work was described; those of the ops may change between calls. */
+  readonly settings: CommunicationOptions;
   readonly work: Work<ValueLists>;
   readonly options: RunOptions;
 }
@@ -238,12 +242,14 @@ export class ReplicaGroup {
     await this.#options.communicator?.close();
   }
 
-  #preparedOf(given: GroupCall, perform: 'perform' | 'performSync'): PreparedWork {
-    if (given.prepared) return given.prepared;
+  #preparedOf(given: GroupCall, perform: PreparedWork['perform']): PreparedWork {
     const { ops } = this.#options;
     const options = ops.withDefaults(given.call.options);
-    const prepared = { work: ops[perform](batchOf([given.call]), options), options: runOptionsOf(options) };
-    if ('runs' in prepared.work && prepared.work.isRepeatable) given.prepared = prepared;
+    const before = given.prepared;
+    if (before?.perform === perform && areSameSettings(before.settings, options.options)) return before;
+    const work = ops[perform](batchOf([given.call]), options);
+    const prepared = { perform, settings: options.options, work, options: runOptionsOf(options) };
+    given.prepared = 'runs' in work && work.isRepeatable ? prepared : undefined;
     return prepared;
   }
 
@@ -305,4 +311,14 @@ function busy(operation: string): RuntimeError {
 function peerFailed(operation: string, { message, rank }: CollError): UnavailableError {
   const details = rank === undefined ? { operation } : { operation, rank };
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, details);
+}
+
+function areSameSettings(a: CommunicationOptions, b: CommunicationOptions): boolean {
+  return (
+    a === b ||
+    (a.bytesPerPack === b.bytesPerPack &&
+      a.timeoutSeconds === b.timeoutSeconds &&
+      a.implementation === b.implementation &&
+      a.checkCalls === b.checkCalls)
+  );
 }
