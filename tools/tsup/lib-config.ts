@@ -1,4 +1,5 @@
 import { defineConfig, type Options } from 'tsup';
+import { ownClassNames } from './own-class-names.ts';
 
 /** Builds the JavaScript of a published package: one ES module per entry, shared code in chunks. `tsc` writes the declarations. */
 export function libConfig(options: Options & { entry: string[] }) {
@@ -16,14 +17,10 @@ export function libConfig(options: Options & { entry: string[] }) {
   });
 }
 
-/**
- * Where a class names itself, esbuild writes `var Mirrored = class _Mirrored`, and consoles and messages would show that name. This gives it its own back.
- */
 const classNames: NonNullable<Options['plugins']>[number] = {
   name: 'class-names',
   renderChunk(code) {
-    const renamed = [...code.matchAll(/^var (\w+) = class _\1\b/gm)].map(([, name]) => `_${name}`);
-    if (renamed.length === 0) return undefined;
-    return { code: code.replace(new RegExp(`\\b(?:${renamed.join('|')})\\b`, 'g'), (name) => name.slice(1)) };
+    const named = ownClassNames(code);
+    return named === undefined ? undefined : { code: named };
   },
 };

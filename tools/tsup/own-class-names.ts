@@ -1,0 +1,9 @@
+/**
+ * Where a class names itself, a bundle by esbuild says `var Mirrored = class _Mirrored`, and consoles and messages would show that name. This gives it its own back.
+ * @returns the code, or undefined if no class needs it
+ */
+export function ownClassNames(code: string): string | undefined {
+  const renamed = [...code.matchAll(/^var (\w+) = class _\1\b/gm)].map(([, name]) => `_${name}`);
+  if (renamed.length === 0) return undefined;
+  return code.replace(new RegExp(`\\b(?:${renamed.join('|')})\\b`, 'g'), (name) => name.slice(1));
+}
