@@ -3,30 +3,36 @@ import { type Fault, faults } from './scenario.ts';
 import { expectations } from './verdict.ts';
 
 const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who: string]>> = {
-  kill: ['its process is killed', 'all others'],
-  'kill two': ['its process and that of another one are killed', 'all others; the message names each that is known'],
-  exit: ['its process ends with another exit code than 0', 'all others'],
-  stop: ['its process is stopped', 'all others, and the member itself when it goes on'],
-  cut: ['its connections are cut', 'all members; those that are cut off from each other name each other'],
-  'cut one': [
-    'the connection between two members is cut',
-    'all members; the two name each other, the others one of them',
+  kill: ["The member's process is killed.", 'all others'],
+  'kill two': [
+    'The processes of two members are killed.',
+    'All other members get the error. The message names each lost member that is known.',
   ],
-  silence: ['what it sends and gets is lost on the way', 'all members'],
-  throw: ['it throws (`group.fail(error)`)', 'all others, with its message'],
-  leave: ['it closes its group while others wait', 'all others'],
-  late: ['it does not come within `timeoutSeconds`', 'all that wait'],
-  abort: ["another one's call is aborted", 'all members'],
-  absent: ['it is not there when the group is opened', 'all that open the group'],
-  opening: ['its process is killed while the group opens', 'all others'],
-  keeper: ['it keeps the store in which workers meet, and its process is killed while the group opens', 'all others'],
-  kind: ['it calls another collective', 'all members, the same error'],
-  op: ['it names another op', 'all members, the same error'],
-  dtype: ['it hands in another dtype', 'all members, the same error'],
-  length: ['it hands in another length', 'all members, the same error'],
+  exit: ["The member's process ends with an exit code other than 0.", 'all others'],
+  stop: ["The member's process is stopped.", 'All other members get the error, and the member itself if it continues.'],
+  cut: [
+    "The member's connections are cut.",
+    'All members get the error. Two members that have lost each other name each other.',
+  ],
+  'cut one': [
+    'The connection between two members is cut.',
+    'All members get the error. The two name each other; each other member names one of them.',
+  ],
+  silence: ['The network loses all packets of the member.', 'all members'],
+  throw: ['The member throws (`group.fail(error)`).', 'all others, with its message'],
+  leave: ['The member closes its group while others wait.', 'all others'],
+  late: ['The member does not arrive within `timeoutSeconds`.', 'all waiting members'],
+  abort: ['The call of another member is aborted.', 'all members'],
+  absent: ['The member does not start before the group opens.', 'all members that open the group'],
+  opening: ["The member's process is killed while the group opens.", 'all others'],
+  keeper: ['The member serves the store, and its process is killed while the group opens.', 'all others'],
+  kind: ['The member calls another collective.', 'all members, the same error'],
+  op: ['The member passes another op.', 'all members, the same error'],
+  dtype: ['The member passes another dtype.', 'all members, the same error'],
+  length: ['The member passes another length.', 'all members, the same error'],
   order: [
-    'it makes two calls in the other order',
-    'all members, the same error, of this class or one of the two above',
+    'The member makes two calls in a different order.',
+    'All members get the same error, of this class or of one of the two classes above.',
   ],
 };
 
@@ -44,7 +50,7 @@ export function tableOf(findings: readonly Finding[]): string {
     const median = millis[Math.floor(millis.length / 2)] as number;
     return [[what, `\`${name}\``, `\`${code}\``, who, timeOf(median), timeOf(millis.at(-1) as number)]];
   });
-  const head = ['what goes wrong with a member', 'error', 'code', 'who gets it', 'median', 'worst'];
+  const head = ['fault of a member', 'error', 'code', 'who gets the error', 'median', 'worst'];
   return [head, ['---', '---', '---', '---', '---:', '---:'], ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');
@@ -56,8 +62,8 @@ const [begin, end] = ['<!-- measured -->', '<!-- /measured -->'];
 export function withTable(page: string, findings: readonly Finding[]): string {
   const [before, after] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
   const origin = [
-    `From the fault to the error, of all members of ${findings.length} groups of 2 to 5 processes, each with a replica or two, on a machine with other work.`,
-    '`heartbeatSeconds` was 1.5 for those that fall silent.',
+    `The times are from the fault to the error, over all members of ${findings.length} groups of 2 to 5 processes. Each process had one or two replicas, and the machine had other work.`,
+    '`heartbeatSeconds` was 1.5 in groups with a silent member.',
   ].join(' ');
   const table = `\n\n${tableOf(findings)}\n\n${origin}\n\n`;
   return `${page.slice(0, before)}${table}${page.slice(after)}`;
