@@ -17,7 +17,7 @@ export function numbersTable(kind: CollectiveKind): string {
       return algorithm.refuses?.(collective, ranks) === undefined ? [rowOf(name, algorithm, collective, ranks)] : [];
     }),
   );
-  return markdownTable(['algorithm', 'ranks', 'rounds', 'bytes a rank', 'busiest link'], rows);
+  return markdownTable(['algorithm', 'ranks', 'rounds', 'bytes per rank', 'busiest link'], rows);
 }
 
 function rowOf(name: string, algorithm: Algorithm, collective: Collective, ranks: number): string[] {
