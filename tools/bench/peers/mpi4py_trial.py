@@ -1,111 +1,22 @@
-"""Times mpi4py's all-reduce the way trial.h times that of C libraries.
+"""Times mpi4py: python_trial.py says how."""
 
-PYTHON mpi4py_trial.py WARMUP_MILLIS SAMPLE_MILLIS MIN_SAMPLES MAX_SAMPLES TRIAL...
-
-A trial is `still:in:1024` or `fresh:out:1000,2048000`: the lengths of the float32 arrays that are summed over the ranks, in place
-or into other arrays, one call after the other. Rank 0 prints a line of JSON for each.
-"""
-
-import json
 import sys
-from time import perf_counter
 
-import numpy
-from mpi4py import MPI
+sys.dont_write_bytecode = True
 
-BATCH_MICROS = 1000
-MAX_BATCH = 10000
-PERIOD = 7
+from mpi4py import MPI  # noqa: E402
+from python_trial import Library, main  # noqa: E402
 
 world = MPI.COMM_WORLD
-rank, ranks = world.Get_rank(), world.Get_size()
 
 
 def agree(values):
-    """The elementwise maximum over the ranks, in place; nobody leaves before all have come."""
     world.Allreduce(MPI.IN_PLACE, values, MPI.MAX)
 
 
-class Trial:
-    def __init__(self, text):
-        kind, place, lengths = text.split(":")
-        self.is_fresh = kind == "fresh"
-        self.counts = [int(length) for length in lengths.split(",")]
-        self.inputs = [numpy.zeros(count, numpy.float32) for count in self.counts]
-        self.outputs = self.inputs if place == "in" else [numpy.zeros(count, numpy.float32) for count in self.counts]
-        # The pattern runs through all arrays as if they were one.
-        pattern = (numpy.arange(sum(self.counts)) % PERIOD + 1).astype(numpy.float32)
-        self.patterns = numpy.split(pattern, numpy.cumsum(self.counts)[:-1])
-        senders = [MPI.IN_PLACE] * len(self.counts) if place == "in" else self.inputs
-        self.calls = list(zip(senders, self.outputs))
-
-    def rewrite(self):
-        for array, pattern in zip(self.inputs, self.patterns):
-            numpy.multiply(pattern, rank + 1, out=array)
-
-    def is_sum(self):
-        total = ranks * (ranks + 1) // 2
-        return all(numpy.array_equal(array, pattern * total) for array, pattern in zip(self.outputs, self.patterns))
-
-    def call(self):
-        for sender, receiver in self.calls:
-            world.Allreduce(sender, receiver)
-
-    def take(self, batch):
-        """Microseconds a call of a batch."""
-        nothing = numpy.zeros(1)
-        if self.is_fresh:
-            self.rewrite()
-            agree(nothing)
-        begin = perf_counter()
-        for _ in range(batch):
-            self.call()
-        taken = perf_counter() - begin
-        # Who shares a core with a rank that has not ended must not rewrite meanwhile.
-        if self.is_fresh:
-            agree(nothing)
-        return taken * 1e6 / batch
-
-    def warm_up(self, micros):
-        """Calls until the time is up. Microseconds that a call took in the end, all that belongs to it included."""
-        calls = 1
-        while True:
-            begin = perf_counter()
-            if self.is_fresh:
-                for _ in range(calls):
-                    self.take(1)
-            else:
-                self.take(calls)
-            elapsed = numpy.array([(perf_counter() - begin) * 1e6])
-            agree(elapsed)
-            if elapsed[0] >= micros / 2:
-                return elapsed[0] / calls
-            calls *= 2
+def call_of(sender, receiver):
+    source = MPI.IN_PLACE if sender is None else sender
+    return lambda: world.Allreduce(source, receiver)
 
 
-def clamp(value, least, most):
-    return int(min(most, max(least, round(value))))
-
-
-def measure(trial, warmup_micros, sample_micros, min_samples, max_samples):
-    trial.rewrite()
-    trial.call()
-    wrong = numpy.array([0.0 if trial.is_sum() else 1.0])
-    agree(wrong)
-    call_micros = trial.warm_up(warmup_micros)
-    batch = 1 if trial.is_fresh else clamp(BATCH_MICROS / call_micros, 1, MAX_BATCH)
-    count = clamp(sample_micros / (batch * call_micros), min_samples, max_samples)
-    samples = numpy.array([trial.take(batch) for _ in range(count)])
-    agree(samples)
-    if rank == 0:
-        line = {"ok": bool(wrong[0] == 0), "samples": [round(sample, 4) for sample in samples.tolist()]}
-        print(json.dumps(line), flush=True)
-
-
-def main():
-    warmup_millis, sample_millis, min_samples, max_samples = (float(text) for text in sys.argv[1:5])
-    for text in sys.argv[5:]:
-        measure(Trial(text), warmup_millis * 1000, sample_millis * 1000, min_samples, max_samples)
-
-
-main()
+main(Library(world.Get_rank(), world.Get_size(), agree, call_of))

@@ -3,17 +3,17 @@ import path from 'node:path';
 import { type MeasureRequest, parseArguments } from './arguments.js';
 import { rowsFor, warnOf } from './measure-cases.js';
 import { whyMissing } from './peers/build.js';
-import { peersOver } from './peers/peers.js';
+import { type PeerName, peersOver, pythonPeers } from './peers/peers.js';
 import type { FailedRow, Row } from './report/row.js';
 import { sizesToCall } from './suites/ways-to-call.js';
 import { UsageError } from './usage-error.js';
 
 const MiB = 2 ** 20;
-// Peers of communicators; mpi4py is compared with application-level calls.
-const sharedMemoryPeers = peersOver['shared-memory'].filter((peer) => peer !== 'mpi4py');
+const callsCommunicators = (peer: PeerName) => !(pythonPeers as readonly PeerName[]).includes(peer);
+const sharedMemoryPeers = peersOver['shared-memory'].filter(callsCommunicators);
 // In shared memory, and Gloo, which has none.
 const all = [...sharedMemoryPeers, 'gloo'].join();
-const processPeers = [...sharedMemoryPeers, ...peersOver.tcp];
+const processPeers = [...sharedMemoryPeers, ...peersOver.tcp.filter(callsCommunicators)];
 // A call of its takes tens of milliseconds where ranks share cores.
 const oversubscribed = processPeers.filter((peer) => peer !== 'mpich-tcp');
 const halves = [1, 4, 16, 64, 256].map((size) => size * MiB).join();
@@ -31,7 +31,7 @@ const lines: readonly (readonly string[])[] = [
       '--transport',
       'shared-memory',
       '--peers',
-      'mpi4py',
+      pythonPeers.join(),
     ],
     ...['--places', 'in,out', '--bytes', sizesToCall(false).join(), '--networks', 'resnet50,gpt2-small'],
   ],

@@ -40,8 +40,8 @@ it('the MPI command disables shared memory if TCP is requested', () => {
   ]);
 });
 
-it('the Gloo command runs once per rank, with a common rendezvous folder', () => {
-  const commands = commandsOf('gloo', 3, ['p', '1']);
+it.each(['gloo', 'torch'] as const)('the command of %s runs once per rank, with a common rendezvous folder', (peer) => {
+  const commands = commandsOf(peer, 3, ['p', '1']);
   try {
     expect(commands.map(({ argv, env }) => [argv, env?.['BENCH_RANK'], env?.['BENCH_RANKS']])).toEqual(
       ['0', '1', '2'].map((rank) => [['p', '1'], rank, '3']),

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { figureRequests } from '../src/figures-run.js';
-import { type PeerName, peerNames, peersOver } from '../src/peers/peers.js';
+import { type PeerName, peerNames, peersOver, pythonPeers } from '../src/peers/peers.js';
 
-// mpi4py is compared with application-level calls.
-const ofCommunicators = (peers: readonly PeerName[]) => peers.filter((peer) => peer !== 'mpi4py');
+const python: readonly PeerName[] = pythonPeers;
+const ofCommunicators = (peers: readonly PeerName[]) => peers.filter((peer) => !python.includes(peer));
 
 it('a figures run measures all peer libraries, with two ranks and with up to eight ranks', () => {
   const requests = figureRequests();
@@ -23,7 +23,7 @@ it('a figures run measures all peer libraries, with two ranks and with up to eig
   const peersOf = (suite: string) => requests.filter(({ suites }) => suites.join() === suite).map(({ peers }) => peers);
   for (const peers of [...peersOf('in-process'), ...peersOf('gradients')])
     expect(peers).toEqual([...ofCommunicators(peersOver['shared-memory']), 'gloo']);
-  expect(peersOf('strategy')).toEqual([['mpi4py']]);
+  expect(peersOf('strategy')).toEqual([['mpi4py', 'torch']]);
   const [ofTwo, ofFour] = peersOf('processes');
   expect(new Set(ofTwo)).toEqual(new Set(ofCommunicators(peerNames)));
   expect(new Set(ofFour)).toEqual(new Set(ofCommunicators(peerNames).filter((peer) => peer !== 'mpich-tcp')));

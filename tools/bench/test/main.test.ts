@@ -8,6 +8,7 @@ import { collectiveKinds } from '@coll/core/plugin';
 import { expect, it } from 'vitest';
 import { engineNames, whyNot } from '../src/engines.js';
 import { compileBound, isInstalled } from '../src/peers/build.js';
+import { pythonPeers } from '../src/peers/peers.js';
 import type { Row } from '../src/report/row.js';
 import { readRows } from '../src/report/write-report.js';
 import { inputKinds, places } from '../src/trial.js';
@@ -189,13 +190,14 @@ it.skipIf(!isInstalled('openmpi'))('bench measures a peer library next to coll',
   for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
 });
 
-it.skipIf(!isInstalled('mpi4py'))('bench measures mpi4py next to the contexts of a strategy', async () => {
-  const only = ['--bytes', '4,64KiB', '--engines', 'js', '--forms', 'controller', '--places', 'in,out'];
-  const rows = await rowsOf('--suite', 'strategy', '--peers', 'mpi4py', ...only);
-  const theirs = rows.filter(({ peer }) => peer === 'mpi4py');
-  expect(theirs.map(({ place, bytes }) => `${place} ${bytes}`)).toEqual(['in 4', 'out 4', 'in 65536', 'out 65536']);
-  for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
-});
+for (const name of pythonPeers)
+  it.skipIf(!isInstalled(name))(`bench measures ${name} next to the contexts of a strategy`, async () => {
+    const only = ['--bytes', '4,64KiB', '--engines', 'js', '--forms', 'controller', '--places', 'in,out'];
+    const rows = await rowsOf('--suite', 'strategy', '--peers', name, ...only);
+    const theirs = rows.filter(({ peer }) => peer === name);
+    expect(theirs.map(({ place, bytes }) => `${place} ${bytes}`)).toEqual(['in 4', 'out 4', 'in 65536', 'out 65536']);
+    for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
+  });
 
 it('bench without a requested peer library prints how to install it, and measures coll', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));

@@ -126,7 +126,12 @@ const called = (trials: readonly Trial[]) =>
     .map(({ name, form, place }) => [name, form, place].filter(Boolean).join(' '));
 
 it('the strategy suite measures every way to call, the communicators below, and peer libraries', () => {
-  const wanted = { bytes: [1024], engines: ['native'], places: ['in', 'out'], peers: ['mpi4py', 'gloo'] } as const;
+  const wanted = {
+    bytes: [1024],
+    engines: ['native'],
+    places: ['in', 'out'],
+    peers: ['mpi4py', 'gloo', 'torch'],
+  } as const;
   const ways = (name: string, form: string) => [
     ...['', ' of new memory', ' into a new result', ' of new memory into a new result'].map(
       (words) => `${name}${words} ${form} in`,
@@ -142,6 +147,7 @@ it('the strategy suite measures every way to call, the communicators below, and 
     ...['communicator over shared-memory sync in', ...ways('allReduceSync over shared-memory', 'sync')],
     ...['communicator over shared-memory async in', ...ways('allReduce over shared-memory', 'async')],
     ...['mpi4py still in', 'mpi4py still out of place out'],
+    ...['torch still in', 'torch still out of place out'],
   ]);
 });
 

@@ -22,7 +22,7 @@ const mpichOverTcp = [
   ...['-genv', 'UCX_NET_DEVICES', 'lo'],
 ];
 
-const settings: Readonly<Record<Exclude<PeerName, 'gloo'>, readonly string[]>> = {
+const settings: Readonly<Record<Exclude<PeerName, 'gloo' | 'torch'>, readonly string[]>> = {
   openmpi: [],
   mpi4py: [],
   'openmpi-tuned': ['-x', `GLIBC_TUNABLES=${keepsMemory}`],
@@ -32,7 +32,7 @@ const settings: Readonly<Record<Exclude<PeerName, 'gloo'>, readonly string[]>> =
   'mpich-tcp': mpichOverTcp,
 };
 
-/** How a program is started as that many ranks on this machine; makes the folder in which Gloo's find each other. */
+/** How a program is started as that many ranks on this machine; makes the folder in which those with Gloo find each other. */
 export function commandsOf(peer: PeerName | 'bound', ranks: number, program: readonly string[]): Command[] {
   const isCrowded = ranks > availableParallelism();
   switch (peer) {
@@ -46,6 +46,7 @@ export function commandsOf(peer: PeerName | 'bound', ranks: number, program: rea
     case 'mpich-tcp':
       return [mpich(ranks, isCrowded, settings[peer], program)];
     case 'gloo':
+    case 'torch':
       return gloo(ranks, program);
     case 'bound':
       return [{ argv: program, env: { BENCH_RANKS: String(ranks) } }];

@@ -11,17 +11,21 @@ export const peerNames = [
   'openmpi-tcp',
   'mpich-tcp',
   'mpi4py',
+  'torch',
 ] as const;
 export type PeerName = (typeof peerNames)[number];
 
 /** By what they exchange data through. */
 export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
   'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'mpi4py'],
-  tcp: ['openmpi-tcp', 'mpich-tcp', 'gloo'],
+  tcp: ['openmpi-tcp', 'mpich-tcp', 'gloo', 'torch'],
 };
 
+/** Peers in Python, which are compared with application-level calls; all others with communicators. */
+export const pythonPeers = ['mpi4py', 'torch'] as const satisfies readonly PeerName[];
+
 /** A program of ours. */
-export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'mpi4py' | 'bound';
+export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'mpi4py' | 'torch' | 'bound';
 
 /** The program of a peer: a tuned one is another way to start the same. */
 export const programOf: Readonly<Record<PeerName, ProgramName>> = {
@@ -33,6 +37,7 @@ export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   'openmpi-tcp': 'openmpi',
   'mpich-tcp': 'mpich',
   mpi4py: 'mpi4py',
+  torch: 'torch',
 };
 
 /** What it takes to start one. */
@@ -94,6 +99,13 @@ export const programs: Readonly<Record<ProgramName, Program>> = {
     modules: ['mpi4py', 'numpy'],
     needs: ['mpirun.openmpi'],
     packages: ['openmpi-bin', 'python3-mpi4py', 'python3-numpy'],
+  },
+  torch: {
+    source: 'torch_trial.py',
+    interpreters: ['/usr/bin/python3', 'python3'],
+    modules: ['torch', 'numpy'],
+    needs: [],
+    packages: ['python3-torch', 'python3-numpy'],
   },
   bound: {
     source: 'bound.c',

@@ -1,3 +1,4 @@
+import { pythonPeers } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
 import { wordsFor } from '../suites/ways-to-call.js';
 import type { CallMemory, Form, Level, Place, SuiteName } from '../trial.js';
@@ -17,7 +18,7 @@ const pairs = 100;
 
 /** A line of a table: what is called, at which level of the API, and the row of each size. */
 export interface CalledLine {
-  readonly level: Level | 'mpi4py';
+  readonly level: Level | (typeof pythonPeers)[number];
   readonly title: string;
   readonly rowOf: (bytes: number) => Row | undefined;
 }
@@ -140,19 +141,22 @@ function runLines(find: Find): CalledLine[] {
 
 function peerLines(find: Find): CalledLine[] {
   const titles: Readonly<Record<Place, string>> = { in: 'in place', out: 'into another array' };
-  return (['in', 'out'] as const).map((place) => ({
-    level: 'mpi4py',
-    title: `processes, \`Allreduce\`: the same array again, ${titles[place]}`,
-    rowOf: (bytes) =>
-      find(
-        (row) =>
-          row.suite === 'strategy' &&
-          row.peer === 'mpi4py' &&
-          row.gradients === undefined &&
-          row.place === place &&
-          row.bytes === bytes,
-      ),
-  }));
+  const calls = { mpi4py: 'Allreduce', torch: 'all_reduce' };
+  return pythonPeers.flatMap((peer) =>
+    (['in', 'out'] as const).map((place) => ({
+      level: peer,
+      title: `processes, \`${calls[peer]}\`: the same array again, ${titles[place]}`,
+      rowOf: (bytes: number) =>
+        find(
+          (row) =>
+            row.suite === 'strategy' &&
+            row.peer === peer &&
+            row.gradients === undefined &&
+            row.place === place &&
+            row.bytes === bytes,
+        ),
+    })),
+  );
 }
 
 function communicatorLines(find: Find): CalledLine[] {
@@ -188,7 +192,8 @@ export function calledSizes(figures: Figures): number[] {
 
 const explanation = [
   'Each cell shows the median time of a call and, in brackets, the mean over the whole loop, garbage collection included. The level is the object whose',
-  'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below them. `mpi4py` is the peer, on Open MPI.',
+  'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below them. The peers',
+  'are `mpi4py`, on Open MPI, and `torch`: `torch.distributed` with Gloo over TCP. PyTorch only reduces in place, so for another array it copies first.',
 ].join('\n');
 
 /** The first tables of docs/internals/benchmarks.md; none if no application-level calls were measured. */
@@ -217,10 +222,12 @@ function gradientsTable(figures: Figures): string[] {
         (row) => row.case === `${set} allReduceSync ${algorithm}${wordsFor(memory, 'in')}` && row.engine === engine,
       ),
     );
-    const theirs = rows.find((row) => row.peer === 'mpi4py');
+    const [theirs, torch] = pythonPeers.map((peer) => rows.find((row) => row.peer === peer));
     if (rows.length === 0) return [];
     const ratio = ratioOf(ours[0], theirs);
-    return [[network, ...[...ours, theirs].map(medianAndMean), ratio === undefined ? '' : `**${threeDigits(ratio)}**`]];
+    return [
+      [network, ...[...ours, theirs, torch].map(medianAndMean), ratio === undefined ? '' : `**${threeDigits(ratio)}**`],
+    ];
   });
   if (lines.length === 0) return [];
   const head = [
@@ -230,7 +237,8 @@ function gradientsTable(figures: Figures): string[] {
     'no `into`',
     'new arrays, not reduced',
     labels.mpi4py,
-    'times faster',
+    labels.torch,
+    'times faster than mpi4py',
   ];
   return [
     `### Gradients of networks through a context, ${ranks} worker threads, \`allReduceSync\``,

@@ -38,6 +38,7 @@ const colors: Readonly<Record<keyof typeof labels, string>> = {
   'openmpi-tcp': '#0550ae',
   'mpich-tcp': '#116329',
   mpi4py: '#bc4c00',
+  torch: '#953800',
   bound: '#1f2328',
 };
 

@@ -14,6 +14,7 @@ export const labels: Readonly<Record<EngineName | PeerName | 'bound', string>> =
   'openmpi-tcp': 'Open MPI, TCP',
   'mpich-tcp': 'MPICH, TCP',
   mpi4py: 'mpi4py',
+  torch: 'PyTorch with Gloo',
   bound: 'memory bound',
 };
 

@@ -34,6 +34,7 @@ const calledTitles = [
   '`reduce`: the same array again, `into` itself',
   'processes, `Allreduce`: the same array again, in place',
   'processes, `Allreduce`: the same array again, into another array',
+  'processes, `all_reduce`: the same array again, in place',
   'worker threads, `runSync`: the same array again, in place',
 ];
 
@@ -51,7 +52,7 @@ function calledTable(figures: Figures): string[] {
     markdownTable([`sum of float32, ${ranks} replicas`, 'level', ...shown.map(formatBytes)], lines),
     [
       'Median time per call. Each row measures one level of the library: `context` is what a replica calls, `ops` are cross-device ops, and `communicator` is the layer below both.',
-      `mpi4py is Open MPI called from Python. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
+      `mpi4py is Open MPI called from Python; torch is PyTorch with Gloo. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
     ].join('\n'),
   ];
 }

@@ -1,5 +1,5 @@
 import { type GradientSet, gradientLengths } from '../gradients.js';
-import { peersOver, type Transport } from '../peers/peers.js';
+import { type PeerName, peersOver, pythonPeers, type Transport } from '../peers/peers.js';
 import { bytesPerElement } from '../sizes.js';
 import type { Form, Piece, Session, Trial, Turn, VenueName } from '../trial.js';
 import { nameOf, networksOf, type Player, playersOf, venueFor, yardsticks } from './players.js';
@@ -113,7 +113,8 @@ function turnsOf({ name, venue, variant }: Caller, { places }: Selection, ranks:
 }
 
 function peerTurns({ peers, places }: Selection, ranks: number, arrays: Arrays): Turn[] {
-  const shown = peers.filter((peer) => peersOver['shared-memory'].includes(peer));
+  const fitting: readonly PeerName[] = [...peersOver['shared-memory'], ...pythonPeers];
+  const shown = peers.filter((peer) => fitting.includes(peer));
   return shown.map((peer): Turn => {
     const trials = places.map(
       (place): Trial => ({

@@ -1,0 +1,113 @@
+"""Times the all-reduce of a Python library the way trial.h times that of C libraries.
+
+PYTHON mpi4py_trial.py|torch_trial.py WARMUP_MILLIS SAMPLE_MILLIS MIN_SAMPLES MAX_SAMPLES TRIAL...
+
+A trial is `still:in:1024` or `fresh:out:1000,2048000`: the lengths of the float32 arrays that are summed over the ranks, in place
+or into other arrays, one call after the other. Rank 0 prints a line of JSON for each.
+"""
+
+import json
+import sys
+from time import perf_counter
+
+import numpy
+
+BATCH_MICROS = 1000
+MAX_BATCH = 10000
+PERIOD = 7
+
+
+class Library:
+    """What a program says of its library."""
+
+    def __init__(self, rank, ranks, agree, call_of):
+        self.rank = rank
+        self.ranks = ranks
+        # The elementwise maximum of an array over the ranks, in place; nobody leaves before all have come.
+        self.agree = agree
+        # A function of an input and an output, or of None and an array that is both: the function that adds them over the ranks.
+        self.call_of = call_of
+
+
+class Trial:
+    def __init__(self, library, text):
+        self.library = library
+        kind, place, lengths = text.split(":")
+        self.is_fresh = kind == "fresh"
+        self.counts = [int(length) for length in lengths.split(",")]
+        self.inputs = [numpy.zeros(count, numpy.float32) for count in self.counts]
+        self.outputs = self.inputs if place == "in" else [numpy.zeros(count, numpy.float32) for count in self.counts]
+        # The pattern runs through all arrays as if they were one.
+        pattern = (numpy.arange(sum(self.counts)) % PERIOD + 1).astype(numpy.float32)
+        self.patterns = numpy.split(pattern, numpy.cumsum(self.counts)[:-1])
+        senders = [None] * len(self.counts) if place == "in" else self.inputs
+        self.calls = [library.call_of(*arrays) for arrays in zip(senders, self.outputs)]
+
+    def rewrite(self):
+        for array, pattern in zip(self.inputs, self.patterns):
+            numpy.multiply(pattern, self.library.rank + 1, out=array)
+
+    def is_sum(self):
+        ranks = self.library.ranks
+        total = ranks * (ranks + 1) // 2
+        return all(numpy.array_equal(array, pattern * total) for array, pattern in zip(self.outputs, self.patterns))
+
+    def call(self):
+        for call in self.calls:
+            call()
+
+    def take(self, batch):
+        """Microseconds a call of a batch."""
+        nothing = numpy.zeros(1)
+        if self.is_fresh:
+            self.rewrite()
+            self.library.agree(nothing)
+        begin = perf_counter()
+        for _ in range(batch):
+            self.call()
+        taken = perf_counter() - begin
+        # Who shares a core with a rank that has not ended must not rewrite meanwhile.
+        if self.is_fresh:
+            self.library.agree(nothing)
+        return taken * 1e6 / batch
+
+    def warm_up(self, micros):
+        """Calls until the time is up. Microseconds that a call took in the end, all that belongs to it included."""
+        calls = 1
+        while True:
+            begin = perf_counter()
+            if self.is_fresh:
+                for _ in range(calls):
+                    self.take(1)
+            else:
+                self.take(calls)
+            elapsed = numpy.array([(perf_counter() - begin) * 1e6])
+            self.library.agree(elapsed)
+            if elapsed[0] >= micros / 2:
+                return elapsed[0] / calls
+            calls *= 2
+
+
+def clamp(value, least, most):
+    return int(min(most, max(least, round(value))))
+
+
+def measure(library, trial, warmup_micros, sample_micros, min_samples, max_samples):
+    trial.rewrite()
+    trial.call()
+    wrong = numpy.array([0.0 if trial.is_sum() else 1.0])
+    library.agree(wrong)
+    call_micros = trial.warm_up(warmup_micros)
+    batch = 1 if trial.is_fresh else clamp(BATCH_MICROS / call_micros, 1, MAX_BATCH)
+    count = clamp(sample_micros / (batch * call_micros), min_samples, max_samples)
+    samples = numpy.array([trial.take(batch) for _ in range(count)])
+    library.agree(samples)
+    if library.rank == 0:
+        line = {"ok": bool(wrong[0] == 0), "samples": [round(sample, 4) for sample in samples.tolist()]}
+        print(json.dumps(line), flush=True)
+
+
+def main(library):
+    warmup_millis, sample_millis, min_samples, max_samples = (float(text) for text in sys.argv[1:5])
+    for text in sys.argv[5:]:
+        measure(library, Trial(library, text), warmup_millis * 1000, sample_millis * 1000, min_samples, max_samples)
