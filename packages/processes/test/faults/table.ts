@@ -16,7 +16,7 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   ],
   'cut one': [
     'The connection between two members is cut.',
-    'All members get the error. The two name each other; each other member names one of them.',
+    'All members get the error. These two members name each other. Each other member names one of these two.',
   ],
   silence: ['The network loses all packets of the member.', 'all members'],
   throw: ['The member throws (`group.fail(error)`).', 'all others, with its message'],
