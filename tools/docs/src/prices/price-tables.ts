@@ -14,7 +14,13 @@ export function networksTable(): string {
     `${Number((8e-9 / beta).toPrecision(3))} Gbit/s`,
     formatSeconds(overhead),
   ]);
-  const head = ['network', 'example', 'latency (`alpha`)', 'rate of a port (`1 / beta`)', 'time per message (`overhead`)'];
+  const head = [
+    'network',
+    'example',
+    'latency (`alpha`)',
+    'rate of a port (`1 / beta`)',
+    'time per message (`overhead`)',
+  ];
   return `${markdownTable(head, rows, 2)}\n\nA rank combines ${Number((1e-9 / gamma).toPrecision(3))} GB/s (\`1 / gamma\`).`;
 }
 
