@@ -11,6 +11,7 @@ const mayImport = {
   'hierarchical-copy': plugin,
   'multi-worker': [...plugin, 'direct', 'ring'],
   'native/nccl': [...plugin, 'rendezvous'],
+  'native/mpi': ['core', 'direct', 'multi-worker', 'rendezvous'],
   rendezvous: ['core'],
   processes: ['core', 'direct', 'rendezvous', 'native/engine'],
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],

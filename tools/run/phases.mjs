@@ -36,6 +36,7 @@ export async function prepareTests() {
 export async function prepare() {
   await prepareTests();
   await together(compileNccl());
+  await together(compileMpi());
   await together(buildPackages());
 }
 
@@ -82,6 +83,11 @@ function compileNccl() {
   return phase('nccl', 'the addon for NVIDIA GPUs, from C++', (step) => step([node, 'native/nccl/build.mjs']));
 }
 
+/** Compiles the addon for MPI, which needs no MPI. */
+function compileMpi() {
+  return phase('mpi', 'the addon for MPI, from C++', (step) => step([node, 'native/mpi/build.mjs']));
+}
+
 /** Builds every package: JavaScript in `dist`, declarations in `types`. */
 function buildPackages() {
   // nx would start a process for each of its plug-ins, which takes half of its time when nothing has changed.
@@ -124,7 +130,7 @@ function installed(command) {
 }
 
 /** What a command that succeeded has to say all the same: that a native part was left out. */
-const noticesIn = (output) => output.match(/^(native engine|nccl): .*\n/gm) ?? [];
+const noticesIn = (output) => output.match(/^(native engine|nccl|mpi): .*\n/gm) ?? [];
 
 /** The last line that says how far a command is, such as `[ 40%] …` or `[2/5] …`; undefined without one. */
 const progressIn = (text) => text.match(/^\[.*/gm)?.at(-1);

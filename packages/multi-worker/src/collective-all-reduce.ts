@@ -143,7 +143,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
     const { timeoutSeconds } = options;
     const join = async (turn?: Turn) => {
       await this.#opsFor({ options, turn }, devices);
-      if (group && this.#plays === 'AUTO') await tuningOf(group).measure({ timeoutSeconds, turn });
+      if (group && this.#plays === 'AUTO' && group.executesBy === undefined)
+        await tuningOf(group).measure({ timeoutSeconds, turn });
     };
     const order = this.ordering?.group.order;
     await (order ? order.hold(join) : join());

@@ -1,6 +1,6 @@
 #include "cuda_driver.h"
 
-#include "dynamic_linking.h"
+#include "../../../engine/cpp/linux/dynamic_linking.h"
 
 namespace coll::cuda {
 namespace {

@@ -1,6 +1,6 @@
 #include "library.h"
 
-#include "dynamic_linking.h"
+#include "../../../engine/cpp/linux/dynamic_linking.h"
 
 namespace coll {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "../error.h"
-#include "dynamic_linking.h"
+#include "../../../engine/cpp/linux/dynamic_linking.h"
 
 namespace coll::nccl {
 namespace {

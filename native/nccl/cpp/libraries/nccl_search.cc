@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "../error.h"
-#include "dynamic_linking.h"
+#include "../../../engine/cpp/linux/dynamic_linking.h"
 
 namespace coll::nccl {
 namespace {

@@ -9,7 +9,7 @@ import type { Communicator } from './communicator.js';
  */
 export interface Link {
   readonly rank: number;
-  readonly transport: 'shared-memory' | 'tcp';
+  readonly transport: 'shared-memory' | 'tcp' | 'mpi';
   /** Why this transport was chosen: the checks made and their results, as a phrase for the user. */
   readonly reason: string;
 }
@@ -29,6 +29,11 @@ export interface ProcessGroup extends Member {
   readonly hosts: readonly string[];
   /** The links by which this member reaches the other members, in rank order. */
   readonly links: readonly Link[];
+  /**
+   * Name of the library that executes the collectives by algorithms of its own, such as `MPI`. The
+   * group then ignores the algorithms that are passed. Undefined if the group executes them.
+   */
+  readonly executesBy?: string;
 
   /**
    * Runs `algorithm` across all members; `localRanks` is this member's rank. Closing the

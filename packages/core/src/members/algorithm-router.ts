@@ -16,8 +16,9 @@ export function routeAlgorithm(algorithm: Algorithm, router: Router): void {
 
 /**
  * The communicator that executes an algorithm in a group. If the algorithm has a router, the router
- * makes the communicator.
+ * makes the communicator, unless the group executes collectives by algorithms of its own.
  */
 export function communicatorFor(group: ProcessGroup, algorithm: Algorithm): Communicator {
-  return routers.get(algorithm)?.(group) ?? group.communicator(algorithm);
+  const router = group.executesBy === undefined ? routers.get(algorithm) : undefined;
+  return router?.(group) ?? group.communicator(algorithm);
 }

@@ -1,3 +1,4 @@
+import type { ProcessGroup } from '../collectives/process-group.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { ProbeResult } from '../engines/engine.js';
 import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
@@ -85,6 +86,13 @@ export interface Plugin<Options = never> {
    * values.
    */
   create(options: Options | undefined, world?: World): CrossDeviceOps | Promise<CrossDeviceOps>;
+  /**
+   * Opens a group of the workers of a strategy, in which this process has the given rank. Returns
+   * undefined if the plug-in does not connect them. If the method is missing, the plug-in has no
+   * transport between processes. Strategies use the first registered plug-in that returns a group,
+   * in the order of priority, and otherwise `@coll/processes`.
+   */
+  openGroup?(place: { readonly rank: number; readonly size: number }): Promise<ProcessGroup | undefined>;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   type Link,
   type ProcessGroup,
   RuntimeError,
+  registry,
   regroup,
   resolveEngine,
   type Structure,
@@ -16,6 +17,7 @@ import {
 } from '@coll/core';
 import { knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { requireCrossReplica } from '../contexts.js';
 import { InputContext } from '../data/input-context.js';
 import { KeptThreads } from '../kept-threads.js';
@@ -269,6 +271,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
     const { group } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
+    const byPlugin = this.#resolver instanceof EnvironmentClusterResolver && (await openGroupByPlugin(this.#place));
+    if (byPlugin) return { group: byPlugin, [Symbol.asyncDispose]: () => byPlugin.close() };
     const seat = await this.#seat('workers', signal);
     const server = await keepStore(seat);
     try {
@@ -311,6 +315,18 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 
 // Long enough for machines that start one after the other, and for pulling container images.
 const defaultStartupSeconds = 600;
+
+/**
+ * A group of the workers that the first registered plug-in with a transport between processes
+ * opens; undefined if no plug-in connects these workers.
+ */
+async function openGroupByPlugin({ idInCluster, workers }: WorkerPlace): Promise<ProcessGroup | undefined> {
+  for (const plugin of registry.list()) {
+    const group = await plugin.openGroup?.({ rank: idInCluster, size: workers });
+    if (group) return group;
+  }
+  return undefined;
+}
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "../engine/group.h"
+#include "event_loop.h"
+
+namespace coll {
+
+// What JavaScript holds of a group.
+struct GroupHandle {
+  std::shared_ptr<Group> group;
+  std::shared_ptr<EventLoop> loop;
+  std::shared_ptr<Napi::FunctionReference> wake;
+};
+
+// What JavaScript holds of a call.
+struct PlanHandle {
+  std::shared_ptr<Plan> plan;
+};
+
+template <class Held>
+Napi::Value hold_in_javascript(Napi::Env env, Held* held) {
+  return Napi::External<Held>::New(env, held, [](Napi::Env, Held* dropped) { delete dropped; });
+}
+
+// The napi_* functions are called directly on paths that every collective takes.
+template <class Held>
+Held& held_by(napi_env env, napi_value handle) {
+  void* held = nullptr;
+  napi_get_value_external(env, handle, &held);
+  return *static_cast<Held*>(held);
+}
+
+}  // namespace coll

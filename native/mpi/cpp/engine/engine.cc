@@ -1,0 +1,310 @@
+#include "engine.h"
+
+#include <sched.h>
+
+#include <cstdlib>
+
+#include "../error.h"
+
+namespace coll {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How often notes are read while nothing is under way.
+constexpr microseconds kIdleRest = milliseconds(10);
+constexpr microseconds kStandBack = milliseconds(1);
+// The longest stay in one native call, so that the JavaScript thread can be ended.
+constexpr auto kLongestWait = milliseconds(50);
+constexpr auto kFlushTime = milliseconds(1000);
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return static_cast<int>(std::thread::hardware_concurrency());
+  return CPU_COUNT(&cores);
+}
+
+}  // namespace
+
+// The ownership of a JavaScript thread.
+class Engine::Claim {
+ public:
+  explicit Claim(Engine& engine) : engine_(engine) {
+    ++engine_.claims_;
+    engine_.ownership_.lock();
+  }
+  ~Claim() {
+    const bool has_work = engine_.has_work();
+    engine_.ownership_.unlock();
+    if (--engine_.claims_ == 0 && has_work) engine_.notify();
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
+  // Lets another JavaScript thread that waits have its turn.
+  void take_turns() {
+    if (engine_.claims_ <= 1) return;
+    engine_.ownership_.unlock();
+    sched_yield();
+    engine_.ownership_.lock();
+  }
+
+ private:
+  Engine& engine_;
+};
+
+Engine& Engine::the() {
+  static Engine* const engine = new Engine;
+  return *engine;
+}
+
+Engine::Engine() = default;
+
+const Facts& Engine::load(const std::string& path) {
+  std::call_once(loading_, [&] {
+    library_ = find_mpi_library(path);
+    mpi_ = open_mpi(library_);
+    facts_.abi = mpi_->abi();
+    facts_.version = mpi_->version();
+    facts_.path = library_.path;
+    facts_.how = library_.how;
+    stay_loaded();
+  });
+  return facts_;
+}
+
+void Engine::submit(std::unique_ptr<Task> task) {
+  {
+    const std::lock_guard<std::mutex> lock(new_tasks_mutex_);
+    new_tasks_.push_back(std::move(task));
+  }
+  std::call_once(starting_, [this] {
+    thread_ = std::thread([this] { serve(); });
+    thread_.detach();
+  });
+  notify();
+}
+
+void Engine::start() {
+  if (is_started_) return;
+  mpi_->init();
+  types_ = std::make_unique<Types>(*mpi_);
+  facts_.rank = mpi_->rank(mpi_->world());
+  facts_.size = mpi_->size(mpi_->world());
+  facts_.local_ranks = mpi_->local_size();
+  policy_ = WaitingPolicy::of(facts_.local_ranks, usable_cores());
+  is_started_ = true;
+  std::atexit(at_exit);
+}
+
+void Engine::serve() {
+  Backoff backoff(policy_);
+  while (!is_stopped_) {
+    if (claims_ > 0) {
+      rest(kStandBack);
+      continue;
+    }
+    bool is_busy = false;
+    {
+      const std::lock_guard<std::timed_mutex> own(ownership_);
+      if (is_stopped_) return;
+      is_busy = pass(!is_busy || backoff.is_due());
+    }
+    if (is_busy) {
+      backoff.pause();
+    } else {
+      backoff = Backoff(policy_);
+      rest(kIdleRest);
+    }
+  }
+}
+
+bool Engine::pass(bool is_due) {
+  {
+    const std::lock_guard<std::mutex> lock(new_tasks_mutex_);
+    tasks_.splice(tasks_.end(), new_tasks_);
+  }
+  std::vector<MpiHandle> taken;
+  for (auto task = tasks_.begin(); task != tasks_.end();) {
+    const MpiHandle comm = (*task)->comm(*this);
+    bool is_taken = false;
+    for (const MpiHandle other : taken) is_taken = is_taken || other == comm;
+    taken.push_back(comm);
+    if (is_taken) {
+      ++task;
+      continue;
+    }
+    try {
+      if (!(*task)->step(*this)) {
+        ++task;
+        continue;
+      }
+      (*task)->settle(nullptr);
+    } catch (const Error& error) {
+      (*task)->settle(&error);
+    }
+    task = tasks_.erase(task);
+  }
+  bool is_busy = !tasks_.empty();
+  for (const auto& group : groups_) {
+    group->step(is_due);
+    is_busy = is_busy || group->is_busy();
+  }
+  if (is_due && !is_stopped_) sweep();
+  return is_busy;
+}
+
+void Engine::sweep() {
+  for (std::size_t i = 0; i < groups_.size();) {
+    if (!groups_[i]->is_over()) {
+      ++i;
+      continue;
+    }
+    groups_[i]->free_comms();
+    groups_[i] = groups_.back();
+    groups_.pop_back();
+  }
+}
+
+bool Engine::has_work() {
+  if (!tasks_.empty()) return true;
+  for (const auto& group : groups_) {
+    if (group->is_busy()) return true;
+  }
+  return false;
+}
+
+void Engine::rest(microseconds time) {
+  std::unique_lock<std::mutex> lock(resting_);
+  notified_.wait_for(lock, time, [this] { return is_notified_; });
+  is_notified_ = false;
+}
+
+void Engine::notify() {
+  {
+    const std::lock_guard<std::mutex> lock(resting_);
+    is_notified_ = true;
+  }
+  notified_.notify_one();
+}
+
+template <class IsOver>
+void Engine::drive(Claim& claim, Group& group, bool may_sleep, IsOver is_over) {
+  Backoff backoff(may_sleep ? policy_ : WaitingPolicy{policy_.spins, 1 << 30});
+  for (int looks = 1;; ++looks) {
+    const bool is_due = looks % 16 == 0;
+    group.step(is_due);
+    if (group.status() != Status::kPending) return;
+    if (is_due) {
+      pass(true);
+      claim.take_turns();
+      if (group.status() != Status::kPending || is_over()) return;
+    }
+    backoff.pause();
+  }
+}
+
+Status Engine::begin(Group& group, std::shared_ptr<const Plan> plan, double millis, bool is_checked, int patience_micros) {
+  Claim claim(*this);
+  group.begin(std::move(plan), millis, is_checked);
+  if (patience_micros > 0 && group.status() == Status::kPending) {
+    const auto until = Clock::now() + microseconds(patience_micros);
+    drive(claim, group, false, [&] { return Clock::now() >= until; });
+  }
+  if (group.status() == Status::kPending) group.is_awaited = true;
+  return group.status();
+}
+
+Status Engine::begin_and_wait(Group& group, std::shared_ptr<const Plan> plan, double millis, bool is_checked) {
+  Claim claim(*this);
+  group.begin(std::move(plan), millis, is_checked);
+  if (group.status() != Status::kPending) return group.status();
+  const auto until = Clock::now() + kLongestWait;
+  drive(claim, group, true, [&] { return Clock::now() >= until; });
+  return group.status();
+}
+
+Status Engine::wait(Group& group) {
+  Claim claim(*this);
+  if (group.status() != Status::kPending) return group.status();
+  const auto until = Clock::now() + kLongestWait;
+  drive(claim, group, true, [&] { return Clock::now() >= until; });
+  return group.status();
+}
+
+void Engine::own(const std::function<void()>& use) {
+  Claim claim(*this);
+  use();
+}
+
+void Engine::finalize() {
+  if (!is_started_ || is_finalized_) return;
+  for (const auto& group : groups_) group->leave();
+  // MPI would wait for the other ranks as well, but without rest, and would complain about notes that nobody has read.
+  Backoff backoff(policy_);
+  const auto until = Clock::now() + kFlushTime;
+  for (bool is_waiting = true; is_waiting; backoff.pause()) {
+    is_waiting = false;
+    for (const auto& group : groups_) {
+      group->step(true);
+      const bool is_quiet = group->failure() ? group->is_flushed() || Clock::now() > until : group->is_over();
+      is_waiting = is_waiting || !is_quiet;
+    }
+  }
+  stop();
+  mpi_->finalize();
+  is_finalized_ = true;
+}
+
+void Engine::stop() {
+  is_stopped_ = true;
+  for (const auto& group : groups_) group->cut();
+}
+
+bool Engine::finalize_at_exit(double seconds) {
+  if (!is_started_ || is_finalized_) return true;
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_done = false;
+  };
+  const auto state = std::make_shared<State>();
+  submit(finalizing([state](const Error*) {
+    const std::lock_guard<std::mutex> lock(state->mutex);
+    state->is_done = true;
+    state->changed.notify_all();
+  }));
+  std::unique_lock<std::mutex> lock(state->mutex);
+  const auto is_done = [&] { return state->is_done; };
+  if (seconds <= 0) {
+    state->changed.wait(lock, is_done);
+    return true;
+  }
+  return state->changed.wait_for(lock, microseconds(static_cast<std::int64_t>(seconds * 1e6)), is_done);
+}
+
+void Engine::abort_at_exit(int code) {
+  exit_code_ = code;
+  // From here on JavaScript's memory may go away, so nothing moves any more.
+  if (ownership_.try_lock_for(milliseconds(500))) {
+    stop();
+    ownership_.unlock();
+  }
+}
+
+void Engine::abort(int code) {
+  const bool is_owner = ownership_.try_lock_for(milliseconds(500));
+  is_finalized_ = true;
+  is_stopped_ = true;
+  mpi_->abort(code);
+  if (is_owner) ownership_.unlock();
+}
+
+void Engine::at_exit() {
+  Engine& engine = the();
+  if (engine.is_started_ && !engine.is_finalized_) engine.abort(engine.exit_code_);
+}
+
+}  // namespace coll

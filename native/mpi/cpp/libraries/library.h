@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace coll {
+
+// A shared library. It is never closed, because it has threads and exit handlers of its own.
+struct Library {
+  void* handle = nullptr;
+  // Why it was chosen, as a phrase; then its file.
+  std::string how;
+  std::string path;
+};
+
+// Null if there is no such symbol.
+void* find_symbol(const Library& library, const char* name);
+
+// Keeps this addon loaded: Node would unload it with the last thread that has loaded it, even while its own thread runs.
+void stay_loaded();
+
+// The MPI library of this process. `environment` is the value of COLL_MPI_LIB, or empty. Order: that file, a library
+// that the process has loaded already, that of the launcher, any other. Throws an Error that lists what was tried.
+Library find_mpi_library(const std::string& environment);
+
+}  // namespace coll

@@ -1,0 +1,189 @@
+#include "reductions.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "../../../engine/cpp/kernels/half.h"
+
+// The loops are compiled for wider vectors, too, and the loader picks what the processor has.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define COLL_VECTORIZED __attribute__((target_clones("avx2", "default")))
+#else
+#define COLL_VECTORIZED
+#endif
+
+namespace coll {
+namespace {
+
+struct Float16Format {
+  static float widen(std::uint16_t half) { return float16_to_float(half); }
+  static std::uint16_t narrow(float value) { return float_to_float16(value); }
+};
+struct Bfloat16Format {
+  static float widen(std::uint16_t half) { return bfloat16_to_float(half); }
+  static std::uint16_t narrow(float value) { return float_to_bfloat16(value); }
+};
+
+struct Sum {
+  static float of(float a, float b) { return a + b; }
+};
+struct Product {
+  static float of(float a, float b) { return a * b; }
+};
+// Adding two NaNs, or one and a number, gives NaN; equal values differ only if they are zeros of both signs.
+struct Min {
+  template <class T>
+  static T of(T a, T b) {
+    const T less = a < b ? a : b;
+    const T even = std::signbit(a) ? a : b;
+    const T ordered = a == b ? even : less;
+    return a != a || b != b ? a + b : ordered;
+  }
+};
+struct Max {
+  template <class T>
+  static T of(T a, T b) {
+    const T more = a > b ? a : b;
+    const T even = std::signbit(a) ? b : a;
+    const T ordered = a == b ? even : more;
+    return a != a || b != b ? a + b : ordered;
+  }
+};
+
+template <class Format, class Combine>
+COLL_VECTORIZED void reduce_halves(void* in, void* inout, int* count, void*) {
+  const auto* const from = static_cast<const std::uint16_t*>(in);
+  auto* const into = static_cast<std::uint16_t*>(inout);
+  for (int i = 0; i < *count; ++i) into[i] = Format::narrow(Combine::of(Format::widen(from[i]), Format::widen(into[i])));
+}
+
+template <class T, class Combine>
+COLL_VECTORIZED void reduce_floats(void* in, void* inout, int* count, void*) {
+  const auto* const from = static_cast<const T*>(in);
+  auto* const into = static_cast<T*>(inout);
+  for (int i = 0; i < *count; ++i) into[i] = Combine::of(from[i], into[i]);
+}
+
+void reduce_or(void* in, void* inout, int* count, void*) {
+  const auto* const from = static_cast<const std::uint8_t*>(in);
+  auto* const into = static_cast<std::uint8_t*>(inout);
+  for (int i = 0; i < *count; ++i) into[i] = (from[i] | into[i]) != 0 ? 1 : 0;
+}
+
+void reduce_and(void* in, void* inout, int* count, void*) {
+  const auto* const from = static_cast<const std::uint8_t*>(in);
+  auto* const into = static_cast<std::uint8_t*>(inout);
+  for (int i = 0; i < *count; ++i) into[i] = from[i] != 0 && into[i] != 0 ? 1 : 0;
+}
+
+template <class Format>
+Reduction reduction_of_halves(Op op) {
+  switch (op) {
+    case Op::kMin:
+      return reduce_halves<Format, Min>;
+    case Op::kMax:
+      return reduce_halves<Format, Max>;
+    case Op::kProduct:
+      return reduce_halves<Format, Product>;
+    default:
+      return reduce_halves<Format, Sum>;
+  }
+}
+
+template <class T>
+Reduction reduction_of_floats(Op op) {
+  if (op == Op::kMin) return reduce_floats<T, Min>;
+  if (op == Op::kMax) return reduce_floats<T, Max>;
+  return nullptr;
+}
+
+template <class Into, class From>
+void divide_plain(void* into, const void* from, std::size_t count, int divisor) {
+  auto* const quotients = static_cast<Into*>(into);
+  const auto* const sums = static_cast<const From*>(from);
+  const Into by = static_cast<Into>(divisor);
+  for (std::size_t i = 0; i < count; ++i) quotients[i] = static_cast<Into>(sums[i]) / by;
+}
+
+template <class Format>
+COLL_VECTORIZED void divide_halves(void* into, const void* from, std::size_t count, int divisor) {
+  auto* const quotients = static_cast<std::uint16_t*>(into);
+  const auto* const sums = static_cast<const std::uint16_t*>(from);
+  const float by = static_cast<float>(divisor);
+  for (std::size_t i = 0; i < count; ++i) quotients[i] = Format::narrow(Format::widen(sums[i]) / by);
+}
+
+template <class Format>
+COLL_VECTORIZED void widen_halves(float* into, const std::uint16_t* from, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) into[i] = Format::widen(from[i]);
+}
+
+template <class Format>
+COLL_VECTORIZED void narrow_floats(std::uint16_t* into, const float* from, std::size_t count, float divisor) {
+  for (std::size_t i = 0; i < count; ++i) into[i] = Format::narrow(from[i] / divisor);
+}
+
+}  // namespace
+
+Reduction own_reduction(DType dtype, Op op) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return reduction_of_halves<Float16Format>(op);
+    case DType::kBfloat16:
+      return reduction_of_halves<Bfloat16Format>(op);
+    case DType::kFloat32:
+      return reduction_of_floats<float>(op);
+    case DType::kFloat64:
+      return reduction_of_floats<double>(op);
+    case DType::kBool:
+      return op == Op::kSum || op == Op::kMax ? reduce_or : reduce_and;
+    default:
+      return nullptr;
+  }
+}
+
+void divide(DType dtype, void* into, const void* from, std::size_t count, int divisor) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return divide_halves<Float16Format>(into, from, count, divisor);
+    case DType::kBfloat16:
+      return divide_halves<Bfloat16Format>(into, from, count, divisor);
+    case DType::kFloat32:
+      return divide_plain<float, float>(into, from, count, divisor);
+    case DType::kFloat64:
+      return divide_plain<double, double>(into, from, count, divisor);
+    case DType::kInt8:
+      return divide_plain<float, std::int8_t>(into, from, count, divisor);
+    case DType::kInt16:
+      return divide_plain<float, std::int16_t>(into, from, count, divisor);
+    case DType::kInt32:
+      return divide_plain<double, std::int32_t>(into, from, count, divisor);
+    case DType::kInt64:
+      return divide_plain<double, std::int64_t>(into, from, count, divisor);
+    case DType::kUint8:
+      return divide_plain<float, std::uint8_t>(into, from, count, divisor);
+    case DType::kUint16:
+      return divide_plain<float, std::uint16_t>(into, from, count, divisor);
+    case DType::kUint32:
+      return divide_plain<double, std::uint32_t>(into, from, count, divisor);
+    case DType::kUint64:
+      return divide_plain<double, std::uint64_t>(into, from, count, divisor);
+    case DType::kBool:
+      return;
+  }
+}
+
+void widen(DType dtype, float* into, const void* from, std::size_t count) {
+  const auto* const halves = static_cast<const std::uint16_t*>(from);
+  if (dtype == DType::kFloat16) widen_halves<Float16Format>(into, halves, count);
+  else widen_halves<Bfloat16Format>(into, halves, count);
+}
+
+void narrow(DType dtype, void* into, const float* from, std::size_t count, int divisor) {
+  auto* const halves = static_cast<std::uint16_t*>(into);
+  const float by = static_cast<float>(divisor);
+  if (dtype == DType::kFloat16) narrow_floats<Float16Format>(halves, from, count, by);
+  else narrow_floats<Bfloat16Format>(halves, from, count, by);
+}
+
+}  // namespace coll

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+
+#include "../../../engine/cpp/kernels/dtype.h"
+
+namespace coll {
+
+// One of this addon's reductions, for MPI_Op_create: inout[i] = in[i] op inout[i].
+using Reduction = void (*)(void* in, void* inout, int* count, void* type);
+
+// The reduction of a dtype that MPI's own one does not serve: half types, which are combined in float32 and rounded at
+// each step; minima and maxima of floats, which propagate NaN and order -0 below 0; bools. Null for all others.
+Reduction own_reduction(DType dtype, Op op);
+
+// into[i] = from[i] / divisor, of `dtype` into `result_of(dtype, Op::kMean)`. `into` may be `from` if the sizes are equal.
+void divide(DType dtype, void* into, const void* from, std::size_t count, int divisor);
+
+// Half types to float32, and back, divided before they are rounded.
+void widen(DType dtype, float* into, const void* from, std::size_t count);
+void narrow(DType dtype, void* into, const float* from, std::size_t count, int divisor);
+
+}  // namespace coll

@@ -1,0 +1,126 @@
+import { CollError, RuntimeError } from '@coll/core';
+import { log, messageOf } from '@coll/core/internal';
+import { claimPmi, type Membership, membershipFrom, processEnvironment } from '@coll/rendezvous/internal';
+import { findBinding } from './binding.js';
+import { errorFor } from './failures.js';
+import type { Facts, MpiBinding } from './mpi-binding.js';
+import { open } from './mpi-rank.js';
+
+/** The MPI library of this machine, and whether it can be used. */
+export interface MpiProbe {
+  readonly available: boolean;
+  /** If MPI is not available: an error message that says why, and what to do. */
+  readonly reason: string | undefined;
+  /** The binary interface: `Open MPI`, `MPICH` or `MPI 5.0`. */
+  readonly abi: string | undefined;
+  /** The first line of the library's version text. */
+  readonly version: string | undefined;
+  readonly path: string | undefined;
+}
+
+let probed: { readonly binding: MpiBinding; readonly facts: Facts } | { readonly failure: string } | undefined;
+
+/**
+ * Opens the MPI library of this machine, without starting MPI. `COLL_MPI_LIB` names another library.
+ *
+ * @example
+ * ```ts
+ * import { probe } from '@coll/mpi';
+ *
+ * const { available, reason, version } = probe();
+ * console.log(available ? version : `no MPI: ${reason}`);
+ * ```
+ */
+export function probe(): MpiProbe {
+  const found = library();
+  if ('failure' in found) {
+    const none = { abi: undefined, version: undefined, path: undefined };
+    return { available: false, reason: found.failure, ...none };
+  }
+  const { abi, version, path } = found.facts;
+  return { available: true, reason: undefined, abi, version, path };
+}
+
+function library() {
+  if (probed) return probed;
+  const search = findBinding();
+  if ('failure' in search) {
+    probed = search;
+    return probed;
+  }
+  const { binding } = search;
+  try {
+    probed = { binding, facts: binding.load(process.env['COLL_MPI_LIB'] ?? '') };
+  } catch (error) {
+    probed = { failure: messageOf(error) };
+  }
+  return probed;
+}
+
+/** MPI once it has been started. */
+export interface StartedMpi {
+  readonly binding: MpiBinding;
+  readonly facts: Facts;
+}
+
+let started: Promise<StartedMpi> | undefined;
+
+/**
+ * Starts MPI, once per process.
+ * @throws CollError (ERR_COLL_REFUSED) if there is no library, or the process group of another
+ * package uses the launcher's PMI connection; RuntimeError (ERR_COLL_CLUSTER) if the library does
+ * not belong to the launcher
+ */
+export function startMpi(): Promise<StartedMpi> {
+  started ??= start();
+  return started;
+}
+
+async function start(): Promise<StartedMpi> {
+  const found = library();
+  if ('failure' in found) throw new CollError('ERR_COLL_REFUSED', `mpi: ${found.failure}`);
+  if (!claimPmi('mpi')) {
+    const told = 'a process group of @coll/processes has met through the PMI connection of the launcher';
+    const cure = 'which serves one user: import @coll/mpi/register before the first group opens, or do not start MPI';
+    throw new CollError('ERR_COLL_REFUSED', `mpi: ${told}, ${cure}`);
+  }
+  const { binding } = found;
+  process.once('exit', (code) => end(binding, code));
+  const facts = await binding.start().catch((error: unknown) => {
+    throw errorFor(error, { operation: 'start' });
+  });
+  requireLauncher(facts, membershipFrom(processEnvironment()));
+  log('info', `mpi: rank ${facts.rank} of ${facts.size}, ${facts.version} (${facts.path}, because ${facts.how})`);
+  return { binding, facts };
+}
+
+/**
+ * A library under the launcher of another MPI does not find the other ranks, and makes one job per
+ * process.
+ * @throws RuntimeError if MPI's size is not that of the launcher
+ */
+function requireLauncher(facts: Facts, membership: Membership | undefined): void {
+  const { size, launcher, rank } = membership ?? {};
+  if (size === undefined || launcher === undefined || launcher === 'coll run' || size === facts.size) return;
+  const told = `${launcher} started ${size} processes, but ${facts.version} (${facts.path}) sees ${facts.size}`;
+  const cure = `the library belongs to another launcher: start the program with the mpirun of ${facts.abi}, or set COLL_MPI_LIB to the library of ${launcher}`;
+  throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${told}: ${cure}`, { rank, operation: 'start' });
+}
+
+// After a failure of a group, other ranks may never end MPI.
+const secondsAfterFailure = 5;
+
+function end(binding: MpiBinding, code: number): void {
+  const hasFailed = [...open].some((rank) => rank.failure !== undefined);
+  for (const rank of open) {
+    if (code !== 0) rank.queue.fail('failed', `ended with exit code ${code}`);
+    else rank.close();
+  }
+  if (code !== 0) {
+    binding.abortAtExit(code);
+    return;
+  }
+  if (binding.finalize(hasFailed ? secondsAfterFailure : 0)) return;
+  log('warn', 'mpi: a group has failed, and the other ranks do not end MPI: the job is aborted with code 1');
+  binding.abortAtExit(1);
+}
