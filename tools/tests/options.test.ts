@@ -248,6 +248,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   algorithmSuite: { call: (options) => testing.algorithmSuite(options) },
   crossDeviceOpsSuite: { call: (options) => testing.crossDeviceOpsSuite(options) },
   processRanks: { call: (options) => testing.processRanks(options) },
+  launchedRanks: { call: (options) => testing.launchedRanks(options) },
   threadRanks: { call: (options) => testing.threadRanks(options) },
   Group: { new: (options) => new testing.Group(options) },
   'Group.run': { call: (options) => new testing.Group({ members: [] }).run(sum, [], [], options) },
@@ -387,14 +388,12 @@ describe('positional arguments instead of options', () => {
 });
 
 describe('the option `into`', () => {
-  const into = new Float32Array(2);
-
   it.each<[string, CallWith]>([
     ['gather', (options) => new RingAllReduce().gather(perReplica(), devices, 0, options)],
     ['allGather', inReplica((replica, options) => replica.allGather(value, 0, options))],
     ['allGather of the default replica', (options) => strategy.getReplicaContext()?.allGather(value, 0, options)],
     ['strategy.reduce', (options) => mirrored().reduce('SUM', perReplica(), null, options)],
   ])('is refused by %s, which does not write to memory of the caller', async (_, call) => {
-    expect(await messageOf(call, { into })).toContain('options of a collective: unknown option "into"');
+    expect(await messageOf(call, { into: value })).toContain('options of a collective: unknown option "into"');
   });
 });

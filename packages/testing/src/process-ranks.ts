@@ -81,7 +81,7 @@ export function processRanks(options: ProcessRanksOptions): ProcessRanks {
       const seats = Array.from({ length: members }, (_, member) => ({ group, member, members, size }));
       return new Group({
         members: await Promise.all(
-          seats.map((seat) => take(clientOf(seat.member), { type: 'join', join, source: algorithm?.source, seat })),
+          seats.map((seat) => memberOf(clientOf(seat.member), { type: 'join', join, source: algorithm?.source, seat })),
         ),
       });
     },
@@ -94,7 +94,8 @@ let groups = 0;
 
 type Client = RankClient<SeatRequest>;
 
-async function take(client: Client, request: SeatRequest & { readonly type: 'join' }): Promise<GroupMember> {
+/** Makes a process join a group. */
+export async function memberOf(client: Client, request: SeatRequest & { readonly type: 'join' }): Promise<GroupMember> {
   const { group } = request.seat;
   const localRanks = await client.request<readonly number[]>(request);
   return {
@@ -118,10 +119,9 @@ class RankProcess {
   readonly #held = new Set<RankHost>();
 
   constructor(module: string) {
-    const loader = needsTypeScript(module) ? ['--import', tsx(module)] : [];
     this.#child = fork(fileURLToPath(moduleBeside('rank-process')), {
       serialization: 'advanced',
-      execArgv: [...loader, ...conditions],
+      execArgv: typeScriptFlags(module),
     });
     // Each thread adds a listener.
     this.#child.setMaxListeners(0);
@@ -198,6 +198,11 @@ function endWithUs(child: ChildProcess): void {
 
 function endChildren(): void {
   for (const child of children) child.kill('SIGKILL');
+}
+
+/** The flags of Node.js with which a process loads this package and a module. */
+export function typeScriptFlags(module: string): string[] {
+  return [...(needsTypeScript(module) ? ['--import', tsx(module)] : []), ...conditions];
 }
 
 /**

@@ -1,4 +1,6 @@
+import { connect } from 'node:net';
 import { isMainThread, parentPort, type Worker } from 'node:worker_threads';
+import { MessageSocket } from './message-socket.js';
 import { packOutcomes, unpackCall } from './packed-call.js';
 import { playCalls } from './play-calls.js';
 import type { Join, Joined, SeatRequest } from './process-seat.js';
@@ -7,7 +9,7 @@ import { moduleBeside, needsTypeScript, startThread } from './start-thread.js';
 import { loadAlgorithm } from './suite-algorithm.js';
 
 // The entry of a process with ranks, and of the threads in it: joins groups and makes the requested
-// calls.
+// calls. A process that a launcher has started gets the path of a socket for its messages.
 
 interface Message {
   readonly ticket: number;
@@ -18,13 +20,28 @@ interface Message {
 
 const seats = new Map<number, Joined>();
 const threads = new Map<number, Worker>();
+let launched: MessageSocket | undefined;
+
+/** The first message of a process that a launcher has started. */
+export interface Introduction {
+  readonly pid: number;
+}
 
 if (isMainThread) {
-  process.on('message', (message: Message) => {
+  const receive = (message: Message) => {
     if (message.thread === undefined) void answer(message, say);
     else threadOf(message.thread).postMessage(message);
-  });
-  process.once('disconnect', () => process.exit());
+  };
+  const address = process.argv[2];
+  if (address === undefined) {
+    process.on('message', receive);
+    process.once('disconnect', () => process.exit());
+  } else {
+    launched = new MessageSocket(connect(address));
+    launched.send({ pid: process.pid } satisfies Introduction);
+    launched.listen((message) => receive(message as Message));
+    launched.socket.once('close', () => process.exit());
+  }
 } else {
   parentPort?.on('message', (message: Message) => {
     void answer(message, (reply) => parentPort?.postMessage({ ...reply, thread: message.thread }));
@@ -32,7 +49,8 @@ if (isMainThread) {
 }
 
 function say(reply: Reply): void {
-  process.send?.(reply);
+  if (launched) launched.send(reply);
+  else process.send?.(reply);
 }
 
 function threadOf(index: number): Worker {
