@@ -148,7 +148,7 @@ bool Transfer::start_next(Mpi& mpi, const Types& types, MpiHandle comm, MpiReque
   const void* const from = from_ == kInPlace || from_ == nullptr ? from_ : static_cast<const std::byte*>(from_) + offset;
   void* const into = into_ == nullptr || into_ == kInPlace ? into_ : into_ + offset;
   const MpiHandle type = types.type(dtype_);
-  const MpiHandle op = types.op(dtype_, plan_->op);
+  const MpiHandle op = types.op(dtype_, plan_->op, count_);
   begun_ += static_cast<std::size_t>(count);
   switch (plan_->kind) {
     case Kind::kAllReduce:

@@ -19,10 +19,13 @@ Types::Types(Mpi& mpi) {
       const auto op = static_cast<Op>(j);
       if (op == Op::kMean) {
         ops_[i][j] = ops_[i][static_cast<int>(Op::kSum)];
+        few_ops_[i][j] = few_ops_[i][static_cast<int>(Op::kSum)];
         continue;
       }
       const Reduction own = own_reduction(static_cast<DType>(i), op);
       ops_[i][j] = own == nullptr ? mpi.op(kOps[j]) : mpi.create_op(own);
+      const Reduction one_nan = own == nullptr ? one_nan_reduction(static_cast<DType>(i), op) : nullptr;
+      few_ops_[i][j] = one_nan == nullptr ? ops_[i][j] : mpi.create_op(one_nan);
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "../../../engine/cpp/kernels/half.h"
 
@@ -16,37 +18,56 @@ namespace coll {
 namespace {
 
 struct Float16Format {
+  static constexpr std::uint16_t kNan = 0x7e00;
   static float widen(std::uint16_t half) { return float16_to_float(half); }
   static std::uint16_t narrow(float value) { return float_to_float16(value); }
 };
 struct Bfloat16Format {
+  static constexpr std::uint16_t kNan = 0x7fc0;
   static float widen(std::uint16_t half) { return bfloat16_to_float(half); }
   static std::uint16_t narrow(float value) { return float_to_bfloat16(value); }
 };
 
 struct Sum {
-  static float of(float a, float b) { return a + b; }
+  template <class T>
+  static T of(T a, T b) {
+    return a + b;
+  }
 };
 struct Product {
-  static float of(float a, float b) { return a * b; }
+  template <class T>
+  static T of(T a, T b) {
+    return a * b;
+  }
 };
-// Adding two NaNs, or one and a number, gives NaN; equal values differ only if they are zeros of both signs.
 struct Min {
   template <class T>
   static T of(T a, T b) {
-    const T less = a < b ? a : b;
-    const T even = std::signbit(a) ? a : b;
-    const T ordered = a == b ? even : less;
-    return a != a || b != b ? a + b : ordered;
+    return a < b ? a : b;
   }
 };
 struct Max {
   template <class T>
   static T of(T a, T b) {
+    return a > b ? a : b;
+  }
+};
+// Minima and maxima of floats: NaN if either is; equal values differ only if they are zeros of both signs. All ranks get
+// the same NaN, although they may combine values in another order.
+struct FloatMin {
+  template <class T>
+  static T of(T a, T b) {
+    const T less = a < b ? a : b;
+    const T ordered = a == b ? (std::signbit(a) ? a : b) : less;
+    return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : ordered;
+  }
+};
+struct FloatMax {
+  template <class T>
+  static T of(T a, T b) {
     const T more = a > b ? a : b;
-    const T even = std::signbit(a) ? b : a;
-    const T ordered = a == b ? even : more;
-    return a != a || b != b ? a + b : ordered;
+    const T ordered = a == b ? (std::signbit(a) ? b : a) : more;
+    return a != a || b != b ? std::numeric_limits<T>::quiet_NaN() : ordered;
   }
 };
 
@@ -54,7 +75,11 @@ template <class Format, class Combine>
 COLL_VECTORIZED void reduce_halves(void* in, void* inout, int* count, void*) {
   const auto* const from = static_cast<const std::uint16_t*>(in);
   auto* const into = static_cast<std::uint16_t*>(inout);
-  for (int i = 0; i < *count; ++i) into[i] = Format::narrow(Combine::of(Format::widen(from[i]), Format::widen(into[i])));
+  for (int i = 0; i < *count; ++i) {
+    const float combined = Combine::of(Format::widen(from[i]), Format::widen(into[i]));
+    const std::uint16_t rounded = Format::narrow(combined);
+    into[i] = combined != combined ? Format::kNan : rounded;
+  }
 }
 
 template <class T, class Combine>
@@ -62,6 +87,24 @@ COLL_VECTORIZED void reduce_floats(void* in, void* inout, int* count, void*) {
   const auto* const from = static_cast<const T*>(in);
   auto* const into = static_cast<T*>(inout);
   for (int i = 0; i < *count; ++i) into[i] = Combine::of(from[i], into[i]);
+}
+
+template <class T, class Combine>
+COLL_VECTORIZED void reduce_to_one_nan(void* in, void* inout, int* count, void*) {
+  const auto* const from = static_cast<const T*>(in);
+  auto* const into = static_cast<T*>(inout);
+  for (int i = 0; i < *count; ++i) {
+    const T combined = Combine::of(from[i], into[i]);
+    into[i] = combined != combined ? std::numeric_limits<T>::quiet_NaN() : combined;
+  }
+}
+
+// Unsigned, because sums and products of integers wrap around.
+template <class T, class Combine>
+COLL_VECTORIZED void reduce_integers(void* in, void* inout, int* count, void*) {
+  const auto* const from = static_cast<const T*>(in);
+  auto* const into = static_cast<T*>(inout);
+  for (int i = 0; i < *count; ++i) into[i] = static_cast<T>(Combine::of(from[i], into[i]));
 }
 
 void reduce_or(void* in, void* inout, int* count, void*) {
@@ -80,9 +123,9 @@ template <class Format>
 Reduction reduction_of_halves(Op op) {
   switch (op) {
     case Op::kMin:
-      return reduce_halves<Format, Min>;
+      return reduce_halves<Format, FloatMin>;
     case Op::kMax:
-      return reduce_halves<Format, Max>;
+      return reduce_halves<Format, FloatMax>;
     case Op::kProduct:
       return reduce_halves<Format, Product>;
     default:
@@ -92,9 +135,19 @@ Reduction reduction_of_halves(Op op) {
 
 template <class T>
 Reduction reduction_of_floats(Op op) {
-  if (op == Op::kMin) return reduce_floats<T, Min>;
-  if (op == Op::kMax) return reduce_floats<T, Max>;
+  if (op == Op::kMin) return reduce_floats<T, FloatMin>;
+  if (op == Op::kMax) return reduce_floats<T, FloatMax>;
   return nullptr;
+}
+
+template <class T>
+Reduction reduction_of_integers(Op op) {
+  if (op == Op::kMin) return reduce_integers<T, Min>;
+  if (op == Op::kMax) return reduce_integers<T, Max>;
+  // MPI's own sums and products of wider types wrap around; those of 8 and 16 bits do not where Open MPI has AVX.
+  if constexpr (sizeof(T) > 2) return nullptr;
+  using Wrapping = std::make_unsigned_t<T>;
+  return op == Op::kProduct ? reduce_integers<Wrapping, Product> : reduce_integers<Wrapping, Sum>;
 }
 
 template <class Into, class From>
@@ -135,11 +188,33 @@ Reduction own_reduction(DType dtype, Op op) {
       return reduction_of_floats<float>(op);
     case DType::kFloat64:
       return reduction_of_floats<double>(op);
+    case DType::kInt8:
+      return reduction_of_integers<std::int8_t>(op);
+    case DType::kInt16:
+      return reduction_of_integers<std::int16_t>(op);
+    case DType::kInt32:
+      return reduction_of_integers<std::int32_t>(op);
+    case DType::kInt64:
+      return reduction_of_integers<std::int64_t>(op);
+    case DType::kUint8:
+      return reduction_of_integers<std::uint8_t>(op);
+    case DType::kUint16:
+      return reduction_of_integers<std::uint16_t>(op);
+    case DType::kUint32:
+      return reduction_of_integers<std::uint32_t>(op);
+    case DType::kUint64:
+      return reduction_of_integers<std::uint64_t>(op);
     case DType::kBool:
       return op == Op::kSum || op == Op::kMax ? reduce_or : reduce_and;
-    default:
-      return nullptr;
   }
+  return nullptr;
+}
+
+Reduction one_nan_reduction(DType dtype, Op op) {
+  const bool is_product = op == Op::kProduct;
+  if (dtype == DType::kFloat32) return is_product ? reduce_to_one_nan<float, Product> : reduce_to_one_nan<float, Sum>;
+  if (dtype == DType::kFloat64) return is_product ? reduce_to_one_nan<double, Product> : reduce_to_one_nan<double, Sum>;
+  return nullptr;
 }
 
 void divide(DType dtype, void* into, const void* from, std::size_t count, int divisor) {

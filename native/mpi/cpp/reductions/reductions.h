@@ -10,8 +10,12 @@ namespace coll {
 using Reduction = void (*)(void* in, void* inout, int* count, void* type);
 
 // The reduction of a dtype that MPI's own one does not serve: half types, which are combined in float32 and rounded at
-// each step; minima and maxima of floats, which propagate NaN and order -0 below 0; bools. Null for all others.
+// each step; minima and maxima of floats, which propagate NaN and order -0 below 0; minima and maxima of integers, which
+// MPICH 4.0 takes for signed; sums and products of 8 and 16 bits, which Open MPI 4.1 saturates; bools. Null for all others.
 Reduction own_reduction(DType dtype, Op op);
+// Sums and products of floats with the same NaN on all ranks; null for other types. MPI's own ones leave the NaN to the
+// processor, which takes it from either operand, but MPICH has its best algorithms for them only.
+Reduction one_nan_reduction(DType dtype, Op op);
 
 // into[i] = from[i] / divisor, of `dtype` into `result_of(dtype, Op::kMean)`. `into` may be `from` if the sizes are equal.
 void divide(DType dtype, void* into, const void* from, std::size_t count, int divisor);
