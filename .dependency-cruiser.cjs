@@ -16,7 +16,7 @@ const mayImport = {
   processes: ['core', 'direct', 'rendezvous', 'native/engine'],
   strategy: ['core', 'reduction-to-one', 'native/engine', 'direct', 'multi-worker', 'rendezvous', 'processes'],
   tfjs: ['core', 'strategy'],
-  cli: ['core', 'rendezvous', 'strategy'],
+  cli: ['core', 'native/engine', 'rendezvous', 'strategy'],
 };
 // Test doubles, helpers of programs that sanitizers watch, what starts processes, and how a strategy opens its group, into which faults are injected.
 const sharedByTests = [

@@ -32,7 +32,7 @@ export const status = {
  * Version of the addon's exports and of the integer format of schedules; must equal the version in
  * `cpp/addon`.
  */
-export const nativeInterface = 9;
+export const nativeInterface = 10;
 
 /** How long `execute` may wait for other ranks, in the order of the C++ enum `Wait`. */
 export const waiting = {
@@ -98,6 +98,11 @@ export interface NativeBinding {
    */
   control(controller: ControllerHandle, offers: OffersHandle, begin: number): number;
   close(controller: ControllerHandle): void;
+  /**
+   * Why the system refuses a segment of shared memory, and the call that reads the memory of another
+   * process; empty texts if it allows them. Undefined on platforms without groups of processes.
+   */
+  probeHost?(): [sharedMemory: string, memoryAccess: string];
   /**
    * The functions with which `@coll/processes` communicates between processes; undefined on
    * platforms without them.

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import {
   type CollError,
   type Collective,
@@ -31,6 +30,7 @@ import {
   type PreparedCall,
 } from '@coll/core/plugin';
 import type { MemberHandle } from './handles.js';
+import { availableCores } from './machine/index.js';
 import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
 import { Programs } from './programs.js';
@@ -87,7 +87,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#programs = new Programs(binding, algorithm, size);
     this.#offers = new Offers(binding, this.#programs, rank);
     this.#memory = [new Uint8Array(board), this.#barrier.state, this.#barrier.arrivalOf(rank)];
-    this.#member = binding.join(...this.#memory, rank, size, availableParallelism());
+    this.#member = binding.join(...this.#memory, rank, size, availableCores());
     this.group =
       group ??
       new ThreadRank({

@@ -309,6 +309,11 @@ describe.skipIf(!processes)('handles of process groups', () => {
     expect(() => processes['hasMark']?.(released, 0)).toThrow('this segment was released');
   });
 
+  it('report what the system refuses', () => {
+    // The systems on which tests run refuse neither.
+    expect(binding.probeHost?.()).toEqual(['', '']);
+  });
+
   it('allow only one executor per group', () => {
     expect(() => processes['useSharedMemory']?.(executing, memory, 0, 1, 1)).toThrow('already has an executor');
   });

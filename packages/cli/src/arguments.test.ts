@@ -1,4 +1,4 @@
-import { availableParallelism } from 'node:os';
+import { availableCores } from '@coll/native/machine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseArguments } from './arguments.js';
 
@@ -17,7 +17,7 @@ afterEach(() => vi.restoreAllMocks());
 describe('parseArguments', () => {
   it('accepts a program without any options', () => {
     expect(parseArguments(['run', 'train.ts'])).toEqual({
-      ranks: availableParallelism(),
+      ranks: availableCores(),
       program: 'train.ts',
       args: [],
       isCommand: false,
@@ -60,7 +60,7 @@ describe('parseArguments', () => {
       isNested: true,
     });
     expect(parseArguments(['run', '--stall-seconds', '0', 'train'])).toMatchObject({ stallSeconds: undefined });
-    expect(parseArguments(['run', '-n', 'auto', 'train'])).toMatchObject({ ranks: availableParallelism() });
+    expect(parseArguments(['run', '-n', 'auto', 'train'])).toMatchObject({ ranks: availableCores() });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableCores } from '@coll/native/machine';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { launcherVariables } from './rank-environment.js';
 
@@ -61,6 +61,11 @@ interface StoreOptions {
   readonly printEnv?: true;
 }
 
+/** The parsed arguments of `coll doctor`. */
+export interface DoctorRequest {
+  readonly isJson: boolean;
+}
+
 const mostRanks = 1024;
 
 /**
@@ -68,8 +73,8 @@ const mostRanks = 1024;
  * @throws CommanderError, whose message has been printed, for wrong arguments, and with exit code 0
  * for `--help` and `--version`
  */
-export function parseArguments(args: readonly string[]): RunRequest | StoreRequest {
-  let request: RunRequest | StoreRequest | undefined;
+export function parseArguments(args: readonly string[]): RunRequest | StoreRequest | DoctorRequest {
+  let request: RunRequest | StoreRequest | DoctorRequest | undefined;
   const program = new Command('coll')
     .description('Collective communication for TypeScript.')
     .version(ownVersion(), '--version', 'print the version')
@@ -85,8 +90,13 @@ export function parseArguments(args: readonly string[]): RunRequest | StoreReque
     request = { storeHost: host, port, job, printsEnvironment: printEnv ?? false };
   });
   program.addCommand(store);
+  const doctor = doctorCommand(program.createCommand('doctor').copyInheritedSettings(program));
+  doctor.action(({ json }: { readonly json?: true }) => {
+    request = { isJson: json ?? false };
+  });
+  program.addCommand(doctor);
   program.parse(args, { from: 'user' });
-  return request as RunRequest | StoreRequest;
+  return request as RunRequest | StoreRequest | DoctorRequest;
 }
 
 function ownVersion(): string {
@@ -102,7 +112,7 @@ function runCommand(command: Command): Command {
     .addOption(
       new Option('-n, --ranks <n>', 'number of ranks, or auto for one per core')
         .argParser(ranksFrom)
-        .default(availableParallelism(), 'auto'),
+        .default(availableCores(), 'auto'),
     )
     .option('--env <name=value>', 'an environment variable for all ranks; repeatable', withVariable)
     .option('--command', 'treat the program as a command, even if its name looks like a script')
@@ -141,6 +151,12 @@ function storeCommand(command: Command): Command {
     .option('--print-env', 'print the variables for the members, with the secret key, in the form of a shell');
 }
 
+function doctorCommand(command: Command): Command {
+  return command
+    .description('Prints what coll finds on this machine: cores, quota, NUMA nodes, caches, shared memory and limits.')
+    .option('--json', 'print JSON');
+}
+
 function portFrom(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) < 2 ** 16) return Number(text);
   throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
@@ -164,7 +180,7 @@ function requestFrom(program: string, rest: readonly string[], options: Options)
 }
 
 function ranksFrom(text: string): number {
-  if (text === 'auto') return availableParallelism();
+  if (text === 'auto') return availableCores();
   const ranks = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (ranks >= 1 && ranks <= mostRanks) return ranks;
   throw new InvalidArgumentError(`It must be auto, or a whole number from 1 to ${mostRanks}.`);

@@ -1,6 +1,7 @@
 import { CollError } from '@coll/core';
 import { CommanderError } from 'commander';
 import { parseArguments } from './arguments.js';
+import { examine } from './doctor.js';
 import { run } from './run.js';
 import { serveStore } from './serve-store.js';
 
@@ -9,6 +10,7 @@ const exitCodes = { internal: 1, badUsage: 2 };
 try {
   const request = parseArguments(process.argv.slice(2));
   if ('storeHost' in request) await serveStore(request);
+  else if ('isJson' in request) examine(request);
   else {
     const { exitCode, isUnread } = await run(request);
     process.exitCode = exitCode;
@@ -24,7 +26,8 @@ try {
  */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.badUsage;
-  process.stderr.write(`coll ${process.argv[2] === 'store' ? 'store' : 'run'}: ${toldOf(error)}\n`);
+  const [, , command = 'run'] = process.argv;
+  process.stderr.write(`coll ${['store', 'doctor'].includes(command) ? command : 'run'}: ${toldOf(error)}\n`);
   return error instanceof CollError ? exitCodes.badUsage : exitCodes.internal;
 }
 

@@ -1,8 +1,6 @@
-import fs, { readFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
-import { availableParallelism } from 'node:os';
+import { findCores } from '@coll/native/machine';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { areCores, coresTogether, ownCores } from './cores.js';
 
 describe('the CPU cores', () => {
@@ -105,26 +103,9 @@ describe('the CPU cores', () => {
     expect(areCores(cores)).toBe(true);
   });
 
-  it('of this process are read from the list that Linux provides', () => {
-    const [, list] = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-    expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: list });
-  });
-
-  it.each([
-    ['that cannot be read', undefined],
-    ['without a list', 'Name:\tnode\n'],
-    ['with a list followed by words', 'Cpus_allowed_list:\t0-1 or so\n'],
-    ['with a list under another name', 'Other_Cpus_allowed_list:\t0-1\n'],
-    ['with an impossible list', 'Cpus_allowed_list:\t0-99999\n'],
-  ])('of this process have an empty list for a status file %s', (_, status) => {
-    vi.spyOn(fs, 'readFileSync').mockImplementation(() => {
-      if (status === undefined) throw new Error('ENOENT');
-      return status;
-    });
-    syncBuiltinESMExports();
-    expect(ownCores()).toEqual({ cores: availableParallelism(), coreList: '' });
-    vi.restoreAllMocks();
-    syncBuiltinESMExports();
+  it('of this process are those of the machine', () => {
+    const { cores, coreList } = findCores();
+    expect(ownCores()).toEqual({ cores, coreList });
   });
 
   it('that a process with one core may use count as one, whatever list it reports', () => {

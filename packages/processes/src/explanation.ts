@@ -1,4 +1,5 @@
 import type { Link } from '@coll/core';
+import type { Machine } from '@coll/native/machine';
 
 /** How a group of processes exchanges data, and why. */
 export interface GroupExplanation {
@@ -10,6 +11,13 @@ export interface GroupExplanation {
    */
   readonly player: 'shared-memory' | 'messages';
   readonly links: readonly Link[];
+  /** The cores, NUMA nodes and caches that were found for this process. */
+  readonly machine: Machine;
+  /**
+   * Whether there is a core for each member that may use the same cores as this one. Otherwise
+   * members that wait give their core away soon.
+   */
+  readonly hasOwnCore: boolean;
   /** The explanation as text, with one line per link. */
   readonly text: string;
 }

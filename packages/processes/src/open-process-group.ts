@@ -210,19 +210,19 @@ async function play(
   segments: SharedSegments,
   { areAllShared, controls, data, rings }: Reached,
   stalls: StallListener | undefined,
-): Promise<Pick<Connected, 'group' | 'memory'>> {
+): Promise<Pick<Connected, 'group' | 'memory' | 'local'>> {
   const memory = areAllShared ? segments.join() : undefined;
   let group: NativeProcessGroup | undefined;
+  const local = localRankOf(peers, member.rank);
   try {
     group = startGroup(native, member, peers, sockets.handOver(controls), stalls);
     const { size, generation } = member;
-    const local = localRankOf(peers, member.rank);
     if (memory) group.useSharedMemory(memory, local);
     else {
       const allShareCores = doAllShareCores(peers);
       group.useMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
     }
-    return { group, memory };
+    return { group, memory, local };
   } catch (error) {
     // The other members already have the group.
     group?.fail('failed', `cannot create its executor: ${(error as Error).message}`);

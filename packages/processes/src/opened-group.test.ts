@@ -1,10 +1,13 @@
 import type { Link } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
+import { describeMachine, findMachine } from '@coll/native/machine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 
 let asked: string[];
 const groups: OpenedGroup[] = [];
+const machine = findMachine();
+const found = `machine: ${describeMachine(machine)}`;
 
 beforeEach(() => {
   asked = [];
@@ -32,7 +35,8 @@ function open(more: Partial<OpenedGroupOptions> = {}, size = 2) {
   const links: readonly Link[] = [{ rank: 0, transport: 'tcp', reason: 'on another host, a' }];
   const stopListening = () => asked.push('stop listening');
   const messages = { mesh: {}, split: async () => [], algorithm: directAlgorithm(), stopListening };
-  const place = { generation: 3, hosts: ['a', 'b'], links };
+  const local = { number: 0, ranks: 2, cores: 2 };
+  const place = { generation: 3, hosts: ['a', 'b'], links, local };
   const options = { binding, group: native, memory: undefined, ...place, ...messages, ...more };
   const group = new OpenedGroup(options as never);
   groups.push(group);
@@ -50,12 +54,21 @@ describe('an opened group', () => {
       simd: 'AVX2',
       player: 'messages',
       links: group.links,
-      text: 'rank 1 of 2, generation 3: executed in C++ with AVX2, by messages\nrank 0 over tcp: on another host, a',
+      machine,
+      hasOwnCore: true,
+      text: `rank 1 of 2, generation 3: executed in C++ with AVX2, by messages\n${found}; members 2 on 2 cores: each has a core of its own\nrank 0 over tcp: on another host, a`,
     });
     const shared = open({ memory: 'memory' as never, links: [] }).explain();
-    const text = 'rank 1 of 2, generation 3: executed in C++ with AVX2, all members in shared memory';
-    expect(shared).toMatchObject({ player: 'shared-memory', text });
-    expect(open({ links: [] }, 1).explain().text).toBe('rank 1 of 1, generation 3: executed in C++ with AVX2');
+    const [text] = shared.text.split('\n');
+    expect(text).toBe('rank 1 of 2, generation 3: executed in C++ with AVX2, all members in shared memory');
+    expect(shared.player).toBe('shared-memory');
+    expect(open({ links: [] }, 1).explain().text).toMatch(/^rank 1 of 1, generation 3: executed in C\+\+ with AVX2\n/);
+  });
+
+  it('describes members that share cores', () => {
+    const { hasOwnCore, text } = open({ local: { number: 1, ranks: 3, cores: 1 } }).explain();
+    expect(hasOwnCore).toBe(false);
+    expect(text).toContain('members 3 on 1 core: waiting members give their core away soon');
   });
 
   it('fails for all members when one member makes it fail', () => {

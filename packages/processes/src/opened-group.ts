@@ -1,11 +1,12 @@
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
+import { describeMachine, findMachine } from '@coll/native/machine';
 import { holdLauncher } from '@coll/rendezvous/internal';
 import type { GroupExplanation } from './explanation.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { MemoryHandle, processBinding } from './process-binding.js';
 import { ProcessCommunicator } from './process-communicator.js';
-import type { NativeProcessGroup } from './process-group.js';
+import type { LocalRank, NativeProcessGroup } from './process-group.js';
 import { ProcessRank, type ProcessRankOptions } from './process-rank.js';
 
 /** The parts of a group that were created while it was opened. */
@@ -19,6 +20,8 @@ export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 's
   readonly generation: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
+  /** This member among those that may use the same cores. */
+  readonly local: LocalRank;
   /** Stops listening for messages of other members. */
   readonly stopListening: () => void;
 }
@@ -77,7 +80,11 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   explain(): GroupExplanation {
-    const { binding, memory } = this.#options;
+    const { binding, memory, local } = this.#options;
+    const machine = findMachine();
+    const hasOwnCore = local.ranks <= local.cores;
+    const share = hasOwnCore ? 'each has a core of its own' : 'waiting members give their core away soon';
+    const crowd = `${local.ranks} on ${local.cores === 1 ? '1 core' : `${local.cores} cores`}: ${share}`;
     const player = memory ? 'shared-memory' : 'messages';
     const head = `rank ${this.rank} of ${this.size}, generation ${this.generation}: executed in C++ with ${binding.simd}`;
     const told = memory ? ', all members in shared memory' : ', by messages';
@@ -87,7 +94,13 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
       simd: binding.simd,
       player,
       links: this.links,
-      text: [`${head}${this.size > 1 ? told : ''}`, ...lines].join('\n'),
+      machine,
+      hasOwnCore,
+      text: [
+        `${head}${this.size > 1 ? told : ''}`,
+        `machine: ${describeMachine(machine)}; members ${crowd}`,
+        ...lines,
+      ].join('\n'),
     };
   }
 

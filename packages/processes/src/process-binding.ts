@@ -155,7 +155,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 9;
+const processInterface = 10;
 
 /**
  * Returns the addon.

@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os';
 import { AssertionError, RuntimeError, setLogSink, ValueError } from '@coll/core';
+import { availableCores } from '@coll/native/machine';
 import { describe, expect, it, vi } from 'vitest';
 import { MirroredStrategy } from './index.js';
 import { mirroredDevices } from './mirrored-devices.js';
@@ -26,11 +26,11 @@ describe('mirroredDevices', () => {
 
   it('returns one CPU device per core if no devices are given', () => {
     const names = Array.from(
-      { length: availableParallelism() },
+      { length: availableCores() },
       (_, core) => `/job:localhost/replica:0/task:0/device:CPU:${core}`,
     );
     expect(mirroredDevices(undefined)).toEqual(names);
-    expect(new MirroredStrategy().numReplicasInSync).toBe(availableParallelism());
+    expect(new MirroredStrategy().numReplicasInSync).toBe(availableCores());
   });
 
   it.each([[['cpu:0', 'cpu:1']], [null], ['cpu:0']])('refuses %j as options', (options) => {

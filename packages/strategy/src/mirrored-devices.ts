@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { AssertionError, canonicalize, DeviceSpec, RuntimeError, ValueError } from '@coll/core';
 import { quote, requireDistinct } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
+import { availableCores } from '@coll/native/machine';
 
 /**
  * The full names of the devices, which must belong to one task unless `severalTasks` is true.
@@ -14,7 +14,7 @@ export function mirroredDevices(devices: unknown, { severalTasks = false } = {})
   if (devices === undefined) {
     if (process.env['TF_CONFIG'])
       logFirst(1, 'TF_CONFIG', 'info', 'MirroredStrategy uses devices of this process; TF_CONFIG is ignored');
-    return Array.from({ length: availableParallelism() }, (_, core) => canonicalize(`cpu:${core}`));
+    return Array.from({ length: availableCores() }, (_, core) => canonicalize(`cpu:${core}`));
   }
   const names = namedDevices(devices, 'a MirroredStrategy');
   requireTasks(names, severalTasks);

@@ -11,6 +11,7 @@ import {
   registry as sharedRegistry,
 } from '@coll/core';
 import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
+import { findMachine, type Machine } from '@coll/native/machine';
 import { requireCrossReplica } from './contexts.js';
 import { StrategyExtended } from './extended.js';
 import { KeptThreads } from './kept-threads.js';
@@ -62,6 +63,8 @@ export interface StrategyExplanation extends Explanation {
    * Undefined if an ops object was given.
    */
   readonly threadEngine: EngineName | undefined;
+  /** The cores, NUMA nodes and caches that were found for this process. */
+  readonly machine: Machine;
 }
 
 /**
@@ -131,7 +134,8 @@ export class MirroredStrategy extends Strategy {
   async explain(): Promise<StrategyExplanation> {
     const ops = await this.#choice.ops();
     const threadEngine = this.#choice.engine?.engine.name;
-    return { ...ops.explain(), threadEngine, candidates: await this.#choice.candidates() };
+    const candidates = await this.#choice.candidates();
+    return { ...ops.explain(), threadEngine, machine: findMachine(), candidates };
   }
 
   /**

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { availableParallelism } from 'node:os';
 import { type Engine, resolveEngine } from '@coll/core';
+import { availableCores } from '@coll/native/machine';
 import { ring } from '@coll/ring';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ReplicaThreads, type Step, type ThreadSetting } from './replica-threads.js';
@@ -212,8 +212,8 @@ it('the error of a thread that fails after the last run is logged when the threa
 
 describe('starting threads', () => {
   it.each([
-    [availableParallelism(), { size: availableParallelism() }],
-    [availableParallelism() + 1, { size: availableParallelism() + 1, spins: 0 }],
+    [availableCores(), { size: availableCores() }],
+    [availableCores() + 1, { size: availableCores() + 1, spins: 0 }],
   ])('makes a group that does not busy-wait if threads outnumber cores: %i', async (size, options) => {
     const createGroup = vi.fn(engine.createGroup);
     const devices = Array.from({ length: size }, (_, cpu) => deviceOf(cpu));

@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import { AbortedError, type Engine, RuntimeError, type ThreadGroup } from '@coll/core';
 import { failThreadGroup, log, messageOf } from '@coll/core/internal';
+import { availableCores } from '@coll/native/machine';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
@@ -73,7 +73,7 @@ export class ReplicaThreads implements ReplicaListener {
     this.#loading = loadingOf('plugin' in home ? [module.href, home.plugin.module] : [module.href]);
     this.#modules.set(module.href, this.#loading);
     // If threads outnumber cores, a spinning thread keeps others from running.
-    this.#group = engine.createGroup(size <= availableParallelism() ? { size } : { size, spins: 0 });
+    this.#group = engine.createGroup(size <= availableCores() ? { size } : { size, spins: 0 });
     this.#firstReplica = firstReplica;
     try {
       for (let replica = 0; replica < size; replica++) {

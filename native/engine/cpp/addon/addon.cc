@@ -5,6 +5,7 @@
 #include "../threads/member.h"
 #include "exports.h"
 #include "handles.h"
+#include "host_probe.h"
 #include "memory.h"
 #include "offers.h"
 
@@ -30,7 +31,7 @@ namespace {
 
 // Increased with every change of the exports, or of the integers of a program, so that older
 // binaries are refused.
-constexpr int kInterface = 9;
+constexpr int kInterface = 10;
 
 constexpr int kMostCores = 1 << 16;
 
@@ -135,6 +136,7 @@ Napi::Object fill(Napi::Object exports) {
   add<make_controller>(exports, "controller");
   add<control>(exports, "control");
   add<close>(exports, "close");
+  add_host_probe(exports);
   add_processes(exports);
   return exports;
 }

@@ -16,6 +16,7 @@ import {
   ValueError,
 } from '@coll/core';
 import { knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
+import { findMachine, type Machine } from '@coll/native/machine';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
 import { requireCrossReplica } from '../contexts.js';
@@ -89,6 +90,8 @@ export interface MultiWorkerExplanation extends Explanation {
   readonly worker: number;
   /** This worker's link to each other worker; empty for a single worker. */
   readonly links: readonly Link[];
+  /** The cores, NUMA nodes and caches that were found for this process. */
+  readonly machine: Machine;
 }
 
 /**
@@ -221,7 +224,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const { workers, idInCluster: worker } = this.#place;
     const explanation = ops.explain();
     const notes = [...this.#notes, ...explanation.notes];
-    return { ...explanation, notes, workers, worker, links: this.#collectives.links };
+    return { ...explanation, notes, workers, worker, links: this.#collectives.links, machine: findMachine() };
   }
 
   /**

@@ -92,8 +92,11 @@ function entryPointsOf(folder: string): EntryPoint[] {
   const manifest: Manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
   return Object.entries(manifest.exports).flatMap(([subpath, target]) => {
     const source = typeof target === 'string' ? undefined : target['@coll/source'];
-    // Modules that only register a plug-in, or run in a thread, export nothing; `addon` and `internal` are for our own packages.
-    if (source === undefined || ['./addon', './internal', './register', './replica-thread'].includes(subpath))
+    // Modules that only register a plug-in, or run in a thread, export nothing; `addon`, `internal` and `machine` are for our own packages.
+    if (
+      source === undefined ||
+      ['./addon', './internal', './machine', './register', './replica-thread'].includes(subpath)
+    )
       return [];
     return [{ name: path.posix.join(manifest.name, subpath), source: path.join(folder, source) }];
   });

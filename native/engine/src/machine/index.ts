@@ -1,0 +1,17 @@
+/**
+ * What the machine offers to this process: cores, quota, NUMA nodes, caches and limits of the
+ * system. Needs no addon.
+ */
+export { coresIn, isCoreList, mostCores } from './core-list.js';
+export { availableCores, type Cores, type CoresOptions, findCores } from './cores.js';
+export { findHostLimits, type HostLimits } from './host-limits.js';
+export {
+  describeCaches,
+  describeCores,
+  describeMachine,
+  describeNodes,
+  describeQuota,
+  findMachine,
+  type Machine,
+} from './machine.js';
+export type { Cache, NumaNode, Topology } from './topology.js';
