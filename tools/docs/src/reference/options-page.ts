@@ -3,7 +3,7 @@ import { markdownTable } from '../markdown-table.ts';
 
 const head = `# Options
 
-Every options object, by the import path of its type. Made from the docstrings by \`npm run docs\`. An unknown name is a \`ValueError\` that names the nearest option; \`undefined\` means the
+This page lists every options object, by the import path of its type. \`npm run docs\` generates the page from docstrings. An unknown option throws a \`ValueError\` that names the most similar option. The value \`undefined\` means the
 default.
 `;
 
