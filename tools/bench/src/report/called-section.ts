@@ -191,8 +191,8 @@ export function calledSizes(figures: Figures): number[] {
 }
 
 const explanation = [
-  'Each cell shows the median time of a call and, in brackets, the mean over the whole loop, garbage collection included. The level is the object whose',
-  'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below them. The peers',
+  'Each cell shows the median time per call and, in brackets, the mean over the whole loop, including garbage collection. The level is the object whose',
+  'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below these. The peers',
   'are `mpi4py`, on Open MPI, and `torch`: `torch.distributed` with Gloo over TCP. PyTorch only reduces in place, so for another array it copies first.',
 ].join('\n');
 

@@ -43,14 +43,14 @@ const colors: Readonly<Record<keyof typeof labels, string>> = {
 };
 
 const kinds = [
-  { name: 'time', title: 'microseconds a call', take: ({ medianMicros }: Row) => medianMicros },
+  { name: 'time', title: 'microseconds per call', take: ({ medianMicros }: Row) => medianMicros },
   { name: 'bandwidth', title: 'bus bandwidth in GB/s', take: ({ busGBs }: Row) => busGBs },
 ] as const;
 
 /** The pictures for that many ranks, in the order in which they are shown. */
 export function chartNames(ranks: number): { readonly title: string; readonly file: string }[] {
   return [...kinds, { name: 'ratio', title: 'times faster than the fastest peer' }].map(({ name, title }) => ({
-    title: `All-reduce among ${ranks} ranks: ${title}`,
+    title: `All-reduce between ${ranks} ranks: ${title}`,
     file: `${name}-${ranks}-ranks.svg`,
   }));
 }

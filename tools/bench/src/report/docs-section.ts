@@ -44,9 +44,9 @@ function communicatorSections(figures: Figures): string[] {
 function originOf(rows: readonly Row[], { cpu, cpus, node, date }: Row): string {
   const spreads = rows.map((row) => row.p95Micros / row.medianMicros).sort((a, b) => a - b);
   return [
-    `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. Medians; for half of the ${rows.length} rows 95 % of the samples are`,
-    `within ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. Other programs took more than 5 % of the machine`,
-    `during ${disturbedAmong(rows)} of them. Every figure, with its spread: [figures/results.jsonl](../figures/results.jsonl).`,
+    `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. The figures are medians. In half of the ${rows.length} rows, 95 % of the samples are`,
+    `at most ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. During ${disturbedAmong(rows)} measurements, other programs used more than 5 % of the machine.`,
+    `[figures/results.jsonl](../figures/results.jsonl) has every figure, with its spread.`,
   ].join('\n');
 }
 
@@ -132,7 +132,7 @@ function gradientsSection(figures: Figures, ranks: number): string {
     }),
   );
   const head = ['', ...[...engines, ...peers].map((name) => labels[name]), 'times faster', 'of the bound'];
-  const level = '`fused` at the level of a communicator, `per tensor` of cross-device ops.';
+  const level = 'A communicator executes `fused`, and cross-device ops execute `per tensor`.';
   return `### Gradients of networks, ${ranks} ranks\n\n${level}\n\n${markdownTable(head, lines)}`;
 }
 
@@ -147,7 +147,12 @@ function formsSection(figures: Figures): string[] {
     return rows.every((row) => row) ? [[formatBytes(bytes), ...rows.map(timeOf)]] : [];
   });
   if (lines.length === 0) return [];
-  const head = ['', 'a thread a rank, `runSync`', 'a thread a rank, `await run`', 'one controller, `await run`'];
+  const head = [
+    '',
+    'one thread per rank, `runSync`',
+    'one thread per rank, `await run`',
+    'one controller, `await run`',
+  ];
   return [`### Ways to call a communicator, ${ranks} ranks, ${labels[best]}`, markdownTable(head, lines)];
 }
 
@@ -161,6 +166,6 @@ function timersSection(figures: Figures): string[] {
     `${((row.onTimeShare ?? 0) * 100).toFixed(2)} %`,
     `${threeDigits(row.worstTimerMillis ?? 0)} ms`,
   ]);
-  const head = ['', 'a call', 'timers', `at most ${tolerableMillis} ms late`, 'latest'];
+  const head = ['', 'time per call', 'timers', `at most ${tolerableMillis} ms late`, 'latest'];
   return ['### Timers of a millisecond while all-reduces of a communicator are awaited', markdownTable(head, lines)];
 }

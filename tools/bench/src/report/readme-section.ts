@@ -82,10 +82,10 @@ function communicatorTable(figures: Figures): string[] {
 
 function communicatorWords(first: Row, engine: string): string {
   return [
-    `How many times faster than the other libraries: float32 sums in place, inputs rewritten before every call, \`runSync\` of a communicator of`,
-    `the ${engine} engine from two worker threads against two processes a library, each library in the faster of its default and its`,
-    `malloc-tuned setting. Gradients are many tensors: one call of ours, a call a tensor of theirs. ${first.cpu}, ${first.cpus} cores,`,
-    `${first.date.slice(0, 10)}. [How it is measured, and all figures](docs/internals/benchmarks.md)`,
+    `The table shows how many times faster coll is than the other libraries, for sums of float32 in place. Inputs are rewritten before every call. coll executes \`runSync\``,
+    `of a communicator of the ${engine} engine in two worker threads. The other libraries use two processes, with the faster of their default and their malloc-tuned`,
+    `settings. Gradients are many tensors, which coll reduces in one call, and the other libraries in one call per tensor. ${first.cpu}, ${first.cpus} cores,`,
+    `${first.date.slice(0, 10)}. [All figures, and how they are measured](docs/internals/benchmarks.md)`,
   ].join('\n');
 }
 
