@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { CollError, RuntimeError } from '@coll/core';
 import { log, messageOf } from '@coll/core/internal';
 import { claimPmi, type Membership, membershipFrom, processEnvironment } from '@coll/rendezvous/internal';
@@ -85,7 +86,12 @@ async function start(): Promise<StartedMpi> {
     throw new CollError('ERR_COLL_REFUSED', `mpi: ${told}, ${cure}`);
   }
   const { binding } = found;
-  process.once('exit', (code) => end(binding, code));
+  if (isMainThread) {
+    process.once('exit', (code) => end(binding, code));
+  } else {
+    requireStarted(binding.load(''));
+    process.once('exit', leaveAll);
+  }
   const facts = await binding.start().catch((error: unknown) => {
     throw errorFor(error, { operation: 'start' });
   });
@@ -107,15 +113,27 @@ function requireLauncher(facts: Facts, membership: Membership | undefined): void
   throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${told}: ${cure}`, { rank, operation: 'start' });
 }
 
+/** MPI belongs to the main thread, whose exit ends it. @throws RuntimeError unless MPI has been started */
+function requireStarted({ size }: Facts): void {
+  if (size > 0) return;
+  const told = 'a worker thread cannot start MPI: open a group in the main thread first';
+  throw new RuntimeError('ERR_COLL_CONTEXT', `mpi: ${told}`, { operation: 'start' });
+}
+
+/** Leaves the groups of this thread. */
+function leaveAll(code: number): void {
+  for (const rank of open) {
+    if (code !== 0) rank.queue.fail('failed', `ended with exit code ${code}`);
+    else rank.close();
+  }
+}
+
 // After a failure of a group, other ranks may never end MPI.
 const secondsAfterFailure = 5;
 
 function end(binding: MpiBinding, code: number): void {
   const hasFailed = [...open].some((rank) => rank.failure !== undefined);
-  for (const rank of open) {
-    if (code !== 0) rank.queue.fail('failed', `ended with exit code ${code}`);
-    else rank.close();
-  }
+  leaveAll(code);
   if (code !== 0) {
     binding.abortAtExit(code);
     return;

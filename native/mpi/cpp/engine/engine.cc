@@ -158,7 +158,7 @@ bool Engine::pass(bool is_due) {
 
 void Engine::sweep() {
   for (std::size_t i = 0; i < groups_.size();) {
-    if (!groups_[i]->is_over()) {
+    if (!groups_[i]->can_be_freed() || !groups_[i]->is_over()) {
       ++i;
       continue;
     }
@@ -249,7 +249,8 @@ void Engine::finalize() {
     is_waiting = false;
     for (const auto& group : groups_) {
       group->step(true);
-      const bool is_quiet = group->failure() ? group->is_flushed() || Clock::now() > until : group->is_over();
+      // Ranks of a group that has failed may never leave it.
+      const bool is_quiet = group->is_over() || (group->failure() && Clock::now() > until);
       is_waiting = is_waiting || !is_quiet;
     }
   }

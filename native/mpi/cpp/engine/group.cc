@@ -198,9 +198,10 @@ void Group::leave() {
   if (is_closed_) return;
   if (status_ == Status::kPending) fail({Reason::kClosed, rank_, {}, "has left the group"});
   is_closed_ = true;
-  if (failure_ || is_cut_) return;
+  if (is_cut_) return;
   try {
-    // Those that have left, too: they wait for this note before they free the communicators.
+    // Also after a failure, of which a rank may not know, and to those that have left: all wait for this note before they
+    // free the communicators.
     for (int rank = 0; rank < size_; ++rank) {
       if (rank != rank_) control_.send(rank, Note::kLeft, encode(arrived_));
     }
@@ -215,7 +216,7 @@ void Group::cut() {
 }
 
 bool Group::is_over() {
-  if (is_cut_ || !is_closed_ || failure_) return false;
+  if (is_cut_ || !is_closed_) return false;
   for (int rank = 0; rank < size_; ++rank) {
     if (rank != rank_ && !has_left(rank)) return false;
   }

@@ -66,10 +66,9 @@ class Group {
   bool is_awaited = false;
 
   bool is_busy() const { return status_ == Status::kPending || is_listening; }
-  // Whether all notes have been sent.
-  bool is_flushed() { return control_.flush(); }
-  // Whether nothing of this group can come any more.
+  // Whether nothing of this group can come any more. A call that has failed may still use the communicators.
   bool is_over();
+  bool can_be_freed() const { return !failure_; }
   void free_comms();
 
  private:
