@@ -11,6 +11,13 @@ export interface PluginHome {
   readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
 }
 
+/** A worker whose group a plug-in opens. Plain data that can be posted to a thread. */
+export interface PluginSeat {
+  readonly rank: number;
+  readonly size: number;
+  readonly plugin: PluginHome['plugin'];
+}
+
 /** Replicas of one worker among several. Plain data that can be posted to a thread. */
 export interface WorkerHome {
   readonly cluster: ClusterDescription;
@@ -19,7 +26,7 @@ export interface WorkerHome {
   /**
    * How this worker's first replica opens the group of all workers; undefined for a single worker.
    */
-  readonly seat: WorkerConfig | undefined;
+  readonly seat: WorkerConfig | PluginSeat | undefined;
   readonly communication: CommunicationOptionsInit;
   /** The plug-in to register as `nccl` in the thread. */
   readonly nccl: PluginHome['plugin'] | undefined;

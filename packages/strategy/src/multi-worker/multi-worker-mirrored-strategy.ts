@@ -8,7 +8,6 @@ import {
   type Link,
   type ProcessGroup,
   RuntimeError,
-  registry,
   regroup,
   resolveEngine,
   type Structure,
@@ -28,10 +27,12 @@ import { componentOf, requireModule, requireNoThreads } from '../replica-code.js
 import { ReplicaThreads, type Step } from '../replica-threads.js';
 import { argumentsOf, type RunOptions } from '../run-options.js';
 import { type ReplicaCode, Strategy } from '../strategy.js';
+import type { PluginSeat } from '../thread-messages.js';
 import { defaultResolver } from './default-resolver.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
 import { forDevices, ncclFor } from './nccl-for-devices.js';
 import { keepStore, openWorkerGroup, type TransportOptions, type WorkerConfig } from './open-worker-group.js';
+import { hasGroupPlugin, openGroupByPlugin } from './plugin-groups.js';
 import { type JobOptions, ownHost, storeAddress } from './store-address.js';
 import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
 import { taskName, workerDevices } from './worker-devices.js';
@@ -124,6 +125,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   readonly #communication: CommunicationOptions;
   /** Notes for `explain` about deviations from the requested options. */
   readonly #notes: readonly string[];
+  /** How threads open their groups, if a plug-in has opened the group of workers. */
+  #pluginSeat: PluginSeat | undefined;
   readonly #threads = new KeptThreads((module) => this.#startThreads(module));
   /** How often threads have been started. */
   #threadStarts = 0;
@@ -261,10 +264,13 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const { workers, task } = this.#place;
     const { workerDevices: devices, firstReplica } = this.extended;
     this.#threadStarts += 1;
+    // All groups of the workers are opened in the same way.
+    if (workers > 1 && hasGroupPlugin()) await this.#collectives.ready();
+    const seat = this.#pluginSeat ?? (workers > 1 ? await this.#seat(`threads/${this.#threadStarts}`) : undefined);
     const home = {
       cluster: this.#resolver.clusterSpec().asDescription(),
       task,
-      seat: workers > 1 ? await this.#seat(`threads/${this.#threadStarts}`) : undefined,
+      seat,
       communication: { ...this.#communication },
       nccl: ncclFor(devices),
     };
@@ -274,8 +280,12 @@ export class MultiWorkerMirroredStrategy extends Strategy {
   async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
     const { group } = this.#options;
     if (group) return { group, [Symbol.asyncDispose]: async () => {} };
-    const byPlugin = this.#resolver instanceof EnvironmentClusterResolver && (await openGroupByPlugin(this.#place));
-    if (byPlugin) return { group: byPlugin, [Symbol.asyncDispose]: () => byPlugin.close() };
+    const isLaunched = this.#resolver instanceof EnvironmentClusterResolver;
+    const byPlugin = isLaunched ? await openGroupByPlugin(this.#place) : undefined;
+    if (byPlugin) {
+      this.#pluginSeat = byPlugin.seat;
+      return { group: byPlugin.group, [Symbol.asyncDispose]: () => byPlugin.group.close() };
+    }
     const seat = await this.#seat('workers', signal);
     const server = await keepStore(seat);
     try {
@@ -318,18 +328,6 @@ export class MultiWorkerMirroredStrategy extends Strategy {
 
 // Long enough for machines that start one after the other, and for pulling container images.
 const defaultStartupSeconds = 600;
-
-/**
- * A group of the workers that the first registered plug-in with a transport between processes
- * opens; undefined if no plug-in connects these workers.
- */
-async function openGroupByPlugin({ idInCluster, workers }: WorkerPlace): Promise<ProcessGroup | undefined> {
-  for (const plugin of registry.list()) {
-    const group = await plugin.openGroup?.({ rank: idInCluster, size: workers });
-    if (group) return group;
-  }
-  return undefined;
-}
 
 function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
   const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);

@@ -19,6 +19,7 @@ import { loadPlugin, type ThreadHome } from '../plugin-home.js';
 import type { ThreadStart, WorkerHome } from '../thread-messages.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
 import { openWorkerGroup } from './open-worker-group.js';
+import { openGroupIn } from './plugin-groups.js';
 
 /**
  * Opens the environment of a replica in a thread, if there are several workers. The first replica
@@ -29,7 +30,7 @@ export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Prom
   const { seat, task, nccl } = home;
   if (nccl && !registry.has('nccl')) registry.register(await loadPlugin(nccl));
   const { engine } = resolveEngine(threads.engine, ourEngines);
-  const group = replica === 0 && seat ? await openWorkerGroup(seat) : undefined;
+  const group = replica === 0 && seat ? await openGroup(seat) : undefined;
   const options = new CommunicationOptions(home.communication);
   const strategy = new MultiWorkerMirroredStrategy({
     clusterResolver: new SimpleClusterResolver(new ClusterSpec(home.cluster), task),
@@ -47,6 +48,10 @@ export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Prom
   };
   const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
   return { strategy, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
+}
+
+function openGroup(seat: NonNullable<WorkerHome['seat']>): Promise<ProcessGroup> {
+  return 'plugin' in seat ? openGroupIn(seat) : openWorkerGroup(seat);
 }
 
 function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome, engine: Engine, group?: ProcessGroup) {
