@@ -137,7 +137,17 @@ export abstract class GroupReplicaContext implements ReplicaContext {
 
   /** Makes `settle` wait for a call. */
   protected track<Result>(call: Promise<Result>): Promise<Result> {
-    const tracked = call.finally(() => this.#pending.delete(tracked));
+    // `finally` makes three promises.
+    const tracked: Promise<Result> = call.then(
+      (result) => {
+        this.#pending.delete(tracked);
+        return result;
+      },
+      (error) => {
+        this.#pending.delete(tracked);
+        throw error;
+      },
+    );
     this.#pending.add(tracked);
     return tracked;
   }

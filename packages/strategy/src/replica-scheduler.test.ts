@@ -36,6 +36,35 @@ describe('replicas of one thread', () => {
     expect(log).toEqual([...each('begins'), ...each('first', 'second'), 'merge', ...each('third')]);
   });
 
+  it('continue in this order, too, if they wait in several calls', async () => {
+    const log: string[] = [];
+    await three.run(async (replica) => {
+      const say = (what: string) => log.push(`${what} ${replica.replicaIdInSyncGroup}`);
+      const calls = ['first', 'second'].map(async (what) => {
+        await replica.allReduce('sum', 1);
+        say(what);
+        await Promise.resolve();
+        say(`after ${what}`);
+      });
+      await Promise.all(calls);
+      say('ends');
+    });
+    const each = (...whats: string[]) => [0, 1, 2].flatMap((id) => whats.map((what) => `${what} ${id}`));
+    expect(log).toEqual([...each('first', 'after first'), ...each('second', 'after second', 'ends')]);
+  });
+
+  it('let other code of the process run every few milliseconds', async () => {
+    let isOver = false;
+    let calls = 0;
+    setTimeout(() => {
+      isOver = true;
+    }, 1);
+    await two.run(async (replica) => {
+      while (!(await replica.mergeCall(() => isOver))) calls += 1;
+    });
+    expect(calls).toBeGreaterThan(0);
+  });
+
   it('may be synchronous functions', async () => {
     expect(await two.run((replica) => replica.numReplicasInSync)).toEqual(new PerReplica([2, 2]));
     expect(await two.run(() => {})).toBeUndefined();

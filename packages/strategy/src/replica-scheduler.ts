@@ -11,10 +11,21 @@ interface Replica {
   result?: unknown;
 }
 
+/** What `run` waits for. */
+interface Awaited {
+  isDone(): boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+// Milliseconds between two turns of the event loop, for timers, sockets and signals.
+const turnMillis = 10;
+
 /**
  * Decides which replica of a thread runs next: replica 0 until it waits for the others or ends,
  * then replica 1, and so on; in the same order again after each common call. This order makes runs
- * reproducible.
+ * reproducible. It decides once all promise callbacks have run, so that the replica before cannot
+ * go on by itself.
  */
 export class ReplicaScheduler {
   /** The rendezvous of the replicas. */
@@ -22,10 +33,15 @@ export class ReplicaScheduler {
   readonly #replicas: readonly Replica[];
   /** The error that ended the run before all replicas had ended. */
   #failure: { readonly error: unknown } | undefined;
-  /** Delivers the results of one call after the other. */
-  #delivering: Promise<void> = Promise.resolve();
-  #undelivered = 0;
-  readonly #wakers: (() => void)[] = [];
+  #awaited: Awaited | undefined;
+  /** The calls whose results are not delivered, the oldest first: each resumes the replica at a place. */
+  readonly #deliveries: ((place: number) => void)[] = [];
+  /** Number of replicas that have the result of the oldest of these calls. */
+  #delivered = 0;
+  #isDecisionDue = false;
+  /** Whether nothing is delivered before the next turn of the event loop. */
+  #isTurnDue = false;
+  #lastTurn = performance.now();
 
   /** Number of replicas in this thread, and the id of the first of them. */
   constructor(size: number, firstReplica = 0) {
@@ -33,9 +49,12 @@ export class ReplicaScheduler {
     this.arrivals = new Rendezvous(
       this.#replicas.map(({ id }) => id),
       {
-        onChange: () => this.#wake(),
+        onChange: () => this.#change(),
         onError: (error) => this.fail(error),
-        settle: (deliver) => this.#deliver(deliver),
+        settle: (deliver) => {
+          this.#deliveries.push(deliver);
+          if (this.#deliveries.length === 1) this.#deliver();
+        },
       },
     );
   }
@@ -57,7 +76,7 @@ export class ReplicaScheduler {
         if (!this.#failure) void this.#play(replica, call);
         await this.#until(() => this.#isQuiet(replica));
       }
-      await this.#until(() => this.#undelivered === 0 && this.#isAtRest());
+      await this.#until(() => this.#isAtRest());
       this.#requireAllEnded();
       return this.#replicas.map(({ result }) => result);
     } finally {
@@ -75,7 +94,7 @@ export class ReplicaScheduler {
   fail(error: unknown, errorFor: ErrorFor = () => error): void {
     this.#failure ??= { error };
     this.arrivals.fail(errorFor);
-    this.#wake();
+    this.#change();
   }
 
   async #play(replica: Replica, call: (place: number) => unknown): Promise<void> {
@@ -88,26 +107,63 @@ export class ReplicaScheduler {
       }
     }
     replica.hasEnded = true;
-    this.#wake();
+    this.#change();
   }
 
-  #deliver(deliver: readonly (() => void)[]): void {
-    this.#undelivered += 1;
-    this.#delivering = this.#delivering
-      .then(async () => {
-        for (const replica of this.#replicas) {
-          deliver[replica.place]?.();
-          // Continuations of the resolved promise run before the next replica.
-          await new Promise((resolve) => setImmediate(resolve));
-          await this.#until(() => this.#isQuiet(replica));
-        }
-      })
-      // `run` throws the error that ends the run.
-      .catch(() => {})
-      .finally(() => {
-        this.#undelivered -= 1;
-        this.#wake();
-      });
+  #until(isDone: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#awaited = { isDone, resolve, reject };
+      this.#change();
+    });
+  }
+
+  /** Decides who goes on, once the promise callbacks that are due have run. */
+  #change(): void {
+    if (this.#isDecisionDue) return;
+    this.#isDecisionDue = true;
+    process.nextTick(this.#decide);
+  }
+
+  readonly #decide = (): void => {
+    this.#isDecisionDue = false;
+    if (!this.#failure) this.#deliver();
+    const awaited = this.#awaited;
+    if (!awaited || !(this.#failure || awaited.isDone())) return;
+    this.#awaited = undefined;
+    if (this.#failure) awaited.reject(this.#failure.error);
+    else awaited.resolve();
+  };
+
+  /** Resumes the next replica with a result, unless the one before it still runs. */
+  #deliver(): void {
+    if (this.#isTurnDue) return;
+    const before = this.#replicas[this.#delivered - 1];
+    if (before && !this.#isQuiet(before)) return;
+    if (this.#delivered === this.#replicas.length) {
+      this.#deliveries.shift();
+      this.#delivered = 0;
+    }
+    const [deliver] = this.#deliveries;
+    if (!deliver) return;
+    if (this.#delivered === 0 && performance.now() - this.#lastTurn > turnMillis) {
+      this.#awaitTurn();
+      return;
+    }
+    const replica = this.#replicas[this.#delivered] as Replica;
+    this.#delivered += 1;
+    deliver(replica.place);
+    // The next call or the end of a replica shows that it has gone on, unless it waits in another call, too.
+    if (this.#isQuiet(replica)) this.#awaitTurn();
+  }
+
+  /** Delivers nothing before the next turn of the event loop. */
+  #awaitTurn(): void {
+    this.#isTurnDue = true;
+    setImmediate(() => {
+      this.#isTurnDue = false;
+      this.#lastTurn = performance.now();
+      this.#change();
+    });
   }
 
   /** Whether a replica waits for others or has ended. */
@@ -116,23 +172,12 @@ export class ReplicaScheduler {
   }
 
   /**
-   * Whether no replica can continue: all of them wait or have ended, and no common call is in
-   * progress.
+   * Whether no replica can continue: all of them wait or have ended, no common call is in progress,
+   * and all results are delivered.
    */
   #isAtRest(): boolean {
-    return !this.arrivals.isPerforming && this.#replicas.every((replica) => this.#isQuiet(replica));
-  }
-
-  async #until(condition: () => boolean): Promise<void> {
-    for (;;) {
-      if (this.#failure) throw this.#failure.error;
-      if (condition()) return;
-      await new Promise<void>((resolve) => this.#wakers.push(resolve));
-    }
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakers.splice(0)) wake();
+    if (this.#deliveries.length > 0 || this.arrivals.isPerforming) return false;
+    return this.#replicas.every((replica) => this.#isQuiet(replica));
   }
 
   /** @throws RuntimeError if some replicas have ended while others wait for them */

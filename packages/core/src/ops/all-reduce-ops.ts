@@ -283,7 +283,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
       separate();
       return outputs.map((results, rank) => onDeviceOf(inputs[rank] as readonly Tensor[], results));
     };
-    return { on: group.communicator, runs, finish };
+    const isRepeatable = !call.targets && into !== undefined && !into.includes(undefined);
+    return { on: group.communicator, runs, finish, isRepeatable };
   }
 
   #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {

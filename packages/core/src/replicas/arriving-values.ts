@@ -15,6 +15,7 @@ export type ArrivingValue = Structure<TensorLike | IndexedSlices | PromiseLike<T
 
 /** Whether a structure contains a promise. */
 export function isArriving(value: unknown): value is ArrivingValue {
+  if (ArrayBuffer.isView(value)) return false;
   return flatten(value as Structure<unknown>).some(isPromise);
 }
 

@@ -82,6 +82,25 @@ describe('allReduce of replicas in one thread', () => {
     expect((first as Tensor[])[0]?.data).toBe(a);
   });
 
+  it('reads its arrays again when a call is repeated on them, whatever else was called in between', async () => {
+    const { ops } = twoReplicas();
+    const described = vi.spyOn(ops, 'perform');
+    const arrays = [Float32Array.of(1), Float32Array.of(2)] as const;
+    const call = (op: ReduceOp, targets: readonly Float32Array[] = arrays) =>
+      Promise.all(
+        arrays.map((own, replica) => ops.allReduce(op, own, replica, { into: targets[replica] as Float32Array })),
+      );
+    for (let step = 0; step < 3; step++) await call(ReduceOp.SUM);
+    expect(arrays).toEqual([Float32Array.of(12), Float32Array.of(12)]);
+    expect(described).toHaveBeenCalledOnce();
+    const other = Float32Array.of(0);
+    await call(ReduceOp.SUM, [arrays[0], other]);
+    expect([...arrays, other]).toEqual([24, 12, 24].map((value) => Float32Array.of(value)));
+    const results = (await call(ReduceOp.MEAN)) as Tensor[];
+    expect(results.map(({ data }) => data)).toEqual(arrays);
+    expect(arrays).toEqual([Float32Array.of(18), Float32Array.of(18)]);
+  });
+
   it('lets one replica make several calls before another replica makes its first', async () => {
     const { ops } = twoReplicas();
     const ahead = [1, 2].map((value) => ops.allReduce(ReduceOp.SUM, value, 0));

@@ -38,18 +38,31 @@ export interface RendezvousOptions {
   readonly onChange?: (() => void) | undefined;
   /** Called with an error that ends a call of all replicas, before they receive it. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Schedules the delivery of results: `deliver[i]` resumes replica `i`. Default: all at once. */
-  readonly settle?: ((deliver: readonly (() => void)[]) => void) | undefined;
+  /** Schedules the delivery of results: `deliver(i)` resumes replica `i`. Default: all at once. */
+  readonly settle?: ((deliver: (place: number) => void) => void) | undefined;
   /** The word for participants in error messages. Default: `replica`. */
   readonly what?: 'replica' | 'rank' | undefined;
 }
 
-interface Waiter {
+/** A call of one replica that has not ended. */
+class Waiter {
+  readonly place: number;
   readonly joining: Joining;
+  readonly promise: Promise<unknown>;
+  resolve!: (output: unknown) => void;
+  reject!: (error: unknown) => void;
+  isOver = false;
   /** Stops watching the deadline and the abort signal of the waiting call. */
-  unwatch(): void;
-  resolve(output: unknown): void;
-  reject(error: unknown): void;
+  unwatch: () => void = watchesNothing;
+
+  constructor(place: number, joining: Joining) {
+    this.place = place;
+    this.joining = joining;
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
 }
 
 type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
@@ -116,29 +129,13 @@ export class Rendezvous {
     } catch (error) {
       return Promise.reject(error);
     }
-    const { promise, resolve, reject } = deferred<Output>();
-    const waiter = this.#waiterOf(place, joining, resolve as Waiter['resolve'], reject);
-    this.#waiting[place]?.push(waiter);
-    if (this.#waiting.every((calls) => calls.length > 0)) void this.#begin(perform);
-    this.#options.onChange?.();
-    return promise;
-  }
-
-  #waiterOf(place: number, joining: Joining, resolve: Waiter['resolve'], reject: Waiter['reject']): Waiter {
+    const waiter = new Waiter(place, joining);
+    this.#watch(waiter);
     this.#pending[place] = (this.#pending[place] as number) + 1;
-    let isOver = false;
-    const once = (settle: () => void) => {
-      if (isOver) return;
-      isOver = true;
-      this.#pending[place] = (this.#pending[place] as number) - 1;
-      settle();
-    };
-    return {
-      joining,
-      unwatch: this.#watch(place, joining),
-      resolve: (output) => once(() => resolve(output)),
-      reject: (error) => once(() => reject(error)),
-    };
+    this.#waiting[place]?.push(waiter);
+    if (this.#waiting.every(hasAny)) this.#begin(perform);
+    this.#options.onChange?.();
+    return waiter.promise as Promise<Output>;
   }
 
   /**
@@ -170,67 +167,94 @@ export class Rendezvous {
   #reject(waiters: readonly Waiter[]): void {
     for (const waiter of waiters) {
       waiter.unwatch();
-      waiter.reject(this.#failure?.(waiter.joining.name));
+      if (this.#ends(waiter)) waiter.reject(this.#failure?.(waiter.joining.name));
     }
   }
 
-  async #begin(perform: Perform): Promise<void> {
+  /** Whether a waiter had not ended before. From now on, it has. */
+  #ends(waiter: Waiter): boolean {
+    if (waiter.isOver) return false;
+    waiter.isOver = true;
+    this.#pending[waiter.place] = (this.#pending[waiter.place] as number) - 1;
+    return true;
+  }
+
+  #begin(perform: Perform): void {
     const waiters = this.#waiting.map((calls) => calls.shift() as Waiter);
-    for (const { unwatch } of waiters) unwatch();
-    const isExclusive = waiters.some(({ joining }) => joining.isExclusive);
+    for (const waiter of waiters) waiter.unwatch();
+    const isExclusive = waiters.some(isAlone);
     const before = isExclusive ? Promise.all(this.#performing.values()) : this.#exclusive;
-    const ended = deferred<void>();
-    this.#performing.set(waiters, ended.promise);
-    if (isExclusive) this.#exclusive = ended.promise;
+    const calls = waiters.map(({ joining }) => joining as never);
+    let outputs: Promise<readonly unknown[]>;
     try {
-      this.#requireAlike(waiters);
-      if (before) await before;
-      const outputs = await perform(waiters.map(({ joining }) => joining as never));
-      const deliver = waiters.map((waiter, place) => () => waiter.resolve(outputs[place]));
-      if (this.#options.settle) this.#options.settle(deliver);
-      else for (const letGo of deliver) letGo();
+      this.#requireAlike(calls);
+      outputs = before ? before.then(() => perform(calls)) : perform(calls);
     } catch (error) {
-      this.#options.onError?.(error);
-      for (const { reject } of waiters) reject(error);
+      outputs = Promise.reject(error);
     }
+    const ended = outputs.then(
+      (all) => this.#deliver(waiters, all),
+      (error: unknown) => this.#fail(waiters, error),
+    );
+    this.#performing.set(waiters, ended);
+    if (isExclusive) this.#exclusive = ended;
+  }
+
+  #deliver(waiters: readonly Waiter[], outputs: readonly unknown[]): void {
+    const deliver = (place: number) => {
+      const waiter = waiters[place] as Waiter;
+      if (this.#ends(waiter)) waiter.resolve(outputs[place]);
+    };
+    if (this.#options.settle) this.#options.settle(deliver);
+    else for (const { place } of waiters) deliver(place);
+    this.#end(waiters);
+  }
+
+  #fail(waiters: readonly Waiter[], error: unknown): void {
+    this.#options.onError?.(error);
+    for (const waiter of waiters) if (this.#ends(waiter)) waiter.reject(error);
+    this.#end(waiters);
+  }
+
+  /** Forgets a call of all replicas that has ended. */
+  #end(waiters: readonly Waiter[]): void {
+    if (this.#exclusive === this.#performing.get(waiters)) this.#exclusive = undefined;
     this.#performing.delete(waiters);
-    if (this.#exclusive === ended.promise) this.#exclusive = undefined;
-    ended.resolve();
     this.#options.onChange?.();
   }
 
-  #requireAlike(waiters: readonly Waiter[]): void {
-    const calls = waiters.map(({ joining: { name, form = '' } }) => (form === '' ? name : `${name} of ${form}`));
-    const odd = calls.findIndex((call) => call !== calls[0]);
+  #requireAlike(calls: readonly Joining[]): void {
+    const [first] = calls as readonly [Joining];
+    const odd = calls.findIndex(({ name, form }) => name !== first.name || (form ?? '') !== (first.form ?? ''));
     if (odd < 0) return;
-    const [first, rank] = [this.#ids[0], this.#ids[odd] as number];
     const what = this.#what;
-    const told = `${what} ${first} calls ${calls[0]}, ${what} ${rank} calls ${calls[odd]}`;
+    const rank = this.#ids[odd] as number;
+    const told = `${what} ${this.#ids[0]} calls ${wordsOf(first)}, ${what} ${rank} calls ${wordsOf(calls[odd] as Joining)}`;
     throw new InternalError(
       'ERR_COLL_MISMATCH',
       `${what}s make different calls: ${told}; all ${what}s must make the same calls in the same order`,
-      { rank, operation: waiters[0]?.joining.name ?? '' },
+      { rank, operation: first.name },
     );
   }
 
-  #watch(place: number, joining: Joining): () => void {
-    const signal = joining.options?.signal;
-    const endTimer = afterSeconds(joining.options?.options.timeoutSeconds, () => this.#expire(place, joining));
-    if (!signal) return endTimer;
-    const abort = () =>
-      this.close((operation) =>
-        abortedBy(operation, `${this.#what} ${this.#ids[place]}`, this.#ids[place] as number, signal.reason),
-      );
-    signal.addEventListener('abort', abort);
-    return () => {
+  #watch(waiter: Waiter): void {
+    const { options } = waiter.joining;
+    const signal = options?.signal;
+    const seconds = options?.options.timeoutSeconds;
+    if (!signal && !seconds) return;
+    const rank = this.#ids[waiter.place] as number;
+    const endTimer = afterSeconds(seconds, () => this.#expire(waiter));
+    const abort = () => this.close((operation) => abortedBy(operation, `${this.#what} ${rank}`, rank, signal?.reason));
+    signal?.addEventListener('abort', abort);
+    waiter.unwatch = () => {
       endTimer();
-      signal.removeEventListener('abort', abort);
+      signal?.removeEventListener('abort', abort);
     };
   }
 
-  #expire(place: number, joining: Joining): void {
-    const calls = this.#waiting[place] as Waiter[];
-    const turn = calls.findIndex((waiter) => waiter.joining === joining);
+  #expire(waiter: Waiter): void {
+    const { place } = waiter;
+    const turn = (this.#waiting[place] as Waiter[]).indexOf(waiter);
     const rank = this.#ids[place] as number;
     const missing = this.#ids.filter((_, other) => (this.#waiting[other] as Waiter[]).length <= turn);
     const told = `timed out on ${this.#what} ${rank} waiting for the others: ${this.#what} ${missing.join(', ')} did not arrive`;
@@ -240,14 +264,19 @@ export class Rendezvous {
   }
 }
 
-function deferred<Output>() {
-  let resolve!: (output: Output) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<Output>((onDone, onError) => {
-    resolve = onDone;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
+function watchesNothing(): void {}
+
+function hasAny(calls: readonly unknown[]): boolean {
+  return calls.length > 0;
+}
+
+function isAlone({ joining }: Waiter): boolean {
+  return joining.isExclusive === true;
+}
+
+/** A call, for errors. */
+function wordsOf({ name, form = '' }: Joining): string {
+  return form === '' ? name : `${name} of ${form}`;
 }
 
 function abortedBy(operation: string, who: string, rank: number, cause: unknown): AbortedError {

@@ -55,12 +55,14 @@ export interface ReplicaGroupOptions {
 export interface GroupCall {
   readonly place: number;
   readonly call: ReplicaCall;
-  /** What the call executes, kept because the call may be repeated. Undefined until it was made. */
-  prepared?: PreparedWork | undefined;
 }
 
+/** What the calls of all local replicas execute. */
 interface PreparedWork {
+  readonly calls: readonly ReplicaCall[];
   readonly perform: 'perform' | 'performSync';
+  /** The options of the calls together. */
+  readonly given: ResolvedOptions;
   /** The settings with which the work was described; those of the ops may change between calls. */
   readonly settings: CommunicationOptions;
   readonly work: Work<ValueLists>;
@@ -70,7 +72,7 @@ interface PreparedWork {
 /** The latest reduce of a replica, and its arguments. */
 interface LatestReduce {
   readonly known: KnownCall;
-  readonly call: GroupCall;
+  readonly call: ReplicaCall;
 }
 
 /**
@@ -96,6 +98,8 @@ export class ReplicaGroup {
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
   /** For each replica, its latest reduce of arrays into known arrays, which is probably repeated. */
   readonly #latest: (LatestReduce | undefined)[] = [];
+  /** What these reduces execute; undefined until they were made, and if it cannot be repeated. */
+  #prepared: PreparedWork | undefined;
   /** Number of unfinished calls of `run`. */
   #underWay = 0;
 
@@ -118,11 +122,11 @@ export class ReplicaGroup {
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
     const latest = this.#latest[place];
-    if (latest && isKnownCall(latest.known, op, value, options)) return latest.call;
-    const call = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
-    const known = this.canBlock ? knownCall(op, value, options) : undefined;
+    if (latest && isKnownCall(latest.known, op, value, options)) return { place, call: latest.call };
+    const call = reduceCall(op, value, options, this.#deviceOf(place));
+    const known = knownCall(op, value, options);
     this.#latest[place] = known && { known, call };
-    return call;
+    return { place, call };
   }
 
   /**
@@ -148,19 +152,26 @@ export class ReplicaGroup {
    * @throws the errors of the collective; InternalError (ERR_COLL_MISMATCH) if the replicas' calls
    * differ
    */
-  async run(given: GroupCall): Promise<Structure<Value>> {
-    const { place, call } = given;
+  run({ place, call }: GroupCall): Promise<Structure<Value>> {
     const before = this.#arriving[place];
-    this.#underWay += 1;
+    if (before) return this.#runAfter(before, place, call);
+    if (!this.canBlock) return this.#arrivals.join(place, call, this.#perform);
     try {
-      // A replica's calls run in order, even if promised values of an earlier call arrive late.
-      if (before) await before.catch(() => {});
-      if (!this.canBlock) return call.finish(await this.#arrivals.join(place, call, this.#perform));
       this.#arrivals.requireOpen(call);
-      const { work, options } = this.#preparedOf(given, 'perform');
-      return call.finish((await drive(work, options))[0] as readonly Value[]);
-    } finally {
-      this.#underWay -= 1;
+      const { work, options } = this.#preparedFor([call], 'perform');
+      this.#underWay += 1;
+      return drive(work, options).then(
+        (outputs) => {
+          this.#underWay -= 1;
+          return call.finish(outputs[0] as readonly Value[]);
+        },
+        (error) => {
+          this.#underWay -= 1;
+          throw error;
+        },
+      );
+    } catch (error) {
+      return Promise.reject(error);
     }
   }
 
@@ -169,12 +180,11 @@ export class ReplicaGroup {
    * @throws RuntimeError if replicas share the thread (ERR_COLL_CONTEXT), or if an earlier call is
    * under way (ERR_COLL_BUSY)
    */
-  runSync(given: GroupCall): Structure<Value> {
-    const { place, call } = given;
+  runSync({ place, call }: GroupCall): Structure<Value> {
     if (!this.canBlock) throw sharedThread(call.request.kind);
     if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
     this.#arrivals.requireOpen(call);
-    const { work, options } = this.#preparedOf(given, 'performSync');
+    const { work, options } = this.#preparedFor([call], 'performSync');
     return call.finish(driveSync(call.name, work, options)[0] as readonly Value[]);
   }
 
@@ -201,7 +211,7 @@ export class ReplicaGroup {
         await turn?.begun;
         const part = arriving.callFor(indices, values);
         const call = turn ? { ...part, options: { ...part.options, turn } } : part;
-        return this.#arrivals.join(place, call, this.#perform);
+        return this.#arrivals.join(place, call, this.#perform) as Promise<readonly Value[]>;
       },
       fail: (error) => this.#fail(error),
       end: () => {
@@ -233,6 +243,7 @@ export class ReplicaGroup {
   /** Ends the communication of these replicas; later calls are refused. */
   async close(): Promise<void> {
     this.#latest.length = 0;
+    this.#prepared = undefined;
     this.#arrivals.close(
       (operation) =>
         new RuntimeError('ERR_COLL_CLOSED', `${operation}: these cross-device ops were closed; create new ops`, {
@@ -242,21 +253,40 @@ export class ReplicaGroup {
     await this.#options.communicator?.close();
   }
 
-  #preparedOf(given: GroupCall, perform: PreparedWork['perform']): PreparedWork {
-    const { ops } = this.#options;
-    const options = ops.withDefaults(given.call.options);
-    const before = given.prepared;
-    if (before?.perform === perform && areSameSettings(before.settings, options.options)) return before;
-    const work = ops[perform](batchOf([given.call]), options);
-    const prepared = { perform, settings: options.options, work, options: runOptionsOf(options) };
-    given.prepared = 'runs' in work && work.isRepeatable ? prepared : undefined;
-    return prepared;
+  // A replica's calls run in order, even if promised values of an earlier call arrive late.
+  async #runAfter(before: Promise<unknown>, place: number, call: ReplicaCall): Promise<Structure<Value>> {
+    this.#underWay += 1;
+    try {
+      await before.catch(() => {});
+      if (!this.canBlock) return await this.#arrivals.join(place, call, this.#perform);
+      this.#arrivals.requireOpen(call);
+      return (await this.#perform([call]))[0] as Structure<Value>;
+    } finally {
+      this.#underWay -= 1;
+    }
   }
 
-  readonly #perform = (calls: readonly ReplicaCall[]): Promise<readonly (readonly Value[])[]> => {
-    const options = this.#options.ops.withDefaults(jointOptions(calls));
-    return drive(this.#options.ops.perform(batchOf(calls), options), runOptionsOf(options));
+  readonly #perform = async (calls: readonly ReplicaCall[]): Promise<readonly Structure<Value>[]> => {
+    const { work, options } = this.#preparedFor(calls, 'perform');
+    const outputs = await drive(work, options);
+    return calls.map((call, place) => call.finish(outputs[place] as readonly Value[]));
   };
+
+  /** Describes what the calls execute, or finds it if the latest calls were the same. */
+  #preparedFor(calls: readonly ReplicaCall[], perform: PreparedWork['perform']): PreparedWork {
+    const { ops } = this.#options;
+    const before = this.#prepared;
+    const isRepeated = before?.perform === perform && calls.every((call, place) => call === before.calls[place]);
+    const given = isRepeated ? before.given : jointOptions(calls);
+    const options = ops.withDefaults(given);
+    if (isRepeated && areSameSettings(before.settings, options.options)) return before;
+    const work = ops[perform](batchOf(calls), options);
+    const prepared = { calls, perform, given, settings: options.options, work, options: runOptionsOf(options) };
+    const isKept =
+      'runs' in work && work.isRepeatable && calls.every((call, place) => call === this.#latest[place]?.call);
+    this.#prepared = isKept ? prepared : undefined;
+    return prepared;
+  }
 
   #placeOf(replicaId: number): number {
     const { ids } = this.#options;
