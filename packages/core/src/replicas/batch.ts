@@ -31,6 +31,8 @@ export interface Batch {
    * fails.
    */
   readonly announced?: readonly number[] | undefined;
+  /** Whether the latest call was the same, on the same memory. Default: false. */
+  readonly isRepeated?: boolean | undefined;
 }
 
 /** Regroups lists of values: one distributed value per index, with one component per list. */

@@ -1,20 +1,22 @@
+import { lostBufferError } from '../collectives/call-errors.js';
 import type { ResolvedOptions } from '../collectives/call-options.js';
-import { type Collective, type CollectiveOp, collectiveOp } from '../collectives/collective.js';
+import { type Collective, type CollectiveOp, collectiveOp, nameOf } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run, Work } from '../runtime/drive.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import { isIndexedSlices, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
-import { NotImplementedError, ValueError } from '../support/errors.js';
+import { type CollError, NotImplementedError, ValueError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { hashOf, layoutOf } from '../values/layout.js';
 import { resultsFor } from '../values/results.js';
-import type { Tensor } from '../values/tensor.js';
+import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Batch, ValueLists } from './batch.js';
 import { ExchangeBuffers } from './exchange-buffers.js';
 import { gatherAlong, type Member } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
+import { canBeCopied } from './small-copies.js';
 
 export interface ReplicaReduceOptions {
   /**
@@ -36,6 +38,8 @@ export interface ReplicaReduceOptions {
   readonly deduplicate?: boolean;
   /** Numbers that must be equal on all replicas, in addition to shape and dtype; otherwise the call fails. */
   readonly announced?: readonly number[] | undefined;
+  /** Whether the call before was on the same memory, so that the engine may keep the call. Default: false. */
+  readonly isRepeated?: boolean | undefined;
 }
 
 /** How a replica's calls are executed; must be the same on all replicas. */
@@ -77,14 +81,14 @@ export class ReplicaCollectives {
    * Describes the call of the only local replica.
    * @throws NotImplementedError for `sharedResult`; ValueError if the engine refuses the collective
    */
-  perform({ request, inputs, into, form, announced }: Batch, call: ResolvedOptions): Work<ValueLists> {
+  perform({ request, inputs, into, form, announced, isRepeated }: Batch, call: ResolvedOptions): Work<ValueLists> {
     if (this.#communicator.size > 1) refuseSharedResult(call);
     const [values, memory] = [inputs[0] as readonly Value[], into?.[0]];
     switch (request.kind) {
       case 'all-reduce': {
         const { options, deduplicate = false } = call;
         const { bytesPerPack } = options;
-        const own = { bytesPerPack, into: memory, form, deduplicate, announced };
+        const own = { bytesPerPack, into: memory, form, deduplicate, announced, isRepeated };
         return asLists(this.allReduce(collectiveOp(request.op), values, own));
       }
       case 'all-gather':
@@ -111,9 +115,42 @@ export class ReplicaCollectives {
       return { on: this.#communicator, phases: this.#reduceSparse(op, values, layout, options) };
     const dense = values as readonly Tensor[];
     const results = options.into ?? resultsFor(op, dense, undefined);
+    if (!options.isRepeated && canBeCopied(dense, results))
+      return this.#reduceCopy(op, dense, results, layout, options);
     const runs = this.#reductions(op, dense, results, layout, options);
     const isRepeatable = options.into !== undefined;
     return { on: this.#communicator, runs, finish: () => [...results], isRepeatable };
+  }
+
+  /** Reduces a copy of a small value, in memory that the engine knows. */
+  #reduceCopy(
+    op: CollectiveOp,
+    values: readonly Tensor[],
+    results: readonly Tensor[],
+    layout: number,
+    options: ReplicaReduceOptions,
+  ): Work<Value[]> {
+    const [{ data, dtype, shape, device }] = values as readonly [Tensor];
+    const buffers = this.#member.buffers.take(dtype, data.length, 0);
+    const copy = { data: buffers.own.data, dtype, shape, device };
+    copyElements(copy.data, data);
+    const runs = this.#reductions(op, [copy], [copy], layout, options);
+    const finish = () => {
+      const [result] = results as readonly [Tensor];
+      if (result.data.length !== copy.data.length) throw this.#lost(op);
+      copyElements(result.data, copy.data);
+      this.#member.buffers.giveBack(buffers);
+      return [...results];
+    };
+    return { on: this.#communicator, runs, finish };
+  }
+
+  /** Fails the group because this replica's memory for a result was detached during the call. */
+  #lost(op: CollectiveOp): CollError {
+    const { localRanks, group } = this.#communicator;
+    const error = lostBufferError(nameOf({ kind: 'all-reduce', op }), localRanks[0] as number);
+    group.fail(error);
+    return error;
   }
 
   /**

@@ -84,13 +84,45 @@ describe('a replica whose peers are in other threads or processes', () => {
           group.allReduce('SUM', arrays[rank] as Float32Array, rank, { into: arrays[rank] as Float32Array }),
         ),
       );
-    await call();
-    await call();
+    for (let step = 0; step < 3; step++) await call();
     defaults = new CommunicationOptions({ bytesPerPack: 8 });
     await call();
     await call();
-    expect(described).toEqual([0, 0, 8, 8]);
-    expect(arrays).toEqual([Float32Array.of(24), Float32Array.of(24)]);
+    // The first call on small arrays is made on copies of them.
+    expect(described).toEqual([0, 0, 0, 0, 8, 8]);
+    expect(arrays).toEqual([Float32Array.of(48), Float32Array.of(48)]);
+  });
+
+  it('reduces small arrays that are new in each call, with and without `into`, and leaves the values as they are', async () => {
+    const groups = replicas(2);
+    const into = [new Float32Array(3), new Float32Array(3)] as const;
+    const kept: Tensor[] = [];
+    for (let step = 1; step < 4; step++) {
+      const values = [Float32Array.of(step, 2, 3), Float32Array.of(10, 20, 30)] as const;
+      const results = await Promise.all(
+        groups.map((group, rank) => group.allReduce('SUM', values[rank] as Float32Array, rank)),
+      );
+      await Promise.all(
+        groups.map((group, rank) =>
+          group.allReduce('MAX', values[rank] as Float32Array, rank, { into: into[rank] as Float32Array }),
+        ),
+      );
+      expect(values).toEqual([Float32Array.of(step, 2, 3), Float32Array.of(10, 20, 30)]);
+      expect(into).toEqual([Float32Array.of(10, 20, 30), Float32Array.of(10, 20, 30)]);
+      kept.push(...(results as Tensor[]));
+    }
+    expect(kept.map(({ data }) => data[0])).toEqual([11, 11, 12, 12, 13, 13]);
+    expect(new Set(kept.map(({ data }) => data.buffer)).size).toBe(6);
+  });
+
+  it('fails if the memory for the result of a small array is detached during the call', async () => {
+    const [first, second] = replicas(2) as [ReplicaVerbs, ReplicaVerbs];
+    const into = Float32Array.of(0);
+    const failing = rejection(first.allReduce('SUM', Float32Array.of(1), 0, { into }));
+    structuredClone(into, { transfer: [into.buffer] });
+    await Promise.allSettled([second.allReduce('SUM', Float32Array.of(2), 1)]);
+    expect(await failing).toMatchObject({ code: 'ERR_COLL_BUFFER', rank: 0, operation: 'all-reduce sum' });
+    expect(await rejection(second.allReduce('SUM', Float32Array.of(2), 1))).toMatchObject({ rank: 0 });
   });
 
   it('refuses an array that was detached since the call was made on it', async () => {

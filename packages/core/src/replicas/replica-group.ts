@@ -66,6 +66,7 @@ interface PreparedWork {
   /** The settings with which the work was described; those of the ops may change between calls. */
   readonly settings: CommunicationOptions;
   readonly work: Work<ValueLists>;
+  readonly isRepeatable: boolean;
   readonly options: RunOptions;
 }
 
@@ -98,7 +99,7 @@ export class ReplicaGroup {
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
   /** For each replica, its latest reduce of arrays into known arrays, which is probably repeated. */
   readonly #latest: (LatestReduce | undefined)[] = [];
-  /** What these reduces execute; undefined until they were made, and if it cannot be repeated. */
+  /** What these reduces execute; undefined until they were made. */
   #prepared: PreparedWork | undefined;
   /** Number of unfinished calls of `run`. */
   #underWay = 0;
@@ -272,19 +273,20 @@ export class ReplicaGroup {
     return calls.map((call, place) => call.finish(outputs[place] as readonly Value[]));
   };
 
-  /** Describes what the calls execute, or finds it if the latest calls were the same. */
+  /** Describes what the calls execute, unless the latest calls were the same and their work is repeatable. */
   #preparedFor(calls: readonly ReplicaCall[], perform: PreparedWork['perform']): PreparedWork {
     const { ops } = this.#options;
     const before = this.#prepared;
     const isRepeated = before?.perform === perform && calls.every((call, place) => call === before.calls[place]);
     const given = isRepeated ? before.given : jointOptions(calls);
     const options = ops.withDefaults(given);
-    if (isRepeated && areSameSettings(before.settings, options.options)) return before;
-    const work = ops[perform](batchOf(calls), options);
-    const prepared = { calls, perform, given, settings: options.options, work, options: runOptionsOf(options) };
-    const isKept =
-      'runs' in work && work.isRepeatable && calls.every((call, place) => call === this.#latest[place]?.call);
-    this.#prepared = isKept ? prepared : undefined;
+    if (isRepeated && before.isRepeatable && areSameSettings(before.settings, options.options)) return before;
+    const work = ops[perform](batchOf(calls, isRepeated), options);
+    const isRepeatable = 'runs' in work && work.isRepeatable === true;
+    const settings = options.options;
+    const prepared = { calls, perform, given, settings, work, isRepeatable, options: runOptionsOf(options) };
+    const areKnown = calls.every((call, place) => call === this.#latest[place]?.call);
+    this.#prepared = areKnown ? prepared : undefined;
     return prepared;
   }
 
@@ -306,10 +308,10 @@ export class ReplicaGroup {
   }
 }
 
-function batchOf(calls: readonly ReplicaCall[]): Batch {
+function batchOf(calls: readonly ReplicaCall[], isRepeated: boolean): Batch {
   const { request, form, announced } = calls[0] as ReplicaCall;
   const into = calls.some((call) => call.into) ? calls.map((call) => call.into) : undefined;
-  return { request, inputs: calls.map(({ values }) => values), into, form, announced };
+  return { request, inputs: calls.map(({ values }) => values), into, form, announced, isRepeated };
 }
 
 /** The options of the first replica, with the earliest deadline and the signals of all replicas. */
