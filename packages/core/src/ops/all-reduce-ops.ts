@@ -13,7 +13,7 @@ import type { World } from '../plugins/world.js';
 import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
 import { drive, type Work } from '../runtime/drive.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { isIndexedSlices, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
+import { splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { logFirst } from '../support/logger.js';
@@ -162,7 +162,7 @@ export abstract class AllReduceOps extends CrossDeviceOps {
    * Reduces all values in one all-reduce if these ops can serve all of them and results stay on the
    * values' devices. Otherwise reduces them one after the other.
    */
-  protected override async batchReduceImplementation(
+  protected override batchReduceImplementation(
     op: ReduceOp,
     pairs: readonly ReadyPair[],
     call: ResolvedOptions,
@@ -187,31 +187,48 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     return this.#setup.fallback.gather(value, destinations, axis, partOf(call));
   }
 
-  async #allReduceValues(
+  #allReduceValues(
     op: ReduceOp,
     values: readonly DistributedValues<Value>[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
-    if (!values.some(isIndexedSlices)) return this.#allReduceDense(op, values, call);
+    return values.every(isWhollyDense)
+      ? this.#allReduceDense(op, values, call)
+      : this.#allReduceMixed(op, values, call);
+  }
+
+  /** All-reduces values that have a dense component, and then those without one. */
+  async #allReduceMixed(
+    op: ReduceOp,
+    values: readonly DistributedValues<Value>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
     const { dense, denseIndices, sparse, sparseIndices } = splitBySparsity(values);
     const own = call.targets ? { ...call, targets: denseIndices.map((index) => call.targets?.[index]) } : call;
-    const reduced = dense.length > 0 ? await this.#allReduceDense(op, dense, own) : [];
-    const gathered = await this.#reduceSparse(op, sparse, call);
+    const reduced = dense.length > 0 ? await this.#allReducePartlyDense(op, dense, own) : [];
+    const gathered = sparse.length > 0 ? await this.#reduceSparse(op, sparse, call) : [];
     return stitchValues<PossiblyMirrored>([
       [reduced, denseIndices],
       [gathered, sparseIndices],
     ]);
   }
 
-  /** All-reduces values that have a dense component. */
-  async #allReduceDense(
+  #allReducePartlyDense(
     op: ReduceOp,
     values: readonly DistributedValues<Value>[],
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
+    if (values.every(isWhollyDense)) return this.#allReduceDense(op, values, call);
     requireSameDevices(values);
-    if (!values.every(isWhollyDense))
-      return this.#reduceElsewhere(op, values, call, 'some components are dense and others sparse');
+    return this.#reduceElsewhere(op, values, call, 'some components are dense and others sparse');
+  }
+
+  async #allReduceDense(
+    op: ReduceOp,
+    values: readonly DistributedValues<Tensor>[],
+    call: ResolvedOptions,
+  ): Promise<PossiblyMirrored[]> {
+    requireSameDevices(values);
     const batch = this.#batchOf(op, byDevice(values), call);
     const refused = refusalOf(batch);
     if (refused !== undefined) return this.#reduceElsewhere(op, values, call, refused);

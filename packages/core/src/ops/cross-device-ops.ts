@@ -135,10 +135,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     validateReduceOp(op);
     this.#requireReducible([value]);
     const pair: ReadyPair = [value, destinations];
-    return this.#inOrder(resolved, async (call) => {
-      if (isUnique) return (await this.#reduceBatch(op, [pair], call))[0] as PossiblyMirrored;
-      return inOrderOf(pair, await this.reduceImplementation(op, value, destinations, call));
-    });
+    if (isUnique) return (await this.#inOrder(resolved, (call) => this.#reduceBatch(op, [pair], call)))[0];
+    const reduce = (call: ResolvedOptions) => this.reduceImplementation(op, value, destinations, call);
+    return inOrderOf(pair, await this.#inOrder(resolved, reduce));
   }
 
   /**

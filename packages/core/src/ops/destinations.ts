@@ -112,10 +112,21 @@ export function orderOf(destinations: Destinations, devices: readonly string[]):
  * ```
  */
 export function allDevicesMatch(pairs: readonly (readonly [DistributedValues, Destinations])[]): boolean {
-  const first = pairs[0]?.[0];
+  const first = pairs[0]?.[0] as DistributedValues;
   return pairs.every(
-    ([value, destinations]) => devicesMatch(value, destinations) && devicesMatch(value, first as DistributedValues),
+    ([value, destinations]) =>
+      devicesMatch(value, destinations) && (stateSameDevices(value, first) || devicesMatch(value, first)),
   );
+}
+
+/** Whether the components of two values state the same device names in the same order. Makes no lists of them. */
+export function stateSameDevices(a: DistributedValues, b: DistributedValues): boolean {
+  if (a.isVariable || b.isVariable || a.values.length !== b.values.length) return false;
+  for (let place = 0; place < a.values.length; place++) {
+    const [one, other] = [a.values[place], b.values[place]] as readonly ({ readonly device?: unknown } | null)[];
+    if (one?.device !== other?.device) return false;
+  }
+  return true;
 }
 
 /** @throws AssertionError if a device is listed twice */
@@ -159,9 +170,10 @@ function isCarrier(value: unknown): value is TensorCarrier {
  * all-reduce requires
  */
 export function requireSameDevices(values: readonly DistributedValues[]): void {
-  const wanted = values[0]?.devices ?? [];
-  for (let value = 1; value < values.length; value++) {
-    const { devices } = values[value] as DistributedValues;
+  const [first, ...others] = values;
+  for (const other of others) {
+    if (stateSameDevices(first as DistributedValues, other)) continue;
+    const [wanted, devices] = [(first as DistributedValues).devices, other.devices];
     if (areSame(wanted, devices)) continue;
     throw new AssertionError(
       'ERR_COLL_DEVICE',

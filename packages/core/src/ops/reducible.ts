@@ -4,8 +4,8 @@ import { asValue, type Value } from '../sparse/sparse.js';
 import { NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { DistributedValues, type Mirrored, PerReplica } from '../values/distributed-values.js';
-import { isTensor, type TensorLike } from '../values/tensor.js';
-import { type Destinations, validateDestinations } from './destinations.js';
+import { asTensor, isTensor, type TensorLike } from '../values/tensor.js';
+import { type Destinations, stateSameDevices, validateDestinations } from './destinations.js';
 
 /** Values that can be reduced: distributed values, or a tensor or slices, which count as one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
@@ -35,8 +35,8 @@ export function asPerReplica(value: unknown): DistributedValues<Value> {
  * @throws ValueError for an invalid tensor
  */
 function isReady(item: unknown): boolean {
-  if (!(isTensor(item) && 'device' in item) && !(item instanceof IndexedSlices)) return false;
-  asValue(item);
+  if (isTensor(item) && 'device' in item) asTensor(item);
+  else if (!(item instanceof IndexedSlices)) return false;
   return true;
 }
 
@@ -62,11 +62,17 @@ export function readyPairs(pairs: Iterable<ValueDestinationPair>): ReadyPair[] {
   });
   let before: Destinations | undefined;
   for (const [, destinations] of ready) {
-    // The pairs of a batch often have the same list of devices.
-    if (destinations !== before) validateDestinations(destinations);
+    // The pairs of a batch often have the same list of devices, or values on the same devices.
+    if (!areSameDestinations(destinations, before)) validateDestinations(destinations);
     before = destinations;
   }
   return ready;
+}
+
+function areSameDestinations(destinations: Destinations, before: Destinations | undefined): boolean {
+  if (destinations === before) return true;
+  if (!(destinations instanceof DistributedValues) || !(before instanceof DistributedValues)) return false;
+  return stateSameDevices(destinations, before);
 }
 
 /** Whether any component is sparse. */

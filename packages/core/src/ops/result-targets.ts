@@ -63,7 +63,9 @@ export function resultTargets(
   let count = 0;
   const targets = pairs.map(([value, destinations], index) => {
     const given: unknown = into[index];
-    const isSparse = isIndexedSlices(value);
+    const { values } = value;
+    const dense = values.find(hasData) as Tensor | undefined;
+    const isSparse = values.length > 0 && !dense;
     if (isSparse !== (given === undefined)) {
       throw badTarget(
         isSparse
@@ -74,18 +76,16 @@ export function resultTargets(
     if (given === undefined) return undefined;
     // The memory of the value itself has been validated with the value.
     const memory = given === value ? value : asPerReplica(given);
-    if (isIndexedSlices(memory)) return undefined;
-    if (destinations !== before) count = getDevicesFrom(destinations).length;
+    if (memory !== value && isIndexedSlices(memory)) return undefined;
+    if (destinations === value) count = values.length;
+    else if (destinations !== before) count = getDevicesFrom(destinations).length;
     before = destinations;
-    const { values } = value;
     const tensors = memory.values as readonly Tensor[];
     if (tensors.length !== count) throw badTarget(`result ${index} has ${tensors.length} tensors for ${count} devices`);
-    const dense = values.find(hasData) as Tensor;
-    const isInPlace = values.length === count && values.every(hasData) && devicesMatch(value, destinations);
-    for (let place = 0; place < count; place++) {
-      sources.push(isInPlace ? (values[place] as Tensor) : dense);
-      written.push(tensors[place] as Tensor);
-    }
+    written.push(...tensors);
+    if (values.length === count && values.every(hasData) && devicesMatch(value, destinations))
+      sources.push(...(values as readonly Tensor[]));
+    else sources.push(...tensors.map(() => dense as Tensor));
     return tensors;
   });
   resultsFor(collectiveOp(op), sources, written);

@@ -33,9 +33,13 @@ export function asValue(value: unknown): Value {
 export function isIndexedSlices(value: unknown): boolean {
   // A fast path: most values are tensors, and testing the brand takes longer.
   if (typeof value === 'object' && value !== null && 'data' in value) return false;
-  if (value instanceof DistributedValues)
-    return value.values.length > 0 && value.values.every((item) => item instanceof IndexedSlices);
+  if (value instanceof DistributedValues) return value.values.length > 0 && value.values.every(isSlices);
   return value instanceof IndexedSlices;
+}
+
+function isSlices(item: unknown): boolean {
+  if (typeof item === 'object' && item !== null && 'data' in item) return false;
+  return item instanceof IndexedSlices;
 }
 
 /**

@@ -34,7 +34,6 @@ export function resultsFor(
     throw new ValueError('ERR_COLL_BUFFER', `into: result ${index} ${told}`);
   });
   const places = into.length === 1 ? undefined : placesOf(into);
-  if (places) for (const sharing of places.values()) if (isList(sharing)) refuseOverlaps(sharing);
   refuseOverwriting(values, into, places);
   return [...into];
 }
@@ -47,7 +46,7 @@ export function requireOneEach(into: readonly Tensor[], count: number): void {
       `into: must have one result per value, got ${into.length} results for ${count} values`,
     );
   }
-  for (const sharing of placesOf(into).values()) if (isList(sharing)) refuseOverlaps(sharing);
+  placesOf(into);
 }
 
 /**
@@ -94,20 +93,24 @@ function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonl
   return Array.isArray(sharing);
 }
 
+/** @throws ValueError if two results overlap */
 function placesOf(results: readonly Tensor[]): Places {
   const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
-  for (const result of results) {
+  const shared: TypedArray[][] = [];
+  for (const { memory, data } of results) {
     // Device memory is checked by the package that allocated it.
-    if (result.memory || result.data.length === 0) continue;
-    const { data } = result;
-    const sharing = places.get(data.buffer);
-    if (!sharing) places.set(data.buffer, data);
+    if (memory || data.length === 0) continue;
+    const { buffer } = data;
+    const sharing = places.get(buffer);
+    if (!sharing) places.set(buffer, data);
     else if (Array.isArray(sharing)) sharing.push(data);
-    else places.set(data.buffer, [sharing, data]);
+    else {
+      const list = [sharing, data];
+      places.set(buffer, list);
+      shared.push(list);
+    }
   }
-  for (const sharing of places.values()) {
-    if (Array.isArray(sharing)) sharing.sort((a, b) => a.byteOffset - b.byteOffset);
-  }
+  for (const list of shared) refuseOverlaps(list.sort((a, b) => a.byteOffset - b.byteOffset));
   return places;
 }
 
