@@ -59,14 +59,30 @@ constexpr std::chrono::milliseconds kShortPatience = 1ms;
 // Spins before yielding to a rank that is about to leave a meeting.
 constexpr int kLeavingSpins = 1000;
 
-// --- The thread pool (threads/thread_pool.cc, controller.cc) ---
+// --- Helper threads (threads/crew.cc, helper.cc, helper_limit.cc, controller.cc) ---
 
 // Polls of a helper for the next task: back-to-back calls find it awake.
-constexpr int kPoolSpins = 2000;
-constexpr int kPoolSleepMillis = 1000;
+constexpr int kHelperSpins = 2000;
+constexpr int kHelperSleepMillis = 10000;
 // For less work, a second thread would start too late to help.
 constexpr std::size_t kTaskBytes = 128 * kKiB;
 constexpr std::size_t kTaskUnitBytes = 128 * kKiB;
+// The bytes of a task for which it wakes a sleeping helper. That takes thirty microseconds, and
+// caches of the caller's core then have only a part of the result: 2 MiB took 77 microseconds
+// alone, but 122 with a helper that slept.
+constexpr std::size_t kBytesPerHelper = 4 * kMiB;
+// The same for tasks that follow each other within so much time: the next one finds the helper
+// awake.
+constexpr std::size_t kHotBytesPerHelper = 2 * kTaskUnitBytes;
+constexpr std::chrono::microseconds kCloselyFollowing = 200us;
+// A unit that took this long, and so many times as long as another one, was suspended: systems
+// suspend threads for a millisecond or more. A unit takes 5 to 30 microseconds.
+constexpr std::chrono::microseconds kLongUnit = 100us;
+constexpr int kLongUnits = 8;
+// How long a crew does not try to get more helpers after it has found that there are no cores for
+// them: such a try takes some milliseconds.
+constexpr std::chrono::milliseconds kLeastPause = 100ms;
+constexpr std::chrono::milliseconds kLongestPause = 10s;
 
 // --- Small inputs, which travel with announcements (threads/board.h, shared/rank_state.h) ---
 

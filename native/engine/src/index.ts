@@ -1,1 +1,2 @@
+export { configureNative, type NativeOptions } from './configure.js';
 export { native } from './engine.js';

@@ -91,7 +91,8 @@ export interface NativeBinding {
    * success.
    */
   refillOffersOfAll(handle: OffersHandle, ...offering: OfferingOfAll): Clash | undefined;
-  controller(ranks: number, cores: number): ControllerHandle;
+  /** `helpers`: how many threads of this process may help the calling thread. */
+  controller(ranks: number, helpers: number): ControllerHandle;
   /**
    * Executes a part of the collective from element `begin` on. Returns the index of the first
    * element after the part.

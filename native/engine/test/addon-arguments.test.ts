@@ -119,7 +119,7 @@ const calls: Record<string, Argument[]> = {
     handle('offers', addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false)),
     ...ofAll,
   ],
-  controller: [number('ranks', 2, 0, 5000), number('cores', 1, 0)],
+  controller: [number('ranks', 2, 0, 5000), number('helpers', 1, -1, 257)],
   control: [handle('controller', controller), handle('offers', all), number('begin', 0, -1, 0.5, 5)],
   close: [handle('controller', controller)],
 };

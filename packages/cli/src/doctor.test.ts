@@ -2,7 +2,15 @@ import { expect, it } from 'vitest';
 import { type Examination, textOf } from './doctor.js';
 
 const here = { node: '20.1.0', platform: 'linux x64', processor: 'EPYC' };
-const machine = { cores: 2, coreList: '0-63', quota: 2, limit: 'quota', nodes: [], caches: [] } as const;
+const machine = {
+  cores: 2,
+  coreList: '0-63',
+  quota: 2,
+  limit: 'quota',
+  helperThreads: 1,
+  nodes: [],
+  caches: [],
+} as const;
 const nothing = { ptraceScope: undefined, hugePages: undefined, sharedHugePages: undefined, openFiles: undefined };
 
 it('textOf lists what was found, with the reason of each refusal', () => {
@@ -17,6 +25,7 @@ it('textOf lists what was found, with the reason of each refusal', () => {
     'cores         2 cores by the CPU quota, of the cores 0-63, a CPU quota of 2 cores',
     'NUMA          1 NUMA node',
     'caches        L2 1 MiB per core',
+    'helpers       up to 1 threads',
     'native engine works with avx2',
     'shared memory works',
     'memory access refused: Operation not permitted',

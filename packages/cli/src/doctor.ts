@@ -39,7 +39,7 @@ export interface EngineState {
 
 /**
  * Prints what coll finds on this machine.
- * @throws ValueError for a value of `COLL_CORES` that is not a number of cores
+ * @throws ValueError for a value of `COLL_CORES` or `COLL_HELPER_THREADS` that is not a number
  */
 export function examine({ isJson }: DoctorRequest): void {
   const examination = examined();
@@ -85,6 +85,7 @@ export function textOf({ node, platform, processor, machine, limits, engine }: E
     ['cores', `${describeCores(machine)}, ${describeQuota(machine)}`],
     ['NUMA', describeNodes(machine)],
     ['caches', describeCaches(machine).join(', ') || unknown],
+    ['helpers', `up to ${machine.helperThreads} threads`],
     ['native engine', engine.refused === undefined ? `works with ${engine.simd}` : `refused: ${engine.refused}`],
     ['shared memory', works(engine.sharedMemory)],
     ['memory access', works(engine.memoryAccess)],

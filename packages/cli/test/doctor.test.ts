@@ -13,7 +13,17 @@ function doctor(args: readonly string[], env: Record<string, string> = {}) {
 it('prints what coll finds on this machine, without a group', async () => {
   const { code, stdout, stderr } = await doctor([]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const names = ['system', 'processor', 'cores', 'NUMA', 'caches', 'native engine', 'shared memory', 'memory access'];
+  const names = [
+    'system',
+    'processor',
+    'cores',
+    'NUMA',
+    'caches',
+    'helpers',
+    'native engine',
+    'shared memory',
+    'memory access',
+  ];
   for (const name of [...names, 'huge pages', 'open files']) expect(stdout).toMatch(new RegExp(`^${name} +\\S`, 'm'));
 });
 

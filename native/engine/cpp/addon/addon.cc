@@ -97,9 +97,9 @@ Napi::Value clash(const Napi::CallbackInfo& info) {
   return pair;
 }
 
-// controller(ranks: number, cores: number): External
+// controller(ranks: number, helpers: number): External
 Napi::Value make_controller(const Napi::CallbackInfo& info) {
-  return hold(info.Env(), new HeldController(new Controller(ranks_of(info[0]), cores_of(info[1]))));
+  return hold(info.Env(), new HeldController(new Controller(ranks_of(info[0]), integer_of(info[1], "helpers", 0, Crew::kMostHelpers))));
 }
 
 // control(controller, offers, begin: number): number, the element at which it ended
@@ -112,7 +112,7 @@ Napi::Value control(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(end));
 }
 
-// close(controller): ends its threads
+// close(controller): its helpers end with the last controller
 Napi::Value close(const Napi::CallbackInfo& info) {
   held<HeldController>(info[0]).reset();
   return info.Env().Undefined();

@@ -6,8 +6,7 @@
 #include "../tuning.h"
 
 namespace coll {
-Controller::Controller(int ranks, int most_cores)
-    : ranks_(ranks), scratch_(static_cast<std::size_t>(std::max(most_cores, 1))), pool_(std::max(most_cores, 1) - 1) {
+Controller::Controller(int ranks, int most_helpers) : ranks_(ranks), scratch_(static_cast<std::size_t>(most_helpers) + 1), job_(most_helpers + 1) {
   buffers_.ranks.resize(static_cast<std::size_t>(ranks));
 }
 
@@ -21,12 +20,17 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   }
   buffers_.begins = first.begins.data();
   buffers_.piece_count = first.piece_count();
-  for (Scratch& scratch : scratch_) scratch.fit(*program_);
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(tuning::kBatchBytes / bytes_of_all, std::size_t{1}));
   if ((end - begin) * bytes_of_all < tuning::kTaskBytes) {
+    scratch_[0].fit(*program_);
     coll::execute(*program_, buffers_, begin, end, scratch_[0]);
     return end;
+  }
+  // Not by the helpers, which could not report that there is no memory.
+  if (fitted_ != first.program) {
+    for (Scratch& scratch : scratch_) scratch.fit(*program_);
+    fitted_ = first.program;
   }
   begin_ = begin;
   // Whole cache lines, so that no two threads write one.
@@ -34,7 +38,7 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->execute_range(worker, from, to);
   };
-  pool_.run({work, this, end - begin, unit});
+  crew_->run({work, this, end - begin, unit, (end - begin) * bytes_of_all}, job_);
   return end;
 }
 

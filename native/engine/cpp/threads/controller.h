@@ -4,18 +4,18 @@
 #include <memory>
 #include <vector>
 
-#include "thread_pool.h"
+#include "crew.h"
 #include "offer.h"
 #include "execute.h"
 
 namespace coll {
 
-// Executes collectives of all ranks in one call: the caller's thread and its helpers divide the
-// elements.
+// Executes collectives of all ranks in one call: the caller's thread and helpers of the process
+// divide the elements.
 class Controller {
  public:
-  // `most_cores`: how many threads can run at once.
-  Controller(int ranks, int most_cores);
+  // `most_helpers`: how many threads of the process may help the caller's thread.
+  Controller(int ranks, int most_helpers);
 
   int ranks() const { return ranks_; }
   // Executes the part of a collective that begins at element `begin`, about a millisecond of work,
@@ -29,9 +29,11 @@ class Controller {
   const Program* program_ = nullptr;
   std::size_t begin_ = 0;
   GroupBuffers buffers_;
-  std::vector<Scratch> scratch_;
-  // Last, so that its threads end before what they use.
-  ThreadPool pool_;
+  std::vector<Scratch> scratch_;  // by worker
+  // The program that all scratch memory fits.
+  std::shared_ptr<const Program> fitted_;
+  SharedJob job_;
+  const std::shared_ptr<Crew> crew_ = Crew::of_process();
 };
 
 }  // namespace coll

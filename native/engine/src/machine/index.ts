@@ -4,6 +4,7 @@
  */
 export { coresIn, isCoreList, mostCores } from './core-list.js';
 export { availableCores, type Cores, type CoresOptions, findCores } from './cores.js';
+export { helperThreads } from './helper-threads.js';
 export { findHostLimits, type HostLimits } from './host-limits.js';
 export {
   describeCaches,

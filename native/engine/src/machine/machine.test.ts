@@ -47,7 +47,9 @@ describe('a machine', () => {
       { level: 3, bytes: 16 * MiB, coreList: '0-1' },
       { level: 3, bytes: 16 * MiB, coreList: '2-3' },
     ]);
-    expect(describeMachine(machine)).toBe('4 cores (0-3), no CPU quota, 2 NUMA nodes (0: 0-1; 1: 2-3)');
+    expect(describeMachine(machine)).toBe(
+      '4 cores (0-3), no CPU quota, 2 NUMA nodes (0: 0-1; 1: 2-3), up to 3 helper threads',
+    );
     expect(describeCaches(machine)).toEqual(['L1 32 KiB per core', 'L3 16 MiB shared by cores 0-1; cores 2-3']);
   });
 
@@ -72,8 +74,8 @@ describe('a machine', () => {
     expect(describeCores(cores)).toBe('2 cores by the CPU quota, of the cores 0-63');
     expect(describeCores({ ...cores, limit: 'COLL_CORES' })).toBe('2 cores by COLL_CORES');
     expect(describeCores({ ...cores, cores: 1, coreList: '', limit: 'affinity' })).toBe('1 core');
-    expect(describeMachine({ ...cores, nodes: [], caches: [] })).toBe(
-      '2 cores by the CPU quota, of the cores 0-63, a CPU quota of 2 cores, NUMA nodes not reported',
+    expect(describeMachine({ ...cores, helperThreads: 1, nodes: [], caches: [] })).toBe(
+      '2 cores by the CPU quota, of the cores 0-63, a CPU quota of 2 cores, NUMA nodes not reported, up to 1 helper threads',
     );
   });
 });

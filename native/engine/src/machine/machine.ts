@@ -1,12 +1,16 @@
 import { type Cores, type CoresOptions, findCores } from './cores.js';
+import { helperThreads } from './helper-threads.js';
 import { findTopology, type Topology } from './topology.js';
 
 /** What was found about the cores of this process. */
-export interface Machine extends Cores, Topology {}
+export interface Machine extends Cores, Topology {
+  /** How many helper threads may join a thread whose ranks are all its own. */
+  readonly helperThreads: number;
+}
 
 /**
  * Finds the cores, NUMA nodes and caches of this process, in some milliseconds.
- * @throws ValueError for a value of `COLL_CORES` that is not a number of cores
+ * @throws ValueError for a value of `COLL_CORES` or `COLL_HELPER_THREADS` that is not a number
  *
  * @example
  * ```ts
@@ -17,12 +21,14 @@ export interface Machine extends Cores, Topology {}
  */
 export function findMachine(options: CoresOptions = {}): Machine {
   const cores = findCores(options);
-  return { ...cores, ...findTopology(cores.coreList, options.root) };
+  const helpers = helperThreads(options.environment, cores.cores);
+  return { ...cores, helperThreads: helpers, ...findTopology(cores.coreList, options.root) };
 }
 
 /** Describes a machine in one line, for `explain()`. */
 export function describeMachine(machine: Machine): string {
-  return [describeCores(machine), describeQuota(machine), describeNodes(machine)].join(', ');
+  const helpers = `up to ${machine.helperThreads} helper threads`;
+  return [describeCores(machine), describeQuota(machine), describeNodes(machine), helpers].join(', ');
 }
 
 /** The number of cores and the reason for it. */

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "../cache_line.h"
+
+namespace coll {
+
+// Work that helpers join. `work` may be called by several threads at the same time.
+class Job {
+ public:
+  virtual void work(int worker) = 0;
+
+ protected:
+  ~Job() = default;
+};
+
+// A thread that does parts of jobs of different owners, one job at a time. It polls for the next
+// one for a moment after each, and then sleeps.
+class alignas(kCacheLinePair) Helper {
+ public:
+  // @throws std::system_error if the system refuses a thread
+  Helper();
+  // No job may be under way.
+  ~Helper();
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+
+  bool is_asleep() const { return is_asleep_.load(std::memory_order_relaxed); }
+  // Reserves the helper for one job. Returns a ticket; 0 if the helper has another job.
+  std::uint32_t reserve();
+  // Offers a job to the reserved helper, and wakes it. The job must live until `withdraw` has
+  // returned.
+  void offer(std::uint32_t ticket, Job& job, int worker);
+  // Waits until the helper has left the job; if it has not begun, it never will. Returns whether it
+  // took part.
+  bool withdraw(std::uint32_t ticket);
+
+ private:
+  void run();
+
+  // The ticket of the latest job, with the state of the helper in the last two bits.
+  std::atomic<std::uint32_t> word_{0};
+  std::atomic<bool> is_asleep_{false};
+  // Written by the owner of the job before it is offered.
+  Job* job_ = nullptr;
+  int worker_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace coll

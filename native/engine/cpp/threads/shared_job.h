@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "../cache_line.h"
+#include "helper.h"
+#include "helper_limit.h"
+
+namespace coll {
+
+// Work that consists of independent parts.
+struct Task {
+  // Called for ranges that cover 0 to `count`, in units of `unit`.
+  void (*work)(void* context, int worker, std::size_t begin, std::size_t end);
+  void* context;
+  std::size_t count;
+  std::size_t unit;
+  // What the task reads, which decides how many helpers it is worth.
+  std::size_t bytes;
+
+  std::size_t units() const { return (count + unit - 1) / unit; }
+};
+
+// A task that several workers execute. Each has units that it takes first; a worker that has
+// finished its own takes units of the others.
+class SharedJob final : public Job {
+ public:
+  explicit SharedJob(int most_workers);
+
+  int most_workers() const { return most_workers_; }
+  // Divides the units of a task between workers. `is_timed`: whether to take the times of units.
+  void begin(const Task& task, int workers, bool is_timed);
+  void work(int worker) override;
+  // The times of all workers, which must have left the job.
+  HelperLimit::UnitTimes times() const;
+
+ private:
+  struct alignas(kCacheLinePair) Queue {
+    std::atomic<std::size_t> next;
+    std::size_t end;
+    HelperLimit::UnitTimes times;
+  };
+
+  const int most_workers_;
+  const std::unique_ptr<Queue[]> queues_;
+  Task task_{};
+  int workers_ = 1;
+  bool is_timed_ = false;
+};
+
+}  // namespace coll

@@ -1,0 +1,33 @@
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { mostHelpers, tellHelperThreads } from './machine/helper-threads.js';
+
+/** Options of the native engine, for the communicators that this thread creates afterwards. */
+export interface NativeOptions {
+  /**
+   * How many helper threads may join the calling thread in collectives of ranks of one thread, from
+   * 0 to 256. All communicators of a process share the helper threads. Default:
+   * `COLL_HELPER_THREADS`, else one per further core, at most 16.
+   */
+  readonly helperThreads?: number | undefined;
+}
+
+/**
+ * Sets options of the native engine in this thread. `undefined` restores a default.
+ * @throws ValueError for a number of helper threads that is not a whole number from 0 to 256
+ *
+ * @example
+ * ```ts
+ * import { configureNative } from '@coll/native';
+ *
+ * configureNative({ helperThreads: 3 });
+ * ```
+ */
+export function configureNative({ helperThreads }: NativeOptions): void {
+  const isCount = Number.isInteger(helperThreads) && Number(helperThreads) >= 0 && Number(helperThreads) <= mostHelpers;
+  if (helperThreads !== undefined && !isCount) {
+    const told = `helperThreads must be a whole number from 0 to ${mostHelpers}, got ${quote(helperThreads)}`;
+    throw new ValueError('ERR_COLL_VALUE', told);
+  }
+  tellHelperThreads(helperThreads);
+}

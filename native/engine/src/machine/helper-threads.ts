@@ -1,0 +1,41 @@
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { availableCores } from './cores.js';
+
+/** Helper threads that a process has at most, unless `COLL_HELPER_THREADS` states another number. */
+const usualMost = 16;
+/** The most that may be stated. */
+export const mostHelpers = 256;
+
+let toldHelpers: number | undefined;
+
+/** Sets the number for this thread, whatever `COLL_HELPER_THREADS` states; undefined restores the default. */
+export function tellHelperThreads(helpers: number | undefined): void {
+  toldHelpers = helpers;
+}
+
+/**
+ * How many helper threads may join the calling thread in collectives of ranks of one thread: one per
+ * further core, at most 16, unless `configureNative` or `COLL_HELPER_THREADS` states another number.
+ * @throws ValueError for a value of `COLL_HELPER_THREADS` that is not a number of threads, or of
+ * `COLL_CORES` that is not a number of cores
+ *
+ * @example
+ * ```ts
+ * import { helperThreads } from '@coll/native/machine';
+ *
+ * console.log(helperThreads() <= 16); // true
+ * ```
+ */
+export function helperThreads(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  cores: number = availableCores(),
+): number {
+  if (toldHelpers !== undefined) return toldHelpers;
+  const told = environment['COLL_HELPER_THREADS'];
+  if (!told) return Math.min(cores - 1, usualMost);
+  const helpers = /^\d{1,3}$/.test(told) ? Number(told) : -1;
+  if (helpers >= 0 && helpers <= mostHelpers) return helpers;
+  const message = `COLL_HELPER_THREADS must be a whole number from 0 to ${mostHelpers}, got ${quote(told)}`;
+  throw new ValueError('ERR_COLL_VALUE', message);
+}
