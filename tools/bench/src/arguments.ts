@@ -1,4 +1,5 @@
 import type { EngineName } from '@coll/core';
+import { mostCores } from '@coll/native/machine';
 import { Command, CommanderError } from 'commander';
 import { type AlgorithmName, algorithmNames } from './algorithms.js';
 import { engineNames } from './engines.js';
@@ -36,6 +37,8 @@ export interface MeasureRequest {
   readonly networks: readonly GradientSet[] | undefined;
   readonly transports: readonly Transport[];
   readonly rounds: number | undefined;
+  /** How many cores coll takes the machine to have; absent: as many as it finds. */
+  readonly emulateCores: number | undefined;
   readonly peers: readonly PeerName[];
   readonly installPeers: boolean;
   readonly isQuick: boolean;
@@ -108,6 +111,7 @@ function measureRequest(options: Options): MeasureRequest {
     networks: options.networks,
     transports: options.transport,
     rounds: options.rounds,
+    emulateCores: options.emulateCores,
     // Whoever installs without naming peers wants them all.
     peers: options.peers ?? (options.installPeers ? peerNames : []),
     installPeers: options.installPeers ?? false,
@@ -138,6 +142,11 @@ function measureCommand(action: (options: Options) => void): Command {
       ...transports,
     ])
     .option('--rounds <number>', 'how often all cases are taken', (text) => wholeNumbers('--rounds', text, 99)[0])
+    .option(
+      '--emulate-cores <number>',
+      'how many cores coll takes this machine to have, whatever it finds',
+      (text) => wholeNumbers('--emulate-cores', text, mostCores)[0],
+    )
     .option('--peers <list>', `measured beside ours: ${peerNames.join(', ')}`, listOf('peer', peerNames))
     .option('--install-peers', 'installs the peers with apt-get first')
     .option('--json', 'one line of JSON a case, and nothing else on stdout')

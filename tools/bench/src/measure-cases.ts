@@ -51,6 +51,8 @@ export async function measureCases(request: MeasureRequest): Promise<void> {
 
 /** Measures what is asked for; progress goes to stderr. @throws UsageError, WrongResultError */
 export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row | FailedRow> {
+  // Threads and processes of ranks begin with this environment.
+  if (request.emulateCores !== undefined) process.env['COLL_CORES'] = String(request.emulateCores);
   const selection = selectionOf(request);
   const settings: RunSettings = {
     ...(request.isQuick ? quick : full),

@@ -27,6 +27,7 @@ it('bench measures everything except peer libraries by default', () => {
     networks: undefined,
     transports: ['shared-memory', 'tcp'],
     rounds: undefined,
+    emulateCores: undefined,
     peers: [],
     installPeers: false,
     isQuick: false,
@@ -73,6 +74,11 @@ it('bench --install-peers installs all peer libraries if none is named', () => {
     installPeers: true,
     peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo', 'openmpi-tcp', 'mpich-tcp', 'mpi4py', 'torch'],
   });
+});
+
+it('bench --emulate-cores takes a number of cores', () => {
+  expect(parseArguments(['--emulate-cores', '128'])).toMatchObject({ emulateCores: 128 });
+  for (const wrong of ['0', '8193', 'all']) expect(() => parseArguments(['--emulate-cores', wrong])).toThrow(wrong);
 });
 
 it('bench report uses the checked-in figures by default', () => {

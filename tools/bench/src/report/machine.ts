@@ -1,4 +1,5 @@
 import { availableParallelism, cpus } from 'node:os';
+import { findCores } from '@coll/native/machine';
 
 /** Where and when figures were taken. */
 export interface Machine {
@@ -8,13 +9,17 @@ export interface Machine {
   readonly cpu: string;
   /** Cores that this process may use. */
   readonly cpus: number;
+  /** How many cores coll took the machine to have; absent if it found them itself. */
+  readonly emulatedCores?: number;
 }
 
 export function thisMachine(): Machine {
+  const { cores, limit } = findCores();
   return {
     date: new Date().toISOString(),
     node: process.versions.node,
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
     cpus: availableParallelism(),
+    ...(limit === 'COLL_CORES' ? { emulatedCores: cores } : {}),
   };
 }

@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { ThreadGroup } from '@coll/core';
+import { availableCores } from '@coll/native/machine';
 import { engines } from '../engines.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
@@ -59,7 +59,7 @@ export class RankThreads implements Venue {
 
   // Who spins where there are more threads than cores keeps the others from running.
   get #spins() {
-    return this.#ranks <= availableParallelism() ? {} : { spins: 0 };
+    return this.#ranks <= availableCores() ? {} : { spins: 0 };
   }
 }
 
