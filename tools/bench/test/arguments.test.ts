@@ -72,7 +72,19 @@ it('bench parses engines, call forms, inputs, placements and rounds', () => {
 it('bench --install-peers installs all peer libraries if none is named', () => {
   expect(parseArguments(['--install-peers'])).toMatchObject({
     installPeers: true,
-    peers: ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'gloo', 'openmpi-tcp', 'mpich-tcp', 'mpi4py', 'torch'],
+    peers: [
+      'openmpi',
+      'openmpi-tuned',
+      'openmpi-nonblocking',
+      'mpich',
+      'mpich-tuned',
+      'mpich-nonblocking',
+      'gloo',
+      'openmpi-tcp',
+      'mpich-tcp',
+      'mpi4py',
+      'torch',
+    ],
   });
 });
 
@@ -92,7 +104,7 @@ it.each([
   [['--forms', 'blocking'], 'no form is called "blocking"; there are sync, async, controller'],
   [
     ['--peers', 'nccl'],
-    'no peer is called "nccl"; there are openmpi, openmpi-tuned, mpich, mpich-tuned, gloo, openmpi-tcp, mpich-tcp, mpi4py, torch',
+    'no peer is called "nccl"; there are openmpi, openmpi-tuned, openmpi-nonblocking, mpich, mpich-tuned, mpich-nonblocking, gloo, openmpi-tcp, mpich-tcp, mpi4py, torch',
   ],
   [['--algorithms', ''], 'no algorithm is called ""; there are ring, direct, hierarchical-copy, reduction-to-one'],
   [['--bytes', '3'], '"3" is no size: write 4, 64KiB or 1MiB, a multiple of 4 bytes'],

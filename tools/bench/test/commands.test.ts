@@ -31,6 +31,16 @@ it('the command of a tuned peer library differs only in the settings of malloc',
   }
 });
 
+it('the command of a non-blocking peer library differs only in the back-off of its tests', () => {
+  for (const peer of ['openmpi', 'mpich'] as const) {
+    const [blocking, nonblocking] = [peer, `${peer}-nonblocking` as const].map(
+      (name) => lineOf(name, crowded, ['p'])[0],
+    );
+    expect(nonblocking?.replace(/ (-x BENCH_BACKOFF=|-genv BENCH_BACKOFF )[\d,]+/, '')).toBe(blocking);
+    expect(nonblocking).not.toBe(blocking);
+  }
+});
+
 it('the MPI command disables shared memory if TCP is requested', () => {
   expect(lineOf('openmpi-tcp', fitting, ['p'])).toEqual([
     `mpirun.openmpi -np ${fitting} --bind-to core --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo p`,

@@ -199,6 +199,19 @@ for (const name of pythonPeers)
     for (const row of theirs) expect(row.medianMicros).toBeGreaterThan(0);
   });
 
+it.skipIf(!isInstalled('mpich'))(
+  'bench measures non-blocking calls of MPICH, with more ranks than cores too',
+  async () => {
+    const ranks = availableParallelism() + 1;
+    const only = ['--bytes', '4', '--engines', 'js', '--forms', 'sync', '--ranks', `${ranks}`];
+    const rows = await rowsOf('--suite', 'in-process', '--peers', 'mpich-nonblocking', ...only);
+    expect(rows.filter(({ peer }) => peer === 'mpich-nonblocking').map(({ input }) => input)).toEqual([
+      'still',
+      'fresh',
+    ]);
+  },
+);
+
 it('bench without a requested peer library prints how to install it, and measures coll', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
   try {

@@ -14,6 +14,9 @@ export interface Command {
 // glibc gives memory above a threshold back at once, so that MPI maps and touches new scratch memory in every large call.
 const keepsMemory = 'glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=17179869184';
 
+// The back-off of @coll/mpi (native/mpi/cpp/engine/backoff.h), as mpi.c reads it.
+const backoffs = { withCores: '1000,4000,50', crowded: '20,2000,50' };
+
 // Open MPI leaves loopback out unless it is told; MPICH takes shared memory within a host.
 const openmpiOverTcp = ['--mca', 'pml', 'ob1', '--mca', 'btl', 'tcp,self', '--mca', 'btl_tcp_if_include', 'lo'];
 const mpichOverTcp = [
@@ -22,7 +25,9 @@ const mpichOverTcp = [
   ...['-genv', 'UCX_NET_DEVICES', 'lo'],
 ];
 
-const settings: Readonly<Record<Exclude<PeerName, 'gloo' | 'torch'>, readonly string[]>> = {
+type Nonblocking = 'openmpi-nonblocking' | 'mpich-nonblocking';
+
+const settings: Readonly<Record<Exclude<PeerName, 'gloo' | 'torch' | Nonblocking>, readonly string[]>> = {
   openmpi: [],
   mpi4py: [],
   'openmpi-tuned': ['-x', `GLIBC_TUNABLES=${keepsMemory}`],
@@ -35,6 +40,7 @@ const settings: Readonly<Record<Exclude<PeerName, 'gloo' | 'torch'>, readonly st
 /** How a program is started as that many ranks on this machine; makes the folder in which those with Gloo find each other. */
 export function commandsOf(peer: PeerName | 'bound', ranks: number, program: readonly string[]): Command[] {
   const isCrowded = ranks > availableParallelism();
+  const backoff = isCrowded ? backoffs.crowded : backoffs.withCores;
   switch (peer) {
     case 'openmpi':
     case 'openmpi-tuned':
@@ -45,6 +51,10 @@ export function commandsOf(peer: PeerName | 'bound', ranks: number, program: rea
     case 'mpich-tuned':
     case 'mpich-tcp':
       return [mpich(ranks, isCrowded, settings[peer], program)];
+    case 'openmpi-nonblocking':
+      return [openmpi(ranks, isCrowded, ['-x', `BENCH_BACKOFF=${backoff}`], program)];
+    case 'mpich-nonblocking':
+      return [mpich(ranks, isCrowded, ['-genv', 'BENCH_BACKOFF', backoff], program)];
     case 'gloo':
     case 'torch':
       return gloo(ranks, program);

@@ -5,8 +5,10 @@ export type Transport = (typeof transports)[number];
 export const peerNames = [
   'openmpi',
   'openmpi-tuned',
+  'openmpi-nonblocking',
   'mpich',
   'mpich-tuned',
+  'mpich-nonblocking',
   'gloo',
   'openmpi-tcp',
   'mpich-tcp',
@@ -31,8 +33,10 @@ export type ProgramName = 'openmpi' | 'mpich' | 'gloo' | 'mpi4py' | 'torch' | 'b
 export const programOf: Readonly<Record<PeerName, ProgramName>> = {
   openmpi: 'openmpi',
   'openmpi-tuned': 'openmpi',
+  'openmpi-nonblocking': 'openmpi',
   mpich: 'mpich',
   'mpich-tuned': 'mpich',
+  'mpich-nonblocking': 'mpich',
   gloo: 'gloo',
   'openmpi-tcp': 'openmpi',
   'mpich-tcp': 'mpich',
