@@ -81,6 +81,9 @@ export function launchedRanks(options: LaunchedRanksOptions): ProcessRanks {
 
 let groups = 0;
 
+// A machine that is busy with other tests may need some seconds.
+const patienceMillis = 30_000;
+
 /** The processes that a launcher has started at once. */
 class Job {
   readonly clients: readonly RankClient<SeatRequest>[];
@@ -119,17 +122,31 @@ class Job {
     return this.clients.some(({ hasEnded }) => hasEnded);
   }
 
-  /** Lets the processes exit by themselves, so that those of an MPI job finalize it. */
+  /**
+   * Lets the processes exit by themselves, so that those of an MPI job finalize it. Kills them if
+   * they do not.
+   * @throws Error in that case, or if the launcher reports a failure
+   */
   async end(): Promise<void> {
     this.#server.close();
     const launcher = this.#launcher;
+    const hasFailed = this.hasEnded;
     const ended = new Promise((resolve) => launcher.once('exit', resolve));
     launcher.ref();
-    const patience = setTimeout(() => launcher.kill('SIGKILL'), 10_000);
     for (const process of this.#processes) process.leave();
+    let isKilled = false;
+    const patience = setTimeout(() => {
+      isKilled = true;
+      for (const process of this.#processes) process.kill();
+      launcher.kill('SIGKILL');
+    }, patienceMillis);
     if (launcher.exitCode === null && launcher.signalCode === null) await ended;
     clearTimeout(patience);
     rmSync(this.#folder, { recursive: true, force: true });
+    if (hasFailed) return;
+    if (isKilled) throw new Error(`the processes have not exited within ${patienceMillis / 1000} s`);
+    const { exitCode, signalCode } = launcher;
+    if (exitCode !== 0) throw new Error(`the launcher has ended with ${signalCode ?? exitCode}`);
   }
 }
 
@@ -192,15 +209,15 @@ class LaunchedProcess implements RankHost {
   }
 
   terminate(): Promise<unknown> {
-    if (!this.#isLeaving) killIfAlive(this.#pid);
+    if (!this.#isLeaving) this.kill();
     return this.#closed;
   }
-}
 
-function killIfAlive(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  kill(): void {
+    try {
+      process.kill(this.#pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   }
 }

@@ -45,18 +45,16 @@ describe('processes of a launcher', () => {
     await ranks.close();
   });
 
-  it('exit by themselves at the end', async () => {
-    let launcher: ReturnType<typeof launch> | undefined;
-    const ranks = launchedRanks({
+  it('exit by themselves at the end; otherwise closing fails', async () => {
+    const good = launchedRanks({ join, launch });
+    await good.open(undefined, 1);
+    await good.close();
+    const bad = launchedRanks({
       join,
-      launch: (size, command) => {
-        launcher = launch(size, command);
-        return launcher;
-      },
+      launch: (_, [program, ...args]) => spawn('sh', ['-c', '"$0" "$@"; exit 3', program as string, ...args]),
     });
-    await ranks.open(undefined, 1);
-    await ranks.close();
-    expect(launcher).toMatchObject({ exitCode: 0, signalCode: null });
+    await bad.open(undefined, 1);
+    await expect(bad.close()).rejects.toThrow('the launcher has ended with 3');
   });
 
   it('that do not connect fail the opening with the exit code of the launcher', async () => {
