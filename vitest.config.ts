@@ -30,40 +30,47 @@ const packages = ['packages', 'native'].flatMap((parent) =>
 
 /** Which test files are whole programs, grids, and so on: tools/tests/parts.json. */
 type Parts = Readonly<
-  Record<'unit' | 'alone' | 'grids' | 'rest' | 'built' | 'doubles', Readonly<Record<string, readonly string[]>>>
+  Record<'unit' | 'alone' | 'grids' | 'rest' | 'built' | 'doubles' | 'mpi', Readonly<Record<string, readonly string[]>>>
 >;
 const parts: Parts = JSON.parse(readFileSync(path.join(root, 'tools/tests/parts.json'), 'utf8'));
 const filesOf = (part: keyof Parts): string[] => Object.values(parts[part]).flat();
-const [unit, alone, grids, rest, built, doubles] = [
+const [unit, alone, grids, rest, built, doubles, mpi] = [
   filesOf('unit'),
   filesOf('alone'),
   filesOf('grids'),
   filesOf('rest'),
   filesOf('built'),
   filesOf('doubles'),
+  filesOf('mpi'),
 ];
 
 const all = ['{packages,native,tools,examples}/**/*.test.ts'];
 const never = ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'];
 
-/** `core` is `npm test`, `rest` is `npm run test:rest`; vitest by itself runs everything. */
+/** `core` is `npm test`, `rest` is `npm run test:rest`, `mpi` is `npm run test:mpi`; vitest by itself runs everything. */
 const mode = process.env['COLL_TESTS'];
+const runs = (part: 'core' | 'rest' | 'mpi') => mode === undefined || mode === part;
 const projects: TestProjectInlineConfiguration['test'][] = [];
-if (mode !== 'rest') {
+const setupFiles = 'tools/tests/need-build.ts';
+if (runs('core')) {
   // Test files share threads and modules: what they change globally they put back.
   projects.push({ name: 'unit', include: unit, exclude: alone, pool: 'threads', isolate: false });
   projects.push({ name: 'alone', include: alone });
 }
-projects.push({
-  name: 'process',
-  include: mode === 'rest' ? [...rest, ...grids] : all,
-  exclude: [...unit, ...built, ...doubles, ...(mode === 'core' ? rest : [])],
-});
-if (mode !== 'core') {
-  const setupFiles = 'tools/tests/need-build.ts';
+if (runs('core') || runs('rest'))
+  projects.push({
+    name: 'process',
+    include: mode === 'rest' ? [...rest, ...grids] : all,
+    exclude: [...unit, ...built, ...doubles, ...mpi, ...(mode === 'core' ? rest : [])],
+  });
+if (runs('rest')) {
   projects.push({ name: 'built', include: built, globalSetup: 'tools/tests/build-packages.ts', setupFiles });
   projects.push({ name: 'doubles', include: doubles, globalSetup: 'tools/tests/build-doubles.ts', setupFiles });
 }
+
+// Its ranks take all cores, so that no two files run at once.
+if (runs('mpi'))
+  projects.push({ name: 'mpi', include: mpi, globalSetup: 'tools/tests/build-mpi.ts', setupFiles, maxWorkers: 1 });
 
 /** The short unit tests come last, so that they fill up all workers in the end. */
 class LongestFirst extends BaseSequencer {
@@ -85,7 +92,7 @@ export default defineConfig({
     })),
     pool: 'forks',
     // A package may have nothing that npm test leaves out.
-    passWithNoTests: mode === 'rest',
+    passWithNoTests: mode === 'rest' || mode === 'mpi',
     // These end what hangs. How fast a machine is, and what else it does, decides no test.
     testTimeout: 300_000,
     hookTimeout: 300_000,

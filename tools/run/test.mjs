@@ -1,6 +1,6 @@
-// `npm test` and `npm run test:rest`, which hand in `core` and `rest`; further arguments go to vitest.
+// `npm test`, `npm run test:rest` and `npm run test:mpi`, which hand in `core`, `rest` and `mpi`; further arguments go to vitest.
 import { randomInt } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { prepareTests, runCommand } from './phases.mjs';
 import { root } from './run.mjs';
@@ -10,24 +10,52 @@ process.env.COLL_TESTS = mode;
 process.env.COLL_TEST_SEED ??= String(randomInt(1_000_000));
 const seed = process.env.COLL_TEST_SEED;
 
-/** Of the grids `npm test` runs what it draws; the other parts it leaves out. */
-function leftOut() {
+const listOf = (lines) => lines.map((line) => `- ${line}`).join('\n');
+
+/** The titles of parts of the tests. */
+function titlesOf(...names) {
   const parts = JSON.parse(readFileSync(path.join(root, 'tools/tests/parts.json'), 'utf8'));
-  return ['grids', 'rest', 'built', 'doubles'].flatMap((part) => Object.keys(parts[part]));
+  return listOf(names.flatMap((name) => Object.keys(parts[name])));
 }
 
+const isCommand = (name) =>
+  process.env.PATH?.split(path.delimiter).some((folder) => existsSync(path.join(folder, name)));
+
+/** What tests need of this machine, with the tests that are skipped without it. */
+const needs = {
+  rest: [
+    [existsSync('/usr/bin/chromium'), 'the playground, which needs /usr/bin/chromium'],
+    [isCommand('mpirun.openmpi'), 'workers under Open MPI, which need mpirun.openmpi'],
+    [isCommand('mpirun.mpich'), 'workers under MPICH, which need mpirun.mpich'],
+    [process.env.COLL_SLURM, 'workers under srun, which need a Slurm: COLL_SLURM'],
+  ],
+  mpi: [
+    [isCommand('mpirun.openmpi'), 'Open MPI: apt-get install openmpi-bin'],
+    [isCommand('mpirun.mpich'), 'MPICH: apt-get install mpich'],
+    [process.env.COLL_SLURM, 'srun: COLL_SLURM names no tool that runs a Slurm'],
+    [process.env.COLL_NETLAB, 'several hosts: COLL_NETLAB names no tool that makes hosts'],
+  ],
+};
+
+function skipped(part) {
+  const missing = needs[part].filter(([isHere]) => !isHere).map(([, what]) => what);
+  return missing.length === 0 ? '' : `\nSkipped, because this machine lacks what they need:\n${listOf(missing)}\n`;
+}
+
+// Of the grids `npm test` runs what it draws; the other parts it leaves out.
 const endings = {
   core: () => `
 Left out, and run by npm run test:rest:
-${leftOut()
-  .map((title) => `- ${title}`)
-  .join('\n')}
+${titlesOf('grids', 'rest', 'built', 'doubles')}
+Left out, and run by npm run test:mpi:
+${titlesOf('mpi')}
 To draw the same part of the grids again: COLL_TEST_SEED=${seed} npm test
 `,
   rest: () => `
 Not part of it: tests of C++ (npm run -w @coll/native test:cpp, and -w @coll/nccl), and the sanitizers
 (node native/engine/build.mjs asan or tsan, and the same of native/nccl). CI runs both: .ci/run
-`,
+${skipped('rest')}`,
+  mpi: () => skipped('mpi'),
 };
 
 await prepareTests();
