@@ -21,6 +21,7 @@ export interface CodeBlock {
 /** What programs with this text need that a test does not have. */
 const lacking: Readonly<Record<string, string>> = {
   "'@coll/nccl'": 'a GPU',
+  "'@coll/mpi'": 'mpirun',
   'new EtcdStore(': 'an etcd server',
   'RedisStore.connect(': 'a Redis server',
   './join.js': 'a second module',

@@ -6,6 +6,7 @@ import * as plugin from '@coll/core/plugin';
 import { cost } from '@coll/core/schedule';
 import { DirectAllReduce } from '@coll/direct';
 import { AllReduceCrossDeviceOps, HierarchicalCopyAllReduce } from '@coll/hierarchical-copy';
+import { openMpiGroup } from '@coll/mpi';
 import * as multiWorker from '@coll/multi-worker';
 import { Gpu, NcclAllReduce, NcclCommunicator, probe } from '@coll/nccl';
 import { openProcessGroup } from '@coll/processes';
@@ -34,7 +35,6 @@ const portable = () => new internal.ReferenceCommunicator({ size: 2, algorithm: 
 const one = () => core.jsEngine.communicator(1, ringAlgorithm());
 const threadOf = () => core.jsEngine.createGroup({ size: 1 });
 const thread = () => core.jsEngine.join(threadOf(), { rank: 0, algorithm: ringAlgorithm() });
-
 /** A call of the table of public calls, with other options in the place of its last argument. */
 function withLast(call: (...args: never[]) => unknown, name: string): CallWith {
   const example = publicCalls.find((one) => one.name === name)?.example as () => readonly unknown[];
@@ -171,6 +171,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, CallWith>>>> = {
   'multi-worker': { create: (options) => multiWorker.multiWorker.create(options) },
   collective: { create: (options) => multiWorker.collective.create(options) },
   openProcessGroup: { call: (options) => openProcessGroup(options) },
+  openMpiGroup: { call: (options) => openMpiGroup(options) },
   openMembers: { call: (options) => core.openMembers(options) },
   joinThreadGroup: { call: (options) => core.joinThreadGroup(threadOf(), options) },
   ...memberCalls,

@@ -1,11 +1,12 @@
 import { isMainThread } from 'node:worker_threads';
 import { CollError, RuntimeError } from '@coll/core';
 import { log, messageOf } from '@coll/core/internal';
-import { claimPmi, type Membership, membershipFrom, processEnvironment } from '@coll/rendezvous/internal';
+import { claimPmi, membershipFrom, processEnvironment } from '@coll/rendezvous/internal';
 import { findBinding } from './binding.js';
 import { errorFor } from './failures.js';
 import type { Facts, MpiBinding } from './mpi-binding.js';
 import { open } from './mpi-rank.js';
+import { requireLauncher } from './require-launcher.js';
 
 /** The MPI library of this machine, and whether it can be used. */
 export interface MpiProbe {
@@ -99,19 +100,6 @@ async function start(): Promise<StartedMpi> {
   requireLauncher(facts, membershipFrom(processEnvironment()));
   log('info', `mpi: rank ${facts.rank} of ${facts.size}, ${facts.version} (${facts.path}, because ${facts.how})`);
   return { binding, facts };
-}
-
-/**
- * A library under the launcher of another MPI does not find the other ranks, and makes one job per
- * process.
- * @throws RuntimeError if MPI's size is not that of the launcher
- */
-function requireLauncher(facts: Facts, membership: Membership | undefined): void {
-  const { size, launcher, rank } = membership ?? {};
-  if (size === undefined || launcher === undefined || launcher === 'coll run' || size === facts.size) return;
-  const told = `${launcher} started ${size} processes, but ${facts.version} (${facts.path}) sees ${facts.size}`;
-  const cure = `the library belongs to another launcher: start the program with the mpirun of ${facts.abi}, or set COLL_MPI_LIB to the library of ${launcher}`;
-  throw new RuntimeError('ERR_COLL_CLUSTER', `mpi: ${told}: ${cure}`, { rank, operation: 'start' });
 }
 
 /** MPI belongs to the main thread, whose exit ends it. @throws RuntimeError unless MPI has been started */
