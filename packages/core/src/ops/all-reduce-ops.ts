@@ -1,5 +1,4 @@
 import { partOf, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
-import { type Collective, collectiveOp } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { Engine, EngineRequest, EngineResolution } from '../engines/engine.js';
@@ -7,7 +6,7 @@ import { requireEngineRequest, resolveEngine } from '../engines/engines.js';
 import { jsEngine } from '../js/js-engine.js';
 import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
-import { type FindRoutes, RoutedBatches, type RoutedPack, type Routing } from '../packing/routes.js';
+import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
 import type { Explanation } from '../plugins/explanation.js';
 import type { World } from '../plugins/world.js';
 import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
@@ -20,12 +19,20 @@ import { logFirst } from '../support/logger.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import type { DistributedValues } from '../values/distributed-values.js';
-import type { DType } from '../values/dtype.js';
-import { mirror } from '../values/regroup.js';
-import { resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
 import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
+import {
+  byDevice,
+  type Group,
+  isWhollyDense,
+  mirrored,
+  type PackedBatch,
+  packedBatch,
+  refusalOf,
+  type ValuesByDevice,
+  workOf,
+} from './packed-batch.js';
 import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reducible.js';
 
 export interface AllReduceOptions extends PackingOptions {
@@ -229,7 +236,8 @@ export abstract class AllReduceOps extends CrossDeviceOps {
     call: ResolvedOptions,
   ): Promise<PossiblyMirrored[]> {
     requireSameDevices(values);
-    const batch = this.#batchOf(op, byDevice(values), call);
+    const inputs = byDevice(values);
+    const batch = packedBatch(this.#group(inputs.length), op, inputs, call);
     const refused = refusalOf(batch);
     if (refused !== undefined) return this.#reduceElsewhere(op, values, call, refused);
     return mirrored(await drive(this.#workOf(batch, call), runOptionsOf(call)), values);
@@ -268,43 +276,25 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   #performDense({ request, inputs, into }: Batch, call: ResolvedOptions): Work<ValueLists> | undefined {
     const isDense = inputs.every((values) => values.every((value) => 'data' in value));
     if (request.kind !== 'all-reduce' || !isDense || (inputs.length === 1 && this.workerCount === 1)) return undefined;
-    const dense = inputs as readonly (readonly Tensor[])[];
+    const dense = inputs as ValuesByDevice;
     const values = perReplica(dense);
     if (values.length === 0) return undefined;
     this.inReplicaNumbers(() => {
       for (const value of values) requireReducible(value);
     });
     if (values.some((value) => this.#setup.refuses?.([value, value]) !== undefined)) return undefined;
-    const packed = this.#batchOf(request.op, dense, call);
+    const packed = packedBatch(this.#group(dense.length), request.op, dense, call);
     if (refusalOf(packed) !== undefined) return undefined;
     return this.#workOf(packed, call, into);
   }
 
-  /** Packs dense values, given by device. */
-  #batchOf(op: ReduceOp, inputs: readonly (readonly Tensor[])[], { options }: ResolvedOptions): PackedBatch {
-    const group = this.#group(inputs.length);
-    const packs = group.batches.packsOf(inputs[0] as readonly Tensor[], options.bytesPerPack);
-    return { collective: { kind: 'all-reduce', op: collectiveOp(op) }, inputs, packs, group };
-  }
-
   /** Runs all packs concurrently. `into` is memory for the results of some devices. */
-  #workOf(
-    { collective, inputs, packs, group }: PackedBatch,
-    call: ResolvedOptions,
-    into?: Batch['into'],
-  ): Work<readonly (readonly Tensor[])[]> {
-    this.#tell(inputs, packs.length);
-    const outputs = resultsOf(collective, inputs, call, into);
-    const { runs, separate } = group.runner.runsOf(collective, packs, [inputs, outputs], !call.targets && !into);
-    const finish = () => {
-      separate();
-      return outputs.map((results, rank) => onDeviceOf(inputs[rank] as readonly Tensor[], results));
-    };
-    const isRepeatable = !call.targets && into !== undefined && !into.includes(undefined);
-    return { on: group.communicator, runs, finish, isRepeatable };
+  #workOf(batch: PackedBatch, call: ResolvedOptions, into?: Batch['into']): Work<ValuesByDevice> {
+    this.#tell(batch.inputs, batch.packs.length);
+    return workOf(batch, call, into);
   }
 
-  #tell(perDevice: readonly (readonly Tensor[])[], packs: number): void {
+  #tell(perDevice: ValuesByDevice, packs: number): void {
     const told = () => `${perDevice[0]?.length} values in ${packs} packs over ${perDevice.length} devices`;
     this.#topic ??= `${this.name} all-reduce`;
     logFirst(10, this.#topic, 'info', () => `batch all-reduce: ${told()} with ${this.name}`);
@@ -342,34 +332,6 @@ export abstract class AllReduceOps extends CrossDeviceOps {
   }
 }
 
-/** A group of ranks that are all local. */
-interface Group {
-  readonly communicator: Communicator;
-  readonly runner: PackRunner;
-  readonly batches: RoutedBatches;
-}
-
-/** The dense values of a batch, by device, and the packs that carry them. */
-interface PackedBatch {
-  readonly collective: Extract<Collective, { kind: 'all-reduce' }>;
-  readonly inputs: readonly (readonly Tensor[])[];
-  readonly packs: readonly RoutedPack[];
-  readonly group: Group;
-}
-
-/** The reason why the communicator refuses a dtype or algorithm variant of the batch; undefined if it refuses none. */
-function refusalOf({ collective, inputs: [first = []], packs, group }: PackedBatch): string | undefined {
-  let asked: { readonly variant: number; readonly dtype: DType } | undefined;
-  for (const { variant, pieces } of packs) {
-    const { dtype } = first[pieces[0]?.index ?? 0] as Tensor;
-    if (variant === asked?.variant && dtype === asked.dtype) continue;
-    asked = { variant, dtype };
-    const refused = group.communicator.refuses({ ...collective, variant }, dtype);
-    if (refused !== undefined) return refused;
-  }
-  return undefined;
-}
-
 function refusedAsMove(value: DistributedValues<Value>, destinations: Destinations): string | undefined {
   if (devicesMatch(value, destinations)) return undefined;
   return 'the destinations are not the devices of the values, so that this reduce is not an all-reduce';
@@ -386,45 +348,4 @@ function requireEngineOf(world: World | undefined, engine: EngineRequest): void 
   const told = `engine is ${quote(engine)}, but the world of these ops uses ${quote(world.engine)}`;
   const cure = `choose the engine where the world is created, for example new MirroredStrategy({ engine: ${quote(engine)} })`;
   throw new ValueError('ERR_COLL_VALUE', `${told}; ${cure}`);
-}
-
-function isWhollyDense(value: DistributedValues<Value>): value is DistributedValues<Tensor> {
-  return value.values.every((component) => 'data' in component);
-}
-
-function byDevice(values: readonly DistributedValues<Tensor>[]): readonly (readonly Tensor[])[] {
-  const devices = (values[0] as DistributedValues<Tensor>).values;
-  return devices.map((_, device) => values.map((value) => value.values[device] as Tensor));
-}
-
-/** Views of the results on the devices of the values. */
-function onDeviceOf(values: readonly Tensor[], results: readonly Tensor[]): readonly Tensor[] {
-  return results.map((result, index) => {
-    const { device } = values[index] as Tensor;
-    return result.device === device ? result : { ...result, device };
-  });
-}
-
-function mirrored(
-  results: readonly (readonly Tensor[])[],
-  values: readonly DistributedValues<Tensor>[],
-): PossiblyMirrored[] {
-  return values.map((_, index) => mirror(results.map((list) => list[index] as Tensor)));
-}
-
-/**
- * Memory for the results, by device: the caller's memory, new memory for each result, or one memory
- * shared by all devices.
- */
-function resultsOf(
-  collective: PackedBatch['collective'],
-  inputs: readonly (readonly Tensor[])[],
-  { targets, sharedResult }: ResolvedOptions,
-  into?: Batch['into'],
-): readonly (readonly Tensor[])[] {
-  if (targets) return inputs.map((_, device) => targets.map((tensors) => tensors?.[device] as Tensor));
-  const make = (tensors: readonly Tensor[]) => resultsFor(collective.op, tensors, undefined);
-  if (!sharedResult) return inputs.map((values, rank) => into?.[rank] ?? make(values));
-  const shared = make(inputs[0] ?? []);
-  return inputs.map(() => shared);
 }
