@@ -21,6 +21,15 @@ export abstract class CheckedStore implements Store {
     return this.#waits.within(awaited, options, (over) => this.#answered('get', this.read(key, over)));
   }
 
+  async getAll(keys: readonly string[], options: WaitOptions = {}): Promise<readonly Uint8Array[]> {
+    const [key] = keys;
+    if (key === undefined) return [];
+    for (const each of keys) this.#check('get', each);
+    requireWait(options);
+    const awaited = { operation: 'get', key, problem: `or one of ${keys.length - 1} other keys had no value` };
+    return this.#waits.within(awaited, options, (over) => this.#answered('get', this.readAll(keys, over)));
+  }
+
   async add(key: string, amount: number): Promise<number> {
     this.#check('add', key);
     requireAmount(amount);
@@ -55,6 +64,13 @@ export abstract class CheckedStore implements Store {
    * signal `over` aborts.
    */
   protected abstract read(key: string, over: AbortSignal): Promise<Uint8Array>;
+
+  /**
+   * Like `read` for several keys. Default: reads each of them by itself.
+   */
+  protected readAll(keys: readonly string[], over: AbortSignal): Promise<readonly Uint8Array[]> {
+    return Promise.all(keys.map((key) => this.read(key, over)));
+  }
 
   /** Adds to a counter, which begins at 0, and returns the new value. */
   protected abstract raise(key: string, amount: number): Promise<number>;

@@ -2,10 +2,10 @@ import { CollError } from '@coll/core';
 import { mostKeyBytes, mostValueBytes } from './store.js';
 
 /** Version of the frame format; client and server must have the same version. */
-export const frameVersion = 1;
+export const frameVersion = 2;
 
 /** Operations of a client. The numbers are part of the protocol. */
-export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6 } as const;
+export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6, getAll: 7 } as const;
 
 /** Name of an operation. */
 export type Op = keyof typeof ops;
@@ -89,6 +89,54 @@ export function decodeAnswer(frame: Buffer): Answer {
     isRefused: frame.readUInt8(4) !== 0,
     value: copyOf(frame, answerHead, frame.length),
   };
+}
+
+/** Encodes the keys of a `getAll`, as the value of its request. */
+export function encodeKeys(keys: readonly string[]): Uint8Array {
+  return Buffer.from(JSON.stringify(keys));
+}
+
+/** Decodes the keys of a `getAll`. @throws CollError for anything else than a list of strings */
+export function decodeKeys(bytes: Uint8Array): readonly string[] {
+  let keys: unknown;
+  try {
+    keys = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    throw badFrame('the request has no list of keys');
+  }
+  if (Array.isArray(keys) && keys.every((key) => typeof key === 'string')) return keys;
+  throw badFrame('the request has no list of keys');
+}
+
+/**
+ * Encodes the first of these values as the answer to a `getAll`: as many as have at most 1 MiB
+ * together, but at least one. Each value follows its length in four bytes.
+ */
+export function encodeValues(values: readonly Uint8Array[]): Buffer {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (const value of values) {
+    if (bytes > 0 && bytes + value.length > mostValueBytes) break;
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(value.length);
+    parts.push(length, value);
+    bytes += 4 + value.length;
+  }
+  return Buffer.concat(parts);
+}
+
+/** Decodes the values of an answer to a `getAll`. @throws CollError for truncated values */
+export function decodeValues(bytes: Uint8Array): Uint8Array[] {
+  const answer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const values: Uint8Array[] = [];
+  for (let at = 0; at < answer.length; ) {
+    const begin = at + 4;
+    if (begin > answer.length) throw badFrame('the answer is truncated');
+    at = begin + answer.readUInt32BE(at);
+    if (at > answer.length) throw badFrame('the answer is truncated');
+    values.push(copyOf(answer, begin, at));
+  }
+  return values;
 }
 
 /** Splits a byte stream into frames. */

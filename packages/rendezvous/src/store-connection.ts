@@ -2,8 +2,10 @@ import type { TLSSocket } from 'node:tls';
 import { CollError, ValueError } from '@coll/core';
 import {
   type Answer,
+  decodeKeys,
   decodeRequest,
   encodeAnswer,
+  encodeValues,
   FrameSplitter,
   frameVersion,
   type Op,
@@ -85,20 +87,33 @@ export class StoreConnection {
     }
     requireKey(key);
     requireValue(value);
-    if (op === 'get') this.#wait(id, key);
+    if (op === 'get') this.#wait(id, [key], ([found]) => found as Uint8Array);
+    else if (op === 'getAll') this.#wait(id, requireKeys(decodeKeys(value)), encodeValues);
     else this.#answer(id, tableAnswer(this.#table, op, key, value, expected));
   }
 
-  #wait(id: number, key: string): void {
+  /** Answers once all keys have values. Waits for one key after the other, to keep one wait per request. */
+  #wait(id: number, keys: readonly string[], encode: (found: readonly Uint8Array[]) => Uint8Array): void {
     if (this.#waits.size >= mostWaits)
-      throw new ValueError('ERR_COLL_VALUE', `one member can wait for at most ${mostWaits} keys at once`);
-    let isOver = false;
-    const stop = this.#table.whenThere(key, (found) => {
-      isOver = true;
+      throw new ValueError('ERR_COLL_VALUE', `one member can make at most ${mostWaits} requests that wait at once`);
+    const found: Uint8Array[] = [];
+    const goOn = (): void => {
+      for (let key = keys[found.length]; key !== undefined; key = keys[found.length]) {
+        const value = this.#table.peek(key);
+        if (value === undefined) {
+          const stop = this.#table.whenThere(key, (late) => {
+            found.push(late);
+            goOn();
+          });
+          this.#waits.set(id, stop);
+          return;
+        }
+        found.push(value);
+      }
       this.#waits.delete(id);
-      this.#answer(id, found);
-    });
-    if (!isOver) this.#waits.set(id, stop);
+      this.#answer(id, encode(found));
+    };
+    goOn();
   }
 
   #answer(id: number, value: Uint8Array, isRefused = false): void {
@@ -149,6 +164,13 @@ function tableAnswer(
     default:
       throw new ValueError('ERR_COLL_VALUE', `the operation ${op} is not allowed after the handshake`);
   }
+}
+
+/** @throws ValueError unless there are keys, not too many, and each is valid */
+function requireKeys(keys: readonly string[]): readonly string[] {
+  for (const key of keys) requireKey(key);
+  if (keys.length > 0 && keys.length <= mostWaits) return keys;
+  throw new ValueError('ERR_COLL_VALUE', `one request waits for 1 to ${mostWaits} keys, got ${keys.length}`);
 }
 
 /** The reason to refuse the client that sent a hello; undefined to accept the client. */

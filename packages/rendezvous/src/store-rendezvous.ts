@@ -236,10 +236,10 @@ export class StoreRendezvous {
     const members = [...Array(this.#size).keys()];
     const missing = new Set(members.filter((member) => member !== rank));
     let late: DeadlineExceededError | undefined;
-    const shown = async (member: number): Promise<Uint8Array> => {
+    const shown = async (member: number, wait: WaitOptions): Promise<Uint8Array> => {
       if (member === rank) return Uint8Array.from(card);
       try {
-        const bytes = await this.#store.get(keyOf(member), waiting);
+        const bytes = await this.#store.get(keyOf(member), wait);
         missing.delete(member);
         return bytes;
       } catch (error) {
@@ -249,10 +249,21 @@ export class StoreRendezvous {
         return noCard;
       }
     };
+    const all = async (): Promise<readonly Uint8Array[]> => {
+      // A caller that is told who arrives needs an answer for each member.
+      if (this.#onWait || !this.#store.getAll) return Promise.all(members.map((member) => shown(member, waiting)));
+      try {
+        return await this.#store.getAll(members.map(keyOf), waiting);
+      } catch (error) {
+        if (!(error instanceof DeadlineExceededError)) throw error;
+        const look = { timeoutSeconds: longestLookSeconds, signal: this.signal };
+        return Promise.all(members.map((member) => shown(member, look)));
+      }
+    };
     this.#onWait?.(missing);
     const done = new AbortController();
     const lost = this.#untilLost(keyOf(rank), card, done.signal);
-    const cards = await Promise.race([Promise.all(members.map(shown)), lost]).finally(() => done.abort());
+    const cards = await Promise.race([all(), lost]).finally(() => done.abort());
     // If the store has lost this member's card, other members wait for it in vain, so this member must not continue.
     const isKept = await Promise.race([this.#keeps(keyOf(rank), card), pause(longestTellingMillis, undefined, unref)]);
     if (isKept === false) throw this.#lost();

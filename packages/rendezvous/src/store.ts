@@ -25,6 +25,12 @@ export interface Store extends AsyncDisposable {
    */
   get(key: string, options?: WaitOptions): Promise<Uint8Array>;
   /**
+   * Waits until all keys have values, and returns them in the order of the keys. One request for
+   * stores that can. Callers use `get` if a store lacks this method.
+   * @throws DeadlineExceededError after `timeoutSeconds`, AbortedError if `signal` aborts
+   */
+  getAll?(keys: readonly string[], options?: WaitOptions): Promise<readonly Uint8Array[]>;
+  /**
    * Adds a whole number to a counter and returns the new value. Counters begin at 0 and are stored
    * as decimal digits.
    * @throws ValueError unless `amount` is a whole number and the value is a counter, or if the sum

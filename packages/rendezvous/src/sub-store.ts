@@ -18,6 +18,7 @@ export function subStore(store: Store, name: string): Store {
   return {
     set: (key, value) => store.set(keyOf(key), value),
     get: (key, options) => store.get(keyOf(key), options),
+    ...(store.getAll && { getAll: (keys, options) => store.getAll?.(keys.map(keyOf), options) ?? Promise.resolve([]) }),
     add: (key, amount) => store.add(keyOf(key), amount),
     compareSet: (key, expected, desired) => store.compareSet(keyOf(key), expected, desired),
     delete: (key) => store.delete(keyOf(key)),

@@ -3,7 +3,16 @@ import type { TLSSocket } from 'node:tls';
 import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
 import { afterSeconds, knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { CheckedStore } from './checked-store.js';
-import { type Answer, decodeAnswer, encodeRequest, FrameSplitter, frameVersion, type Op } from './frames.js';
+import {
+  type Answer,
+  decodeAnswer,
+  decodeValues,
+  encodeKeys,
+  encodeRequest,
+  FrameSplitter,
+  frameVersion,
+  type Op,
+} from './frames.js';
 import { requireJob, requireJobKey } from './job-key.js';
 import { connectSecurely } from './secure-connection.js';
 import { requireWaitFields, type WaitOptions } from './store.js';
@@ -42,7 +51,7 @@ const longestGoodbyeSeconds = 1;
 // Timeout of requests that the server answers at once.
 const longestAnswerSeconds = 10;
 /** The names of operations in error messages that differ from the names in the protocol. */
-const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set' };
+const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set', getAll: 'get' };
 const nothing = new Uint8Array();
 
 /**
@@ -146,6 +155,20 @@ export class TcpStore extends CheckedStore {
     return this.#ask('get', key, nothing);
   }
 
+  protected override async readAll(keys: readonly string[], over: AbortSignal): Promise<readonly Uint8Array[]> {
+    const values: Uint8Array[] = [];
+    // An answer has the first values, as many as fit into a frame.
+    while (values.length < keys.length) {
+      const id = this.#nextId;
+      const cancel = () => this.#cancel(id);
+      over.addEventListener('abort', cancel);
+      const answer = await this.#ask('getAll', 'keys', encodeKeys(keys.slice(values.length)));
+      over.removeEventListener('abort', cancel);
+      values.push(...decodeValues(answer));
+    }
+    return values;
+  }
+
   protected async raise(key: string, amount: number): Promise<number> {
     return Number(Buffer.from(await this.#ask('add', key, Buffer.from(String(amount)))).toString('latin1'));
   }
@@ -206,7 +229,7 @@ export class TcpStore extends CheckedStore {
       this.#pending.set(id, { operation, resolve, reject });
       this.#socket.write(encodeRequest({ id, op, key, value, expected }));
     });
-    if (op === 'get') return answered;
+    if (op === 'get' || op === 'getAll') return answered;
     const endTimer = afterSeconds(longestAnswerSeconds, () => this.#giveUp(id));
     return answered.finally(endTimer);
   }

@@ -62,6 +62,24 @@ describe.each(Object.entries(tables))('the store %s', (_, make) => {
     expect((await Promise.all(waiting)).map(textOf)).toEqual(['there', 'there']);
   });
 
+  it('waits for several keys at once, and returns their values in order', async () => {
+    const [one, other] = [await open(), await open()];
+    const keys = [newKey(), newKey(), newKey()] as const;
+    await one.set(keys[1], bytes('second'));
+    const found = other.getAll?.(keys, { timeoutSeconds: 30 });
+    await one.set(keys[2], bytes('third'));
+    await one.set(keys[0], bytes('first'));
+    expect((await found)?.map(textOf)).toEqual(['first', 'second', 'third']);
+  });
+
+  it('reads several values that have more than a mebibyte together', async () => {
+    const [one, other] = [await open(), await open()];
+    const large = [1, 2, 3].map((fill) => ({ key: newKey(), value: new Uint8Array(2 ** 19 + 1).fill(fill) }));
+    for (const { key, value } of large) await one.set(key, value);
+    const found = (await other.getAll?.(large.map(({ key }) => key))) ?? [];
+    expect(found.map((value, index) => Buffer.compare(value, large[index]?.value ?? bytes('')))).toEqual([0, 0, 0]);
+  });
+
   it('adds to counters atomically', async () => {
     const stores = await Promise.all(Array.from({ length: 4 }, open));
     const key = newKey();
