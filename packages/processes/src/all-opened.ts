@@ -3,8 +3,10 @@ import { AbortedError } from '@coll/core';
 import type { MemberConfig } from './member-config.js';
 import type { NativeProcessGroup } from './process-group.js';
 
-// Poll interval. Opening takes some tens of milliseconds.
-const lookMillis = 1;
+// Pauses between two looks: a tenth of the time so far, which delays the opening by as little. If
+// many members share few cores, a member that looks often delays those that are still opening.
+const leastPauseMillis = 1;
+const longestPauseMillis = 20;
 
 /**
  * Waits until all members have opened the group. The store is then not needed any more, so the
@@ -19,6 +21,7 @@ export async function awaitAllOpened(
   secondsLeft: number | undefined,
 ): Promise<void> {
   const until = secondsLeft === undefined ? Infinity : performance.now() + secondsLeft * 1000;
+  const begun = performance.now();
   group.tellOpened();
   for (let late = group.unopened; late.length > 0; late = group.unopened) {
     const failure = group.failure();
@@ -31,7 +34,8 @@ export async function awaitAllOpened(
       group.fail('deadline', 'did not finish opening the group', late);
       throw group.failure('open a group');
     }
-    await setTimeout(lookMillis);
+    const tenth = (performance.now() - begun) / 10;
+    await setTimeout(Math.min(Math.max(tenth, leastPauseMillis), longestPauseMillis));
   }
 }
 
