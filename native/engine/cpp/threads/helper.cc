@@ -65,6 +65,7 @@ void Helper::run() {
     if (word == kEnded) return;
     if (state_of(word) == kOffered) {
       if (!word_.compare_exchange_strong(word, with_state(word, kWorking))) continue;
+      leave_core_of_owner();
       job_->work(worker_);
       word_.store(with_state(word, kIdle), std::memory_order_release);
       continue;
@@ -74,6 +75,17 @@ void Helper::run() {
     if (state_of(word) != kOffered && word != kEnded) park(word_, word, tuning::kHelperSleepMillis);
     is_asleep_.store(false);
   }
+}
+
+// Systems wake a thread on the core of the thread that wakes it, where it keeps the owner from
+// working, for call after call.
+void Helper::leave_core_of_owner() {
+  const int core = current_core();
+  if (core < 0 || core != job_->core()) return;
+  const auto now = Clock::now();
+  if (now - moved_ < tuning::kLeastStay) return;
+  moved_ = now;
+  leave_core(core);
 }
 
 }  // namespace coll

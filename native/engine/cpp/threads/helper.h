@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "../cache_line.h"
+#include "../clock.h"
 
 namespace coll {
 
@@ -12,13 +13,15 @@ namespace coll {
 class Job {
  public:
   virtual void work(int worker) = 0;
+  // The core on which the owner runs; -1 if unknown.
+  virtual int core() const = 0;
 
  protected:
   ~Job() = default;
 };
 
 // A thread that does parts of jobs of different owners, one job at a time. It polls for the next
-// one for a moment after each, and then sleeps.
+// one for a moment after each, and then sleeps. It does not stay on the core of an owner.
 class alignas(kCacheLinePair) Helper {
  public:
   // @throws std::system_error if the system refuses a thread
@@ -40,6 +43,7 @@ class alignas(kCacheLinePair) Helper {
 
  private:
   void run();
+  void leave_core_of_owner();
 
   // The ticket of the latest job, with the state of the helper in the last two bits.
   std::atomic<std::uint32_t> word_{0};
@@ -47,6 +51,7 @@ class alignas(kCacheLinePair) Helper {
   // Written by the owner of the job before it is offered.
   Job* job_ = nullptr;
   int worker_ = 0;
+  Clock::time_point moved_{};
   std::thread thread_;
 };
 

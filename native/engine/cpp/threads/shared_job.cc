@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "waiting.h"
+
 namespace coll {
 
 SharedJob::SharedJob(int most_workers) : most_workers_(most_workers), queues_(new Queue[static_cast<std::size_t>(most_workers)]) {}
@@ -10,6 +12,7 @@ void SharedJob::begin(const Task& task, int workers, bool is_timed) {
   task_ = task;
   workers_ = workers;
   is_timed_ = is_timed;
+  core_ = workers > 1 ? current_core() : -1;
   const std::size_t units = task.units();
   const auto count = static_cast<std::size_t>(workers);
   for (std::size_t i = 0; i < count; ++i) {

@@ -33,6 +33,7 @@ class SharedJob final : public Job {
   // Divides the units of a task between workers. `is_timed`: whether to take the times of units.
   void begin(const Task& task, int workers, bool is_timed);
   void work(int worker) override;
+  int core() const override { return core_; }
   // The times of all workers, which must have left the job.
   HelperLimit::UnitTimes times() const;
 
@@ -47,6 +48,7 @@ class SharedJob final : public Job {
   const std::unique_ptr<Queue[]> queues_;
   Task task_{};
   int workers_ = 1;
+  int core_ = -1;
   bool is_timed_ = false;
 };
 
