@@ -1,7 +1,8 @@
 import { tolerableLoad, untilQuiet, watchForeignLoad } from './foreign-load.js';
 import type { Effort, Measurement } from './measurement.js';
+import type { PeerName } from './peers/peers.js';
 import type { Machine } from './report/machine.js';
-import { type FailedRow, type Findings, failedRowOf, type Row, rowOf } from './report/row.js';
+import { type BesideMpi, type FailedRow, type Findings, failedRowOf, type Row, rowOf } from './report/row.js';
 import { formatBytes } from './sizes.js';
 import { meanOf, summarize } from './statistics.js';
 import { worstOf } from './ticking.js';
@@ -119,7 +120,7 @@ function findingsOf(
   trial: Trial,
   trials: readonly Trial[],
   rounds: readonly Round[],
-): Pick<Findings, 'samples' | 'meanMicros' | 'copySamples' | 'boundSamples' | 'ticks' | 'hiddenShare'> {
+): Pick<Findings, 'samples' | 'meanMicros' | 'copySamples' | 'boundSamples' | 'ticks' | 'hiddenShare' | 'besideMpi'> {
   const samplesOf = (wanted: Trial | undefined) =>
     wanted === undefined ? [] : rounds.flatMap(({ measured }) => [...(measured.get(wanted)?.samples ?? [])]);
   const alike = trials.filter((other) => bytesOf(other) === bytesOf(trial));
@@ -129,8 +130,23 @@ function findingsOf(
     copySamples: samplesOf(alike.find(({ engine }) => engine === 'copy')),
     boundSamples: samplesOf(alike.find(({ engine, input }) => engine === 'bound' && input === trial.input)),
     hiddenShare: hiddenShareOf(trial, trials, samplesOf),
+    besideMpi: besideMpiOf(trial, alike, rounds),
     ticks: worstOf(rounds.flatMap(({ measured }) => measured.get(trial)?.ticks ?? [])),
   };
+}
+
+/** The trials on as many bytes, and this one, round by round; undefined outside the suite `mpi`. */
+function besideMpiOf(trial: Trial, alike: readonly Trial[], rounds: readonly Round[]): BesideMpi | undefined {
+  const { library } = trial;
+  if (library === undefined) return undefined;
+  const medians = (wanted: Trial) =>
+    rounds.flatMap(({ measured }) => {
+      const samples = measured.get(wanted)?.samples ?? [];
+      return samples.length === 0 ? [] : summarize([...samples]).median;
+    });
+  const of = (peer: PeerName) => medians(alike.find((other) => other.peer === peer) as Trial);
+  const found = { own: medians(trial), program: of(`${library}-nonblocking`), blocking: of(library) };
+  return Object.values(found).every(({ length }) => length > 0) ? found : undefined;
 }
 
 /** How much shorter it takes to reduce while something is computed than afterwards, by the time that the all-reduce takes. */

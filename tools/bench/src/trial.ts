@@ -1,6 +1,6 @@
 import type { CollectiveKind, EngineName, PackingOptions } from '@coll/core';
 import type { AlgorithmName } from './algorithms.js';
-import type { PeerName, Transport } from './peers/peers.js';
+import type { MpiName, PeerName, Transport } from './peers/peers.js';
 import { bytesPerElement, formatBytes } from './sizes.js';
 
 export const suiteNames = [
@@ -14,6 +14,7 @@ export const suiteNames = [
   'packing',
   'overlap',
   'processes',
+  'mpi',
 ] as const;
 export type SuiteName = (typeof suiteNames)[number];
 
@@ -120,12 +121,14 @@ export interface Trial {
   readonly name: string;
   readonly work: Work;
   /** `bound`: as many threads as ranks, each of which updates memory of its own. */
-  readonly engine: EngineName | 'peer' | 'copy' | 'bound';
+  readonly engine: EngineName | 'mpi' | 'peer' | 'copy' | 'bound';
   /** Only where an engine of ours is measured. */
   readonly form?: Form;
   readonly algorithm?: AlgorithmName;
   readonly peer?: PeerName;
   readonly gradients?: string;
+  /** Only in the suite `mpi`. */
+  readonly library?: MpiName;
   /** Only where ranks are processes of ours. */
   readonly transport?: Transport;
   readonly memory?: Memory;
@@ -157,7 +160,14 @@ export interface Turn {
   readonly trials: readonly Trial[];
 }
 
-export type VenueName = 'main-thread' | 'rank-threads' | 'rank-processes' | 'replica-threads' | 'bound' | PeerName;
+export type VenueName =
+  | 'main-thread'
+  | 'rank-threads'
+  | 'rank-processes'
+  | 'replica-threads'
+  | 'bound'
+  | PeerName
+  | `mpi-${MpiName}`;
 
 /** Turns that are taken one after the other, round after round, so that what changes on the machine meets all of them. */
 export type Piece = readonly Turn[];

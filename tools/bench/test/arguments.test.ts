@@ -16,6 +16,7 @@ it('bench measures everything except peer libraries by default', () => {
       'packing',
       'overlap',
       'processes',
+      'mpi',
     ],
     ranks: [2],
     engines: undefined,

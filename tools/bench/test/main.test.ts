@@ -212,6 +212,22 @@ it.skipIf(!isInstalled('mpich'))(
   },
 );
 
+it.skipIf(!isInstalled('mpich'))('bench measures @coll/mpi between C programs on the same MPI library', async () => {
+  const rows = await rowsOf('--suite', 'mpi', '--peers', 'mpich', '--bytes', '4');
+  expect(rows.map(({ case: name, form }) => [name, form].filter(Boolean).join(' '))).toEqual([
+    'mpich, C program',
+    'mpich, @coll/mpi sync',
+    'mpich, @coll/mpi async',
+    'mpich, blocking',
+    'mpich, C program again',
+  ]);
+  for (const row of rows) {
+    expect(row.programMicros).toBe(rows[0]?.programMicros);
+    expect(row.blockingRatio).toBeGreaterThan(0);
+  }
+  expect(rows[0]).toMatchObject({ overProgramMicros: 0, programRatio: 1 });
+});
+
 it('bench without a requested peer library prints how to install it, and measures coll', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'coll-bench-test-'));
   try {
@@ -242,7 +258,7 @@ it('bench --out also writes the result rows to a file', async () => {
 
 it('bench refuses an unknown argument in one line', async () => {
   const line =
-    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, ops, runs, collectives, packing, overlap, processes\n';
+    'no suite is called "nope"; there are in-process, gradients, event-loop, strategy, ops, runs, collectives, packing, overlap, processes, mpi\n';
   expect(await bench('--suite', 'nope')).toEqual({ code: 2, output: '', errors: line });
 });
 

@@ -218,3 +218,15 @@ it('the processes suite measures processes, threads, and peer libraries over the
   ]);
   expect(names('shared-memory').slice(-2)).toEqual(of('openmpi'));
 });
+
+it('the mpi suite measures @coll/mpi on each MPI library among the peers, between runs of the same C program', () => {
+  const trials = trialsOf('mpi', { bytes: [1024], peers: ['mpich', 'gloo'] }).filter(({ engine }) => engine !== 'copy');
+  expect(trials.map(({ name, peer, form }) => [name, peer ?? form])).toEqual([
+    ['mpich, C program', 'mpich-nonblocking'],
+    ['mpich, @coll/mpi', 'sync'],
+    ['mpich, @coll/mpi', 'async'],
+    ['mpich, blocking', 'mpich'],
+    ['mpich, C program again', 'mpich-nonblocking'],
+  ]);
+  expect(trialsOf('mpi', { peers: [] })).toEqual([]);
+});

@@ -17,6 +17,10 @@ export const peerNames = [
 ] as const;
 export type PeerName = (typeof peerNames)[number];
 
+/** MPI libraries on which @coll/mpi is measured. */
+export const mpiNames = ['openmpi', 'mpich'] as const satisfies readonly PeerName[];
+export type MpiName = (typeof mpiNames)[number];
+
 /** By what they exchange data through. */
 export const peersOver: Readonly<Record<Transport, readonly PeerName[]>> = {
   'shared-memory': ['openmpi', 'openmpi-tuned', 'mpich', 'mpich-tuned', 'mpi4py'],

@@ -70,6 +70,13 @@ export interface Row extends Case {
   readonly worstTimerMillis?: number;
   /** The share of an all-reduce's time that its overlap with a computation saves, where that was measured. */
   readonly hiddenShare?: number;
+  /** Only in the suite `mpi`: the C program that makes the same calls, in the same run. Medians of the rounds' medians. */
+  readonly programMicros?: number;
+  /** Microseconds that a call takes more than `programMicros`, by the same medians. */
+  readonly overProgramMicros?: number;
+  readonly programRatio?: number;
+  /** Times the median of the blocking call of MPI. */
+  readonly blockingRatio?: number;
   readonly samples: number;
 }
 
@@ -96,6 +103,14 @@ export interface Findings extends Circumstances {
   readonly boundSamples: readonly number[];
   readonly ticks: Ticks | undefined;
   readonly hiddenShare?: number | undefined;
+  /** Medians of each round: of the trial, of the C program that makes the same calls of MPI, and of the blocking call. */
+  readonly besideMpi?: BesideMpi | undefined;
+}
+
+export interface BesideMpi {
+  readonly own: readonly number[];
+  readonly program: readonly number[];
+  readonly blocking: readonly number[];
 }
 
 export function rowOf(trial: Trial, findings: Findings): Row {
@@ -117,6 +132,7 @@ export function rowOf(trial: Trial, findings: Findings): Row {
     ...boundOf(findings.boundSamples, median),
     ...timersOf(findings.ticks),
     ...(findings.hiddenShare === undefined ? {} : { hiddenShare: rounded(findings.hiddenShare) }),
+    ...besideMpiOf(findings.besideMpi),
     samples: findings.samples.length,
     ...circumstancesOf(findings),
   };
@@ -155,6 +171,21 @@ function boundOf(samples: readonly number[], micros: number): Pick<Row, 'boundMi
   if (samples.length === 0) return {};
   const bound = summarize(samples).median;
   return { boundMicros: rounded(bound), boundShare: rounded(bound / micros) };
+}
+
+function besideMpiOf(
+  rounds: BesideMpi | undefined,
+): Pick<Row, 'programMicros' | 'overProgramMicros' | 'programRatio' | 'blockingRatio'> {
+  if (!rounds) return {};
+  const [own, program, blocking] = [rounds.own, rounds.program, rounds.blocking].map(
+    (medians) => summarize(medians).median,
+  ) as [number, number, number];
+  return {
+    programMicros: rounded(program),
+    overProgramMicros: rounded(own - program),
+    programRatio: rounded(own / program),
+    blockingRatio: rounded(own / blocking),
+  };
 }
 
 function timersOf(ticks: Ticks | undefined): Pick<Row, 'timers' | 'onTimeShare' | 'worstTimerMillis'> {

@@ -18,6 +18,9 @@ const figures: readonly (readonly [title: string, cell: (row: Row) => string])[]
   ['bus GB/s', (row) => threeDigits(row.busGBs)],
   ['copies', (row) => threeDigits(row.copyRatio)],
   ['of bound', ({ boundShare }) => (boundShare === undefined ? '' : `${threeDigits(boundShare * 100)} %`)],
+  ['over C', ({ overProgramMicros }) => (overProgramMicros === undefined ? '' : formatMicros(overProgramMicros))],
+  ['times C', ({ programRatio }) => (programRatio === undefined ? '' : threeDigits(programRatio))],
+  ['times blocking', ({ blockingRatio }) => (blockingRatio === undefined ? '' : threeDigits(blockingRatio))],
   ['hidden', ({ hiddenShare }) => (hiddenShare === undefined ? '' : `${Math.round(hiddenShare * 100)} %`)],
 ];
 

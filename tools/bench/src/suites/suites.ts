@@ -3,6 +3,7 @@ import { collectives } from './collectives.js';
 import { eventLoop } from './event-loop.js';
 import { gradients } from './gradients.js';
 import { inProcess } from './in-process.js';
+import { mpi } from './mpi.js';
 import { ops } from './ops.js';
 import { overlap } from './overlap.js';
 import { packing } from './packing.js';
@@ -22,6 +23,7 @@ const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) =
   packing,
   overlap,
   processes,
+  mpi,
 };
 
 /** What a suite measures among that many ranks. */

@@ -1,6 +1,6 @@
 import type { VenueName } from '../trial.js';
 import { MainThread } from './main-thread.js';
-import { PeerProcesses } from './peer-processes.js';
+import { mpiRankProgram, PeerProcesses } from './peer-processes.js';
 import { RankProcesses } from './rank-processes.js';
 import { RankThreads } from './rank-threads.js';
 import { ReplicaThreads } from './replica-threads.js';
@@ -17,6 +17,10 @@ export function openVenue(name: VenueName, ranks: number, silenceSeconds: number
       return new RankProcesses(ranks);
     case 'replica-threads':
       return new ReplicaThreads(ranks);
+    case 'mpi-openmpi':
+      return new PeerProcesses('openmpi', ranks, silenceSeconds, mpiRankProgram);
+    case 'mpi-mpich':
+      return new PeerProcesses('mpich', ranks, silenceSeconds, mpiRankProgram);
     default:
       return new PeerProcesses(name, ranks, silenceSeconds);
   }

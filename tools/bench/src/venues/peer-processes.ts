@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Effort, Measurement } from '../measurement.js';
 import { programLine } from '../peers/build.js';
 import { commandsOf } from '../peers/commands.js';
@@ -6,6 +7,7 @@ import { runCommands } from '../peers/run-commands.js';
 import { meanOf } from '../statistics.js';
 import { WrongResultError } from '../subjects/subject.js';
 import { describeTrial, type Trial } from '../trial.js';
+import type { MpiOrder } from './rank-mpi.js';
 import type { Venue } from './venue.js';
 
 /** What a peer's program prints for each trial. */
@@ -14,28 +16,43 @@ interface PeerLine {
   readonly samples: readonly number[];
 }
 
+/** The command line that measures trials; rank 0 prints a line for each. */
+export type ProgramFor = (trials: readonly Trial[], effort: Effort) => string[];
+
+const entry = fileURLToPath(new URL('./rank-mpi.ts', import.meta.url));
+
+/** A rank of an MPI job that calls @coll/mpi. */
+export const mpiRankProgram: ProgramFor = (trials, effort) => {
+  const order: MpiOrder = { trials, effort };
+  return [process.execPath, ...process.execArgv, entry, JSON.stringify(order)];
+};
+
+function peerProgram(peer: PeerName | 'bound'): ProgramFor {
+  return (trials, { warmupMillis, sampleMillis, minSamples, maxSamples }) => [
+    ...programLine(peer),
+    ...[warmupMillis, sampleMillis, minSamples, maxSamples].map(String),
+    ...trials.map(({ input, place, counts }) => `${input}:${place}:${counts.join()}`),
+  ];
+}
+
 /** Another library's all-reduce, or the memory's own speed, in processes of its own, started anew for each turn, because idle ranks of MPI spin. */
 export class PeerProcesses implements Venue {
   readonly #peer: PeerName | 'bound';
   readonly #ranks: number;
   readonly #silenceSeconds: number;
 
-  /** `silenceSeconds` without another figure are taken for a hang. */
-  constructor(peer: PeerName | 'bound', ranks: number, silenceSeconds: number) {
+  readonly #programFor: ProgramFor;
+
+  /** `silenceSeconds` without another figure are taken for a hang. Default of `programFor`: the peer's own program. */
+  constructor(peer: PeerName | 'bound', ranks: number, silenceSeconds: number, programFor = peerProgram(peer)) {
+    this.#programFor = programFor;
     this.#peer = peer;
     this.#ranks = ranks;
     this.#silenceSeconds = silenceSeconds;
   }
 
   async measure(trials: readonly Trial[], effort: Effort): Promise<Measurement[]> {
-    const { warmupMillis, sampleMillis, minSamples, maxSamples } = effort;
-    const jobs = trials.map(({ input, place, counts }) => `${input}:${place}:${counts.join()}`);
-    const program = [
-      ...programLine(this.#peer),
-      ...[warmupMillis, sampleMillis, minSamples, maxSamples].map(String),
-      ...jobs,
-    ];
-    const commands = commandsOf(this.#peer, this.#ranks, program);
+    const commands = commandsOf(this.#peer, this.#ranks, this.#programFor(trials, effort));
     const { text, isHung } = await runCommands(this.#peer, commands, this.#silenceSeconds);
     // What comes after the last end of line was cut off.
     const lines = text
