@@ -51,6 +51,7 @@ describe('the training example', () => {
     ]);
     expect(together.stderr).toBe('');
     expect(together.stdout).toMatch(/^\[0\] 2 replicas on 2 workers by shared-memory, 32 of 64 digits each$/m);
+    expect(together.stdout).toMatch(/^\[0\] 2 workers, connected by shared-memory$/m);
     expect(together.stdout).toMatch(/^\[0\] weights identical on all 2 workers: yes$/m);
     expect(together.code).toBe(0);
     const lossesOf = ({ stdout }: { readonly stdout: string }) => stdout.match(/epoch .\/2 · loss \d\.\d{3}/g);

@@ -70,6 +70,7 @@ async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Se
   if (isFirst) {
     process.stdout.write(`${summary(undefined, results, numReplicasInSync)}\n`);
     const all = workers === 1 ? 'all replicas' : `all ${workers} workers`;
+    if (workers > 1) process.stdout.write(`${workers} workers, connected by ${by}\n`);
     process.stdout.write(`weights identical on ${all}: ${identical ? 'yes' : 'no'}\n`);
   }
   return identical ? 0 : exitCodes.failed;
