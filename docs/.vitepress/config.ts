@@ -43,6 +43,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           'several-hosts': 'Several hosts',
           slurm: 'Slurm',
           'slurm-and-mpirun': 'Slurm and mpirun',
+          mpi: 'MPI',
           kubernetes: 'Kubernetes',
           docker: 'Docker',
           security: 'Security',
