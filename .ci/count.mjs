@@ -1,11 +1,11 @@
-// The line CI ends with: vitest's tests and GoogleTest's. A case that both commands of vitest run counts once. A file that
+// The line CI ends with: vitest's tests and GoogleTest's. A case that several commands of vitest run counts once. A file that
 // could not be loaded and a report that is missing have no tests to count, so they count as one that failed.
 import { existsSync, readFileSync } from 'node:fs';
 
-const [core, rest, ...googleTests] = process.argv.slice(2);
+const [core, rest, mpi, ...googleTests] = process.argv.slice(2);
 const counted = new Set();
 const counts = [
-  ...[core, rest].map((report) => countOf(report, countVitest)),
+  ...[core, rest, mpi].map((report) => countOf(report, countVitest)),
   ...googleTests.map((report) => countOf(report, countGoogleTest)),
 ];
 const passed = sum(counts.map((count) => count.passed));
