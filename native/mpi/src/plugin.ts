@@ -28,7 +28,7 @@ const launchersOfMpi: readonly string[] = ['Open MPI', 'MPICH', 'MVAPICH2', 'Cra
  * registry.register(mpi);
  * await using ops = await registry.create('mpi'); // in each process of: mpirun -n 2 node program.js
  * const sum = await ops.allReduce('SUM', new Float32Array([1]), Number(process.env['OMPI_COMM_WORLD_RANK']));
- * console.log(sum); // Float32Array(1) [ 2 ]
+ * console.log('data' in sum && sum.data); // Float32Array(1) [ 2 ]
  * ```
  */
 export const mpi: Plugin<MpiOptions> = definePlugin({

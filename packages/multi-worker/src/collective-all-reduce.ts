@@ -154,8 +154,10 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
     const explanation = super.explain();
-    const notes = [...explanation.notes, ...this.#nccl.notes];
-    return { ...explanation, notes, choices: group ? choicesOf(group) : [] };
+    const { executesBy } = group ?? {};
+    const across = executesBy ? [`across workers, ${executesBy} chooses the algorithms itself`] : [];
+    const notes = [...explanation.notes, ...this.#nccl.notes, ...across];
+    return { ...explanation, notes, choices: group && !executesBy ? choicesOf(group) : [] };
   }
 
   override withDefaults(call: ResolvedOptions): ResolvedOptions {

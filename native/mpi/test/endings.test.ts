@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { type Launcher, launch, mpiruns } from './launchers.ts';
+
+const program = fileURLToPath(new URL('./fixtures/ending.ts', import.meta.url));
+
+/** What a rank has printed. */
+interface Told {
+  readonly rank: number;
+  readonly code?: string;
+  readonly culprit?: number;
+  readonly message?: string;
+  readonly millis?: number;
+  readonly sum?: number;
+}
+
+interface Ending {
+  /** The exit code of the launcher. */
+  readonly code: number;
+  readonly told: readonly Told[];
+  readonly errors: string;
+}
+
+async function endingOf(
+  launcher: Launcher,
+  how: string,
+  ranks = 3,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ending> {
+  const child = launch(launcher, ranks, [process.execPath, program, how], env);
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout as NonNullable<typeof child.stdout>),
+    text(child.stderr as NonNullable<typeof child.stderr>),
+    once(child, 'close'),
+  ]);
+  const told = output
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Told);
+  return { code: code as number, told, errors };
+}
+
+/** The errors of the ranks that printed one; a launcher may have killed others before that. */
+const errorsIn = ({ told }: Ending) => [...new Set(told.map(({ code, culprit }) => `${code} ${culprit}`))];
+
+describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('under %s', (_, launcher) => {
+  const test = it.skipIf(launcher.missing !== undefined);
+
+  test('an exception of a rank ends the job with code 1, and its message is printed', async () => {
+    const ending = await endingOf(launcher, 'exception');
+    expect(ending.code, ending.errors).toBe(1);
+    expect(ending.errors).toContain('out of ink');
+    for (const error of errorsIn(ending)) expect(error).toBe('ERR_COLL_PEER_FAILED 2');
+  });
+
+  test('the exit code of a rank ends the job with this code', async () => {
+    const ending = await endingOf(launcher, 'exit code');
+    // Ranks that learn of it end with code 3, which may come first.
+    expect([3, 7], ending.errors).toContain(ending.code);
+    for (const error of errorsIn(ending)) expect(error).toBe('ERR_COLL_PEER_FAILED 2');
+  });
+
+  test('ranks that wait for a rank that has left get an error that names it', async () => {
+    const ending = await endingOf(launcher, 'leaves early');
+    expect(ending.code, ending.errors).toBe(3);
+    expect(errorsIn(ending)).toContain('ERR_COLL_CLOSED 2');
+  });
+
+  test('a killed rank ends the job', async () => {
+    const ending = await endingOf(launcher, 'killed');
+    expect(ending.code, ending.errors).not.toBe(0);
+  });
+
+  test('ranks that wait for a stopped rank time out, name it, and end the job', async () => {
+    const ending = await endingOf(launcher, 'silent');
+    expect(ending.code, ending.errors).toBe(3);
+    const [first] = ending.told;
+    expect(first).toMatchObject({ code: 'ERR_COLL_DEADLINE' });
+    expect(first?.message).toMatch(/rank 2 did not arrive at all-reduce sum/);
+    expect(first?.millis).toBeLessThan(10_000);
+  });
+
+  test('a late rank gets the deadline error of the others', async () => {
+    const ending = await endingOf(launcher, 'late');
+    expect(ending.code, ending.errors).toBe(3);
+    expect(ending.told.every(({ code }) => code === 'ERR_COLL_DEADLINE')).toBe(true);
+    expect(ending.told.length).toBeGreaterThan(0);
+  });
+
+  test.each(['mismatch', 'checked'])('calls of other lengths fail on all ranks, %s', async (how) => {
+    const ending = await endingOf(launcher, how);
+    expect(ending.code, ending.errors).toBe(3);
+    expect(errorsIn(ending)).toEqual(['ERR_COLL_SHAPE_MISMATCH 2']);
+  });
+
+  test('an access of WebAssembly out of bounds is an exception after the start of MPI', async () => {
+    const ending = await endingOf(launcher, 'memory trap');
+    expect(ending, ending.errors).toMatchObject({
+      code: 0,
+      told: [{ rank: 0, message: 'memory access out of bounds' }],
+    });
+  });
+
+  test('a communicator blocks its thread for a synchronous call, and the job ends with code 0', async () => {
+    const ending = await endingOf(launcher, 'blocked thread');
+    expect(ending, ending.errors).toMatchObject({ code: 0, told: [{ rank: 0, sum: 3 }] });
+  });
+
+  const other = mpiruns.find(({ name }) => name !== launcher.name);
+  const foreign = launcher.name.includes('Open MPI') ? 'libmpich.so.12' : 'libmpi.so.40';
+  it.skipIf(launcher.missing !== undefined || other?.missing !== undefined)(
+    'the library of the other MPI is refused, with the cure',
+    async () => {
+      const ending = await endingOf(launcher, 'blocked thread', 2, { COLL_MPI_LIB: foreign });
+      expect(ending.code, ending.errors).not.toBe(0);
+      const [first] = ending.told;
+      expect(first).toMatchObject({ code: 'ERR_COLL_CLUSTER' });
+      expect(first?.message).toMatch(/started 2 processes, but .* sees 1: .*start the program with the mpirun of/);
+    },
+  );
+
+  test('a library that is not there is refused, with its name', async () => {
+    const ending = await endingOf(launcher, 'blocked thread', 1, { COLL_MPI_LIB: '/nowhere/libmpi.so' });
+    expect(ending.told[0]).toMatchObject({ code: 'ERR_COLL_REFUSED' });
+    expect(ending.told[0]?.message).toContain('/nowhere/libmpi.so');
+  });
+});
