@@ -1,5 +1,5 @@
 /** The interface version of the addon; an addon with another version is refused. */
-export const mpiInterface = 2;
+export const mpiInterface = 3;
 
 /** A group in the addon. */
 export interface GroupHandle {
@@ -94,9 +94,6 @@ export interface MpiBinding {
    * means no limit. Returns whether MPI has ended.
    */
   finalize(seconds: number): boolean;
-  /**
-   * Ends the whole job with this exit code once this process has printed its error. The groups fail
-   * with `notice` just before, unless it is empty.
-   */
-  abortAtExit(code: number, notice: string): void;
+  /** Ends the whole job with this exit code once this process has printed its error. */
+  abortAtExit(code: number): void;
 }

@@ -88,7 +88,6 @@ async function start(): Promise<StartedMpi> {
   }
   const { binding } = found;
   if (isMainThread) {
-    process.on('uncaughtExceptionMonitor', noteException);
     process.once('exit', (code) => end(binding, code));
   } else {
     requireStarted(binding.load(''));
@@ -112,19 +111,9 @@ function requireStarted({ size }: Facts): void {
 /** Leaves the groups of this thread. */
 function leaveAll(code: number): void {
   for (const rank of open) {
-    if (code !== 0) rank.queue.fail('failed', endedWith(code));
+    if (code !== 0) rank.queue.fail('failed', `ended with exit code ${code}`);
     else rank.close();
   }
-}
-
-function endedWith(code: number): string {
-  return `ended with exit code ${code}`;
-}
-
-let hasThrown = false;
-
-function noteException(): void {
-  hasThrown = true;
 }
 
 // After a failure of a group, other ranks may never end MPI.
@@ -132,17 +121,13 @@ const secondsAfterFailure = 5;
 
 function end(binding: MpiBinding, code: number): void {
   const hasFailed = [...open].some((rank) => rank.failure !== undefined);
-  if (code !== 0 && hasThrown) {
-    // Node.js prints the exception after this event. Other ranks that learn of it would end the job before.
-    binding.abortAtExit(code, endedWith(code));
+  if (code !== 0) {
+    // Other ranks that learned of it would end the job with a code of their own, before Node.js has printed an exception.
+    binding.abortAtExit(code);
     return;
   }
   leaveAll(code);
-  if (code !== 0) {
-    binding.abortAtExit(code, '');
-    return;
-  }
   if (binding.finalize(hasFailed ? secondsAfterFailure : 0)) return;
   log('warn', 'mpi: a group has failed, and the other ranks do not end MPI: the job is aborted with code 1');
-  binding.abortAtExit(1, '');
+  binding.abortAtExit(1);
 }

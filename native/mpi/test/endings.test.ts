@@ -52,14 +52,11 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
     const ending = await endingOf(launcher, 'exception');
     expect(ending.code, ending.errors).toBe(1);
     expect(ending.errors).toContain('out of ink');
-    for (const error of errorsIn(ending)) expect(error).toBe('ERR_COLL_PEER_FAILED 2');
   });
 
   test('the exit code of a rank ends the job with this code', async () => {
     const ending = await endingOf(launcher, 'exit code');
-    // Ranks that learn of it end with code 3, which may come first.
-    expect([3, 7], ending.errors).toContain(ending.code);
-    for (const error of errorsIn(ending)) expect(error).toBe('ERR_COLL_PEER_FAILED 2');
+    expect(ending.code, ending.errors).toBe(7);
   });
 
   test('ranks that wait for a rank that has left get an error that names it', async () => {

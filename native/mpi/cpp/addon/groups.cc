@@ -200,7 +200,7 @@ Napi::Value finalize(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value abort_at_exit(const Napi::CallbackInfo& info) {
-  Engine::the().abort_at_exit(info[0].As<Napi::Number>().Int32Value(), info[1].As<Napi::String>().Utf8Value());
+  Engine::the().abort_at_exit(info[0].As<Napi::Number>().Int32Value());
   return info.Env().Undefined();
 }
 

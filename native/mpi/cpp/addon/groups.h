@@ -32,7 +32,7 @@ Napi::Value hold(const Napi::CallbackInfo& info);
 Napi::Value leave(const Napi::CallbackInfo& info);
 // finalize(seconds): boolean
 Napi::Value finalize(const Napi::CallbackInfo& info);
-// abortAtExit(code, notice): void
+// abortAtExit(code): void
 Napi::Value abort_at_exit(const Napi::CallbackInfo& info);
 
 // The fields of `Facts` in binding.ts.

@@ -18,7 +18,6 @@ constexpr microseconds kStandBack = milliseconds(1);
 // The longest stay in one native call, so that the JavaScript thread can be ended.
 constexpr auto kLongestWait = milliseconds(50);
 constexpr auto kOwnershipTime = milliseconds(500);
-constexpr auto kNoticeTime = milliseconds(50);
 constexpr auto kFlushTime = milliseconds(1000);
 
 int usable_cores() {
@@ -288,32 +287,20 @@ bool Engine::finalize_at_exit(double seconds) {
   return state->changed.wait_for(lock, microseconds(static_cast<std::int64_t>(seconds * 1e6)), is_done);
 }
 
-void Engine::abort_at_exit(int code, const std::string& notice) {
+void Engine::abort_at_exit(int code) {
   exit_code_ = code;
-  notice_ = notice;
   // From here on JavaScript's memory may go away, so nothing moves any more.
   if (!ownership_.try_lock_for(kOwnershipTime)) return;
-  is_stopped_ = true;
-  if (notice.empty()) stop();
+  stop();
   ownership_.unlock();
 }
 
 void Engine::abort(int code) {
   const bool is_owner = ownership_.try_lock_for(kOwnershipTime);
-  if (is_owner && !notice_.empty()) tell(notice_);
   is_finalized_ = true;
   is_stopped_ = true;
   mpi_->abort(code);
   if (is_owner) ownership_.unlock();
-}
-
-void Engine::tell(const std::string& notice) {
-  for (const auto& group : groups_) group->fail({Reason::kFailed, group->rank(), {}, notice});
-  const auto until = Clock::now() + kNoticeTime;
-  for (bool is_waiting = true; is_waiting && Clock::now() < until; sched_yield()) {
-    is_waiting = false;
-    for (const auto& group : groups_) is_waiting = !group->flush() || is_waiting;
-  }
 }
 
 void Engine::at_exit() {

@@ -60,9 +60,9 @@ class Engine {
   // Leaves all groups and ends MPI, because the process exits. Returns false if the other ranks did not end within
   // `seconds`; 0 for no limit.
   bool finalize_at_exit(double seconds);
-  // Ends the job with this code when the process has printed all it has to say. A notice that is not empty is told to the
-  // groups just before, so that no other rank ends the job earlier.
-  void abort_at_exit(int code, const std::string& notice);
+  // Ends the job with this code when the process has printed all it has to say. Other ranks are not told before: they
+  // would end the job with a code of their own.
+  void abort_at_exit(int code);
   void abort(int code);
 
  private:
@@ -73,7 +73,6 @@ class Engine {
   bool pass(bool is_due);
   void sweep();
   void stop();
-  void tell(const std::string& notice);
   void rest(std::chrono::microseconds time);
   void notify();
   bool has_work();
@@ -108,7 +107,6 @@ class Engine {
   std::atomic<bool> is_finalized_{false};
   std::atomic<bool> is_stopped_{false};
   std::atomic<int> exit_code_{1};
-  std::string notice_;
 };
 
 }  // namespace coll

@@ -51,8 +51,6 @@ class Group {
   void fail(Failure failure, bool tells = true);
   // Leaves the group. The others are told how many calls this rank has made.
   void leave();
-  // Whether all notes have gone.
-  bool flush() { return is_cut_ || control_.flush(); }
   // Makes no more calls of MPI, which has ended or is about to.
   void cut();
 
