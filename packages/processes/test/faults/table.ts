@@ -32,7 +32,7 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   length: ['The member passes another length.', 'all members, the same error'],
   order: [
     'The member makes two calls in a different order.',
-    'All members get the same error, of this class or of one of the two classes above.',
+    'All members get the same error, of this row or of one of the two rows above.',
   ],
 };
 
@@ -62,8 +62,8 @@ const [begin, end] = ['<!-- measured -->', '<!-- /measured -->'];
 export function withTable(page: string, findings: readonly Finding[]): string {
   const [before, after] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
   const origin = [
-    `The times are from the fault to the error, over all members of ${findings.length} groups of 2 to 5 processes. Each process had one or two replicas, and the machine had other work.`,
-    '`heartbeatSeconds` was 1.5 in groups with a silent member.',
+    `The times from the fault to the error were measured on all members of ${findings.length} groups of 2 to 5 processes. Each process had one or two replicas, and the machine had other work.`,
+    '`heartbeatSeconds` was 1.5 in the rows of a stopped process and of lost packets.',
   ].join(' ');
   const table = `\n\n${tableOf(findings)}\n\n${origin}\n\n`;
   return `${page.slice(0, before)}${table}${page.slice(after)}`;
