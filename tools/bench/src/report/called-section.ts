@@ -123,14 +123,8 @@ type Find = (fits: (row: Row) => boolean) => Row | undefined;
 
 function runLines(find: Find): CalledLine[] {
   const ways = [
-    [
-      'run of a module',
-      '`run` of a module in worker threads, which does nothing: a batch of that size for each replica',
-    ],
-    [
-      'run of a function',
-      '`run` of a function in one thread, which does nothing: a batch of that size for each replica',
-    ],
+    ['run of a module', '`run` of an empty module in worker threads: one batch of this size per replica'],
+    ['run of a function', '`run` of an empty function in one thread: one batch of this size per replica'],
   ] as const;
   return ways.map(([name, title]) => ({
     level: 'strategy',
@@ -193,7 +187,7 @@ export function calledSizes(figures: Figures): number[] {
 const explanation = [
   'Each cell shows the median time per call and, in brackets, the mean over the whole loop, including garbage collection. The level is the object whose',
   'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below these. The peers',
-  'are `mpi4py`, on Open MPI, and `torch`: `torch.distributed` with Gloo over TCP. PyTorch only reduces in place, so for another array it copies first.',
+  'are `mpi4py`, which calls Open MPI, and `torch`, which is `torch.distributed` with Gloo over TCP. PyTorch reduces only in place, so `torch` copies first for another array.',
 ].join('\n');
 
 /** The first tables of docs/internals/benchmarks.md; none if no application-level calls were measured. */

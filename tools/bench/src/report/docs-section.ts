@@ -44,9 +44,9 @@ function communicatorSections(figures: Figures): string[] {
 function originOf(rows: readonly Row[], { cpu, cpus, node, date }: Row): string {
   const spreads = rows.map((row) => row.p95Micros / row.medianMicros).sort((a, b) => a - b);
   return [
-    `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. The figures are medians. In half of the ${rows.length} rows, 95 % of the samples are`,
+    `${cpu}, ${cpus} cores, Node ${node}, ${date.slice(0, 10)}. The figures are medians. In half of the ${rows.length} rows, the 95th percentile of the samples is`,
     `at most ${threeDigits(spreads[Math.floor(spreads.length / 2)] as number)} times the median. During ${disturbedAmong(rows)} measurements, other programs used more than 5 % of the machine.`,
-    `[figures/results.jsonl](../figures/results.jsonl) has every figure, with its spread.`,
+    `[figures/results.jsonl](../figures/results.jsonl) contains every figure, with its spread.`,
   ].join('\n');
 }
 
@@ -167,5 +167,5 @@ function timersSection(figures: Figures): string[] {
     `${threeDigits(row.worstTimerMillis ?? 0)} ms`,
   ]);
   const head = ['', 'time per call', 'timers', `at most ${tolerableMillis} ms late`, 'latest'];
-  return ['### Timers of a millisecond while all-reduces of a communicator are awaited', markdownTable(head, lines)];
+  return ['### 1 ms timers while all-reduces of a communicator are awaited', markdownTable(head, lines)];
 }

@@ -21,7 +21,7 @@ export function networksTable(): string {
     'rate of a port (`1 / beta`)',
     'time per message (`overhead`)',
   ];
-  return `${markdownTable(head, rows, 2)}\n\nA rank combines ${Number((1e-9 / gamma).toPrecision(3))} GB/s (\`1 / gamma\`).`;
+  return `${markdownTable(head, rows, 2)}\n\nA rank combines ${Number((1e-9 / gamma).toPrecision(3))} GB of data per second (\`1 / gamma\`).`;
 }
 
 /** How long all-reduces take in a setting: a table for each network and buffer, the shortest time of a line in bold. */
