@@ -1,5 +1,5 @@
 import { ValueError } from '@coll/core';
-import { quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { mostHelpers, tellHelperThreads } from './machine/helper-threads.js';
 
 /** Options of the native engine, for the communicators that this thread creates afterwards. */
@@ -12,9 +12,11 @@ export interface NativeOptions {
   readonly helperThreads?: number | undefined;
 }
 
+const nativeOptions = knownOptions<NativeOptions>('configureNative', { helperThreads: true });
+
 /**
  * Sets options of the native engine in this thread. `undefined` restores a default.
- * @throws ValueError for a number of helper threads that is not a whole number from 0 to 256
+ * @throws ValueError for an unknown option, or a number of helper threads that is not a whole number from 0 to 256
  *
  * @example
  * ```ts
@@ -23,7 +25,8 @@ export interface NativeOptions {
  * configureNative({ helperThreads: 3 });
  * ```
  */
-export function configureNative({ helperThreads }: NativeOptions): void {
+export function configureNative(options: NativeOptions): void {
+  const { helperThreads } = optionsOf(options, '{ helperThreads: 3 }', nativeOptions);
   const isCount = Number.isInteger(helperThreads) && Number(helperThreads) >= 0 && Number(helperThreads) <= mostHelpers;
   if (helperThreads !== undefined && !isCount) {
     const told = `helperThreads must be a whole number from 0 to ${mostHelpers}, got ${quote(helperThreads)}`;

@@ -220,6 +220,7 @@ describe('a StoreRendezvous', () => {
     const get = store.get.bind(store);
     const lost = new UnavailableError('ERR_COLL_STORE', 'the store is gone');
     store.get = (key, options) => (key === 'generation/0/cards/1' ? Promise.reject(lost) : get(key, options));
+    store.getAll = () => Promise.reject(lost);
     await expect(first.gather('cards', card)).rejects.toBe(lost);
     first.end();
   });
