@@ -16,7 +16,7 @@ export interface Machine extends Cores, Topology {
  * ```ts
  * import { describeMachine, findMachine } from '@coll/native/machine';
  *
- * console.log(describeMachine(findMachine())); // 2 cores, …
+ * console.log(describeMachine(findMachine())); // 2 cores…
  * ```
  */
 export function findMachine(options: CoresOptions = {}): Machine {
