@@ -1,4 +1,4 @@
-import { type DType, dtypes, InvalidArgumentError, type TypedArray } from '@coll/core';
+import { type DType, dtypes, type TypedArray, ValueError } from '@coll/core';
 import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
 import { byteSize, viewOf } from '@coll/core/plugin';
 import type { GroupHandle, MpiBinding } from './mpi-binding.js';
@@ -85,7 +85,7 @@ function requireShort(bytes: number, rank: number, peer: number): void {
   if (bytes <= mostBytes) return;
   const operation = `send to rank ${peer}`;
   const told = `a message over MPI must have at most ${mostBytes} bytes, got ${bytes}; send it in parts`;
-  throw new InvalidArgumentError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: ${told}`, { operation, rank });
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
