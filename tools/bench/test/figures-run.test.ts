@@ -3,7 +3,8 @@ import { figureRequests } from '../src/figures-run.js';
 import { type PeerName, peerNames, peersOver, pythonPeers } from '../src/peers/peers.js';
 
 const python: readonly PeerName[] = pythonPeers;
-const ofCommunicators = (peers: readonly PeerName[]) => peers.filter((peer) => !python.includes(peer));
+const ofCommunicators = (peers: readonly PeerName[]) =>
+  peers.filter((peer) => !python.includes(peer) && !peer.endsWith('nonblocking'));
 
 it('a figures run measures all peer libraries, with two ranks and with up to eight ranks', () => {
   const requests = figureRequests();
