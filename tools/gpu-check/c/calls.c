@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../../native/nccl/cpp/libraries/dynamic_linking.h"
+#include "../../../native/engine/cpp/linux/dynamic_linking.h"
 
 typedef uint64_t Pointer;
 typedef void* Stream;
