@@ -23,7 +23,11 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(tuning::kBatchBytes / bytes_of_all, std::size_t{1}));
   if ((end - begin) * bytes_of_all < tuning::kTaskBytes) {
-    scratch_[0].fit(*program_);
+    if (fitted_ != first.program) {
+      scratch_[0].fit(*program_);
+      // Of the workers' scratch memory, this one now fits another program.
+      fitted_.reset();
+    }
     coll::execute(*program_, buffers_, begin, end, scratch_[0]);
     return end;
   }
