@@ -97,9 +97,10 @@ function isList(sharing: TypedArray | readonly TypedArray[]): sharing is readonl
 function placesOf(results: readonly Tensor[]): Places {
   const places = new Map<ArrayBufferLike, TypedArray | TypedArray[]>();
   const shared: TypedArray[][] = [];
-  for (const { memory, data } of results) {
-    // Device memory is checked by the package that allocated it.
-    if (memory || data.length === 0) continue;
+  for (const result of results) {
+    // Device memory is checked by the package that allocated it; reading its elements throws.
+    if (result.memory || result.data.length === 0) continue;
+    const { data } = result;
     const { buffer } = data;
     const sharing = places.get(buffer);
     if (!sharing) places.set(buffer, data);
