@@ -58,7 +58,7 @@ function entriesAmong(files: readonly string[], root: string): Set<string> {
     files.filter((name) => name.endsWith('.ts')).map((name) => [name, readFileSync(path.join(root, name), 'utf8')]),
   );
   // Vitest itself runs what unit tests import.
-  const helpers = new Set([...texts].flatMap(([file, text]) => (isTest(file) ? namedIn(file, text, quoted) : [])));
+  const helpers = new Set([...texts].flatMap(([file, text]) => (isTest(file) ? namedIn(file, text, imported) : [])));
   const entries = [...texts].flatMap(([file, text]) => {
     const own = isPackageSource(file) && text.includes('import.meta.url') ? [file] : [];
     const runsAlone = !isPackageSource(file) && !isTest(file) && !helpers.has(file);
@@ -75,6 +75,7 @@ function namedIn(file: string, text: string, names: RegExp): string[] {
   );
 }
 
+const imported = /\b(?:from|import) ?\(?['"](\.{1,2}\/[^'"\n]*)['"]/g;
 const addressed = /\bnew URL\(['"](\.[^'"\n]*)['"]/g;
 // 'src/index.ts' is how the configuration of a build names an entry.
 const quoted = /['"]((?:\.{1,2}|src)\/[^'"\n]*\.[jt]s)['"]/g;
