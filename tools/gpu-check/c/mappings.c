@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../../native/nccl/cpp/libraries/dynamic_linking.h"
+#include "../../../native/engine/cpp/linux/dynamic_linking.h"
 
 typedef uint64_t Pointer;
 typedef struct {
