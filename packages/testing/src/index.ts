@@ -13,7 +13,7 @@ export {
   type OpenGroup,
   type Outcome,
 } from './group.js';
-export { type LaunchedRanksOptions, launchedRanks } from './launched-ranks.js';
+export { type LaunchedRanksOptions, type LauncherProcess, launchedRanks } from './launched-ranks.js';
 export { type MemberScenario, type MemberScenarioName, memberScenarios } from './member-scenarios.js';
 export { type MemberSuiteOptions, memberSuite } from './member-suite.js';
 export type { CreateOps } from './ops/ops-subject.js';

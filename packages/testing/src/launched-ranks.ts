@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,21 @@ import type { Introduction } from './rank-process.js';
 import { moduleBeside } from './start-thread.js';
 import type { ModuleExport } from './suite-algorithm.js';
 
+/** What is used of a launcher's `ChildProcess`; its own type would need the types of Node. */
+export interface LauncherProcess {
+  readonly exitCode: number | null;
+  readonly signalCode: string | null;
+  /** Ends the launcher. */
+  kill(signal: 'SIGKILL'): boolean;
+  /** Calls the listener at the end of the launcher, or if it cannot be started. */
+  once(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown;
+  /** Keeps this process alive until the launcher ends. */
+  ref(): void;
+  /** Lets this process end before the launcher. */
+  unref(): void;
+}
+
 /** How a launcher starts the processes that become members of groups. */
 export interface LaunchedRanksOptions {
   /**
@@ -26,7 +40,7 @@ export interface LaunchedRanksOptions {
    * Starts `size` processes that run this command line, for example with `mpirun -n SIZE`, and
    * returns the launcher. They connect to a socket in the folder for temporary files of this host.
    */
-  readonly launch: (size: number, command: readonly string[]) => ChildProcess;
+  readonly launch: (size: number, command: readonly string[]) => LauncherProcess;
 }
 
 const launchedRanksOptions = knownOptions<LaunchedRanksOptions>('launchedRanks', { join: true, launch: true });
@@ -87,12 +101,17 @@ const patienceMillis = 30_000;
 /** The processes that a launcher has started at once. */
 class Job {
   readonly clients: readonly RankClient<SeatRequest>[];
-  readonly #launcher: ChildProcess;
+  readonly #launcher: LauncherProcess;
   readonly #server: Server;
   readonly #folder: string;
   readonly #processes: readonly LaunchedProcess[];
 
-  private constructor(launcher: ChildProcess, server: Server, folder: string, processes: readonly LaunchedProcess[]) {
+  private constructor(
+    launcher: LauncherProcess,
+    server: Server,
+    folder: string,
+    processes: readonly LaunchedProcess[],
+  ) {
     this.#launcher = launcher;
     this.#server = server;
     this.#folder = folder;
@@ -150,7 +169,7 @@ class Job {
   }
 }
 
-async function allConnected(size: number, server: Server, sockets: readonly Socket[], launcher: ChildProcess) {
+async function allConnected(size: number, server: Server, sockets: readonly Socket[], launcher: LauncherProcess) {
   await new Promise<void>((resolve, reject) => {
     server.on('connection', () => {
       if (sockets.length === size) resolve();
