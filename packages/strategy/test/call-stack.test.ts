@@ -47,7 +47,7 @@ describe('the functions between an all-reduce of a replica and the engine', () =
       [0, ''],
     ]);
     const hops = JSON.parse(ends[0]?.stdout as string) as readonly Hop[];
-    expect(hops).toEqual(documented('Among processes'));
+    expect(hops).toEqual(documented('Between processes'));
     expect(hops.length).toBeLessThanOrEqual(13 + 2);
   });
 });
