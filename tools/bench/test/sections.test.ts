@@ -3,6 +3,7 @@ import { chartsOf } from '../src/report/charts.js';
 import { docsSection } from '../src/report/docs-section.js';
 import { readmeSection } from '../src/report/readme-section.js';
 import type { Row } from '../src/report/row.js';
+import { scalingChart } from '../src/report/scaling-chart.js';
 
 const machine = { date: '2030-01-02T03:04:05.000Z', node: '20.0.0', cpu: 'A Processor', cpus: 2, foreignLoad: 0.01 };
 const base: Row = {
@@ -192,4 +193,26 @@ it('the same figures always yield the same charts of time, bandwidth and ratio',
   expect(charts.map(({ file }) => file)).toEqual(['time-2-ranks.svg', 'bandwidth-2-ranks.svg', 'ratio-2-ranks.svg']);
   for (const { svg } of charts) expect(svg).toMatch(/^<svg [\s\S]*coll, native[\s\S]*<\/svg>\n$/);
   expect(chartsOf(rows)).toEqual(charts);
+});
+
+describe('the chart of the README over the number of ranks', () => {
+  const processes = { suite: 'processes', bytes: 16 * 2 ** 20 } as const;
+  const taken = [2, 4].flatMap((ranks): Row[] => [
+    { ...base, ...processes, ranks, medianMicros: 600 * ranks },
+    { ...base, ...processes, ranks, transport: 'shared-memory', memory: 'ordinary', medianMicros: 1700 * ranks },
+    peer('openmpi', 2200 * ranks, { ...processes, ranks }),
+  ]);
+
+  it('shows the subjects that were measured, and states the cores, the machine and the date', () => {
+    const chart = scalingChart(taken);
+    expect(chart?.svg).toMatch(/coll, threads[\s\S]*coll, processes[\s\S]*Open MPI[\s\S]*on 2 cores/);
+    expect(chart?.svg).not.toContain('MPICH');
+    expect(chart?.caption).toContain('A Processor, 2030-01-02.');
+    expect(readmeSection(taken)).toContain('](docs/figures/scaling.svg)');
+  });
+
+  it('is omitted if only one number of ranks was measured', () => {
+    expect(scalingChart(taken.filter(({ ranks }) => ranks === 2))).toBeUndefined();
+    expect(readmeSection(rows)).not.toContain('scaling.svg');
+  });
 });

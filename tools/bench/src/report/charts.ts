@@ -1,14 +1,8 @@
-import { LineChart } from 'echarts/charts';
-import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
-import { init, use } from 'echarts/core';
-import { SVGRenderer } from 'echarts/renderers';
 import { formatBytes } from '../sizes.js';
 import { Figures, ratioOf, type Wanted } from './figures.js';
 import { labels } from './labels.js';
-import { threeDigits } from './numbers.js';
+import { drawLines, type Line } from './line-chart.js';
 import type { FailedRow, Row } from './row.js';
-
-use([LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
 const suite = 'in-process';
 const input = 'fresh';
@@ -19,14 +13,8 @@ export interface Chart {
   readonly svg: string;
 }
 
-interface Line {
-  readonly name: string;
-  readonly color: string;
-  readonly values: readonly (number | undefined)[];
-  readonly isDashed?: boolean;
-}
-
-const colors: Readonly<Record<keyof typeof labels, string>> = {
+/** The color of each subject, the same in every picture. */
+export const colors: Readonly<Record<keyof typeof labels, string>> = {
   native: '#d1242f',
   wasm: '#bf8700',
   js: '#8250df',
@@ -66,7 +54,7 @@ export function chartsOf(rows: readonly (Row | FailedRow)[]): Chart[] {
     const lines = [...kinds.map(({ take }) => linesOf(figures, wanted, take)), ratioLines(figures, wanted)];
     return chartNames(ranks).map(({ file, title }, index) => ({
       file,
-      svg: draw(`${title}, fresh inputs`, sizes, lines[index] as Line[]),
+      svg: drawLines(`${title}, fresh inputs`, sizes.map(formatBytes), lines[index] as Line[]),
     }));
   });
 }
@@ -94,47 +82,4 @@ function ratioLines(figures: Figures, wanted: readonly Wanted[]): Line[] {
     values: wanted.map((at) => ratioOf(figures.ours(at, name), figures.fastest(at))),
   }));
   return [...ours, { name: 'the fastest peer', color: colors.openmpi, values: wanted.map(() => 1), isDashed: true }];
-}
-
-/** A line chart over sizes, with a logarithmic axis. */
-function draw(title: string, sizes: readonly number[], lines: readonly Line[]): string {
-  const shown = lines.filter(({ values }) => values.some((value) => value !== undefined));
-  const chart = init(null, null, { renderer: 'svg', ssr: true, width: 900, height: 480 });
-  chart.setOption({
-    animation: false,
-    backgroundColor: '#ffffff',
-    title: { text: title, left: 16, top: 10, textStyle: { fontSize: 15, fontWeight: 600 } },
-    legend: { right: 16, top: 'middle', orient: 'vertical', data: shown.map(({ name }) => name) },
-    grid: { left: 64, right: 180, top: 52, bottom: 40 },
-    xAxis: { type: 'category', data: sizes.map(formatBytes), boundaryGap: false },
-    yAxis: {
-      type: 'log',
-      axisLabel: { formatter: plain },
-      minorSplitLine: { show: true, lineStyle: { color: '#eef0f2' } },
-    },
-    series: shown.map(({ name, color, values, isDashed = false }) => ({
-      type: 'line',
-      name,
-      data: values.map((value) => value ?? '-'),
-      symbolSize: isDashed ? 0 : 5,
-      color,
-      lineStyle: { type: isDashed ? 'dashed' : 'solid', width: 2 },
-    })),
-  });
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  return `${withoutHovering(svg)}\n`;
-}
-
-// Styles for the mouse are named by a count of all pictures that a process has drawn; the same figures shall give the same file.
-function withoutHovering(svg: string): string {
-  return svg
-    .replace(/<style >[\s\S]*?<\/style>\n?/g, '')
-    .replace(/ class="zr\d+-cls-\d+"/g, '')
-    .replace(/ ecmeta_\w+="\w*"/g, '')
-    .replace(/\bzr\d+-/g, 'zr-');
-}
-
-function plain(value: number): string {
-  return value >= 1 ? String(value) : threeDigits(value).replace(/0+$/, '');
 }

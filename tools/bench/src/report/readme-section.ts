@@ -7,6 +7,7 @@ import { networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
 import { formatMicros, threeDigits } from './numbers.js';
 import type { FailedRow, Row } from './row.js';
+import { scalingChart } from './scaling-chart.js';
 
 const ranks = 2;
 const sizes = [4, 4096, 65_536, 2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20, 256 * 2 ** 20];
@@ -21,7 +22,7 @@ const libraries: readonly (readonly [name: string, settings: readonly PeerName[]
 /** The part of README.md that is made from figures: how many times faster we are. */
 export function readmeSection(rows: readonly (Row | FailedRow)[]): string {
   const figures = new Figures(rows);
-  const sections = [...calledTable(figures), ...communicatorTable(figures)];
+  const sections = [...calledTable(figures), ...scalingPlot(rows), ...communicatorTable(figures)];
   return sections.length === 0 ? 'None have been taken yet.' : sections.join('\n\n');
 }
 
@@ -51,10 +52,15 @@ function calledTable(figures: Figures): string[] {
   return [
     markdownTable([`sum of float32, ${ranks} replicas`, 'level', ...shown.map(formatBytes)], lines),
     [
-      'Median time per call. Each row measures one level of the library: `context` is what a replica calls, `ops` are cross-device ops, and `communicator` is the layer below both.',
-      `mpi4py is Open MPI called from Python; torch is PyTorch with Gloo. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
+      'The table shows the median time per call. Each row measures one level of the library: `context` is the object that a replica calls, `ops` are cross-device ops, and `communicator` is the layer below both.',
+      `mpi4py calls Open MPI from Python, and torch is PyTorch with Gloo. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.${warningOf(calledRows)}`,
     ].join('\n'),
   ];
+}
+
+function scalingPlot(rows: readonly (Row | FailedRow)[]): string[] {
+  const chart = scalingChart(rows);
+  return chart ? [`![Time of an all-reduce over the number of ranks](docs/figures/${chart.file})`, chart.caption] : [];
 }
 
 function warningOf(rows: readonly Row[]): string {
@@ -82,10 +88,10 @@ function communicatorTable(figures: Figures): string[] {
 
 function communicatorWords(first: Row, engine: string): string {
   return [
-    `The table shows how many times faster coll is than the other libraries, for sums of float32 in place. Inputs are rewritten before every call. coll executes \`runSync\``,
-    `of a communicator of the ${engine} engine in two worker threads. The other libraries use two processes, with the faster of their default and their malloc-tuned`,
-    `settings. Gradients are many tensors, which coll reduces in one call, and the other libraries in one call per tensor. ${first.cpu}, ${first.cpus} cores,`,
-    `${first.date.slice(0, 10)}. [All figures, and how they are measured](docs/internals/benchmarks.md)`,
+    `The table shows how many times faster coll is than the other libraries, for sums of float32 in place. Inputs are rewritten before every call. For coll, two worker threads`,
+    `call \`runSync\` of a communicator of the ${engine} engine. The other libraries use two processes, with the faster of their default and malloc-tuned settings. coll reduces all`,
+    `gradients of a network in one call; the other libraries need one call per tensor. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.`,
+    `[Benchmarks](docs/internals/benchmarks.md) has all figures, and describes how they are measured.`,
   ].join('\n');
 }
 

@@ -5,6 +5,7 @@ import { chartsOf } from './charts.js';
 import { docsSection } from './docs-section.js';
 import { readmeSection } from './readme-section.js';
 import type { FailedRow, Row } from './row.js';
+import { scalingChart } from './scaling-chart.js';
 
 const root = path.resolve(import.meta.dirname, '../../../..');
 const results = 'docs/figures/results.jsonl';
@@ -25,7 +26,10 @@ export function reportFiles(): Map<string, string> {
     ['docs/internals/benchmarks.md', docsSection(rows)],
     ['README.md', readmeSection(rows)],
   ] as const;
-  const pictures = chartsOf(rows).map(({ file, svg }) => [`docs/figures/${file}`, svg] as const);
+  const scaling = scalingChart(rows);
+  const pictures = [...chartsOf(rows), ...(scaling ? [scaling] : [])].map(
+    ({ file, svg }) => [`docs/figures/${file}`, svg] as const,
+  );
   return new Map([
     ...pages.map(
       ([file, section]) => [file, withSection(readFileSync(path.join(root, file), 'utf8'), section, file)] as const,
