@@ -1,6 +1,4 @@
-// Draws doc comments, each with its declaration as editors show it, error messages, test titles and sentences of the documents for readers
-// who have not seen the code:
-// `npm run -s prose -- --seed 7 --count 60`. The same seed draws the same ones; `--where` says where each stands.
+// Draws sentences of the documents, doc comments, error messages and test titles for readers who have not seen the code.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,14 +6,33 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import ts from 'typescript';
 
+const usage = `Usage: npm run -s prose -- [options]
+
+Draws at random, for readers who judge the language:
+  sentences of the documents   docs/**/*.md and README files, without code, generated pages and tables of figures
+  doc comments                 of the packages, each with the first line of its declaration
+  error messages               of the packages
+  test titles                  with the titles of the groups around them
+
+  --seed SEED     the seed (1); the same seed draws the same texts
+  --count COUNT   how many texts of each kind (60)
+  --where         print the file of each text
+  --help          print this text
+`;
+
 const root = path.resolve(import.meta.dirname, '../..');
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '60' },
     where: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (values.help) {
+  process.stdout.write(usage);
+  process.exit(0);
+}
 
 const { stdout } = spawnSync('git', ['ls-files', 'packages', 'native', 'tools', 'examples'], {
   cwd: root,
