@@ -1,4 +1,4 @@
-// A collective that gives up when a replica does not come in time.
+// A collective that fails because one replica does not arrive in time.
 import '@coll/direct/register';
 import { setTimeout } from 'node:timers/promises';
 import { CommunicationOptions, DeadlineExceededError } from '@coll/core';
@@ -8,7 +8,7 @@ const options = new CommunicationOptions({ timeoutSeconds: 0.1 });
 await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
 
 async function addUp(replica: ReplicaContext) {
-  // This one is busy with something else until long after the deadline.
+  // Replica 1 does other work until long after the deadline.
   if (replica.replicaIdInSyncGroup === 1) await setTimeout(60_000, undefined, { ref: false });
   return replica.allReduce('sum', Float32Array.of(1, 2), options);
 }

@@ -1,4 +1,4 @@
-// Training on several workers, which are processes: each works on its share of every batch. Run it with:
+// Trains on several workers, which are processes. Each worker processes its share of every batch. Run it with:
 //
 //   npx coll run -n 2 examples/multi-worker-mirrored.ts
 import { tensor, toNumbers } from '@coll/core';
@@ -7,7 +7,7 @@ import { MultiWorkerMirroredStrategy, type ReplicaContext, variable } from '@col
 await using strategy = new MultiWorkerMirroredStrategy();
 await strategy.ready();
 
-// All workers start with what the first one brings, and change it by the mean of what their replicas bring.
+// All workers start with the values of worker 0. Each change is the mean of the changes of all replicas.
 const options = { name: 'weights', aggregation: 'mean', dtype: 'float32' } as const;
 const weights = strategy.scope(() => variable([0, 0], options));
 
@@ -18,11 +18,11 @@ async function trainStep(_: ReplicaContext, xs: Float32Array): Promise<void> {
   await weights.assignSub(tensor(Float32Array.from(gradient, (part) => 0.2 * part)));
 }
 
-// Where there are more workers than samples, the share of some is empty.
+// If there are more workers than samples, some shares are empty.
 const meanOf = (numbers: readonly number[]) =>
   numbers.reduce((sum, number) => sum + number, 0) / Math.max(1, numbers.length);
 
-// Every worker reads the same batches, and gets its part of each.
+// Every worker reads the same batches, and gets its share of each.
 const batches = Array.from({ length: 200 }, () => Float32Array.of(0, 1, 2, 3));
 for await (const step of strategy.experimentalDistributeDataset(batches))
   await strategy.run(trainStep, { args: [step] });

@@ -1,4 +1,4 @@
-// Gradients are summed over all replicas in packs of 50 MiB; an optimizer of TensorFlow.js then applies them.
+// Sums gradients over all replicas in packs of 50 MiB. An optimizer of TensorFlow.js then applies the sums.
 import '@coll/direct/register';
 import { CommunicationOptions, type Tensor, tensor } from '@coll/core';
 import { getReplicaContext, MirroredStrategy } from '@coll/strategy';
@@ -31,7 +31,7 @@ function zip(grads: readonly Tensor<'float32'>[], vars: readonly tf.Variable[]) 
 
 await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
 
-// Each replica has half of the data, of which the loss is a mean: the sum of both gradients is that of all the data.
+// Each replica has half of the data. Its loss is divided by the number of all samples, so the sum of both gradients is the gradient of all samples.
 const learned = await strategy.run(async ({ replicaIdInSyncGroup: replica }) => {
   const x = tf.tensor(replica === 0 ? [0, 1] : [2, 3]);
   const y = x.mul(3).add(1);
@@ -40,5 +40,5 @@ const learned = await strategy.run(async ({ replicaIdInSyncGroup: replica }) => 
   for (let step = 0; step < 200; step++) await trainStep(loss, vars);
   return vars.map((variable) => variable.dataSync()[0]?.toFixed(2)).join(' x + ');
 });
-// Identical results come back as one.
+// Both replicas return the same text, so `run` returns this text once.
 console.log(`y = ${learned}`);

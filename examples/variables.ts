@@ -1,4 +1,4 @@
-// Fits a line on two replicas: the weights stay the same on both, and each counts the samples that it has seen.
+// Fits a line on two replicas. The weights are equal on both replicas, and each replica counts its samples.
 import { tensor, toNumbers } from '@coll/core';
 import { MirroredStrategy, variable } from '@coll/strategy';
 
@@ -10,7 +10,7 @@ const { weights, seen } = strategy.scope(() => ({
 }));
 
 await strategy.run(async ({ replicaIdInSyncGroup: id }) => {
-  // Points of y = 2x + 1; the other replica has those between.
+  // Points of y = 2x + 1. The points of the two replicas alternate.
   const xs = [0, 0.5, 1, 1.5].map((x) => x + id / 4);
   for (let step = 0; step < 200; step++) {
     const [slope = 0, offset = 0] = toNumbers(weights.read());

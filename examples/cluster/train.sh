@@ -6,7 +6,7 @@
 #SBATCH --time=00:10:00
 #SBATCH --output=%x-%j.out
 
-# The secret with which the four tasks authenticate each other. srun passes it on.
+# The secret with which the four tasks authenticate each other. srun passes it to them.
 export COLL_JOB_KEY=$(openssl rand -base64 32)
 
 srun --label --kill-on-bad-exit=1 node --import tsx train.ts

@@ -1,4 +1,4 @@
-// Trains a TensorFlow.js model on as many processes as the launcher has started, on one host or on several.
+// Trains a TensorFlow.js model in all processes that the launcher has started, on one host or several.
 import { MultiWorkerMirroredStrategy, SlurmClusterResolver } from '@coll/strategy';
 import { distributedOptimizer } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -11,7 +11,7 @@ await using strategy = new MultiWorkerMirroredStrategy({
 const { workers, worker } = await strategy.explain();
 console.log(`worker ${worker} of ${workers} is ready`);
 
-tf.enableProdMode(); // without the greeting
+tf.enableProdMode(); // TensorFlow.js then prints no welcome message
 const losses = await strategy.run(async (replica) => {
   const model = tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [1] })] });
   model.compile({ optimizer: distributedOptimizer(tf, tf.train.sgd(0.1), replica), loss: 'meanSquaredError' });

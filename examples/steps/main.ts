@@ -1,5 +1,5 @@
-// Trains a line through points with one run per step, in one worker thread per replica; `coll run -n 2 examples/steps/main.js` does so on
-// two workers. The threads and their modules live from step to step.
+// Fits a line to points with one run per step, in one worker thread per replica. `coll run -n 2 examples/steps/main.ts` trains on two
+// workers. The threads and the state of their modules persist between steps.
 import { tensor } from '@coll/core';
 import { MultiWorkerMirroredStrategy } from '@coll/strategy';
 

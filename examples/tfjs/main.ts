@@ -1,4 +1,4 @@
-// Trains on two cores, in a thread per replica; `npx coll run -n 2 examples/tfjs/main.ts` does so on four, in two processes.
+// Trains on two cores, with one thread per replica. `npx coll run -n 2 examples/tfjs/main.ts` trains on four cores, in two processes.
 import '@coll/direct/register';
 import { MultiWorkerMirroredStrategy } from '@coll/strategy';
 

@@ -1,4 +1,4 @@
-// The same script as a function, of which each replica runs a copy in a thread of its own.
+// The same script as a function, which each replica calls in its own thread.
 import type { ReplicaContext } from '@coll/strategy';
 import { distributedOptimizer } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';

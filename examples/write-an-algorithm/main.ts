@@ -1,4 +1,4 @@
-// Registers the tree of tree.ts, looks at it, and uses it by name: in this thread, and in a thread a replica.
+// Proves, draws and registers the algorithm of tree.ts, then uses it by name: in this thread, and with one thread per replica.
 import { registry, type Tensor } from '@coll/core';
 import { cost, draw, verify } from '@coll/core/schedule';
 import { MirroredStrategy } from '@coll/strategy';

@@ -1,7 +1,7 @@
 import { type Algorithm, AllReduceOps, type AllReduceOptions, definePlugin, type Round, type World } from '@coll/core';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 
-/** Partial sums meet in pairs on the way to rank 0, ever further apart; the total returns the same way. */
+/** Pairs of ranks add their partial sums, at distances 1, 2, 4 and so on, until rank 0 has the total. The total returns along the same links. */
 export const treeAlgorithm: Algorithm = {
   name: 'tree',
   refuses: ({ kind }) => (kind === 'all-reduce' ? undefined : `this tree is for all-reduce only, not for ${kind}`),
