@@ -30,26 +30,30 @@ const packages = ['packages', 'native'].flatMap((parent) =>
 
 /** Which test files are whole programs, grids, and so on: tools/tests/parts.json. */
 type Parts = Readonly<
-  Record<'unit' | 'alone' | 'grids' | 'rest' | 'built' | 'doubles' | 'mpi', Readonly<Record<string, readonly string[]>>>
+  Record<
+    'unit' | 'alone' | 'grids' | 'rest' | 'built' | 'doubles' | 'scale' | 'mpi',
+    Readonly<Record<string, readonly string[]>>
+  >
 >;
 const parts: Parts = JSON.parse(readFileSync(path.join(root, 'tools/tests/parts.json'), 'utf8'));
 const filesOf = (part: keyof Parts): string[] => Object.values(parts[part]).flat();
-const [unit, alone, grids, rest, built, doubles, mpi] = [
+const [unit, alone, grids, rest, built, doubles, scale, mpi] = [
   filesOf('unit'),
   filesOf('alone'),
   filesOf('grids'),
   filesOf('rest'),
   filesOf('built'),
   filesOf('doubles'),
+  filesOf('scale'),
   filesOf('mpi'),
 ];
 
 const all = ['{packages,native,tools,examples}/**/*.test.ts'];
 const never = ['**/node_modules/**', '**/dist/**', '**/out-tsc/**', 'native/*/build/**'];
 
-/** `core` is `npm test`, `rest` is `npm run test:rest`, `mpi` is `npm run test:mpi`; vitest by itself runs everything. */
+/** `core` is `npm test`; `rest`, `scale` and `mpi` are `npm run test:rest`, `test:scale` and `test:mpi`; vitest by itself runs everything. */
 const mode = process.env['COLL_TESTS'];
-const runs = (part: 'core' | 'rest' | 'mpi') => mode === undefined || mode === part;
+const runs = (part: 'core' | 'rest' | 'scale' | 'mpi') => mode === undefined || mode === part;
 const projects: TestProjectInlineConfiguration['test'][] = [];
 const setupFiles = 'tools/tests/need-build.ts';
 if (runs('core')) {
@@ -68,7 +72,8 @@ if (runs('rest')) {
   projects.push({ name: 'doubles', include: doubles, globalSetup: 'tools/tests/build-doubles.ts', setupFiles });
 }
 
-// Its ranks take all cores, so that no two files run at once.
+// Their ranks take all cores, so that no two files run at once.
+if (mode === 'scale') projects.push({ name: 'scale', include: scale, maxWorkers: 1 });
 if (runs('mpi'))
   projects.push({ name: 'mpi', include: mpi, globalSetup: 'tools/tests/build-mpi.ts', setupFiles, maxWorkers: 1 });
 

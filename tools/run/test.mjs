@@ -1,4 +1,4 @@
-// `npm test`, `npm run test:rest` and `npm run test:mpi`, which hand in `core`, `rest` and `mpi`; further arguments go to vitest.
+// `npm test`, `npm run test:rest`, `test:scale` and `test:mpi`, which hand in `core`, `rest`, `scale` and `mpi`; further arguments go to vitest.
 import { randomInt } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -47,6 +47,8 @@ const endings = {
   core: () => `
 Left out, and run by npm run test:rest:
 ${titlesOf('grids', 'rest', 'built', 'doubles')}
+Left out, and run by npm run test:scale:
+${titlesOf('scale')}
 Left out, and run by npm run test:mpi:
 ${titlesOf('mpi')}
 To draw the same part of the grids again: COLL_TEST_SEED=${seed} npm test
@@ -55,6 +57,7 @@ To draw the same part of the grids again: COLL_TEST_SEED=${seed} npm test
 Not part of it: tests of C++ (npm run -w @coll/native test:cpp, and -w @coll/nccl), and the sanitizers
 (node native/engine/build.mjs asan or tsan, and the same of native/nccl). CI runs both: .ci/run
 ${skipped('rest')}`,
+  scale: () => '',
   mpi: () => skipped('mpi'),
 };
 

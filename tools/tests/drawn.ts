@@ -31,6 +31,18 @@ export function drawnSuite<Options extends SuiteOptions>(options: Options): Opti
   };
 }
 
+/** The numbers of ranks of suites with more ranks than cores, by the command that runs them; all of them otherwise. */
+export function manyRanks(): readonly number[] {
+  switch (process.env['COLL_TESTS']) {
+    case 'rest':
+      return [16, 32];
+    case 'scale':
+      return [64, 128];
+    default:
+      return [16, 32, 64, 128];
+  }
+}
+
 interface SuiteOptions {
   readonly name: string;
   readonly algorithms?: readonly unknown[];

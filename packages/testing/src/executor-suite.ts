@@ -5,10 +5,11 @@ import type { DeclareGroup } from './algorithm-suite.js';
 import type { DeclareTest } from './declare-test.js';
 import { disagreementCases } from './executor/disagreement-cases.js';
 import type { ExecutorCase, ExecutorCases } from './executor/executor-case.js';
+import { manyRanksCases, manyRanksFailureCases } from './executor/many-ranks-cases.js';
 import { memoryCases } from './executor/memory-cases.js';
 import { refusalCases } from './executor/refusal-cases.js';
 import { growthCases, sequenceCases } from './executor/sequence-cases.js';
-import { Subject } from './executor/subject.js';
+import { hasManyRanks, Subject } from './executor/subject.js';
 import { dtypeCases, referenceCases, scheduleCases } from './executor/value-cases.js';
 import { crashCases, waitingCases } from './executor/waiting-cases.js';
 import type { OpenGroup } from './group.js';
@@ -34,7 +35,10 @@ export interface ExecutorSuiteOptions {
    * they do not depend on the order of arithmetic.
    */
   readonly algorithms?: readonly SuiteAlgorithm[];
-  /** The numbers of ranks to test. Default: 1 to 8. */
+  /**
+   * The numbers of ranks to test. Default: 1 to 8. More than 8 ranks are tested with fewer cases
+   * and short buffers, so that ranks may outnumber cores.
+   */
   readonly ranks?: readonly number[];
   /** The kinds of collectives to test. Default: all. */
   readonly kinds?: readonly CollectiveKind[];
@@ -103,25 +107,51 @@ function declareAll({
   const played = algorithms ? [...algorithms, ownAlgorithm] : [undefined];
   for (const algorithm of played) {
     for (const size of ranks) {
-      // Arithmetic, memory and waiting depend on the executor rather than on the algorithm, and
-      // little on the size, so they are tested with few algorithms and sizes.
-      const isWhole =
-        (algorithm === played[0] || algorithm === ownAlgorithm) && (size <= 4 || size === Math.max(...ranks));
       const subject = new Subject({ open, algorithm, size, kinds });
-      const cases = {
-        ...fewCases,
-        ...(algorithm ? referenceCases : {}),
-        ...(isWhole ? manyCases : {}),
-        // Members compare their calls before any algorithm moves data.
-        ...(isWhole && algorithm === played[0] ? disagreementCases : {}),
-      };
       const title = `${name}: ${titleOf(algorithm)} among ${size}`;
       const setting = { size, members: size === 1 ? 1 : membersOf?.(size), kinds, lacks };
-      const all = Object.entries(isWhole && size <= 3 ? { ...cases, ...crashCases } : cases);
+      const isFirst = algorithm === played[0];
+      const cases = hasManyRanks(size)
+        ? casesWithManyRanks(algorithm, isFirst)
+        : // Arithmetic, memory and waiting depend on the executor rather than on the algorithm, and
+          // little on the size, so they are tested with few algorithms and sizes.
+          casesOf(algorithm, {
+            size,
+            isFirst,
+            isWhole: (isFirst || algorithm === ownAlgorithm) && (size <= 4 || size === Math.max(...ranks)),
+          });
+      const all = Object.entries(cases);
       const declared = all.filter(([, { appliesTo }]) => appliesTo?.(setting) ?? true);
       declare(test, title, declared, subject);
     }
   }
+}
+
+interface Extent {
+  readonly size: number;
+  /** Whether the algorithm is the first of the suite. */
+  readonly isFirst: boolean;
+  /** Whether the algorithm and the size are among the few that are tested with all cases. */
+  readonly isWhole: boolean;
+}
+
+function casesOf(algorithm: SuiteAlgorithm | undefined, { size, isFirst, isWhole }: Extent): ExecutorCases {
+  return {
+    ...fewCases,
+    ...(algorithm ? referenceCases : {}),
+    ...(isWhole ? manyCases : {}),
+    // Members compare their calls before any algorithm moves data.
+    ...(isWhole && isFirst ? disagreementCases : {}),
+    ...(isWhole && size <= 3 ? crashCases : {}),
+  };
+}
+
+function casesWithManyRanks(algorithm: SuiteAlgorithm | undefined, isFirst: boolean): ExecutorCases {
+  return {
+    ...manyRanksCases,
+    ...(algorithm ? referenceCases : {}),
+    ...(isFirst ? manyRanksFailureCases : {}),
+  };
 }
 
 const fewCases: ExecutorCases = { ...scheduleCases, ...sequenceCases };

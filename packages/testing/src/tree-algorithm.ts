@@ -75,13 +75,16 @@ function collect(ranks: number, hub: number, chunk: number): Round[] {
  * rounds as `collect` makes.
  */
 function pass(ranks: number, start: number, hub: number, chunk: number): Round[] {
-  let at = start;
-  return collect(ranks, hub, chunk).map((round) => {
-    const step = round.find(({ from }) => from === at);
-    if (!step) return [];
-    at = step.to;
-    return [{ ...step, reduce: false }];
-  });
+  const rounds: Round[] = [];
+  const rankAt = (place: number) => (hub + place) % ranks;
+  let at = (start - hub + ranks) % ranks;
+  for (let distance = 1; distance < ranks; distance *= 2) {
+    const isItsRound = at % (2 * distance) === distance;
+    const step = { from: rankAt(at), to: rankAt(at - distance), chunk, reduce: false };
+    rounds.push(isItsRound ? [step] : []);
+    if (isItsRound) at -= distance;
+  }
+  return rounds;
 }
 
 /**

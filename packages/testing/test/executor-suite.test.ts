@@ -41,6 +41,26 @@ describe('the executor suite', () => {
     expect(await failuresAmong3(membersOf(Double), { only, patienceMillis: 1000 })).not.toEqual([]);
   });
 
+  it('tests more than 8 ranks with few cases, which a correct executor passes', async () => {
+    const titles: string[] = [];
+    const algorithms = [{ algorithm: directAlgorithm() }];
+    const declare: Parameters<typeof failuresOf>[0] = (test) =>
+      executorSuite({
+        test: (title, run) => {
+          titles.push(title);
+          test(title, run);
+        },
+        name: 'double',
+        open: controllerGroup(membersOf(ThreadCommunicator)),
+        algorithms,
+        ranks: [9],
+      });
+    expect(await failuresOf(declare)).toEqual([]);
+    expect(titles).toContain('double: direct among 9 supports every length');
+    expect(titles).toContain('double: direct among 9 names members that did not arrive by the deadline');
+    expect(titles.join()).not.toContain('reduces every dtype');
+  });
+
   it('detects an algorithm that drops a transfer', async () => {
     const plan: Algorithm['plan'] = (collective, ranks) => {
       const schedule = directAlgorithm().plan(collective, ranks);

@@ -57,10 +57,8 @@ function internal(code: ErrorCode): ExpectedError {
 function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError): ExecutorCase {
   return caseFor(disagreeing([usual, odd]), async (subject) => {
     if (!(await canRun(subject, [usual, odd]))) return;
-    for (const mode of ['run', 'runSync'] as const) {
-      await using group = await subject.another();
-      const { members, canBlock } = group;
-      if (members.length < 2 || (mode === 'runSync' && !canBlock)) return;
+    await subject.onNewGroups(async (group, mode) => {
+      const { members } = group;
       const oddAt = mode === 'run' ? members.length - 1 : 0;
       const options = { mode, timeoutSeconds: 60 };
       const calls = members.map((member, index) =>
@@ -73,7 +71,7 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
       if (members.length > 2) assertNames(outcomes[0], members[oddAt] as GroupMember);
       untouched.assert('after a disagreement');
       await assertFailed(group, subject);
-    }
+    });
   });
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@coll/core';
 import { nameOf, outputDType, outputLength } from '@coll/core/plugin';
 import type { Schedule } from '@coll/core/schedule';
-import { type Call, type Group, type OpenGroup, partOf } from '../group.js';
+import { type Call, type CallOptions, type Group, type OpenGroup, partOf } from '../group.js';
 import type { Flavour } from '../oracle/contributions.js';
 import { expectedOutputs } from '../oracle/expected-outputs.js';
 import type { Plain } from '../oracle/plain-arithmetic.js';
@@ -23,6 +23,9 @@ export interface SubjectOptions {
   readonly size: number;
   readonly kinds: readonly CollectiveKind[];
 }
+
+/** Whether a suite tests a group of this size with few cases and short buffers. */
+export const hasManyRanks = (size: number): boolean => size > 8;
 
 /** Changes how a member makes a call, such as its mode, but not its collective or data. */
 export type Arrange = (call: Call, member: number, index: number) => Call;
@@ -70,6 +73,25 @@ export class Subject {
   /** Returns the given collectives whose kinds the suite tests, without the others. */
   among(collectives: readonly Collective[]): readonly Collective[] {
     return collectives.filter(({ kind }) => this.#kinds.includes(kind));
+  }
+
+  /** Whether the group has so many ranks that cases must be few, with short buffers. */
+  get hasManyRanks(): boolean {
+    return hasManyRanks(this.size);
+  }
+
+  /**
+   * Runs a check of members that wait for each other, on a new group for each way to call. With
+   * many ranks there is one way, which blocks if members can block.
+   */
+  async onNewGroups(check: (group: Group, mode: NonNullable<CallOptions['mode']>) => Promise<void>): Promise<void> {
+    const { canBlock } = await this.group();
+    const modes = canBlock ? (['run', 'runSync'] as const) : (['run'] as const);
+    for (const mode of this.hasManyRanks ? modes.slice(-1) : modes) {
+      await using group = await this.another();
+      if (group.members.length < 2) return;
+      await check(group, mode);
+    }
   }
 
   /** The roots to test: the first rank, one in the middle and the last. */
