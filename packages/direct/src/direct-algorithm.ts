@@ -1,5 +1,12 @@
 import type { Collective } from '@coll/core';
-import { type Algorithm, type StreamedSchedule, scheduleOf, streamedLinear, type Transfer } from '@coll/core/schedule';
+import {
+  type Algorithm,
+  type RepresentativeSchedule,
+  type StreamedSchedule,
+  scheduleOf,
+  streamedLinear,
+  type Transfer,
+} from '@coll/core/schedule';
 
 /**
  * Every rank exchanges chunks with every other rank: rank r combines chunk r of all ranks, in rank
@@ -32,6 +39,7 @@ export function directAlgorithm(): Algorithm {
 const algorithm: Algorithm = {
   name: 'direct',
   stream,
+  representatives,
   plan(collective, ranks) {
     const { chunks, rounds } = stream(collective, ranks);
     return scheduleOf(ranks, chunks, rounds);
@@ -63,27 +71,52 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
 }
 
 /**
- * Yields the transfers of a round in which every rank sends chunk r to rank r, which combines the
- * chunks.
+ * The first worker represents all others: its chunks are the longest, and every other rank sends
+ * to them or receives them.
  */
-function* combine(ranks: number): Iterable<Transfer> {
-  for (const [from, to] of pairs(ranks)) yield { from, to, chunk: to, reduce: true };
+function representatives(
+  { kind }: Collective,
+  ranks: number,
+  ranksPerWorker: number,
+): RepresentativeSchedule | undefined {
+  const inChunks = (...representativeRounds: readonly Iterable<Transfer>[]) => {
+    return { ranks, chunks: ranks, representativeRounds };
+  };
+  if (ranks === 1) return inChunks();
+  switch (kind) {
+    case 'all-reduce':
+      return inChunks(combine(ranks, ranksPerWorker), handOut(ranks, ranksPerWorker));
+    case 'reduce-scatter':
+      return inChunks(combine(ranks, ranksPerWorker));
+    case 'all-gather':
+      return inChunks(handOut(ranks, ranksPerWorker));
+    default:
+      return undefined;
+  }
 }
 
-/** Yields the transfers of a round in which each rank r sends chunk r to every other rank. */
-function* handOut(ranks: number): Iterable<Transfer> {
-  for (const [from, to] of pairs(ranks)) yield { from, to, chunk: from, reduce: false };
+/**
+ * Yields the transfers of a round in which every rank sends chunk r to rank r, which combines the
+ * chunks. Only the chunks of the first `owners` ranks.
+ */
+function* combine(ranks: number, owners = ranks): Iterable<Transfer> {
+  for (let from = 0; from < ranks; from++) {
+    for (let to = 0; to < owners; to++) if (to !== from) yield { from, to, chunk: to, reduce: true };
+  }
+}
+
+/**
+ * Yields the transfers of a round in which each of the first `owners` ranks sends its chunk to
+ * every other rank.
+ */
+function* handOut(ranks: number, owners = ranks): Iterable<Transfer> {
+  for (let from = 0; from < owners; from++) {
+    for (let to = 0; to < ranks; to++) if (to !== from) yield { from, to, chunk: from, reduce: false };
+  }
 }
 
 /** The transfers of a round in which the root sends chunk r to each rank r. */
 function scatter(root: number, ranks: number): readonly Transfer[] {
   const others = Array.from({ length: ranks }, (_, rank) => rank).filter((rank) => rank !== root);
   return others.map((to) => ({ from: root, to, chunk: to, reduce: false }));
-}
-
-/** Yields all pairs of different ranks. */
-function* pairs(ranks: number): Iterable<readonly [from: number, to: number]> {
-  for (let from = 0; from < ranks; from++) {
-    for (let to = 0; to < ranks; to++) if (to !== from) yield [from, to];
-  }
 }

@@ -1,6 +1,15 @@
 import { type Collective, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
-import { type Algorithm, onRanks, refine, type Schedule, sequence, together } from '@coll/core/schedule';
+import {
+  type Algorithm,
+  onRanks,
+  type RepresentativeSchedule,
+  refine,
+  type Schedule,
+  sequence,
+  type Transfer,
+  together,
+} from '@coll/core/schedule';
 
 /** The number of workers, and the algorithms within each worker and across workers. */
 export interface HierarchicalAlgorithmOptions {
@@ -99,7 +108,43 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
       const between = onRanks(across.plan({ kind: 'all-reduce', op }, workers), leaders, ranks);
       return sequence(...inEqualChunks([up, between, down]));
     },
+    // All workers do the same within, so that the first one represents them.
+    representatives(collective, ranks, ranksPerWorker) {
+      const perWorker = ranks / workers;
+      if (workers === 1 || collective.kind !== 'all-reduce' || perWorker % ranksPerWorker !== 0) return undefined;
+      const { op } = collective;
+      const between = across.representatives?.({ kind: 'all-reduce', op }, workers, 1);
+      if (!between) return undefined;
+      const up = within.plan({ kind: 'reduce', op, root: 0 }, perWorker);
+      const down = within.plan({ kind: 'broadcast', root: 0 }, perWorker);
+      const chunks = [up, between, down].map((level) => level.chunks).reduce(leastCommonMultiple);
+      return { ranks, chunks, representativeRounds: levelRounds({ up, between, down, perWorker, chunks }) };
+    },
   };
+}
+
+interface Levels {
+  readonly up: Schedule;
+  readonly between: RepresentativeSchedule;
+  readonly down: Schedule;
+  readonly perWorker: number;
+  /** Number of chunks of all levels together. */
+  readonly chunks: number;
+}
+
+/** The rounds of the first worker, the representatives of the leaders, and the first worker again. */
+function* levelRounds({ up, between, down, perWorker, chunks }: Levels): Iterable<Iterable<Transfer>> {
+  for (const round of up.rounds) yield inPieces(round, chunks / up.chunks, 1);
+  for (const round of between.representativeRounds) yield inPieces(round, chunks / between.chunks, perWorker);
+  for (const round of down.rounds) yield inPieces(round, chunks / down.chunks, 1);
+}
+
+/** Cuts the chunk of each transfer into pieces. Rank `i` becomes rank `i * distance`. */
+function* inPieces(round: Iterable<Transfer>, pieces: number, distance: number): Iterable<Transfer> {
+  for (const { from, to, chunk, reduce } of round) {
+    const ends = { from: from * distance, to: to * distance, reduce };
+    for (let piece = 0; piece < pieces; piece++) yield { ...ends, chunk: chunk * pieces + piece };
+  }
 }
 
 function inEachWorker(schedule: Schedule, workers: number): Schedule {

@@ -2,6 +2,7 @@ import { type Collective, ValueError } from '@coll/core';
 import {
   type Algorithm,
   hasBlocks,
+  type RepresentativeSchedule,
   type StreamedSchedule,
   scheduleOf,
   streamedLinear,
@@ -44,6 +45,7 @@ const algorithm: Algorithm = {
   name: 'recursive-halving-doubling',
   refuses: (_, ranks) => refusal(ranks),
   stream,
+  representatives,
   plan(collective, ranks) {
     const { chunks, rounds } = stream(collective, ranks);
     return scheduleOf(ranks, chunks, rounds);
@@ -65,10 +67,27 @@ function stream(collective: Collective, ranks: number): StreamedSchedule {
 }
 
 /**
+ * The first worker and, in each round, its partner represent all others: the first worker is
+ * responsible for the first chunks, which are the longest.
+ */
+function representatives(
+  collective: Collective,
+  ranks: number,
+  ranksPerWorker: number,
+): RepresentativeSchedule | undefined {
+  const { kind } = collective;
+  if (kind !== 'all-reduce' && kind !== 'reduce-scatter' && kind !== 'all-gather') return undefined;
+  const cube = cubeOf(ranks, hasBlocks(kind));
+  return { ranks, chunks: ranks, representativeRounds: roundsOf(collective, { ...cube, active: ranksPerWorker }) };
+}
+
+/**
  * The ranks as corners of a hypercube: partners in dimension `h` differ in bit `h` of their rank.
  */
 interface Cube {
   readonly ranks: number;
+  /** Number of ranks, from rank 0, whose chunks move: all of them or, for estimates, a worker's. */
+  readonly active: number;
   /** The distances between partners: 1, 2, 4 and so on, up to half the number of ranks. */
   readonly distances: readonly number[];
   /**
@@ -82,7 +101,7 @@ function cubeOf(ranks: number, blocks: boolean): Cube {
   const distances = Array.from({ length: Math.log2(ranks) }, (_, dimension) => 2 ** dimension);
   const reversed = (owner: number) =>
     distances.reduce((chunk, distance) => chunk * 2 + ((owner & distance) === 0 ? 0 : 1), 0);
-  return { ranks, distances, chunkOf: blocks ? (owner) => owner : reversed };
+  return { ranks, active: ranks, distances, chunkOf: blocks ? (owner) => owner : reversed };
 }
 
 function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Transfer>> {
@@ -119,7 +138,7 @@ function* roundsOf(collective: Collective, cube: Cube): Generator<Iterable<Trans
  * chunks with its own.
  */
 function* halve(cube: Cube, distance: number): Generator<Transfer> {
-  for (let to = 0; to < cube.ranks; to++) {
+  for (let to = 0; to < cube.active; to++) {
     for (const chunk of chunksOf(cube, to, distance)) yield { from: partnerOf(to, distance), to, chunk, reduce: true };
   }
 }
@@ -127,8 +146,8 @@ function* halve(cube: Cube, distance: number): Generator<Transfer> {
 /** Every rank for which `takes` is true receives the complete chunks of its partner. */
 function* double(cube: Cube, distance: number, takes: (rank: number) => boolean = () => true): Generator<Transfer> {
   for (let to = 0; to < cube.ranks; to++) {
-    if (!takes(to)) continue;
     const from = partnerOf(to, distance);
+    if (from >= cube.active || !takes(to)) continue;
     for (const chunk of chunksOf(cube, from, distance)) yield { from, to, chunk, reduce: false };
   }
 }

@@ -59,6 +59,13 @@ export function shuffleAlgorithm(options: ShuffleAlgorithmOptions): Algorithm {
     name: 'shuffle',
     refuses,
     stream,
+    // The rank that combines the first chunk, which is the longest, represents all others. If a rank
+    // combines several chunks, or ranks share a port, another one may be busier.
+    representatives(_, ranks, ranksPerWorker) {
+      if (ranksPerWorker > 1 || new Set(gatherRanks).size < gatherRanks.length) return undefined;
+      const representativeRounds = ranks === 1 ? [] : shuffleRounds(gatherRanks.slice(0, 1), ranks);
+      return { ranks, chunks: gatherRanks.length, representativeRounds };
+    },
     plan(collective, ranks) {
       const { chunks, rounds } = stream(collective, ranks);
       return scheduleOf(ranks, chunks, rounds);

@@ -82,20 +82,32 @@ export function ringAlgorithm(options?: RingAlgorithmOptions): Algorithm {
       return `order must contain each rank of a worker, got ${order.length} ranks for a worker of ${perWorker}`;
     return subChunks > perWorker ? tooManySubChunks(subChunks, perWorker) : undefined;
   };
+  const ringsFor = ({ kind }: Collective, ranks: number): Rings => {
+    const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
+    return ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(kind));
+  };
   const stream = (collective: Collective, ranks: number): StreamedSchedule => {
     const refused = refuses(collective, ranks);
     if (refused !== undefined) throw new ValueError('ERR_COLL_REFUSED', refused);
     if (ranks === 1) return { ranks, chunks: subChunks, rounds: [] };
     if (collective.kind === 'gather' || collective.kind === 'scatter' || collective.kind === 'all-to-all')
       return streamedLinear(collective, ranks);
-    const visited = order ?? Array.from({ length: ranks / workers }, (_, rank) => rank);
-    const rings = ringsOf(ringPermutations(workers, subChunks, visited), hasBlocks(collective.kind));
-    return { ranks, chunks: ranks * subChunks, rounds: roundsOf(collective, rings) };
+    return { ranks, chunks: ranks * subChunks, rounds: roundsOf(collective, ringsFor(collective, ranks)) };
   };
   return {
     name: 'ring',
     refuses,
     stream,
+    representatives(collective, ranks, ranksPerWorker) {
+      const { kind } = collective;
+      if (ranks === 1 || (kind !== 'all-reduce' && kind !== 'reduce-scatter' && kind !== 'all-gather'))
+        return undefined;
+      // If all rings visit ranks in ascending order, blocks of a ring may be shorter than its workers.
+      const isAscending = order === undefined && subChunks === 1;
+      const block = isAscending ? ranksPerWorker : leastCommonMultiple(ranks / workers, ranksPerWorker);
+      const rings = { ...ringsFor(collective, ranks), block };
+      return { ranks, chunks: ranks * subChunks, representativeRounds: roundsOf(collective, rings) };
+    },
     plan(collective, ranks) {
       const { chunks, rounds } = stream(collective, ranks);
       return scheduleOf(ranks, chunks, rounds);
@@ -147,6 +159,11 @@ export function ringPermutations(
 interface Rings extends RingPermutations {
   /** The device that completes each segment in each ring, by sub-chunk, then by segment. */
   readonly owners: readonly (readonly number[])[];
+  /**
+   * Number of consecutive positions after which the rings repeat themselves. If given, a round has
+   * only the transfers of the busiest blocks.
+   */
+  readonly block?: number;
   chunkOf(segment: number, subChunk: number): number;
 }
 
@@ -210,17 +227,34 @@ function* around(rings: Rings, segmentAt: (position: number, tick: number) => nu
   }
 }
 
-function* arrivals(
-  { ranks, predecessors, chunkOf }: Rings,
-  segmentAt: (position: number) => number,
-  reduce: boolean,
-): Iterable<Transfer> {
+function* arrivals(rings: Rings, segmentAt: (position: number) => number, reduce: boolean): Iterable<Transfer> {
+  const { ranks, predecessors, owners, chunkOf } = rings;
+  const arrivalOf = (subChunk: number, to: number, position: number): Transfer => {
+    const from = predecessors[subChunk]?.[to] as number;
+    return { from, to, chunk: chunkOf(segmentAt(position), subChunk), reduce };
+  };
+  const some = busiest(rings, segmentAt);
   for (const [subChunk, ring] of ranks.entries()) {
-    const before = predecessors[subChunk] as readonly number[];
-    for (const [to, position] of ring.entries()) {
-      yield { from: before[to] as number, to, chunk: chunkOf(segmentAt(position), subChunk), reduce };
-    }
+    if (!some) for (const [to, position] of ring.entries()) yield arrivalOf(subChunk, to, position);
+    else for (const position of some) yield arrivalOf(subChunk, owners[subChunk]?.[position] as number, position);
   }
+}
+
+/**
+ * The positions at which segments arrive from or at the busiest blocks: the block that sends the
+ * first segment, which is the longest, and the two blocks behind it. Segments become shorter from
+ * there on, all around the ring. Undefined if these are all positions.
+ */
+function busiest(
+  { ranks: [ring = []], block }: Rings,
+  segmentAt: (position: number) => number,
+): readonly number[] | undefined {
+  const count = 3 * (block ?? 0) + 1;
+  if (block === undefined || count >= ring.length) return undefined;
+  // Position p receives segment p + segmentAt(0), and sends one more than that.
+  const sender = (2 * ring.length - segmentAt(0) - 1) % ring.length;
+  const first = sender - (sender % block);
+  return Array.from({ length: count }, (_, index) => (first + index) % ring.length);
 }
 
 function ownersTo(root: number, rings: Rings): readonly Transfer[] {
@@ -240,6 +274,12 @@ function owned({ owners, chunkOf }: Rings, except: number): (readonly [owner: nu
     ring.map((owner, segment) => [owner, chunkOf(segment, subChunk)] as const),
   );
   return all.filter(([owner]) => owner !== except);
+}
+
+function leastCommonMultiple(a: number, b: number): number {
+  let [divisor, rest] = [a, b];
+  while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
+  return (a / divisor) * b;
 }
 
 function inverse(permutation: readonly number[]): number[] {

@@ -1,5 +1,5 @@
 import { nameOf } from '@coll/core/plugin';
-import type { Algorithm } from '@coll/core/schedule';
+import type { Algorithm, Round } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
@@ -44,6 +44,17 @@ describe('the algorithm suite', () => {
     expect(first).toContain('lost: all-reduce sum among 3 ranks is neither planned nor refused: no idea');
     const [empty] = failuresOf({ name: 'mute', plan: () => undefined as never }, [3]);
     expect(empty).toContain('is neither planned nor refused: its plan has no rounds');
+  });
+
+  it('fails representatives that are not the busiest ranks', () => {
+    const representatives: Algorithm['representatives'] = (_, ranks) => {
+      const [first, second] = directAlgorithm().plan({ kind: 'all-reduce', op: 'sum' }, ranks).rounds as [Round, Round];
+      return { ranks, chunks: ranks, representativeRounds: [first, second.slice(0, 1)] };
+    };
+    const failures = failuresOf({ ...directAlgorithm(), representatives }, [3]).join('\n');
+    expect(failures).toContain(
+      'all-reduce sum among 3 ranks: with 1 ranks per worker and 5 bytes, representatives cost',
+    );
   });
 
   it('fails a wrong schedule, which it detects both by proof and by arithmetic', () => {

@@ -9,6 +9,7 @@ import {
   goalOf,
   hasBlocks,
   problemOf,
+  representativeCost,
   type Schedule,
   scheduleOf,
 } from '@coll/core/schedule';
@@ -79,6 +80,7 @@ const checks = {
   'plans the same schedule for the same request': plansTheSame,
   'streams the same transfers that it plans, if it can stream': streamsWhatItPlans,
   'has a finite estimated cost': costsFiniteTime,
+  'has representatives that cost what all its transfers cost, if it has any': hasEqualRepresentatives,
   'returns the results of plain arithmetic': agreesWithArithmetic,
 };
 
@@ -132,6 +134,33 @@ function costsFiniteTime(algorithm: Algorithm, ranks: number): void {
     const { seconds, bytesPerRank } = cost(schedule, machine);
     const price = `${seconds} seconds for ${bytesPerRank} bytes per rank`;
     assert.ok(Number.isFinite(seconds + bytesPerRank), `${titleOf(algorithm, collective, ranks)} takes ${price}`);
+  }
+}
+
+function hasEqualRepresentatives(algorithm: Algorithm, ranks: number): void {
+  const workerSizes = Array.from({ length: ranks }, (_, index) => index + 1).filter((size) => ranks % size === 0);
+  for (const { collective, schedule } of plansOf(algorithm, ranks)) {
+    for (const ranksPerWorker of workerSizes) {
+      for (const block of [0, 1, 7, 1000]) {
+        const few = algorithm.representatives?.(collective, ranks, ranksPerWorker);
+        if (!few) continue;
+        const workers = { ranksPerWorker, alpha: 3e-7, beta: 7e-11, overhead: 1e-7 };
+        const across = { alpha: 1e-6, beta: 1e-9, overhead: 2e-7 };
+        const machine = {
+          kind: collective.kind,
+          bytes: block * ranks + (hasBlocks(collective.kind) ? 0 : 5),
+          gamma: 3e-10,
+          ...across,
+          workers,
+        };
+        const { rounds, seconds } = cost(schedule, machine);
+        assert.deepEqual(
+          representativeCost(few, machine),
+          { rounds, seconds },
+          `${titleOf(algorithm, collective, ranks)}: with ${ranksPerWorker} ranks per worker and ${machine.bytes} bytes, representatives cost something else`,
+        );
+      }
+    }
   }
 }
 

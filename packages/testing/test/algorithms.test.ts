@@ -32,6 +32,12 @@ algorithmSuite({
   algorithm: ringAlgorithm({ workers: 3 }),
   ranks: [3, 6, 9, 33],
 });
+algorithmSuite({
+  test: it,
+  describe: named('ring through 8 workers in 2 sub-chunks'),
+  algorithm: ringAlgorithm({ workers: 8, subChunks: 2, order: [1, 2, 0] }),
+  ranks: [24],
+});
 algorithmSuite({ test: it, describe: named('direct'), algorithm: directAlgorithm() });
 algorithmSuite({ test: it, describe: named('reduction to one'), algorithm: reductionToOneAlgorithm() });
 algorithmSuite({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cost } from './cost.js';
+import { cost, representativeCost } from './cost.js';
 import type { Schedule, StreamedSchedule, Transfer } from './schedule.js';
 
 const machine = { kind: 'all-reduce', alpha: 1, beta: 0.01, gamma: 0.001 } as const;
@@ -118,8 +118,40 @@ describe('cost()', () => {
     expect(busiestLink).toEqual({ from: 4999, to: 0, bytes: 6 });
   });
 
+  it('finds the busiest link of more ranks than a 32-bit number of links', () => {
+    const transfer = { from: 99_999, to: 1, chunk: 0, reduce: false };
+    const schedule = { ranks: 100_000, chunks: 1, rounds: [[transfer]] };
+    expect(cost(schedule, { ...machine, bytes: 9 }).busiestLink).toEqual({ from: 99_999, to: 1, bytes: 9 });
+  });
+
   it('prices a schedule of a thousand ranks', () => {
     const { rounds, bytesPerRank } = cost(ring(1024), { ...machine, bytes: 1024 * 1000 });
     expect({ rounds, bytesPerRank }).toEqual({ rounds: 2046, bytesPerRank: 2046 * 1000 });
+  });
+});
+
+describe('representativeCost()', () => {
+  it('prices the transfers of representatives as cost() prices those of all ranks', () => {
+    const { ranks, chunks, rounds } = ring(16);
+    // The first chunk is the longest, and each rank has one message per direction.
+    const some = rounds.map((round) => round.filter(({ chunk }) => chunk === 0));
+    const options = { ...machine, overhead: 0.5, bytes: 100 };
+    const { seconds } = cost({ ranks, chunks, rounds }, options);
+    const representative = { ranks, chunks, representativeRounds: some };
+    expect(representativeCost(representative, options)).toEqual({ rounds: 30, seconds });
+  });
+
+  it('charges several chunks of a message once, in each round anew', () => {
+    const round = [0, 1].map((chunk) => ({ from: 0, to: 1, chunk, reduce: false }));
+    const representative = { ranks: 2, chunks: 2, representativeRounds: [round, round] };
+    const { seconds } = representativeCost(representative, { ...machine, overhead: 0.5, bytes: 8 });
+    expect(seconds).toBeCloseTo(2 * (1 + 0.5 + 8 * 0.01));
+  });
+
+  it('refuses options that cost() refuses', () => {
+    const nothing = { ranks: 4, chunks: 1, representativeRounds: [] };
+    const workers = { ranksPerWorker: 3, alpha: 0, beta: 0 };
+    expect(() => representativeCost(nothing, { ...machine, workers, bytes: 1 })).toThrow(/4 ranks cannot be split/);
+    expect(() => representativeCost(nothing, { ...machine, byte: 1 } as never)).toThrow(/byte/);
   });
 });

@@ -4,8 +4,8 @@ import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { chunkRange } from './chunk-range.js';
 import { type Link, Links } from './links.js';
-import { type LinkTimes, Ports } from './ports.js';
-import type { StreamedSchedule, Transfer } from './schedule.js';
+import { type LinkTimes, PortLoad, Ports } from './ports.js';
+import type { RepresentativeSchedule, StreamedSchedule, Transfer } from './schedule.js';
 
 /**
  * The parameters of a machine, and the amount of data. Every rank has its own port, unless
@@ -71,68 +71,117 @@ export interface Cost {
  * per worker
  */
 export function cost(schedule: StreamedSchedule, options: CostOptions): Cost {
-  const given = optionsOf(options, '{ bytes, alpha, beta, gamma }', costOptions) as CostOptions;
-  optionsOf(given.workers, '{ ranksPerWorker, alpha, beta }', workerLinks);
-  const meter = new Meter(schedule, given);
+  const rounds = new Rounds(schedule, checked(options));
+  const links = new Links(schedule.ranks);
+  const sent = new Float64Array(schedule.ranks);
   for (const round of schedule.rounds) {
-    for (const transfer of round) meter.move(transfer);
-    meter.endRound();
+    for (const transfer of round) {
+      const { from, to } = transfer;
+      const bytes = rounds.sizeOf(transfer);
+      rounds.move(transfer, links.send(from, to, bytes, rounds.count));
+      (sent[from] as number) += bytes;
+    }
+    rounds.end();
   }
-  return meter.cost;
+  const bytesPerRank = sent.reduce((most, bytes) => Math.max(most, bytes), 0);
+  return { rounds: rounds.count, bytesPerRank, busiestLink: links.busiest, seconds: rounds.seconds };
 }
 
-/** Adds up moved data and time, round by round. */
-class Meter {
+/**
+ * The rounds and seconds of `cost`, from the transfers of representatives alone. For groups whose
+ * transfers are too many to read: 65,536 ranks take seconds at most.
+ *
+ * @throws ValueError as `cost` does
+ *
+ * @example
+ * ```ts
+ * import { representativeCost } from '@coll/core/schedule';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const schedule = ringAlgorithm().representatives?.({ kind: 'all-reduce', op: 'sum' }, 65_536, 1);
+ * const machine = { bytes: 2 ** 20, alpha: 5e-6, beta: 8e-11, gamma: 1e-10 };
+ * if (schedule) console.log(representativeCost(schedule, machine).rounds); // 131070
+ * ```
+ */
+export function representativeCost(
+  schedule: RepresentativeSchedule,
+  options: CostOptions,
+): Pick<Cost, 'rounds' | 'seconds'> {
+  const { ranks, representativeRounds } = schedule;
+  const rounds = new Rounds(schedule, checked(options));
+  const used = new Set<number>();
+  for (const round of representativeRounds) {
+    for (const transfer of round) {
+      const before = used.size;
+      used.add(transfer.from * ranks + transfer.to);
+      rounds.move(transfer, used.size > before);
+    }
+    used.clear();
+    rounds.end();
+  }
+  return { rounds: rounds.count, seconds: rounds.seconds };
+}
+
+function checked(options: CostOptions): CostOptions {
+  const given = optionsOf(options, '{ bytes, alpha, beta, gamma }', costOptions) as CostOptions;
+  optionsOf(given.workers, '{ ranksPerWorker, alpha, beta }', workerLinks);
+  return given;
+}
+
+/** Adds up the time of rounds. */
+class Rounds {
   readonly #gamma: number;
   readonly #sizes: Float64Array;
-  readonly #workerOf: Uint32Array;
+  readonly #ranksPerWorker: number;
   readonly #within: Ports;
   readonly #across: Ports;
-  readonly #links: Links;
-  readonly #sent: Float64Array;
-  readonly #reduced: Float64Array;
-  #rounds = 0;
+  readonly #reduced: PortLoad;
+  #count = 0;
   #seconds = 0;
 
-  constructor(schedule: StreamedSchedule, options: CostOptions) {
+  constructor(schedule: Pick<StreamedSchedule, 'ranks' | 'chunks'>, options: CostOptions) {
     const { ranks } = schedule;
     const { kind = 'all-reduce', bytes, gamma, workers } = options;
     const { ranksPerWorker, ...withinTimes } = workers ?? { ranksPerWorker: 1, ...options };
     validate(ranks, ranksPerWorker);
     this.#gamma = gamma;
     this.#sizes = sizesOf(schedule, kind, bytes);
-    this.#workerOf = Uint32Array.from({ length: ranks }, (_, rank) => Math.floor(rank / ranksPerWorker));
+    this.#ranksPerWorker = ranksPerWorker;
     this.#within = new Ports(ranks, withinTimes);
     this.#across = new Ports(ranks / ranksPerWorker, options);
-    this.#links = new Links(ranks);
-    this.#sent = new Float64Array(ranks);
-    this.#reduced = new Float64Array(ranks);
+    this.#reduced = new PortLoad(ranks);
   }
 
-  get cost(): Cost {
-    return {
-      rounds: this.#rounds,
-      bytesPerRank: most(this.#sent),
-      busiestLink: this.#links.busiest,
-      seconds: this.#seconds,
-    };
+  /** Number of rounds that have ended. */
+  get count(): number {
+    return this.#count;
   }
 
-  move({ from, to, chunk, reduce }: Transfer): void {
-    const size = this.#sizes[chunk] as number;
-    const messages = this.#links.send(from, to, size, this.#rounds) ? 1 : 0;
-    const [source, target] = [this.#workerOf[from] as number, this.#workerOf[to] as number];
+  /** Seconds of the rounds that have ended. */
+  get seconds(): number {
+    return this.#seconds;
+  }
+
+  sizeOf({ chunk }: Transfer): number {
+    return this.#sizes[chunk] as number;
+  }
+
+  /** Adds a transfer of this round; `isNew` if it is the first of its message. */
+  move(transfer: Transfer, isNew: boolean): void {
+    const { from, to, reduce } = transfer;
+    const size = this.sizeOf(transfer);
+    const messages = isNew ? 1 : 0;
+    const source = Math.floor(from / this.#ranksPerWorker);
+    const target = Math.floor(to / this.#ranksPerWorker);
     if (source === target) this.#within.send(from, to, size, messages);
     else this.#across.send(source, target, size, messages);
-    (this.#sent[from] as number) += size;
-    if (reduce) (this.#reduced[to] as number) += size;
+    if (reduce) this.#reduced.add(to, size, 1);
   }
 
-  endRound(): void {
+  end(): void {
     const onPorts = Math.max(this.#within.endRound(), this.#across.endRound());
-    this.#seconds += onPorts + this.#gamma * most(this.#reduced);
-    this.#reduced.fill(0);
-    this.#rounds += 1;
+    this.#seconds += onPorts + this.#reduced.empty({ alpha: 0, beta: this.#gamma });
+    this.#count += 1;
   }
 }
 
@@ -142,13 +191,13 @@ function validate(ranks: number, ranksPerWorker: number): void {
   throw new ValueError('ERR_COLL_VALUE', `${problem}; ranksPerWorker must divide the number of ranks`);
 }
 
-function sizesOf(schedule: StreamedSchedule, kind: CollectiveKind, bytes: number): Float64Array {
+function sizesOf(
+  schedule: Pick<StreamedSchedule, 'ranks' | 'chunks'>,
+  kind: CollectiveKind,
+  bytes: number,
+): Float64Array {
   return Float64Array.from({ length: schedule.chunks }, (_, chunk) => {
     const { begin, end } = chunkRange(schedule, kind, bytes, chunk, 'input');
     return end - begin;
   });
-}
-
-function most(values: Float64Array): number {
-  return values.reduce((high, value) => Math.max(high, value), 0);
 }

@@ -41,17 +41,22 @@ export class Ports {
   }
 }
 
-/** The load of all ports in one direction. */
-class PortLoad {
+/** The load of all ports in one direction. Only the ports in use cost time. */
+export class PortLoad {
   readonly #bytes: Float64Array;
   readonly #messages: Float64Array;
+  readonly #inUse: Uint32Array;
+  #count = 0;
 
   constructor(ports: number) {
     this.#bytes = new Float64Array(ports);
     this.#messages = new Float64Array(ports);
+    this.#inUse = new Uint32Array(ports);
   }
 
+  /** Adds to the load of a port. The first addition of a round has a message. */
   add(port: number, bytes: number, messages: number): void {
+    if (this.#messages[port] === 0) this.#inUse[this.#count++] = port;
     (this.#bytes[port] as number) += bytes;
     (this.#messages[port] as number) += messages;
   }
@@ -59,12 +64,14 @@ class PortLoad {
   /** Returns the seconds of the busiest port, and resets the load of all ports. */
   empty({ beta, overhead = 0 }: LinkTimes): number {
     let longest = 0;
-    for (let port = 0; port < this.#bytes.length; port++) {
+    for (let index = 0; index < this.#count; index++) {
+      const port = this.#inUse[index] as number;
       const seconds = beta * (this.#bytes[port] as number) + overhead * (this.#messages[port] as number);
       if (seconds > longest) longest = seconds;
+      this.#bytes[port] = 0;
+      this.#messages[port] = 0;
     }
-    this.#bytes.fill(0);
-    this.#messages.fill(0);
+    this.#count = 0;
     return longest;
   }
 }

@@ -50,6 +50,18 @@ export interface StreamedSchedule {
 }
 
 /**
+ * The rounds of a schedule with some of their transfers only: all those of the ranks and workers
+ * that are busiest in a round. They represent the others, of which each sends, receives and
+ * combines at most as much in that round. Transfers are generated while they are read, and can be
+ * read only once.
+ */
+export interface RepresentativeSchedule {
+  readonly ranks: number;
+  readonly chunks: number;
+  readonly representativeRounds: Iterable<Iterable<Transfer>>;
+}
+
+/**
  * Computes schedules of all ranks from a request: a pure function, without buffers, sockets or
  * clocks.
  */
@@ -62,6 +74,12 @@ export interface Algorithm {
    * transfers.
    */
   stream?(collective: Collective, ranks: number): StreamedSchedule;
+  /**
+   * The schedule of `plan` with the transfers of representatives only, for cost estimates of tens of
+   * thousands of ranks. `ranksPerWorker` consecutive ranks share a port to other workers; it divides
+   * `ranks`. Undefined if the algorithm knows no representatives for this request.
+   */
+  representatives?(collective: Collective, ranks: number, ranksPerWorker: number): RepresentativeSchedule | undefined;
   /**
    * Number of schedules for an all-reduce; `variant` of `Collective` selects one, counting from 0.
    * Undefined means one.

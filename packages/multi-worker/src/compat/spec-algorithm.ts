@@ -50,6 +50,8 @@ export function specAlgorithm(choice: SpecChoice, workers: Workers, group = 0): 
   return {
     name: choice.alg,
     refuses,
+    representatives: (collective, ranks, ranksPerWorker) =>
+      played(choice, workers, group, ranks).representatives?.(collective, ranks, ranksPerWorker),
     plan(collective, ranks) {
       const misfit = misfitOfRanks(choice, workers, ranks);
       if (misfit !== undefined) throw new ValueError('ERR_COLL_REFUSED', misfit);

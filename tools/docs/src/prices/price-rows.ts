@@ -1,4 +1,4 @@
-import { type CostOptions, cost } from '@coll/core/schedule';
+import { type Cost, type CostOptions, cost, representativeCost } from '@coll/core/schedule';
 import { allReduce, type Case, casesAmong, type Setting } from '../catalogue.ts';
 import { buffers, gamma, type Network, networks, withinWorker } from './networks.ts';
 
@@ -12,10 +12,10 @@ export interface PriceRow {
   readonly seconds: readonly (readonly number[])[];
 }
 
-/** The sizes of groups that have prices: 2, 4, 8 up to 4,096. */
-export const pricedRanks: readonly number[] = Array.from({ length: 12 }, (_, index) => 2 ** (index + 1));
+/** The sizes of groups that have prices: 2, 4, 8 up to 65,536. */
+export const pricedRanks: readonly number[] = Array.from({ length: 16 }, (_, index) => 2 ** (index + 1));
 
-/** Prices of all algorithms among as many ranks as these; thousands take minutes. */
+/** Prices of all algorithms for these numbers of ranks. */
 export function* priceRows(counts: readonly number[]): Iterable<PriceRow> {
   for (const each of casesAmong(counts)) {
     yield { setting: each.setting.name, algorithm: each.name, ranks: each.ranks, ...priceOf(each) };
@@ -23,20 +23,27 @@ export function* priceRows(counts: readonly number[]): Iterable<PriceRow> {
 }
 
 /** Rounds and seconds, in every network with every buffer. */
-export function priceOf({ setting, ranks, algorithm }: Case): Pick<PriceRow, 'rounds' | 'seconds'> {
-  // What can be streamed may be too large to be held; what cannot is planned once.
-  const planned = algorithm.stream ? undefined : algorithm.plan(allReduce, ranks);
-  const schedule = () => planned ?? (algorithm.stream ?? algorithm.plan)(allReduce, ranks);
-  const costs = networks.map((network) =>
-    buffers.map((bytes) => cost(schedule(), costOptions(setting, network, bytes))),
-  );
+export function priceOf(each: Case): Pick<PriceRow, 'rounds' | 'seconds'> {
+  const price = pricer(each);
+  const costs = networks.map((network) => buffers.map((bytes) => price(costOptions(each.setting, network, bytes))));
   return {
     rounds: costs[0]?.[0]?.rounds ?? 0,
     seconds: costs.map((byBuffer) => byBuffer.map(({ seconds }) => seconds)),
   };
 }
 
+/** Prices from representatives or, if the algorithm knows none, from all transfers. */
+function pricer({ setting: { ranksPerWorker }, ranks, algorithm }: Case) {
+  const representatives = () => algorithm.representatives?.(allReduce, ranks, ranksPerWorker);
+  const planned = algorithm.stream || representatives() ? undefined : algorithm.plan(allReduce, ranks);
+  return (options: CostOptions): Pick<Cost, 'rounds' | 'seconds'> => {
+    const few = representatives();
+    if (few) return representativeCost(few, options);
+    return cost(planned ?? (algorithm.stream ?? algorithm.plan)(allReduce, ranks), options);
+  };
+}
+
 /** The machine of a setting, and how much is reduced. */
-function costOptions({ ranksPerWorker }: Setting, { times }: Network, bytes: number): CostOptions {
+export function costOptions({ ranksPerWorker }: Setting, { times }: Network, bytes: number): CostOptions {
   return { ...times, workers: { ...withinWorker, ranksPerWorker }, bytes, gamma };
 }
