@@ -110,7 +110,7 @@ function runCommand(command: Command): Command {
     .argument('<program>', 'a script (.js, .mjs, .cjs, .ts, .mts, .cts, .tsx), or a command')
     .argument('[args...]', 'the arguments of the program; a leading `--` is dropped')
     .addOption(
-      new Option('-n, --ranks <n>', 'number of ranks, or auto for one per core')
+      new Option('-n, --ranks <n>', 'number of ranks, or auto for one rank per core')
         .argParser(ranksFrom)
         .default(availableCores(), 'auto'),
     )
@@ -118,12 +118,12 @@ function runCommand(command: Command): Command {
     .option('--command', 'treat the program as a command, even if its name looks like a script')
     .option('--no-prefix', 'print lines without the prefix `[rank] `')
     .option('--log-dir <folder>', 'also write the output of each rank to a file in this folder')
-    .option('--grace <seconds>', 'time from SIGTERM to SIGKILL when ranks must end', secondsFrom(0), 5)
+    .option('--grace <seconds>', 'time between SIGTERM and SIGKILL when a rank must end', secondsFrom(0), 5)
     .option('--timeout <seconds>', 'end the run after this time, restarts included', secondsFrom(0.001))
-    .option('--max-restarts <n>', 'restart the whole group when a rank fails, up to n times', wholeNumber, 0)
+    .option('--max-restarts <n>', 'if a rank fails, restart all ranks, up to n times', wholeNumber, 0)
     .option(
       '--stall-seconds <seconds>',
-      'report which ranks have waited this long, and for which others; 0 for never',
+      'report ranks that have waited for this time, and the ranks that have not arrived; 0 disables reports',
       secondsFrom(0),
       60,
     )
@@ -133,7 +133,7 @@ function runCommand(command: Command): Command {
 }
 
 const otherLaunchers = `
-Past one host, start the program itself with the launcher of the cluster; it needs no coll run:
+For several hosts, start the program with the launcher of the cluster, without coll run:
   mpirun -n 4 node train.js            Open MPI, MPICH, Intel MPI
   srun --mpi=pmi2 -n 4 node train.js   Slurm; or --mpi=pmix
   a Job with a Service                 Kubernetes; set COLL_SIZE and COLL_SERVICE
@@ -143,10 +143,10 @@ Under any other launcher, run \`coll store --print-env\` on one host, and set th
 function storeCommand(command: Command): Command {
   return command
     .description(
-      'Serves the store in which the members of a job meet, until it is ended. Its key is COLL_JOB_KEY, else a new one.',
+      'Serves a store, through which the members of a job find each other, until a signal ends the process. The key of the store is COLL_JOB_KEY. With --print-env, the default is a new key.',
     )
-    .option('--host <host>', 'the address, name or network interface to listen at', '127.0.0.1')
-    .option('--port <port>', 'the port to listen at; 0 for any free one', portFrom, 0)
+    .option('--host <host>', 'the address, host name or network interface to listen on', '127.0.0.1')
+    .option('--port <port>', 'the port to listen on; 0 selects a free port', portFrom, 0)
     .option('--job <name>', 'the name of the job (default: COLL_JOB, else a new name)')
     .option('--print-env', 'print the variables for the members, with the secret key, in the form of a shell');
 }
