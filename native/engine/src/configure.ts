@@ -5,9 +5,9 @@ import { mostHelpers, tellHelperThreads } from './machine/helper-threads.js';
 /** Options of the native engine, for the communicators that this thread creates afterwards. */
 export interface NativeOptions {
   /**
-   * How many helper threads may join the calling thread in collectives of ranks of one thread, from
-   * 0 to 256. All communicators of a process share the helper threads. Default:
-   * `COLL_HELPER_THREADS`, else one per further core, at most 16.
+   * Maximum number of helper threads for a thread that executes all ranks, from 0 to 256. All
+   * communicators of a process share the helper threads. Default: `COLL_HELPER_THREADS`, or else
+   * one less than the number of cores, at most 16.
    */
   readonly helperThreads?: number | undefined;
 }

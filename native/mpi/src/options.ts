@@ -1,21 +1,21 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 
-/** Options of a group of the ranks of an MPI job, all of them optional and equal on all ranks. */
+/** Options of a group of the ranks of an MPI job, all optional. They must be equal on all ranks. */
 export interface MpiOptions {
   /**
-   * Timeout in seconds for calls without a timeout of their own. 0 means no limit. Default: 600.
+   * Timeout in seconds for calls that set no timeout. 0 means no limit. Default: 600.
    */
   readonly defaultTimeoutSeconds?: number | undefined;
   /**
-   * Whether ranks compare every call before MPI executes it. Without it they compare the first call
-   * of each shape, and MPI may mix up two calls of known shapes. Default: whether
-   * `COLL_MPI_CHECK_CALLS` is 1.
+   * Whether ranks compare every call before MPI executes the call. If false, ranks compare only the
+   * first call of each shape, and MPI may mix up two calls of known shapes. Default: true if
+   * `COLL_MPI_CHECK_CALLS` is 1, otherwise false.
    */
   readonly checkCalls?: boolean | undefined;
   /**
-   * How `float16` and `bfloat16` are sent. `stored`: as they are; sums are rounded at each step.
-   * `float32`: in twice the bytes; sums are rounded once. Default: `stored`.
+   * How `float16` and `bfloat16` values are sent. `stored` sends the values unchanged and rounds
+   * sums at each step. `float32` sends twice as many bytes and rounds sums once. Default: `stored`.
    */
   readonly halfPrecision?: 'stored' | 'float32' | undefined;
 }

@@ -32,7 +32,7 @@ import { ProcessCommunicator } from './process-communicator.js';
 import { ProcessGpus } from './process-gpus.js';
 
 /**
- * Options of all-reduces by NCCL: packing, timeouts, and the ops for all that NCCL does not
+ * Options of all-reduces by NCCL: packing, timeouts, and the ops for calls that NCCL does not
  * support.
  */
 export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions, 'defaultTimeoutSeconds'> {
@@ -42,9 +42,9 @@ export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions
    */
   readonly numPacks?: number | undefined;
   /**
-   * Cross-device ops that execute what NCCL does not support: other destinations, indexed slices
-   * and gathers. They are closed together with the NCCL ops. Default: reduction to one device; with
-   * several processes there is no default, and these operations throw.
+   * Cross-device ops for calls that NCCL does not support: other destinations, indexed slices and
+   * gathers. Closing the NCCL ops also closes these ops. Default: reduction to one device. With
+   * several processes, there is no default, and such calls throw an error.
    */
   readonly onHost?: CrossDeviceOps | undefined;
 }

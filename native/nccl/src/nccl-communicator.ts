@@ -31,7 +31,7 @@ import { refuseSharing } from './sharing.js';
 /** Options of a communicator, all of them optional. */
 export interface NcclOptions {
   /**
-   * Timeout in seconds for calls without a timeout of their own. 0 means no limit. Default: 600.
+   * Timeout in seconds for calls that set no timeout. 0 means no limit. Default: 600.
    */
   readonly defaultTimeoutSeconds?: number | undefined;
   /**
@@ -40,10 +40,10 @@ export interface NcclOptions {
    */
   readonly name?: string | undefined;
   /**
-   * Whether a call blocks NCCL's native thread until it has begun on the GPU, which saves some
-   * microseconds per call. NCCL guarantees only for non-blocking communicators that calls waiting
-   * for a rank can be aborted. Default: true if all ranks are in this process, because then no rank
-   * can be lost.
+   * Whether a call blocks NCCL's native thread until the call has begun on the GPU. Blocking saves a
+   * few microseconds per call. NCCL guarantees only for non-blocking communicators that calls which
+   * wait for a rank can be aborted. Default: true if all ranks are in this process, because then no
+   * rank can be lost.
    */
   readonly blocking?: boolean | undefined;
 }

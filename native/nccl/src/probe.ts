@@ -44,9 +44,9 @@ let probed: NcclProbe | undefined;
 /** Options of `probe`. */
 export interface ProbeOptions {
   /**
-   * The NCCL to use: `libnccl.so.2` itself, or a folder that contains it, such as a Python
-   * environment. `COLL_NCCL_LIBRARY` overrides it. Default: the first library found in the order of
-   * docs/guides/gpus.md.
+   * The NCCL library to load: the path of `libnccl.so.2`, or of a folder that contains the library,
+   * such as a Python environment. `COLL_NCCL_LIBRARY` overrides this option. Default: the first
+   * library found in the order of docs/guides/gpus.md.
    */
   readonly libraryPath?: string | undefined;
 }

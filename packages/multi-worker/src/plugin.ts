@@ -5,8 +5,8 @@ import type { CollectiveAllReduceOptions } from './collective-options.js';
 import { MultiWorkerAllReduce, type MultiWorkerAllReduceOptions } from './multi-worker-all-reduce.js';
 
 /**
- * The arguments of `MultiWorkerAllReduce` as one object. Default workers: those of the world's
- * devices.
+ * The arguments of `MultiWorkerAllReduce` as one object. By default, the devices of the world
+ * determine the workers.
  */
 export interface MultiWorkerOptions extends MultiWorkerAllReduceOptions {
   /** The workers, such as `/job:worker/task:0`. */
@@ -27,7 +27,7 @@ const multiWorkerOptions = knownOptions<MultiWorkerOptions>('multi-worker', {
   numGpusPerWorker: true,
 });
 
-/** The arguments of `CollectiveAllReduce` as one object. Default devices: those of the world. */
+/** The arguments of `CollectiveAllReduce` as one object. By default, the devices are the devices of the world. */
 export interface CollectiveOptions extends CollectiveAllReduceOptions {
   /** The devices of this worker. */
   readonly devices?: readonly string[] | undefined;

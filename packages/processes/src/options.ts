@@ -3,19 +3,23 @@ import type { Algorithm } from '@coll/core/schedule';
 import type { Store } from '@coll/rendezvous';
 
 /**
- * Options of a group of processes. Under `coll run` all may be omitted: `store`, `rank`, `size`,
- * `generation`, `job` and `jobKey` are read from the environment.
+ * Options of a group of processes, all optional under `coll run`. The group then reads `store`,
+ * `rank`, `size`, `generation`, `job` and `jobKey` from the environment.
  */
 export interface OpenProcessGroupOptions {
   /**
-   * The store for the rendezvous. It is used only until the group is open, and the caller must
-   * close it. Default: a connection to `COLL_STORE`, else to the store that rank 0 hosts under the
-   * launcher that started the members; closed once the group is open.
+   * The store for the rendezvous. The group uses the store only until it is open, and the caller
+   * must close the store. Default: a connection to `COLL_STORE`, or else to the store that rank 0
+   * serves under the launcher that started the members. The default store is closed once the group
+   * is open.
    */
   readonly store?: Store | undefined;
-  /** Rank of this member, from 0. Default: `COLL_RANK`, else that of the launcher. */
+  /** Rank of this member, from 0. Default: `COLL_RANK`, or else the rank that the launcher sets. */
   readonly rank?: number | undefined;
-  /** Number of members, 1 to 1024; must be the same on all of them. Default: `COLL_SIZE`, else that of the launcher. */
+  /**
+   * Number of members, 1 to 1024, which must be the same on all members. Default: `COLL_SIZE`, or
+   * else the size that the launcher sets.
+   */
   readonly size?: number | undefined;
   /**
    * Index of this group within its job, 0 to 4294967295. A group opened after a failure needs a
@@ -33,34 +37,35 @@ export interface OpenProcessGroupOptions {
   /**
    * The address at which other members reach this member: an IP address, a host name or the name of
    * a network interface. Default: `COLL_HOST`, else the address from which this member reached the
-   * store of its environment; with the option `store`, `127.0.0.1`, which other hosts cannot reach.
+   * store of its environment. With the option `store`, the default is `127.0.0.1`, which other
+   * hosts cannot reach.
    */
   readonly host?: string | undefined;
   /**
    * Allows members on different hosts. They authenticate with the job key, but their data is not
-   * encrypted. All members must agree. Default: whether `COLL_INSECURE` is 1.
+   * encrypted. Must be the same on all members. Default: true if `COLL_INSECURE` is 1.
    */
   readonly insecure?: boolean | undefined;
   /**
    * How members exchange data. `'auto'` uses shared memory between members of one host if that
-   * works, and TCP otherwise. All members must agree. Default: `'auto'`.
+   * works, and TCP otherwise. Must be the same on all members. Default: `'auto'`.
    */
   readonly transport?: 'auto' | 'shared-memory' | 'tcp' | undefined;
   /**
-   * Number of TCP connections for the data of each pair, 1 to 16. All members must agree. Default:
-   * `'auto'`, which means 2 for two members on two hosts, else 1.
+   * Number of TCP connections for the data of each pair, 1 to 16. Must be the same on all members.
+   * Default: `'auto'`, which means 2 for two members on two hosts, otherwise 1.
    */
   readonly streams?: number | 'auto' | undefined;
   /**
    * Seconds, 0.05 to 3600, for which a member may be stopped or unreachable without counting as
-   * lost. Its loss is reported later: after another fifth of this time, plus at most 1.5 seconds
-   * between hosts (before Linux 6.15: plus `heartbeatSeconds` and half a second). All members must
-   * agree. Default: 5.
+   * lost. The loss of a member is reported after another fifth of this time, plus at most 1.5
+   * seconds between hosts (before Linux 6.15: plus `heartbeatSeconds` and half a second). Must be
+   * the same on all members. Default: 5.
    */
   readonly heartbeatSeconds?: number | undefined;
   /**
-   * Upper bound in bytes of the shared memory from which this member allocates tensors; the system
-   * commits it as needed. Default: 0, which means as much as the machine has.
+   * Maximum size, in bytes, of the shared memory from which this member allocates tensors. The
+   * system commits the memory as needed. Default: 0, which means as much as the machine has.
    */
   readonly maxBytes?: number | undefined;
   /**

@@ -11,8 +11,8 @@ import { poll } from './waiting.js';
 /** Options of a file store. */
 export interface FileStoreOptions {
   /**
-   * The folder of the store. All members must have access to it, and no other job may use it. It is
-   * created if missing, for this user only.
+   * The folder of the store. All members must have access to the folder, and no other job may use
+   * it. If the folder does not exist, the store creates a folder that only this user can access.
    */
   readonly folder: string;
 }

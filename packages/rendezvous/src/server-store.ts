@@ -10,8 +10,8 @@ export interface OutageOptions {
   /**
    * Seconds for which calls are retried while the server does not answer, such as during a restart;
    * 0 means a single attempt. `set`, `add` and `delete` are retried only if the server has
-   * certainly not executed them. `compareSet` first checks whether the server has executed it.
-   * Default: 10.
+   * certainly not executed them. Before a retry, `compareSet` checks whether the server has already
+   * executed the call. Default: 10.
    */
   readonly outageSeconds?: number;
 }

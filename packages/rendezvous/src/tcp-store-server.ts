@@ -9,15 +9,15 @@ import { StoreConnection } from './store-connection.js';
 import { Table, type TableLimits } from './table.js';
 import { UnauthenticatedConnections } from './unauthenticated-connections.js';
 
-/** The address to listen at, and the job whose members may connect. */
+/** The address to listen on, and the job whose members may connect. */
 export interface TcpStoreServerOptions extends TableLimits {
   /** The name of the job. Members of other jobs are refused; the error names the reason. */
   readonly job: string;
   /** The secret shared by all members of the job: 16 bytes or more. */
   readonly jobKey: string;
-  /** The address to listen at. Default: `127.0.0.1`, which other hosts cannot reach. */
+  /** The address to listen on. Default: `127.0.0.1`, which other hosts cannot reach. */
   readonly host?: string;
-  /** The port to listen at. Default: 0, which means any free port. */
+  /** The port to listen on. Default: 0, which means any free port. */
   readonly port?: number;
   /** Seconds after which an unauthenticated connection is dropped. Default: 5. */
   readonly helloSeconds?: number;

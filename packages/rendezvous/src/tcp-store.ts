@@ -21,7 +21,7 @@ import { requireWaitFields, type WaitOptions } from './store.js';
 export interface TcpStoreOptions extends WaitOptions {
   /** Address of the server, such as `tcp://127.0.0.1:40123`. */
   readonly address: string;
-  /** The name of the job; must equal that of the server. */
+  /** The name of the job, which must be the same as on the server. */
   readonly job: string;
   /** The secret shared by all members of the job. */
   readonly jobKey: string;

@@ -26,8 +26,8 @@ interface CommonOptions {
   /** The devices of the values, at least 3. Default: `cpu:0` to `cpu:3`. */
   readonly devices?: readonly string[];
   /**
-   * How many components (one per replica) the tested values have: each test runs with each of these
-   * numbers, none of which may exceed the number of devices. Default: 1 to 4.
+   * The numbers of components (one per replica) of the tested values. Each test runs once with each
+   * number. No number may exceed the number of devices. Default: 1 to 4.
    */
   readonly replicas?: readonly number[];
   /**

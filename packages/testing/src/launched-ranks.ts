@@ -32,8 +32,8 @@ export interface LauncherProcess {
 /** How a launcher starts the processes that become members of groups. */
 export interface LaunchedRanksOptions {
   /**
-   * A module's export: a function of the type `Join`, which every process calls. Which rank a
-   * process is, is up to this function and the launcher.
+   * A module's export: a function of the type `Join`, which every process calls. This function and
+   * the launcher determine the rank of each process.
    */
   readonly join: ModuleExport;
   /**

@@ -37,9 +37,9 @@ import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reduc
 
 export interface AllReduceOptions extends PackingOptions {
   /**
-   * The engine that does the arithmetic. If the ops are made for a `World`, it must be the world's
-   * engine or `'auto'`. Default: `'auto'`: the world's engine or, without a world, the fastest that
-   * works here.
+   * The engine that does the arithmetic. If the ops are created for a `World`, the engine must be
+   * the world's engine or `'auto'`. Default: `'auto'`, which selects the world's engine or, without
+   * a world, the fastest engine that works here.
    */
   readonly engine?: EngineRequest | undefined;
 }

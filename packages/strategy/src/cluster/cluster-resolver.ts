@@ -11,7 +11,7 @@ export type Accelerators = Readonly<Record<string, number>>;
 export interface TaskOptions {
   /** The job, such as `worker`. Default: the job of this process. */
   readonly taskType?: string | undefined;
-  /** The index of the task within its job, from 0. Default: that of this process. */
+  /** The index of the task within its job, from 0. Default: the index of this process. */
   readonly taskId?: number | undefined;
   /** The protocol of addresses, as in `grpc://host:port`. Default: the resolver's own. */
   readonly rpcLayer?: string | undefined;

@@ -14,8 +14,9 @@ export interface KubernetesOptions extends TaskOptions {
   /** The port of every pod. Default: 8470. */
   readonly serverPort?: number | undefined;
   /**
-   * Which address of a pod to use: its own, or that of its host, which works only for pods with
-   * `hostNetwork`. Default: `'podIP'`, or the host's address for pods without a `podIP`.
+   * The address to use for a pod: the pod's own address, or the address of its host. The host's
+   * address works only for pods with `hostNetwork`. Default: `'podIP'`, or the host's address for
+   * pods without a `podIP`.
    */
   readonly address?: 'podIP' | 'hostIP' | undefined;
   /** Lists pods. Default: the API server of this process's cluster. */

@@ -12,7 +12,7 @@ import {
 } from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 
-/** Values that override those of `TF_CONFIG`, and the environment that contains it. */
+/** Values that override the values of `TF_CONFIG`, and the environment that contains `TF_CONFIG`. */
 export interface TFConfigOptions extends TaskOptions {
   /**
    * The name of the environment that the processes run in. Default: that of `TF_CONFIG`, else

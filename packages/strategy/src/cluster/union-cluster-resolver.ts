@@ -3,7 +3,7 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { ClusterSpec, type JobTasks } from '@coll/rendezvous/internal';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
 
-/** Values that override those of the first resolver, even if they are 0 or an empty string. */
+/** Values that override the values of the first resolver, even if they are 0 or an empty string. */
 export interface UnionOptions extends TaskOptions {}
 
 const unionOptions = knownOptions<UnionOptions>('UnionResolver', { taskType: true, taskId: true, rpcLayer: true });

@@ -43,7 +43,7 @@ const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used 
 /** Options of a `MultiWorkerMirroredStrategy`, all optional. */
 export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
   /**
-   * Reports the workers and which of them this process is. Default: a resolver for `TF_CONFIG`, or
+   * Lists the workers, and states which worker this process is. Default: a resolver for `TF_CONFIG`, or
    * for the variables of the launcher that started this process.
    */
   readonly clusterResolver?: ClusterResolver | undefined;
