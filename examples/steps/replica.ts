@@ -1,4 +1,4 @@
-// The module of every replica. What it keeps in its variables is there in the next run.
+// The module of every replica. Its variables keep their values between runs.
 import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 
