@@ -1,4 +1,4 @@
-// Fits a line on several processes, and goes on from the last checkpoint after one of them was lost. Run it with:
+// Fits a line in several processes. After a process was lost, the restarted program continues from the latest checkpoint. Run it with:
 //
 //   npx coll run -n 2 --max-restarts 3 examples/checkpoints.ts line.json
 import { readFile, rename, writeFile } from 'node:fs/promises';
@@ -19,7 +19,7 @@ for (let step = state[0] as number; step < steps; step++) {
   await group.allReduce('mean', gradient, { into: gradient });
   state.set([step + 1, (state[1] as number) - (gradient[0] as number), (state[2] as number) - (gradient[1] as number)]);
   if (group.rank === 0 && (step + 1) % 50 === 0) await save();
-  // A crash to try it with: the last rank ends in the middle of the first attempt.
+  // A crash for demonstration: the last rank ends in the middle of the first attempt.
   if (String(step) === failAt && process.env['COLL_RESTART'] === '0' && group.rank === group.size - 1) process.exit(1);
 }
 if (group.rank === 0) console.log(`y = ${state[1]?.toFixed(2)} x + ${state[2]?.toFixed(2)}`);
@@ -34,13 +34,13 @@ async function load(): Promise<Float64Array> {
   }
 }
 
-/** A rename is atomic: whenever the process ends, the file holds a whole checkpoint. */
+/** A rename is atomic, so the file always contains a whole checkpoint, even if the process ends during a write. */
 async function save(): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify([...state]));
   await rename(`${file}.new`, file);
 }
 
-/** Of the squared distance to y = 2 x + 1, at points of this rank. */
+/** The gradient of the squared distance to y = 2 x + 1, at the points of this rank. */
 function gradientOf([, slope = 0, offset = 0]: Float64Array, rank: number): Float64Array {
   const xs = [0, 0.5, 1].map((x) => x + rank / 4);
   const errors = xs.map((x) => slope * x + offset - (2 * x + 1));

@@ -1,4 +1,4 @@
-// Three ways to say which backend a strategy uses, and how to ask why it uses that one.
+// Selects the backend of a strategy in three ways, and prints the reasons for the choice.
 import '@coll/direct/register';
 import '@coll/ring/register';
 import { CollError } from '@coll/core';
