@@ -73,7 +73,7 @@ function planOf({ algorithmFor }: Contender) {
 }
 
 function titleOf({ name }: Contender): string {
-  return `All-reduce among ${drawnRanks} ranks: ${name}`;
+  return `All-reduce between ${drawnRanks} ranks: ${name}`;
 }
 
 function pictureOf({ name }: Contender): string {

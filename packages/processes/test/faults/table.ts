@@ -62,7 +62,7 @@ const [begin, end] = ['<!-- measured -->', '<!-- /measured -->'];
 export function withTable(page: string, findings: readonly Finding[]): string {
   const [before, after] = [page.indexOf(begin) + begin.length, page.indexOf(end)];
   const origin = [
-    `The times from the fault to the error were measured on all members of ${findings.length} groups of 2 to 5 processes. Each process had one or two replicas, and the machine had other work.`,
+    `The times from the fault to the error were measured on all members of ${findings.length} groups of 2 to 5 processes. Each process had one or two replicas, and other programs ran on the machine.`,
     '`heartbeatSeconds` was 1.5 in the rows of a stopped process and of lost packets.',
   ].join(' ');
   const table = `\n\n${tableOf(findings)}\n\n${origin}\n\n`;
