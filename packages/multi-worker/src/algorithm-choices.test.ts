@@ -5,6 +5,7 @@ import { AlgorithmChoices } from './algorithm-choices.js';
 import { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
 import type { LinkModel } from './link-model.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
+import { twoLevelAlgorithms } from './two-level-algorithms.js';
 
 const algorithms = [directAlgorithm(), recursiveHalvingDoublingAlgorithm(), ringAlgorithm(), binaryTreeAlgorithm()];
 // A network with a high cost per message.
@@ -62,4 +63,16 @@ it('AlgorithmChoices explains its choice with the candidates and the measured ti
   expect(candidates[0]?.algorithm).toBe(chosen);
   const prices = candidates.map(({ predictedSeconds }) => predictedSeconds);
   expect(prices).toEqual(prices.toSorted((one, other) => one - other));
+});
+
+it('AlgorithmChoices reduces within hosts first if links between hosts are slow, in blocks for large values', () => {
+  const within = { ranksPerWorker: 4, alpha: 1e-6, beta: 1e-10, overhead: 1e-7 };
+  const hosts: LinkModel = { start: 0, gamma: 1e-11, across: { alpha: 5e-5, beta: 8e-10, overhead: 2e-6 }, within };
+  const candidates = [...algorithms, ...twoLevelAlgorithms(8, 4)];
+  const choices = new AlgorithmChoices(candidates, 8, hosts, true);
+  const chosen = (bytes: number) => candidates[choices.choose(sum, bytes).chosen]?.name;
+  expect(chosen(4)).toBe('direct/direct');
+  expect(chosen(1 << 26)).toBe('direct/direct in 4 blocks');
+  const gather = choices.choose({ kind: 'all-gather' }, 1024);
+  expect(candidates[gather.chosen]?.name).not.toContain('/');
 });

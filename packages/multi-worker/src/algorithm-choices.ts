@@ -68,7 +68,8 @@ const rounding = 1e-9;
  * same algorithm.
  */
 export class AlgorithmChoices {
-  readonly #algorithms: readonly Algorithm[];
+  /** The candidate algorithms. `chosen` of a size class is an index of this list. */
+  readonly algorithms: readonly Algorithm[];
   readonly #ranks: number;
   readonly #model: LinkModel;
   readonly #areHostsApart: boolean;
@@ -76,7 +77,7 @@ export class AlgorithmChoices {
 
   /** @param areHostsApart whether the ranks are on more than one host */
   constructor(algorithms: readonly Algorithm[], ranks: number, model: LinkModel, areHostsApart = false) {
-    this.#algorithms = algorithms;
+    this.algorithms = algorithms;
     this.#ranks = ranks;
     this.#model = model;
     this.#areHostsApart = areHostsApart;
@@ -109,7 +110,7 @@ export class AlgorithmChoices {
     const { kind } = asked;
     // The price does not depend on the root.
     const collective = 'root' in asked ? { ...asked, root: 0 } : asked;
-    const priced = this.#algorithms.flatMap((algorithm, index) => {
+    const priced = this.algorithms.flatMap((algorithm, index) => {
       if (algorithm.refuses?.(collective, this.#ranks) !== undefined) return [];
       const schedule = algorithm.plan(collective, this.#ranks);
       const predictedSeconds = predict(this.#modelFor(schedule), { kind, schedule, bytes });

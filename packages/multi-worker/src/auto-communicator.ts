@@ -10,7 +10,7 @@ import {
 import { abortedError, closedError, listOf, nameOf, reads, refusedCollective, refusedError } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
-import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
+import type { AlgorithmChoice, AlgorithmChoices, SizeClass } from './algorithm-choices.js';
 import { type LinkTuning, tuningOf } from './link-tuning.js';
 
 type Buffers = readonly Segments[];
@@ -96,12 +96,15 @@ class AutoCommunicator implements Communicator {
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #tuning: LinkTuning;
-  readonly #communicators: readonly Communicator[];
+  readonly #processGroup: ProcessGroup;
+  /** The communicators of the candidates in their order; those for several hosts once they are chosen. */
+  readonly #communicators: Communicator[];
   #isClosed = false;
 
   constructor(group: ProcessGroup) {
     this.size = group.size;
     this.localRanks = [group.rank];
+    this.#processGroup = group;
     this.#tuning = tuningOf(group);
     this.#communicators = this.#tuning.algorithms.map((algorithm) => group.communicator(algorithm));
     this.group = (this.#communicators[0] as Communicator).group;
@@ -118,7 +121,7 @@ class AutoCommunicator implements Communicator {
       (choices, inTurn) => {
         const begin = performance.now();
         const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
-        return followed(choice, begin, this.#of(choice).run(collective, inputs, outputs, inTurn));
+        return followed(choice, begin, this.#of(choices, choice).run(collective, inputs, outputs, inTurn));
       },
       options,
       collective,
@@ -130,7 +133,7 @@ class AutoCommunicator implements Communicator {
     const choices = this.#tuning.beginSync(options, collective);
     const begin = performance.now();
     const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
-    this.#of(choice).runSync(collective, inputs, outputs, options);
+    this.#of(choices, choice).runSync(collective, inputs, outputs, options);
     choice.ended(begin);
   }
 
@@ -154,8 +157,12 @@ class AutoCommunicator implements Communicator {
     if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details());
   }
 
-  #of({ chosen }: SizeClass): Communicator {
-    return this.#communicators[chosen] as Communicator;
+  #of({ algorithms }: AlgorithmChoices, { chosen }: SizeClass): Communicator {
+    const known = this.#communicators[chosen];
+    if (known) return known;
+    const made = this.#processGroup.communicator(algorithms[chosen] as Algorithm);
+    this.#communicators[chosen] = made;
+    return made;
   }
 }
 

@@ -3,6 +3,7 @@ import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import {
   type Algorithm,
   onRanks,
+  pipelined,
   type RepresentativeSchedule,
   refine,
   type Schedule,
@@ -22,12 +23,18 @@ export interface HierarchicalAlgorithmOptions {
   readonly within: Algorithm;
   /** The algorithm across workers. It plans an all-reduce of the leaders, one per worker. */
   readonly across: Algorithm;
+  /**
+   * Number of blocks of the buffer. Blocks follow each other from level to level, so that workers
+   * reduce or broadcast some blocks while the leaders all-reduce others. Default: 1.
+   */
+  readonly blocks?: number | undefined;
 }
 
 const hierarchicalAlgorithmOptions = knownOptions<HierarchicalAlgorithmOptions>('hierarchicalAlgorithm', {
   workers: true,
   within: true,
   across: true,
+  blocks: true,
 });
 
 /**
@@ -69,9 +76,11 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
     '{ workers: 2, within, across }',
     hierarchicalAlgorithmOptions,
   ) as HierarchicalAlgorithmOptions;
-  const { workers, within, across } = given;
+  const { workers, within, across, blocks = 1 } = given;
   if (!(Number.isInteger(workers) && workers >= 1))
     throw new ValueError('ERR_COLL_VALUE', `workers must be a whole number, 1 or more, got ${quote(workers)}`);
+  if (!(Number.isInteger(blocks) && blocks >= 1))
+    throw new ValueError('ERR_COLL_VALUE', `blocks must be a whole number, 1 or more, got ${quote(blocks)}`);
   for (const level of ['within', 'across'] as const) {
     const { name, plan } = Object(given[level]) as Partial<Algorithm>;
     if (typeof name !== 'string' || typeof plan !== 'function')
@@ -91,7 +100,7 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
     );
   };
   return {
-    name: `${within.name}/${across.name}`,
+    name: `${within.name}/${across.name}${blocks === 1 ? '' : ` in ${blocks} blocks`}`,
     refuses,
     plan(collective, ranks) {
       const refused = refuses(collective, ranks);
@@ -106,12 +115,14 @@ export function hierarchicalAlgorithm(options: HierarchicalAlgorithmOptions): Al
       const down = inEachWorker(within.plan({ kind: 'broadcast', root: 0 }, perWorker), workers);
       const leaders = Array.from({ length: workers }, (_, worker) => worker * perWorker);
       const between = onRanks(across.plan({ kind: 'all-reduce', op }, workers), leaders, ranks);
-      return sequence(...inEqualChunks([up, between, down]));
+      return pipelined(sequence(...inEqualChunks([up, between, down])), blocks);
     },
     // All workers do the same within, so that the first one represents them.
     representatives(collective, ranks, ranksPerWorker) {
       const perWorker = ranks / workers;
-      if (workers === 1 || collective.kind !== 'all-reduce' || perWorker % ranksPerWorker !== 0) return undefined;
+      // In a pipeline, different ranks may be busiest with different blocks.
+      if (workers === 1 || blocks > 1 || collective.kind !== 'all-reduce') return undefined;
+      if (perWorker % ranksPerWorker !== 0) return undefined;
       const { op } = collective;
       const between = across.representatives?.({ kind: 'all-reduce', op }, workers, 1);
       if (!between) return undefined;

@@ -17,6 +17,7 @@ import { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
 import type { LinkModel } from './link-model.js';
 import { type Probe, type ProbeCall, probe } from './link-probe.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
+import { twoLevelAlgorithms } from './two-level-algorithms.js';
 
 /** The candidate algorithms. If several are equally fast, the first one is chosen. */
 const candidates: readonly Algorithm[] = [
@@ -33,7 +34,7 @@ type Call = (choices: AlgorithmChoices, options: RunOptions) => Promise<void>;
  * that needs a choice.
  */
 export class LinkTuning {
-  /** The candidate algorithms that the group can execute. */
+  /** The candidate algorithms that the group can execute, without those for several hosts. */
   readonly algorithms: readonly Algorithm[];
   readonly #group: ProcessGroup;
   readonly #rank: Group;
@@ -137,7 +138,9 @@ export class LinkTuning {
 
   #choicesBy(model: LinkModel): AlgorithmChoices {
     const { size, hosts } = this.#group;
-    return new AlgorithmChoices(this.algorithms, size, model, new Set(hosts).size > 1);
+    // From the model of rank 0, so that all ranks have the same candidates in the same order.
+    const twoLevel = twoLevelAlgorithms(size, model.within?.ranksPerWorker);
+    return new AlgorithmChoices([...this.algorithms, ...twoLevel], size, model, new Set(hosts).size > 1);
   }
 
   #open(): { readonly probe: Probe; close(): Promise<unknown> } {

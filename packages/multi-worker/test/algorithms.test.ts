@@ -1,5 +1,6 @@
 import type { Collective } from '@coll/core';
 import { type Algorithm, chainsOf, cost, draw, problemOf, scheduleOf } from '@coll/core/schedule';
+import { directAlgorithm } from '@coll/direct';
 import {
   binaryTreeAlgorithm,
   hierarchicalAlgorithm,
@@ -34,6 +35,12 @@ for (const workers of [1, 2, 4]) {
     ranks: [workers, 2 * workers, 3 * workers, 8 * workers],
   });
 }
+algorithmSuite({
+  test: it,
+  describe: named('direct within, ring across 3 workers in 4 blocks'),
+  algorithm: hierarchicalAlgorithm({ workers: 3, within: directAlgorithm(), across: ringAlgorithm(), blocks: 4 }),
+  ranks: [3, 6, 12],
+});
 const choices: readonly SpecChoice[] = [
   { alg: 'xring', shards: 2 },
   { alg: 'pscpu', shards: 2 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Collective } from '../collectives/collective.js';
-import { onChunks, onRanks, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
+import { onChunks, onRanks, pipelined, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
 import { draw } from './draw.js';
 import type { Schedule, Transfer } from './schedule.js';
 import { problemOf } from './verify.js';
@@ -119,4 +119,20 @@ it('composed schedules build a hierarchical all-reduce: within each worker, acro
   );
   const whole = sequence(everyWorker(within.scatter), everyLocal, everyWorker(within.gather));
   expect(problemOf(whole, allReduce)).toBeUndefined();
+});
+
+describe('pipelined()', () => {
+  it('starts each block one round after the block before it', () => {
+    const [first, second] = [[copy(0, 1)], [copy(1, 2)]];
+    const { ranks, chunks, rounds } = pipelined({ ranks: 3, chunks: 1, rounds: [first, second] }, 2);
+    const ofBlock = (round: readonly Transfer[]) => round.map((transfer) => ({ ...transfer, chunk: 1 }));
+    expect({ ranks, chunks }).toEqual({ ranks: 3, chunks: 2 });
+    expect(rounds).toEqual([first, [...second, ...ofBlock(first)], ofBlock(second)]);
+  });
+
+  it('keeps one block as it is, and an empty schedule empty', () => {
+    const schedule = { ranks: 3, chunks: 1, rounds: [[copy(0, 1)], [copy(1, 2)]] };
+    expect(pipelined(schedule, 1)).toEqual(schedule);
+    expect(pipelined({ ranks: 1, chunks: 2, rounds: [] }, 3)).toEqual({ ranks: 1, chunks: 6, rounds: [] });
+  });
 });

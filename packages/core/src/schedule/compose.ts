@@ -78,6 +78,24 @@ export function refine(schedule: Schedule, pieces: number): Schedule {
   return together(...copies);
 }
 
+/**
+ * Cuts the buffer of a schedule into `blocks` blocks, each of which passes the rounds of the
+ * schedule one round after the block before it. Different blocks then use different links at the
+ * same time, if the rounds of the schedule do: a pipeline.
+ *
+ *     round      0    1    2    3
+ *     block 0    r0   r1   r2
+ *     block 1         r0   r1   r2
+ */
+export function pipelined(schedule: Schedule, blocks: number): Schedule {
+  const { ranks, chunks, rounds } = schedule;
+  const copies = Array.from({ length: blocks }, (_, block) => {
+    const copy = onChunks(schedule, (chunk) => block * chunks + chunk, blocks * chunks);
+    return { ...copy, rounds: [...Array.from({ length: block }, () => []), ...copy.rounds] };
+  });
+  return rounds.length === 0 ? { ranks, chunks: blocks * chunks, rounds } : together(...copies);
+}
+
 function shapeOf(schedules: readonly Schedule[]): Schedule {
   const [first, ...others] = schedules;
   if (!first) throw new CollError('ERR_COLL_SCHEDULE', 'the list of schedules to compose must not be empty');

@@ -1,7 +1,7 @@
 export { arithmeticOf } from './arithmetic.js';
 export { chainsOf } from './chains.js';
 export { type ChunkRange, chunkRange, type Side } from './chunk-range.js';
-export { onChunks, onRanks, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
+export { onChunks, onRanks, pipelined, refine, scheduleOf, sequence, sideBySide, together } from './compose.js';
 export { type Cost, type CostOptions, cost, representativeCost, type WorkerLinks } from './cost.js';
 export { draw } from './draw.js';
 export { blockCount, endsOf, type Goal, goalOf, hasBlocks, ownerOf } from './goal.js';
