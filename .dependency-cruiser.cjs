@@ -18,7 +18,8 @@ const mayImport = {
   tfjs: ['core', 'strategy'],
   cli: ['core', 'native/engine', 'rendezvous', 'strategy'],
 };
-// Test doubles, helpers of programs that sanitizers watch, what starts processes, and how a strategy opens its group, into which faults are injected.
+// Test doubles, helpers of programs that sanitizers watch, what starts processes, and how a strategy opens its group, into which faults are injected,
+// and what workers do on any group of processes.
 const sharedByTests = [
   'native/engine/test/ranks/(errors|this-process)',
   'native/nccl/test/doubles',
@@ -27,6 +28,7 @@ const sharedByTests = [
   'packages/rendezvous/test/pmi-server-double',
   'packages/rendezvous/test/silent-store',
   'packages/cli/test/stalled-run',
+  'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/multi-worker/open-worker-group',
 ];
 // A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy.

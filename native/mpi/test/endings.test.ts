@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Launcher, launch, mpiruns } from './launchers.ts';
+import { type Launcher, mpiruns, run } from './launchers.ts';
 
 const program = fileURLToPath(new URL('./fixtures/ending.ts', import.meta.url));
 
@@ -29,17 +27,9 @@ async function endingOf(
   ranks = 3,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Ending> {
-  const child = launch(launcher, ranks, [process.execPath, program, how], env);
-  const [output, errors, [code]] = await Promise.all([
-    text(child.stdout as NonNullable<typeof child.stdout>),
-    text(child.stderr as NonNullable<typeof child.stderr>),
-    once(child, 'close'),
-  ]);
-  const told = output
-    .split(/\r?\n/)
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Told);
-  return { code: code as number, told, errors };
+  const { code, lines, errors } = await run(launcher, ranks, [program, how], env);
+  const told = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Told);
+  return { code, told, errors };
 }
 
 /** The errors of the ranks that printed one; a launcher may have killed others before that. */

@@ -2,9 +2,11 @@
 // prints the path of its slurm.conf, `down` ends it. COLL_NETLAB names a tool that makes hosts on this machine: `up N` makes h0, h1, … with
 // networks of their own, `exec hK COMMAND` runs a command on one, `down` removes them; beside it is `netlab-rsh`, a remote shell for them.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll } from 'vitest';
 
 /** A way to start the ranks of an MPI job. */
@@ -143,4 +145,35 @@ export function launch(
     env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...env?.(), ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+/** Variables of a job whose strategies connect their workers by MPI. */
+export const registered = { NODE_OPTIONS: `--import ${new URL('../src/register.ts', import.meta.url).href}` };
+
+/** How a job has ended. */
+export interface EndedJob {
+  /** The exit code of the launcher. */
+  readonly code: number;
+  /** The lines that its ranks have printed, in any order. */
+  readonly lines: readonly string[];
+  readonly errors: string;
+}
+
+// UCX would print among the lines of a program what a group that has failed left in it.
+const quiet = { UCX_LOG_LEVEL: 'error' };
+
+/** Runs a program of Node.js as the ranks of a job, until the job has ended. */
+export async function run(
+  launcher: Launcher,
+  size: number,
+  program: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<EndedJob> {
+  const child = launch(launcher, size, [process.execPath, ...program], { ...quiet, ...env });
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout as NonNullable<typeof child.stdout>),
+    text(child.stderr as NonNullable<typeof child.stderr>),
+    once(child, 'close'),
+  ]);
+  return { code: code as number, lines: output.trimEnd().split(/\r?\n/), errors };
 }

@@ -1,23 +1,13 @@
 // The training example, unchanged, under real launchers: by the transport of this project, and by MPI.
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Launcher, launch, mpiruns, sruns, useSlurm } from './launchers.ts';
+import { type Launcher, mpiruns, registered, run, sruns, useSlurm } from './launchers.ts';
 
 const program = fileURLToPath(new URL('../../../examples/train/main.ts', import.meta.url));
 const settings = '--replicas 1 --epochs 1 --samples 256 --batch-size 64'.split(' ');
-const registered = { NODE_OPTIONS: `--import ${new URL('../src/register.ts', import.meta.url).href}` };
 
-async function train(launcher: Launcher, ranks: number, env: Readonly<Record<string, string>>) {
-  const child = launch(launcher, ranks, [process.execPath, program, ...settings], env);
-  const [output, errors, [code]] = await Promise.all([
-    text(child.stdout as NonNullable<typeof child.stdout>),
-    text(child.stderr as NonNullable<typeof child.stderr>),
-    once(child, 'close'),
-  ]);
-  return { code: code as number, lines: output.trimEnd().split(/\r?\n/), errors };
-}
+const train = (launcher: Launcher, ranks: number, env: Readonly<Record<string, string>>) =>
+  run(launcher, ranks, [program, ...settings], env);
 
 function trainsUnder(launcher: Launcher, ranks: number): void {
   const isSkipped = launcher.missing !== undefined;

@@ -154,10 +154,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   override explain(): CollectiveExplanation {
     const { group } = this.#setting;
     const explanation = super.explain();
-    const { executesBy } = group ?? {};
-    const across = executesBy ? [`across workers, ${executesBy} chooses the algorithms itself`] : [];
-    const notes = [...explanation.notes, ...this.#nccl.notes, ...across];
-    return { ...explanation, notes, choices: group && !executesBy ? choicesOf(group) : [] };
+    const notes = [...explanation.notes, ...this.#nccl.notes];
+    return { ...explanation, notes, choices: group && group.executesBy === undefined ? choicesOf(group) : [] };
   }
 
   override withDefaults(call: ResolvedOptions): ResolvedOptions {

@@ -7,6 +7,7 @@ import {
   DeviceSpec,
   DistributedValues,
   densify,
+  type Explanation,
   getDevicesFrom,
   IndexedSlices,
   PerReplica,
@@ -98,6 +99,15 @@ export abstract class WorkerAllReduce extends AllReduceOps {
 
   protected override get ordering(): Communicator | undefined {
     return this.#gathering?.communicator;
+  }
+
+  /** Also reports whether a library chooses the algorithms across workers, whichever were requested. */
+  override explain(): Explanation {
+    const explanation = super.explain();
+    const { executesBy } = this.#others?.group ?? {};
+    if (executesBy === undefined) return explanation;
+    const note = `across workers, ${executesBy} chooses the algorithms itself`;
+    return { ...explanation, notes: [...explanation.notes, note] };
   }
 
   /** Sends a line of text to all workers, and returns the lines of all workers in rank order. */

@@ -135,3 +135,29 @@ export const failingScenarios = {
 
 /** Which ones there are. */
 export type FailingScenarioName = keyof typeof failingScenarios;
+
+/** The code of the error that all workers get, and words of its message. */
+export const expectedFailures: Readonly<Record<FailingScenarioName, readonly [code: string, words: RegExp]>> = {
+  'values of different lengths': ['ERR_COLL_SHAPE_MISMATCH', /all-reduce sum of 4 float32 .* but all-reduce sum of 5 /],
+  'values of different shapes': ['ERR_COLL_SHAPE_MISMATCH', /passes values of other shapes/],
+  'different calls': [
+    'ERR_COLL_MISMATCH',
+    /all-reduce sum of 4 float32 elements .*, but all-gather of 1 float32 value/,
+  ],
+  'different ops': ['ERR_COLL_MISMATCH', /all-reduce sum of 4 float32 .* but all-reduce max of 4 float32 /],
+  'values of different dtypes': ['ERR_COLL_DTYPE_MISMATCH', /all-reduce mean of 65536 float32 .* 65536 float64 /],
+  'gathers of different dtypes': ['ERR_COLL_DTYPE_MISMATCH', /all-gather of 1 float32 value .* of 1 int32 value /],
+  'gathers along other shapes': ['ERR_COLL_SHAPE_MISMATCH', /all-gather along axis 0: replica 0.*\[/],
+  'sparse values on some workers only': [
+    'ERR_COLL_MISMATCH',
+    /all-reduce sum of 4 .*, but all-reduce of 1 sparse value/,
+  ],
+  'different ops for sparse values': ['ERR_COLL_MISMATCH', /calls sum, .* calls mean/],
+  'different implementations': ['ERR_COLL_MISMATCH', /a measurement of the links.* all-reduce sum of 4 /],
+  'a worker whose call is aborted': ['ERR_COLL_ABORTED', /aborted/],
+  'a worker that never comes': ['ERR_COLL_DEADLINE', /^all-reduce sum .*rank (1|2, 3 \(worker 1\)) did not arrive/],
+  'a worker that never comes while links are measured': [
+    'ERR_COLL_DEADLINE',
+    /^measure the links for all-reduce sum .*rank (1|2, 3 \(worker 1\)) did not arrive/,
+  ],
+};
