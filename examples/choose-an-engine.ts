@@ -1,4 +1,4 @@
-// What adds the numbers up: C++ where there is a binary for this machine, WebAssembly or JavaScript elsewhere. All give the same bits.
+// Chooses the engine for the arithmetic: C++ if there is a binary for this machine, else WebAssembly or JavaScript. All return the same bits.
 import '@coll/native/register';
 import { CollError } from '@coll/core';
 import { DirectAllReduce } from '@coll/direct';
@@ -6,7 +6,7 @@ import { MirroredStrategy } from '@coll/strategy';
 
 const devices = ['cpu:0', 'cpu:1'];
 
-// A strategy takes the fastest that works here, or the one that it is told to take.
+// A strategy uses the fastest engine that works on this machine, or the engine that the program names.
 for (const engine of ['auto', 'wasm', 'js'] as const) {
   await using strategy = new MirroredStrategy({ devices, engine });
   const { threadEngine, engines } = await strategy.explain();
@@ -14,7 +14,7 @@ for (const engine of ['auto', 'wasm', 'js'] as const) {
   console.log(`${engine}: ${threadEngine}${refusals.join('')}`);
 }
 
-// Ops without a strategy know the engines that are registered. One that is named is taken, or else nothing.
+// Ops without a strategy use the registered engines. If the named engine is not available, the constructor throws.
 try {
   await using ops = new DirectAllReduce({ engine: 'native' });
   console.log(`direct: ${ops.explain().engine}`);

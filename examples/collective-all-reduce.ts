@@ -1,4 +1,4 @@
-// The mean over the devices of several processes. Run it with:
+// Computes the mean over the devices of several processes. Run it with:
 //
 //   npx coll run -n 2 examples/collective-all-reduce.ts
 import { Mirrored, PerReplica, ReduceOp, tensor } from '@coll/core';

@@ -1,4 +1,4 @@
-// Splits every batch of a dataset among replicas: first in the program that runs them, then in each replica by itself.
+// Splits every batch of a dataset between replicas, first in the main program, then in each replica.
 import '@coll/direct/register';
 import { type Tensor, tensor } from '@coll/core';
 import { MirroredStrategy, type ReplicaContext, shardForReplica } from '@coll/strategy';
@@ -8,7 +8,7 @@ interface Sample {
   readonly label: readonly string[];
 }
 
-/** Ten samples of two numbers, in batches of four: the last one is a partial one. */
+/** Ten samples of two numbers, in batches of four. The last batch is partial. */
 async function* batches(): AsyncGenerator<Sample> {
   for (let at = 0; at < 10; at += 4) {
     const items = Array.from({ length: Math.min(4, 10 - at) }, (_, index) => at + index);
@@ -21,10 +21,10 @@ async function* batches(): AsyncGenerator<Sample> {
 
 await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1', 'cpu:2'] });
 
-// A function, and not what it returns: it is called for each epoch.
+// Pass the function itself, because the strategy calls it in every epoch.
 for await (const { x, label } of strategy.experimentalDistributeDataset(batches)) {
   const values = await strategy.run(squares, { args: [x] });
-  // A mean along the first axis weighs every sample alike, however many a replica has.
+  // A mean along the first axis gives every sample the same weight, even if replicas have different numbers of samples.
   const mean = await strategy.reduce('mean', values, 0);
   const labels = label.values.map((part) => part.join(' ') || 'none');
   console.log(`${labels.join(' | ')}, mean ${mean.data[0]}`);
@@ -37,7 +37,7 @@ const counts = await strategy.run(async (replica) => {
 });
 console.log(`samples of each replica: ${strategy.experimentalLocalResults(counts).join(', ')}`);
 
-/** One number a sample: its second one, which is the square of the first. */
+/** Returns one number per sample: the second number, which is the square of the first. */
 async function squares(_replica: ReplicaContext, x: Tensor<'float32'>): Promise<Float32Array> {
   return x.data.filter((_, index) => index % 2 === 1);
 }

@@ -1,4 +1,4 @@
-// Training on GPUs by NCCL, or on the CPU where there are none. All GPUs in one process, or a share of them in each of two:
+// Trains on GPUs with NCCL, or on the CPU if there is no GPU. One process uses all GPUs, or two processes use half of them each:
 //
 //   npx tsx examples/gpus.ts
 //   npx coll run -n 2 examples/gpus.ts
@@ -17,7 +17,7 @@ await using strategy = new MultiWorkerMirroredStrategy({ devices });
 await strategy.ready();
 const weights = strategy.scope(() => variable(new Float32Array(4)));
 
-/** Each replica has a target of its own: the mean of all is learned. */
+/** Each replica has its own target. The program learns the mean of all targets. */
 async function trainStep(replica: ReplicaContext): Promise<void> {
   const target = replica.replicaIdInSyncGroup + 1;
   const gradient = weights.read().data.map((weight) => 0.5 * (weight - target));
@@ -26,7 +26,7 @@ async function trainStep(replica: ReplicaContext): Promise<void> {
     await weights.assignSub(await replica.allReduce('mean', tensor(gradient)));
     return;
   }
-  // Gradients that a kernel has left in the memory of the GPU stay there; the result is written in their place.
+  // Gradients in GPU memory remain there, and the result overwrites them.
   using onGpu = await gpu.upload(gradient, 'float32');
   await weights.assignSub(await toHost(await replica.allReduce('mean', onGpu, { into: onGpu })));
 }

@@ -10,7 +10,7 @@ const lines = await Promise.all(
   members.map(async (member) => {
     const mean = await member.allReduce('mean', new Float32Array([member.rank]));
 
-    // Each member passes its rank on to the next one.
+    // Each member sends its rank to the next member.
     const sending = member.send((member.rank + 1) % 4, new Int32Array([member.rank]));
     const previous = await member.receive((member.rank + 3) % 4, new Int32Array(1));
     await sending;

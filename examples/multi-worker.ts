@@ -1,4 +1,4 @@
-// All-reduce among two workers with two devices each: small tensors by their CPUs, large ones around rings.
+// An all-reduce between two workers with two devices each. CPUs combine small tensors, and rings combine large tensors.
 import { Mirrored, PerReplica, ReduceOp, tensor } from '@coll/core';
 import { formatSpec, MultiWorkerAllReduce, parseSpec } from '@coll/multi-worker';
 

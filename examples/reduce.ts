@@ -1,4 +1,4 @@
-// Adds up the values of two devices; both get the sum.
+// Adds the values of two devices. Both devices get the sum.
 import { Mirrored, PerReplica, ReduceOp, tensor } from '@coll/core';
 import { RingAllReduce } from '@coll/ring';
 

@@ -1,4 +1,4 @@
-// Gradients of an embedding: each replica has touched a few rows of a large table. Only those rows travel.
+// Reduces gradients of an embedding. Each replica has changed a few rows of a large table, and sends only these rows.
 import { densify, IndexedSlices, tensor } from '@coll/core';
 import { ring } from '@coll/ring';
 import { MirroredStrategy } from '@coll/strategy';
@@ -19,7 +19,7 @@ const gradients = strategy.experimentalDistributeValuesFromFunction(({ replicaId
 const joined = await strategy.reduce('sum', gradients, null);
 console.log('one after the other:', joined.indices.data.join(' '));
 
-// In a replica it is replica.allReduce('mean', gradient, { deduplicate: true }).
+// In a replica, call replica.allReduce('mean', gradient, { deduplicate: true }) instead.
 const unique = await strategy.reduce('mean', gradients, null, { deduplicate: true });
 unique.indices.data.forEach((index, position) => {
   const row = unique.values.data.slice(2 * position, 2 * position + 2);

@@ -1,4 +1,4 @@
-// Processes that were started together exchange cards, a few bytes each. Run it with:
+// Processes that one launcher has started exchange small records. Run them with:
 //
 //   npx coll run -n 3 examples/launch/main.ts
 import { joinGroup, memberFromEnvironment, storeFromEnvironment } from '@coll/rendezvous';

@@ -9,19 +9,19 @@ export interface Digits {
   readonly count: number;
   /** One image after the other, row by row: 0 is paper, 1 is ink. */
   readonly images: Float32Array;
-  /** What each image shows, 0 to 9. */
+  /** The digit that each image shows, 0 to 9. */
   readonly labels: Uint8Array;
 }
 
 export interface DigitsRequest {
   readonly seed: number;
-  /** Of all digits of this seed: the number of the first one, and how far it is to the next. */
+  /** The number of the first digit in the sequence of this seed, and the distance to the next digit. */
   readonly first: number;
   readonly stride: number;
   readonly count: number;
 }
 
-/** Handwritten-looking digits. Each depends on the seed and its number only, so every replica makes just its own. */
+/** Makes digits that look handwritten. Each digit depends only on the seed and its number, so every replica makes only its own digits. */
 export function digits({ seed, first, stride, count }: DigitsRequest): Digits {
   const images = new Float32Array(count * pixels);
   const labels = new Uint8Array(count);
@@ -67,14 +67,14 @@ function wobble([x, y]: Point, random: Random): Point {
   return [x + spread(random, 0.022), y + spread(random, 0.022)];
 }
 
-/** A short line that belongs to nothing, on some of the images. */
+/** Draws a short stray line on some of the images. */
 function addScribble(image: Float32Array, random: Random): void {
   if (random() > 0.3) return;
   const from: Point = [between(random, 2, side - 2), between(random, 2, side - 2)];
   drawLine(image, from, [from[0] + spread(random, 4), from[1] + spread(random, 4)], 0.4);
 }
 
-/** Inks the pixels that a round pen touches; those at its rim in part. */
+/** Inks the pixels that a round pen touches. Pixels at its rim get less ink. */
 function drawLine(image: Float32Array, [x0, y0]: Point, [x1, y1]: Point, radius: number): void {
   const reach = radius + 1;
   const [left, right] = [

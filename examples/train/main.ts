@@ -10,7 +10,7 @@ import { summary, weightsAreIdentical, weightsAreIdenticalAcross } from './summa
 
 const testSamples = 1000;
 
-// Enough to measure one replica on the whole batch, and no more: it learns nothing new.
+// Just enough steps to measure one replica with the whole batch.
 const stepsOfOneReplica = 15;
 
 const exitCodes = { failed: 1, interrupted: 130 };
@@ -50,7 +50,7 @@ async function main(settings: Settings): Promise<number> {
   return identical ? 0 : exitCodes.failed;
 }
 
-/** The same as one of several workers, which all run this program. The first of them tells how it goes. */
+/** Trains as one of several workers, which all run this program. Worker 0 prints the progress. */
 async function trainTogether(strategy: MultiWorkerMirroredStrategy, settings: Settings): Promise<number> {
   const { replicas } = settings;
   const { workers, worker, links } = await strategy.explain();
@@ -93,7 +93,7 @@ async function trainHere(title: string, settings: Settings, task: Task): Promise
   return train(strategy, settings.replicas, task, true);
 }
 
-/** Trains on as many threads as replicas and shows how it goes, if it is to be seen; one result a replica. */
+/** Trains in one thread per replica, and returns one result per replica. Shows the progress if it is visible. */
 async function train(
   strategy: MirroredStrategy | MultiWorkerMirroredStrategy,
   replicas: number,

@@ -5,7 +5,7 @@ import { type Digits, pixels } from './digits.ts';
 /** Units of the hidden layers: about a million parameters together. */
 const hidden = [832, 416];
 
-/** Makes tfjs work on the WASM backend, without its greeting. */
+/** Selects the WASM backend of tfjs, without the welcome message. */
 export async function useWasm(): Promise<void> {
   tf.enableProdMode();
   await tf.setBackend('wasm');
@@ -29,7 +29,7 @@ export function tensorsOf({ images, labels, count }: Digits): { x: tf.Tensor2D; 
   return { x: tf.tensor2d(images, [count, pixels]), y };
 }
 
-/** How many of the digits the model reads right. */
+/** The number of digits that the model classifies correctly. */
 export function countCorrect(model: tf.Sequential, { images, labels, count }: Digits): number {
   const read = tf.tidy(() => (model.predict(tf.tensor2d(images, [count, pixels])) as tf.Tensor).argMax(1).dataSync());
   return read.filter((label, index) => label === labels[index]).length;

@@ -7,7 +7,7 @@ export interface Course {
   readonly replicas: number;
 }
 
-/** Shows a training: a bar in a terminal, elsewhere a line an epoch. */
+/** Shows the progress of a training: as a bar in a terminal, else as one line per epoch. */
 export class Progress {
   readonly #course: Course;
   readonly #stream: NodeJS.WriteStream;
@@ -51,7 +51,7 @@ export class Progress {
     return this.#losses.reduce((sum, loss) => sum + loss, 0) / this.#losses.length;
   }
 
-  // From the end of the first step on: what comes before is start-up.
+  // The measurement begins at the end of the first step, because the first step includes the start-up.
   #rate(step: number): string {
     if (step === 1) return '-';
     const seconds = (performance.now() - (this.#begin as number)) / 1000;

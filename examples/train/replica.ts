@@ -24,7 +24,7 @@ export interface ReplicaResult {
   readonly weights: Float32Array;
   /** Samples of all replicas for each second of training, once warm. */
   readonly samplesPerSecond: number;
-  /** Of the training time: spent in the all-reduce, waiting for the other replicas included. */
+  /** The share of the training time in the all-reduce, including the wait for other replicas. */
   readonly allReduceShare: number;
   readonly accuracy: number;
 }
@@ -59,7 +59,7 @@ export async function replica(context: ReplicaContext, task: Task): Promise<Repl
   return { ...watch.result(batchSize), accuracy: testAccuracy(context, model, task), weights: flatWeights(model) };
 }
 
-/** Each replica tests its share; the sum of what they find is the same everywhere. */
+/** Each replica tests its share of the digits. All replicas get the same sum. */
 function testAccuracy(context: ReplicaContext, model: tf.Sequential, { seed, testSamples }: Task): number {
   const { replicaIdInSyncGroup, numReplicasInSync: stride } = context;
   const count = Math.floor(testSamples / stride);

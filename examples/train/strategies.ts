@@ -10,7 +10,7 @@ export function mirrored(choice: Choice): MirroredStrategy {
   return new MirroredStrategy({ devices: devicesOf(choice), crossDeviceOps: choice.ops, engine: choice.engine });
 }
 
-/** The same, with those of other processes, where a launcher or TF_CONFIG says that there are some; undefined elsewhere. */
+/** A strategy with replicas in several processes; undefined without a launcher and without TF_CONFIG. */
 export function multiWorker(choice: Choice): MultiWorkerMirroredStrategy | undefined {
   if (!membershipFrom(process.env)) return undefined;
   const { engine, insecure } = choice;

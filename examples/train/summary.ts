@@ -11,7 +11,7 @@ export function weightsAreIdentical(results: readonly ReplicaResult[]): boolean 
   return others.every((bytes) => first?.equals(bytes));
 }
 
-/** Whether they did on all workers, which all have to ask. */
+/** Whether the bits are equal on all workers. All workers must call this function. */
 export async function weightsAreIdenticalAcross(
   strategy: MultiWorkerMirroredStrategy,
   results: readonly ReplicaResult[],
@@ -23,7 +23,7 @@ export async function weightsAreIdenticalAcross(
   return isAlike && weightsAreIdentical(results);
 }
 
-/** What a training came to, as a table; `single` is the one replica that it is compared with. */
+/** The results of a training as a table. `single` is the run with one replica for comparison. */
 export function summary(
   single: ReplicaResult | undefined,
   results: readonly ReplicaResult[],
