@@ -9,7 +9,10 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
     'All other members get the error. The message names each member whose loss has already been detected.',
   ],
   exit: ["The member's process ends with an exit code other than 0.", 'all others'],
-  stop: ["The member's process is stopped.", 'All other members get the error, and the member itself if it continues.'],
+  stop: [
+    "The member's process is stopped.",
+    'All other members get the error. If the member continues, it also gets the error.',
+  ],
   cut: [
     "The member's connections are cut.",
     'All members get the error. Two members that have lost each other name each other.',
@@ -32,7 +35,7 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   length: ['The member passes another length.', 'all members, the same error'],
   order: [
     'The member makes two calls in a different order.',
-    'All members get the same error, of this row or of one of the two rows above.',
+    'All members get the same error, which is the error of this row or of one of the two rows above.',
   ],
 };
 
