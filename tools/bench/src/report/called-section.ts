@@ -186,8 +186,8 @@ export function calledSizes(figures: Figures): number[] {
 
 const explanation = [
   'Each cell shows the median time per call and, in brackets, the mean over the whole loop, including garbage collection. The level is the object whose',
-  'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` below these. The peers',
-  'are `mpi4py`, which calls Open MPI, and `torch`, which is `torch.distributed` with Gloo over TCP. PyTorch reduces only in place, so `torch` copies first for another array.',
+  'method is called: the `context` of a replica, cross-device `ops`, the `strategy`, or the `communicator` that these use. The peers',
+  'are `mpi4py`, which calls Open MPI, and `torch`, which is `torch.distributed` with Gloo over TCP. PyTorch reduces only in place, so `torch` first copies the input if the result is another array.',
 ].join('\n');
 
 /** The first tables of docs/internals/benchmarks.md; none if no application-level calls were measured. */
