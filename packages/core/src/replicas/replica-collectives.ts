@@ -106,7 +106,7 @@ export class ReplicaCollectives {
    * @throws ValueError if the engine refuses the collective for a dtype, or for sparse values if
    * `op` is neither sum nor mean
    */
-  allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<Value[]> {
+  allReduce(op: CollectiveOp, values: readonly Value[], options: ReplicaReduceOptions = {}): Work<readonly Value[]> {
     this.#requireReducible(op, values);
     const { form, announced } = options;
     const own = layoutOf(values, form);
@@ -119,7 +119,7 @@ export class ReplicaCollectives {
       return this.#reduceCopy(op, dense, results, layout, options);
     const runs = this.#reductions(op, dense, results, layout, options);
     const isRepeatable = options.into !== undefined;
-    return { on: this.#communicator, runs, finish: () => [...results], isRepeatable };
+    return { on: this.#communicator, runs, finish: () => results, isRepeatable };
   }
 
   /** Reduces a copy of a small value, in memory that the engine knows. */

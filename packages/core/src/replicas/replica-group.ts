@@ -2,7 +2,7 @@ import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../collect
 import type { CommunicationOptions } from '../collectives/communication-options.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import { drive, driveSync, type Work } from '../runtime/drive.js';
+import { drive, driveSync, preparedWork, type Work } from '../runtime/drive.js';
 import type { Value } from '../sparse/sparse.js';
 import { type CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
@@ -281,10 +281,12 @@ export class ReplicaGroup {
     const given = isRepeated ? before.given : jointOptions(calls);
     const options = ops.withDefaults(given);
     if (isRepeated && before.isRepeatable && areSameSettings(before.settings, options.options)) return before;
-    const work = ops[perform](batchOf(calls, isRepeated), options);
-    const isRepeatable = 'runs' in work && work.isRepeatable === true;
+    const described = ops[perform](batchOf(calls, isRepeated), options);
+    const isRepeatable = 'runs' in described && described.isRepeatable === true;
     const settings = options.options;
-    const prepared = { calls, perform, given, settings, work, isRepeatable, options: runOptionsOf(options) };
+    const forRuns = runOptionsOf(options);
+    const work = isRepeatable ? preparedWork(described, forRuns) : described;
+    const prepared = { calls, perform, given, settings, work, isRepeatable, options: forRuns };
     const areKnown = calls.every((call, place) => call === this.#latest[place]?.call);
     this.#prepared = areKnown ? prepared : undefined;
     return prepared;

@@ -15,6 +15,8 @@ export interface Run {
   readonly layout?: number | undefined;
   /** The call that this collective is a part of, for errors. Default: the collective itself. */
   readonly request?: CallerRequest | undefined;
+  /** All options of the collective. Default: those of the call, with `layout` and `request`. */
+  readonly options?: RunOptions | undefined;
 }
 
 /**
@@ -64,6 +66,15 @@ export function stepOf<Result>(on: Communicator | undefined, step: AsyncStep<Res
 /** Work that is already done. */
 export function workDone<Result>(result: Result): Work<Result> {
   return { on: undefined, runs: [], finish: () => result };
+}
+
+/**
+ * The same work, for repeated calls with these options: the options of each collective are made
+ * once. They are frozen, so that communicators need not check and convert them again.
+ */
+export function preparedWork<Result>(work: OnePhase<Result>, options: RunOptions): OnePhase<Result> {
+  const prepared = (run: Run): Run => ({ ...run, options: Object.freeze({ ...optionsOf(run, options) }) });
+  return { ...work, runs: work.runs.map(prepared) };
 }
 
 /** Phases that consist of one asynchronous step. */
@@ -161,7 +172,8 @@ function failGroup(on: Communicator | undefined, cause: unknown): void {
   else if (cause.code === 'ERR_COLL_BUFFER') on.group.fail(cause);
 }
 
-function optionsOf({ layout, request }: Run, options: RunOptions): RunOptions {
+function optionsOf({ layout, request, options: own }: Run, options: RunOptions): RunOptions {
+  if (own) return own;
   if (layout === undefined && request === undefined) return options;
   const { timeoutSeconds, signal, sharedResult, checkCalls, turn } = options;
   return setRunOptions({ timeoutSeconds, layout: layout ?? 0, request, signal, sharedResult, checkCalls, turn });

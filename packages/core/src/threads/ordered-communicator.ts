@@ -14,7 +14,7 @@ import { type CheckedCall, checkedCall, listOf, type SegmentList } from './segme
 const mostBytesOfTurn = 2 ** 25;
 const leastBytesOfCall = 2 ** 14;
 
-const noOptions: RunOptions = {};
+const noOptions: RunOptions = Object.freeze({});
 const settled = Promise.resolve();
 
 /**
@@ -60,6 +60,8 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   /** Bytes of calls that completed at once, since the last turn of the event loop. */
   #bytesOfTurn = 0;
   #isClosed = false;
+  /** Options that were checked and cannot have changed since. */
+  #checked = noOptions;
 
   constructor(size: number, localRanks: readonly number[]) {
     this.size = size;
@@ -165,7 +167,10 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   }
 
   #requireOpen(collective: Collective, options: RunOptions): void {
-    if (options !== noOptions) requireRunOptions(options);
+    if (options !== this.#checked) {
+      requireRunOptions(options);
+      this.#checked = Object.isFrozen(options) ? options : noOptions;
+    }
     const { signal, request } = options;
     if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
     // Remote ranks are notified by their engine.

@@ -58,7 +58,8 @@ function newResult(dtype: DType, length: number, { shape, device }: Pick<Tensor,
 }
 
 /**
- * The results, with dense results copied into the tensors of `memory`, in order. `memory` has no
+ * The results, with dense results copied into the tensors of `memory`, in order, unless the
+ * collective has written them there. `memory` has no
  * tensor for a sparse value, even if the result is dense because the values of other replicas are
  * dense.
  */
@@ -67,7 +68,7 @@ export function writtenTo(
   results: readonly Value[],
   values: readonly Value[],
 ): readonly Value[] {
-  if (!memory) return results;
+  if (!memory || results === memory) return results;
   let next = 0;
   return results.map((result, index) => {
     if (values[index] instanceof IndexedSlices || result instanceof IndexedSlices) return result;

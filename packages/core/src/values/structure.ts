@@ -59,6 +59,7 @@ function mapped<Leaf, Result>(
  */
 export function packLike<Leaf, Result>(structure: Structure<Leaf>, leaves: readonly Result[]): Structure<Result> {
   requireList(leaves, 'leaves');
+  if (ArrayBuffer.isView(structure)) return leaves[0] as Result;
   let next = 0;
   return mapStructure(structure, () => leaves[next++] as Result);
 }
@@ -128,7 +129,9 @@ function formAt(structure: unknown, depth: number): string {
  * converted to a tensor, and is not an incomplete tensor (`{ data, device }`).
  */
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || tensorSymbol in value) return false;
+  if (typeof value !== 'object' || value === null) return false;
+  // Looking for names in an array takes long.
+  if (ArrayBuffer.isView(value) || tensorSymbol in value) return false;
   if ('data' in value && isMeantAsTensor(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   // Plain objects of other realms have a different Object.prototype, whose own prototype is null.
