@@ -14,7 +14,7 @@ const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
 const chosenAmong = (ranks: number, bytes: number) => {
   const choices = new AlgorithmChoices(algorithms, ranks, network);
-  return algorithms[choices.choose(sum, bytes).chosen]?.name;
+  return choices.choose(sum, bytes).algorithm.name;
 };
 
 it('AlgorithmChoices prefers few rounds for small values and few bytes for large values', () => {
@@ -25,14 +25,14 @@ it('AlgorithmChoices prefers few rounds for small values and few bytes for large
 
 it('AlgorithmChoices prefers the first of several algorithms with the same cost', () => {
   const free: LinkModel = { start: 1, gamma: 0, across: { alpha: 0, beta: 0, overhead: 0 } };
-  expect(new AlgorithmChoices(algorithms, 4, free).choose(sum, 100).chosen).toBe(0);
+  expect(new AlgorithmChoices(algorithms, 4, free).choose(sum, 100).algorithm).toBe(algorithms[0]);
 });
 
 it('AlgorithmChoices prefers a ring between hosts for large values if other algorithms cost about the same', () => {
   const far: LinkModel = { start: 0, gamma: 1e-13, across: { alpha: 5e-3, beta: 8e-9, overhead: 1e-6 } };
   const chosen = (bytes: number, areHostsApart: boolean, ranks = 4) => {
     const choices = new AlgorithmChoices(algorithms, ranks, far, areHostsApart);
-    return algorithms[choices.choose(sum, bytes).chosen]?.name;
+    return choices.choose(sum, bytes).algorithm.name;
   };
   expect(chosen(1 << 26, true)).toBe('ring');
   expect(chosen(1 << 26, false)).toBe('direct');
@@ -70,9 +70,36 @@ it('AlgorithmChoices reduces within hosts first if links between hosts are slow,
   const hosts: LinkModel = { start: 0, gamma: 1e-11, across: { alpha: 5e-5, beta: 8e-10, overhead: 2e-6 }, within };
   const candidates = [...algorithms, ...twoLevelAlgorithms(8, 4)];
   const choices = new AlgorithmChoices(candidates, 8, hosts, true);
-  const chosen = (bytes: number) => candidates[choices.choose(sum, bytes).chosen]?.name;
+  const chosen = (bytes: number) => choices.choose(sum, bytes).algorithm.name;
   expect(chosen(4)).toBe('direct/direct');
   expect(chosen(1 << 26)).toBe('direct/direct in 4 blocks');
   const gather = choices.choose({ kind: 'all-gather' }, 1024);
-  expect(candidates[gather.chosen]?.name).not.toContain('/');
+  expect(gather.algorithm.name).not.toContain('/');
+});
+
+it('AlgorithmChoices measures the first sixteen calls and then every sixteenth, and counts all', () => {
+  const choices = new AlgorithmChoices(algorithms, 6, network);
+  const choice = choices.choose(sum, 1000);
+  const measured = Array.from({ length: 64 }, () => {
+    const begin = choice.begin();
+    choice.ended(begin);
+    return begin !== undefined;
+  });
+  expect(measured.slice(0, 16)).not.toContain(false);
+  expect(
+    measured
+      .slice(16)
+      .map((isMeasured, call) => (isMeasured ? call : -1))
+      .filter((call) => call >= 0),
+  ).toEqual([0, 16, 32]);
+  expect(choices.explained).toMatchObject([{ calls: 64 }]);
+});
+
+it('AlgorithmChoices knows only classes of earlier collectives', () => {
+  const choices = new AlgorithmChoices(algorithms, 6, network);
+  const [one, large] = [choices.choose(sum, 1), choices.choose(sum, 1024)];
+  expect([0, 1].map((bytes) => choices.known('all-reduce', bytes))).toEqual([one, one]);
+  expect([513, 1024].map((bytes) => choices.known('all-reduce', bytes))).toEqual([large, large]);
+  expect([2, 512, 1025].map((bytes) => choices.known('all-reduce', bytes))).toEqual([undefined, undefined, undefined]);
+  expect(choices.known('broadcast', 1024)).toBeUndefined();
 });

@@ -25,33 +25,56 @@ export interface AlgorithmChoice {
   readonly calls: number;
   /**
    * Mean seconds from the call of a collective to its result, including waits for other members;
-   * undefined if no collective has ended yet.
+   * undefined if no collective has ended yet. Of many collectives, one in sixteen is measured.
    */
   readonly measuredSeconds: number | undefined;
 }
 
+// The first collectives are all measured. Reading the clock twice takes a fifth of a small one.
+const leastMeasured = 16;
+const callsPerMeasured = 16;
+
 /** The algorithm chosen for one kind and size class of collectives, and the measured times. */
 export class SizeClass {
-  /** Index of the chosen algorithm in the list of all algorithms. */
-  readonly chosen: number;
+  /** The chosen algorithm. */
+  readonly algorithm: Algorithm;
+  /** Index of the chosen algorithm in the list of candidates, which is the same on all ranks. */
+  readonly index: number;
   readonly #explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>;
   #calls = 0;
+  #measured = 0;
   #seconds = 0;
 
-  constructor(chosen: number, explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>) {
-    this.chosen = chosen;
+  constructor(algorithm: Algorithm, index: number, explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>) {
+    this.algorithm = algorithm;
+    this.index = index;
     this.#explained = explained;
   }
 
-  /** Records a successful collective that began at `begin` (`performance.now()`). */
-  ended(begin: number): void {
+  /** Whether a collective of this many bytes belongs to this class. */
+  has(kind: CollectiveKind, bytes: number): boolean {
+    const { kind: own, upToBytes } = this.#explained;
+    return kind === own && bytes <= upToBytes && (bytes > upToBytes / 2 || upToBytes === 1);
+  }
+
+  /** The time at which a collective begins, for `ended`; undefined if this collective is not measured. */
+  begin(): number | undefined {
+    const isMeasured = this.#calls < leastMeasured || this.#calls % callsPerMeasured === 0;
+    return isMeasured ? performance.now() : undefined;
+  }
+
+  /** Records a successful collective that began at `begin`. */
+  ended(begin: number | undefined): void {
     this.#calls += 1;
+    if (begin === undefined) return;
+    this.#measured += 1;
     this.#seconds += (performance.now() - begin) / 1000;
   }
 
   get explained(): AlgorithmChoice {
     const [calls, seconds] = [this.#calls, this.#seconds];
-    return { ...this.#explained, calls, measuredSeconds: calls === 0 ? undefined : seconds / calls };
+    const measuredSeconds = this.#measured === 0 ? undefined : seconds / this.#measured;
+    return { ...this.#explained, calls, measuredSeconds };
   }
 }
 
@@ -68,16 +91,17 @@ const rounding = 1e-9;
  * same algorithm.
  */
 export class AlgorithmChoices {
-  /** The candidate algorithms. `chosen` of a size class is an index of this list. */
-  readonly algorithms: readonly Algorithm[];
+  readonly #algorithms: readonly Algorithm[];
   readonly #ranks: number;
   readonly #model: LinkModel;
   readonly #areHostsApart: boolean;
   readonly #classes = new Map<CollectiveKind, SizeClass[]>();
+  /** The class of the latest collective, to which the next one probably belongs. */
+  #latest: SizeClass | undefined;
 
   /** @param areHostsApart whether the ranks are on more than one host */
   constructor(algorithms: readonly Algorithm[], ranks: number, model: LinkModel, areHostsApart = false) {
-    this.algorithms = algorithms;
+    this.#algorithms = algorithms;
     this.#ranks = ranks;
     this.#model = model;
     this.#areHostsApart = areHostsApart;
@@ -88,17 +112,22 @@ export class AlgorithmChoices {
    * @param bytes size of the whole buffer, which the schedule cuts into chunks
    */
   choose(collective: Collective, bytes: number): SizeClass {
-    const power = bytes <= 1 ? 0 : Math.ceil(Math.log2(bytes));
-    let classes = this.#classes.get(collective.kind);
-    if (!classes) {
-      classes = [];
-      this.#classes.set(collective.kind, classes);
-    }
-    const known = classes[power];
+    const known = this.known(collective.kind, bytes);
     if (known) return known;
+    const power = powerFor(bytes);
     const made = this.#price(collective, 2 ** power);
+    const classes = this.#classes.get(collective.kind) ?? [];
     classes[power] = made;
+    this.#classes.set(collective.kind, classes);
     return made;
+  }
+
+  /** The size class of earlier collectives of this kind and about this size; undefined if there were none. */
+  known(kind: CollectiveKind, bytes: number): SizeClass | undefined {
+    if (this.#latest?.has(kind, bytes)) return this.#latest;
+    const found = this.#classes.get(kind)?.[powerFor(bytes)];
+    if (found) this.#latest = found;
+    return found;
   }
 
   /** The choices for all size classes in use, ordered by kind and size. */
@@ -110,19 +139,23 @@ export class AlgorithmChoices {
     const { kind } = asked;
     // The price does not depend on the root.
     const collective = 'root' in asked ? { ...asked, root: 0 } : asked;
-    const priced = this.algorithms.flatMap((algorithm, index) => {
+    const priced = this.#algorithms.flatMap((algorithm, index) => {
       if (algorithm.refuses?.(collective, this.#ranks) !== undefined) return [];
       const schedule = algorithm.plan(collective, this.#ranks);
       const predictedSeconds = predict(this.#modelFor(schedule), { kind, schedule, bytes });
-      return [{ index, algorithm: algorithm.name, predictedSeconds }];
+      return [{ index, algorithm, predictedSeconds }];
     });
     const sorted = priced.toSorted((one, other) => {
       const difference = one.predictedSeconds - other.predictedSeconds;
       return Math.abs(difference) > rounding * one.predictedSeconds ? difference : 0;
     });
     const [best] = sorted as [(typeof sorted)[number]];
-    const candidates = sorted.map(({ algorithm, predictedSeconds }) => ({ algorithm, predictedSeconds }));
-    return new SizeClass(best.index, { kind, upToBytes: bytes, chosen: best.algorithm, candidates });
+    const candidates = sorted.map(({ algorithm, predictedSeconds }) => ({
+      algorithm: algorithm.name,
+      predictedSeconds,
+    }));
+    const chosen = best.algorithm.name;
+    return new SizeClass(best.algorithm, best.index, { kind, upToBytes: bytes, chosen, candidates });
   }
 
   #modelFor(schedule: Schedule): LinkModel {
@@ -130,6 +163,11 @@ export class AlgorithmChoices {
     if (!this.#areHostsApart || !haveSharedLinks(schedule, within?.ranksPerWorker ?? 1)) return this.#model;
     return { ...this.#model, across: { ...across, beta: across.beta * sharing } };
   }
+}
+
+/** The size class of this number of bytes ends at 2 to this power. */
+function powerFor(bytes: number): number {
+  return bytes <= 1 ? 0 : Math.ceil(Math.log2(bytes));
 }
 
 /** Whether several pairs of ranks use the link between a host and other hosts in the same round. */

@@ -1,4 +1,4 @@
-import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments } from '@coll/core';
+import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments, Tensor } from '@coll/core';
 import {
   communicatorFor,
   inputBlocks,
@@ -10,7 +10,7 @@ import {
 import { abortedError, closedError, listOf, nameOf, reads, refusedCollective, refusedError } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
-import type { AlgorithmChoice, AlgorithmChoices, SizeClass } from './algorithm-choices.js';
+import type { AlgorithmChoice, SizeClass } from './algorithm-choices.js';
 import { type LinkTuning, tuningOf } from './link-tuning.js';
 
 type Buffers = readonly Segments[];
@@ -115,25 +115,21 @@ class AutoCommunicator implements Communicator {
     return refused.includes(undefined) ? undefined : refused[0];
   }
 
-  async run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
-    this.#requirePlayable(collective, inputs, options);
-    await this.#tuning.begin(
-      (choices, inTurn) => {
-        const begin = performance.now();
-        const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
-        return followed(choice, begin, this.#of(choices, choice).run(collective, inputs, outputs, inTurn));
-      },
-      options,
-      collective,
-    );
+  run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+    const known = this.#known(collective, inputs, outputs);
+    if (!known) return this.#runUnknown(collective, inputs, outputs, options);
+    return followed(known, known.begin(), this.#of(known).run(collective, inputs, outputs, options));
   }
 
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
-    this.#requirePlayable(collective, inputs, options);
-    const choices = this.#tuning.beginSync(options, collective);
-    const begin = performance.now();
-    const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
-    this.#of(choices, choice).runSync(collective, inputs, outputs, options);
+    let choice = this.#known(collective, inputs, outputs);
+    if (!choice) {
+      this.#requirePlayable(collective, inputs, options);
+      const choices = this.#tuning.beginSync(options, collective);
+      choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
+    }
+    const begin = choice.begin();
+    this.#of(choice).runSync(collective, inputs, outputs, options);
     choice.ended(begin);
   }
 
@@ -147,6 +143,30 @@ class AutoCommunicator implements Communicator {
     return this.close();
   }
 
+  /**
+   * The choice for collectives like this one; undefined if none was made yet. The communicator of
+   * the chosen algorithm checks the call.
+   */
+  #known(collective: Collective, inputs: Buffers, outputs: Buffers): SizeClass | undefined {
+    const { choices } = this.#tuning;
+    const isCall =
+      typeof collective === 'object' && collective !== null && Array.isArray(inputs) && Array.isArray(outputs);
+    if (!choices || !isCall) return undefined;
+    return choices.known(collective.kind, bytesOf(collective, this, inputs, outputs));
+  }
+
+  async #runUnknown(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
+    this.#requirePlayable(collective, inputs, options);
+    await this.#tuning.begin(
+      (choices, inTurn) => {
+        const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
+        return followed(choice, choice.begin(), this.#of(choice).run(collective, inputs, outputs, inTurn));
+      },
+      options,
+      collective,
+    );
+  }
+
   /** Throws if the call is not supported, before any message measures the links. */
   #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
@@ -157,16 +177,16 @@ class AutoCommunicator implements Communicator {
     if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details());
   }
 
-  #of({ algorithms }: AlgorithmChoices, { chosen }: SizeClass): Communicator {
-    const known = this.#communicators[chosen];
+  #of({ algorithm, index }: SizeClass): Communicator {
+    const known = this.#communicators[index];
     if (known) return known;
-    const made = this.#processGroup.communicator(algorithms[chosen] as Algorithm);
-    this.#communicators[chosen] = made;
+    const made = this.#processGroup.communicator(algorithm);
+    this.#communicators[index] = made;
     return made;
   }
 }
 
-async function followed(choice: SizeClass, begin: number, running: Promise<void>): Promise<void> {
+async function followed(choice: SizeClass, begin: number | undefined, running: Promise<void>): Promise<void> {
   await running;
   choice.ended(begin);
 }
@@ -183,7 +203,12 @@ function bytesOf(
 ): number {
   const [into, outOf] = [inputBlocks(collective, size), outputBlocks(collective, size)];
   const isRead = reads(collective, rank);
-  let bytes = 0;
-  for (const { data } of listOf(isRead ? input : output)) bytes += data.byteLength;
-  return (bytes / (isRead ? into : outOf)) * Math.max(into, outOf);
+  return (byteLengthOf(isRead ? input : output) / (isRead ? into : outOf)) * Math.max(into, outOf);
+}
+
+/** What is not a tensor has no bytes here; the communicator that executes the call refuses it. */
+function byteLengthOf(buffer: Segments): number {
+  if (Array.isArray(buffer)) return buffer.reduce((sum: number, segment: Tensor) => sum + byteLengthOf(segment), 0);
+  const { data } = Object(buffer) as Partial<Tensor>;
+  return data?.byteLength ?? 0;
 }

@@ -88,6 +88,8 @@ export class CollectiveAllReduce extends WorkerAllReduce {
    * a call.
    */
   #ring: CollectiveAllReduce | undefined;
+  /** The options of the latest call, and what they are with the options of these ops as defaults. */
+  #latestOptions: { readonly call: ResolvedOptions; readonly merged: ResolvedOptions } | undefined;
 
   /**
    * `devices` are the devices of this worker. Default: the devices of the world; without a world,
@@ -159,9 +161,14 @@ export class CollectiveAllReduce extends WorkerAllReduce {
   }
 
   override withDefaults(call: ResolvedOptions): ResolvedOptions {
+    const before = this.#latestOptions;
+    if (before?.call === call) return before.merged;
     const options = this.#setting.options.merge(call.options);
     // The single local result is shared by all local replicas.
-    return this.#isRank && call.sharedResult ? { ...call, options, sharedResult: false } : { ...call, options };
+    const isShared = this.#isRank && call.sharedResult;
+    const merged = isShared ? { ...call, options, sharedResult: false } : { ...call, options };
+    this.#latestOptions = { call, merged };
+    return merged;
   }
 
   override perform(batch: Batch, call: ResolvedOptions): Work<ValueLists> {

@@ -46,6 +46,11 @@ export class LinkTuning {
     this.#rank = group.communicator(directAlgorithm()).group;
   }
 
+  /** The choices among the algorithms; undefined until the links have been measured. */
+  get choices(): AlgorithmChoices | undefined {
+    return this.#choices;
+  }
+
   /** The algorithms chosen so far, with predicted and measured times. */
   get explained(): readonly AlgorithmChoice[] {
     return this.#choices?.explained ?? [];

@@ -48,6 +48,6 @@ describe('the functions between an all-reduce of a replica and the engine', () =
     ]);
     const hops = JSON.parse(ends[0]?.stdout as string) as readonly Hop[];
     expect(hops).toEqual(documented('Between processes'));
-    expect(hops.length).toBeLessThanOrEqual(13 + 2);
+    expect(hops.length).toBeLessThanOrEqual(12);
   });
 });
