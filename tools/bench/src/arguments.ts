@@ -158,7 +158,7 @@ function measureCommand(action: (options: Options) => void): Command {
 function reportCommand(action: (from: string | undefined) => void): Command {
   return throwing(new Command('report'))
     .description('writes the figures of docs/internals/benchmarks.md, its pictures, and the table of README.md')
-    .option('--in <file>', 'lines of JSON to replace docs/figures/results.jsonl with')
+    .option('--in <file>', 'lines of JSON that replace those of the same suites and CPU in docs/figures/results.jsonl')
     .action(({ in: from }: { in?: string }) => action(from));
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chartsOf } from '../src/report/charts.js';
 import { docsSection } from '../src/report/docs-section.js';
+import { withNewRows } from '../src/report/families.js';
 import { readmeSection } from '../src/report/readme-section.js';
 import type { Row } from '../src/report/row.js';
 import { scalingChart } from '../src/report/scaling-chart.js';
@@ -89,6 +90,9 @@ const calledRows: Row[] = [
   peer('mpi4py', 45_000, { ...gradients, suite: 'strategy', case: 'resnet50 mpi4py still', meanMicros: 46_000 }),
 ];
 
+const another = { cpu: 'Another Processor', cpus: 4, date: '2031-02-03T00:00:00.000Z' };
+const onAnother: Row[] = [{ ...base, ...another, medianMicros: 0.2 }, peer('openmpi', 0.24, another)];
+
 describe('the benchmark section of the docs', () => {
   const section = docsSection(rows);
 
@@ -159,6 +163,20 @@ describe('the benchmark section of the docs', () => {
     );
   });
 
+  it('shows CPUs side by side, with the date of each', () => {
+    expect(section).not.toContain('on several CPUs');
+    const told = docsSection([...rows, ...onAnother]);
+    expect(told).toContain('### All-reduce of one buffer on several CPUs, 2 ranks');
+    expect(told).toContain(
+      '- A Processor, 2 cores, Node 20.0.0, 2030-01-02\n- Another Processor, 4 cores, Node 20.0.0, 2031-02-03',
+    );
+    expect(told).toContain(
+      '|  | coll, A Processor, 2 cores | fastest peer | times faster | coll, Another Processor, 4 cores | fastest peer | times faster |',
+    );
+    expect(told).toContain('| 4 B | 0.250 µs | 0.375 µs | **1.50** | 0.200 µs | 0.240 µs | **1.20** |');
+    expect(told).toContain('| 4 B | 0.250 µs | 5.00 µs | 0.500 µs | 0.375 µs | 100 µs | **1.50** | 80.0 % |');
+  });
+
   it('omits cases that were not measured', () => {
     expect(section).not.toContain('out of place');
     expect(docsSection([])).toBe('None have been taken yet.');
@@ -171,6 +189,20 @@ it('the README section states the speed-up over the better setting of each libra
   expect(section).toContain('| 4 B | 0.250 µs | 1.50 | 400 |');
   expect(section).toContain('| gradients of ResNet-50, 97.5 MiB | 10.0 ms | 4.50 |  |');
   expect(section).toContain('2030-01-02');
+});
+
+it('the README section states the worse figure of each row, and how many CPUs have it', () => {
+  const section = readmeSection([...rows, ...onAnother]);
+  expect(section).toContain('| all-reduce, 2 ranks | coll | times Open MPI | times Gloo | CPUs |');
+  expect(section).toContain('| 4 B | 0.250 µs | 1.20 | 400 | 2 |');
+  expect(section).toContain('| gradients of ResNet-50, 97.5 MiB | 10.0 ms | 4.50 |  | 1 |');
+  expect(section).toContain('A Processor, 2 cores, 2030-01-02; Another Processor, 4 cores, 2031-02-03.');
+});
+
+it('new rows replace those of the same suites and CPU, and keep those of other CPUs', () => {
+  const later = { ...base, date: '2032-01-01T00:00:00.000Z' };
+  const kept = rows.filter(({ suite }) => suite !== 'in-process');
+  expect(withNewRows([...rows, ...onAnother], [later])).toEqual([...kept, ...onAnother, later]);
 });
 
 it('the README section begins with application-level calls and states the level of each', () => {

@@ -4,6 +4,7 @@ import { forms, type InputKind, type Place } from '../trial.js';
 import { calledSections, calledSuites } from './called-section.js';
 import { bold, percent, timeOf } from './cells.js';
 import { chartNames } from './charts.js';
+import { daysOf, familiesOf, familyFigures } from './families.js';
 import { disturbedAmong, Figures, ratioOf, type Wanted } from './figures.js';
 import { labels, networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
@@ -11,18 +12,61 @@ import { threeDigits } from './numbers.js';
 import { processesSections } from './processes-section.js';
 import { type FailedRow, isMeasured, type Row } from './row.js';
 
+const isCalled = ({ suite }: Row | FailedRow) => calledSuites.includes(suite);
+
 /** The part of docs/internals/benchmarks.md that is made from figures. */
 export function docsSection(rows: readonly (Row | FailedRow)[]): string {
-  const isCalled = ({ suite }: Row | FailedRow) => calledSuites.includes(suite);
   const sections = [
-    ...sectionsOf(rows.filter(isCalled), calledSections),
-    ...sectionsOf(
-      rows.filter((row) => !isCalled(row)),
-      communicatorSections,
-    ),
+    ...sectionsOf(familiesOf(rows.filter(isCalled))[0]?.rows ?? [], calledSections),
+    ...sectionsOf(mainRows(rows), communicatorSections),
+    ...familiesSection(rows),
   ];
   return sections.length === 0 ? 'None have been taken yet.' : sections.join('\n\n');
 }
+
+/** The rows of communicators of the CPU that has most of them. */
+export function mainRows(rows: readonly (Row | FailedRow)[]): readonly (Row | FailedRow)[] {
+  return familiesOf(rows.filter((row) => !isCalled(row)))[0]?.rows ?? [];
+}
+
+/** CPUs side by side; none if only one has figures. */
+function familiesSection(rows: readonly (Row | FailedRow)[]): string[] {
+  const suite = 'in-process';
+  const families = familyFigures(rows, suite);
+  const [ranks] = families[0]?.figures.ranksOf(suite) ?? [];
+  if (ranks === undefined || families.length < 2) return [];
+  const lineOf = (bytes: number, input: InputKind) =>
+    families.map(({ figures }) => {
+      const [engine] = figures.engines(suite);
+      const wanted = { suite, ranks, bytes, input } as const;
+      return { ours: engine && figures.ours(wanted, engine), theirs: figures.fastest(wanted) };
+    });
+  const tables = (['fresh', 'still'] as const).flatMap((input) => {
+    const sizes = [...new Set(families.flatMap(({ figures }) => figures.sizesOf(suite, ranks)))].sort((a, b) => a - b);
+    const lines = sizes
+      .map((bytes) => ({ bytes, line: lineOf(bytes, input) }))
+      .filter(({ line }) => line.every(({ ours }) => ours));
+    const cells = lines.map(({ bytes, line }) => [
+      formatBytes(bytes),
+      ...line.flatMap(({ ours, theirs }) => [timeOf(ours), timeOf(theirs), bold(ratioOf(ours, theirs))]),
+    ]);
+    const head = ['', ...families.flatMap(({ name }) => [`coll, ${name}`, 'fastest peer', 'times faster'])];
+    return cells.length === 0 ? [] : [`#### ${inputTitles[input]}, in place`, markdownTable(head, cells)];
+  });
+  if (tables.length === 0) return [];
+  const origins = families.map(({ name, figures }) => {
+    const measured = figures.rows.filter((row) => row.suite === suite && row.ranks === ranks);
+    return `- ${name}, Node ${measured[0]?.node}, ${daysOf(measured)}`;
+  });
+  return [
+    `### All-reduce of one buffer on several CPUs, ${ranks} ranks, \`runSync\` of a communicator`,
+    'Times in a row of one CPU were taken in the same run. Figures of different CPUs may be of different commits, so compare ratios rather than times:',
+    origins.join('\n'),
+    ...tables,
+  ];
+}
+
+const inputTitles: Readonly<Record<InputKind, string>> = { fresh: 'Fresh inputs', still: 'The same inputs again' };
 
 /** Sections about rows that were taken together, below where and when that was. */
 function sectionsOf(rows: readonly (Row | FailedRow)[], make: (figures: Figures) => string[]): string[] {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { findCores } from '@coll/native/machine';
 
@@ -7,10 +8,33 @@ export interface Machine {
   readonly node: string;
   /** The model, as it calls itself. */
   readonly cpu: string;
+  /** The family and model by number, because one name may stand for several designs; absent if the system does not state them. */
+  readonly cpuDesign?: string;
   /** Cores that this process may use. */
   readonly cpus: number;
   /** How many cores coll took the machine to have; absent if it found them itself. */
   readonly emulatedCores?: number;
+}
+
+/** The CPU and its cores, such as `A Processor (family 6, model 85), 2 cores`. */
+export function machineName({ cpu, cpuDesign, cpus }: Pick<Machine, 'cpu' | 'cpuDesign' | 'cpus'>): string {
+  return `${cpu}${cpuDesign === undefined ? '' : ` (${cpuDesign})`}, ${cpus} cores`;
+}
+
+/** The family and model of the first processor in the text of `/proc/cpuinfo`. */
+export function designOf(text: string): Pick<Machine, 'cpuDesign'> {
+  const [family, model] = ['cpu family', 'model'].map(
+    (name) => new RegExp(`^${name}\\s*: (\\d+)$`, 'm').exec(text)?.[1],
+  );
+  return family === undefined || model === undefined ? {} : { cpuDesign: `family ${family}, model ${model}` };
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 export function thisMachine(): Machine {
@@ -19,6 +43,7 @@ export function thisMachine(): Machine {
     date: new Date().toISOString(),
     node: process.versions.node,
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    ...designOf(readOrNothing('/proc/cpuinfo')),
     cpus: availableParallelism(),
     ...(limit === 'COLL_CORES' ? { emulatedCores: cores } : {}),
   };

@@ -2,6 +2,8 @@ import type { PeerName } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
 import { calledLines, calledSizes, calledSuites } from './called-section.js';
 import { timeOf } from './cells.js';
+import { mainRows } from './docs-section.js';
+import { daysOf, familiesOf, familyFigures } from './families.js';
 import { disturbedAmong, Figures, ratioOf, type Wanted } from './figures.js';
 import { networks } from './labels.js';
 import { markdownTable } from './markdown-table.js';
@@ -21,8 +23,8 @@ const libraries: readonly (readonly [name: string, settings: readonly PeerName[]
 
 /** The part of README.md that is made from figures: how many times faster we are. */
 export function readmeSection(rows: readonly (Row | FailedRow)[]): string {
-  const figures = new Figures(rows);
-  const sections = [...calledTable(figures), ...scalingPlot(rows), ...communicatorTable(figures)];
+  const called = familiesOf(rows.filter(({ suite }) => calledSuites.includes(suite)))[0]?.rows ?? [];
+  const sections = [...calledTable(new Figures(called)), ...scalingPlot(mainRows(rows)), ...communicatorTable(rows)];
   return sections.length === 0 ? 'None have been taken yet.' : sections.join('\n\n');
 }
 
@@ -68,29 +70,54 @@ function warningOf(rows: readonly Row[]): string {
   return disturbed === 0 ? '' : ` Other programs were busy during ${disturbed} of ${rows.length} measurements.`;
 }
 
-function communicatorTable(figures: Figures): string[] {
-  const measured = figures.rows.filter(({ suite }) => suite === 'in-process');
-  const [first] = measured;
-  const [engine] = figures.engines('in-process');
-  if (!first || engine === undefined) return [];
-  const known = libraries.filter(([, settings]) => settings.some((peer) => figures.peers('in-process').includes(peer)));
-  const lines = wantedLines(figures).flatMap(([label, wanted]) => {
-    const ours = figures.ours(wanted, engine);
-    if (!ours) return [];
-    const ratios = known.map(([, settings]) => ratioOf(ours, figures.fastest(wanted, settings)));
-    return [[label, formatMicros(ours.medianMicros), ...ratios.map(times)]];
+/** All-reduces of communicators: of each row the worse figures, if several CPUs have it. */
+function communicatorTable(rows: readonly (Row | FailedRow)[]): string[] {
+  const families = familyFigures(rows, 'in-process');
+  const known = libraries.filter(([, settings]) =>
+    families.some(({ figures }) => settings.some((peer) => figures.peers('in-process').includes(peer))),
+  );
+  const [main] = families;
+  if (!main) return [];
+  const lines = wantedLines(main.figures).flatMap(([label, wanted]) => {
+    const found = families.flatMap(({ figures }) => {
+      const [engine] = figures.engines('in-process');
+      const ours = engine && figures.ours(wanted, engine);
+      if (!ours) return [];
+      return [{ ours, ratios: known.map(([, settings]) => ratioOf(ours, figures.fastest(wanted, settings))) }];
+    });
+    if (found.length === 0) return [];
+    const slowest = Math.max(...found.map(({ ours }) => ours.medianMicros));
+    const ratios = known.map((_, library) => least(found.map((each) => each.ratios[library])));
+    return [[label, formatMicros(slowest), ...ratios.map(times), ...(families.length > 1 ? [`${found.length}`] : [])]];
   });
+  const head = [`all-reduce, ${ranks} ranks`, 'coll', ...known.map(([name]) => `times ${name}`)];
   return [
-    markdownTable([`all-reduce, ${ranks} ranks`, 'coll', ...known.map(([name]) => `times ${name}`)], lines),
-    communicatorWords(first, engine),
+    markdownTable([...head, ...(families.length > 1 ? ['CPUs'] : [])], lines),
+    communicatorWords(
+      main.figures.engines('in-process')[0] ?? '',
+      families.map(({ name, figures }) => ({ name, days: daysOf(measuredIn(figures)) })),
+    ),
   ];
 }
 
-function communicatorWords(first: Row, engine: string): string {
+const measuredIn = (figures: Figures) =>
+  figures.rows.filter(({ suite }) => suite === 'in-process' || suite === 'gradients');
+
+function least(ratios: readonly (number | undefined)[]): number | undefined {
+  const known = ratios.filter((ratio) => ratio !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+function communicatorWords(
+  engine: string,
+  families: readonly { readonly name: string; readonly days: string }[],
+): string {
+  const isOne = families.length === 1;
+  const origins = families.map(({ name, days }) => `${name}, ${days}`);
   return [
     `The table shows how many times faster coll is than the other libraries, for sums of float32 in place. Inputs are rewritten before every call. For coll, two worker threads`,
     `call \`runSync\` of a communicator of the ${engine} engine. The other libraries use two processes, with the faster of their default and malloc-tuned settings. coll reduces all`,
-    `gradients of a network in one call; the other libraries need one call per tensor. ${first.cpu}, ${first.cpus} cores, ${first.date.slice(0, 10)}.`,
+    `gradients of a network in one call; the other libraries need one call per tensor. ${isOne ? '' : 'If several CPUs were measured, each column shows the worst of them, and the last column shows how many were measured. '}${origins.join('; ')}.`,
     `[Benchmarks](docs/internals/benchmarks.md) has all figures, and describes how they are measured.`,
   ].join('\n');
 }

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { UsageError } from '../usage-error.js';
 import { chartsOf } from './charts.js';
-import { docsSection } from './docs-section.js';
+import { docsSection, mainRows } from './docs-section.js';
+import { withNewRows } from './families.js';
 import { readmeSection } from './readme-section.js';
 import type { FailedRow, Row } from './row.js';
 import { scalingChart } from './scaling-chart.js';
@@ -10,11 +11,16 @@ import { scalingChart } from './scaling-chart.js';
 const root = path.resolve(import.meta.dirname, '../../../..');
 const results = 'docs/figures/results.jsonl';
 
-/** Writes what is made from figures: from these, which replace the checked-in ones first, or else from those. @throws UsageError */
+/**
+ * Writes what is made from figures. The given rows first replace the checked-in rows of the same suites and CPU.
+ * @throws UsageError
+ */
 export function writeReport(rows: readonly (Row | FailedRow)[] | undefined): void {
   if (rows !== undefined) {
-    mkdirSync(path.join(root, path.dirname(results)), { recursive: true });
-    writeFileSync(path.join(root, results), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    const file = path.join(root, results);
+    mkdirSync(path.dirname(file), { recursive: true });
+    const all = withNewRows(existsSync(file) ? readRows(file) : [], rows);
+    writeFileSync(file, all.map((row) => `${JSON.stringify(row)}\n`).join(''));
   }
   for (const [file, text] of reportFiles()) writeFileSync(path.join(root, file), text);
 }
@@ -26,8 +32,9 @@ export function reportFiles(): Map<string, string> {
     ['docs/internals/benchmarks.md', docsSection(rows)],
     ['README.md', readmeSection(rows)],
   ] as const;
-  const scaling = scalingChart(rows);
-  const pictures = [...chartsOf(rows), ...(scaling ? [scaling] : [])].map(
+  const main = mainRows(rows);
+  const scaling = scalingChart(main);
+  const pictures = [...chartsOf(main), ...(scaling ? [scaling] : [])].map(
     ({ file, svg }) => [`docs/figures/${file}`, svg] as const,
   );
   return new Map([
