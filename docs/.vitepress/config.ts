@@ -95,6 +95,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
           processes: 'Processes',
           benchmarks: 'Benchmarks',
           costs: 'Costs and simulation',
+          scale: 'Memory, connections and messages',
         }),
       },
     ],

@@ -21,7 +21,7 @@ import { UsageError } from './usage-error.js';
 export type Format = 'table' | 'json' | 'markdown';
 
 /** What the command line asks for. */
-export type Request = MeasureRequest | ReportRequest | FiguresRequest;
+export type Request = MeasureRequest | ReportRequest | FiguresRequest | ScaleRequest;
 
 export interface MeasureRequest {
   readonly command: 'measure';
@@ -59,6 +59,13 @@ export interface FiguresRequest {
   readonly command: 'figures';
 }
 
+/** Counts of memory, connections and messages, and what is made from them. */
+export interface ScaleRequest {
+  readonly command: 'scale';
+  /** The sizes of groups to count. */
+  readonly ranks: readonly number[];
+}
+
 interface Options
   extends Omit<MeasureRequest, 'command' | 'suites' | 'transports' | 'peers' | 'installPeers' | 'isQuick' | 'format'> {
   readonly suite: readonly SuiteName[];
@@ -84,6 +91,11 @@ export function parseArguments(args: readonly string[]): Request | undefined {
   program.addCommand(
     figuresCommand(() => {
       request = { command: 'figures' };
+    }),
+  );
+  program.addCommand(
+    scaleCommand((ranks) => {
+      request = { command: 'scale', ranks };
     }),
   );
   try {
@@ -166,6 +178,15 @@ function figuresCommand(action: () => void): Command {
   return throwing(new Command('figures'))
     .description('takes the figures of the docs anew, with all peers, in more than half an hour, and reports them')
     .action(() => action());
+}
+
+function scaleCommand(action: (ranks: readonly number[]) => void): Command {
+  return throwing(new Command('scale'))
+    .description(
+      'counts memory, connections and messages per rank of groups of processes, in minutes, and reports them',
+    )
+    .option('--groups <list>', 'sizes of groups', (text) => wholeNumbers('--groups', text, 1024), [8, 16, 32, 64, 128])
+    .action(({ groups }: { groups: readonly number[] }) => action(groups));
 }
 
 function throwing(command: Command): Command {

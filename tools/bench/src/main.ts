@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { parseArguments } from './arguments.js';
 import { takeFigures } from './figures-run.js';
 import { measureCases } from './measure-cases.js';
+import { takeCounts } from './scale/count.js';
 import { UsageError } from './usage-error.js';
 
 async function main(): Promise<void> {
@@ -12,8 +13,9 @@ async function main(): Promise<void> {
     return;
   }
   // Drawing takes a library that measuring does without.
-  const { readRows, writeReport } = await import('./report/write-report.js');
-  if (request.command === 'figures') writeReport(await takeFigures());
+  const { readRows, writeCounts, writeReport } = await import('./report/write-report.js');
+  if (request.command === 'scale') writeCounts(await takeCounts(request.ranks));
+  else if (request.command === 'figures') writeReport(await takeFigures());
   else writeReport(request.from === undefined ? undefined : readRows(request.from));
 }
 

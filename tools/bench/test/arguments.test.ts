@@ -97,6 +97,8 @@ it('bench --emulate-cores takes a number of cores', () => {
 it('bench report uses the checked-in figures by default', () => {
   expect(parseArguments(['report'])).toEqual({ command: 'report', from: undefined });
   expect(parseArguments(['figures'])).toEqual({ command: 'figures' });
+  expect(parseArguments(['scale'])).toEqual({ command: 'scale', ranks: [8, 16, 32, 64, 128] });
+  expect(parseArguments(['scale', '--groups', '4,256'])).toEqual({ command: 'scale', ranks: [4, 256] });
   expect(parseArguments(['report', '--in', 'a.jsonl'])).toEqual({ command: 'report', from: 'a.jsonl' });
 });
 

@@ -1,0 +1,58 @@
+// The process of a rank whose memory, connections and messages are counted. JavaScript, because 128 processes that compile TypeScript take minutes.
+import { readFileSync } from 'node:fs';
+import { binaryTreeAlgorithm, recursiveHalvingDoublingAlgorithm } from '@coll/multi-worker';
+import { openProcessGroup } from '@coll/processes';
+import { subStore, TcpStore } from '@coll/rendezvous';
+import { ringAlgorithm } from '@coll/ring';
+
+const { rank, ranks, ...member } = JSON.parse(process.argv[2]);
+const algorithms = {
+  ring: ringAlgorithm,
+  rechd: recursiveHalvingDoublingAlgorithm,
+  'binary-tree': binaryTreeAlgorithm,
+};
+const elements = 16_384;
+const data = new Float32Array(elements);
+const buffer = { data, dtype: 'float32', shape: [elements], device: '' };
+
+let group;
+let communicator;
+let before = 0;
+
+const orders = {
+  async start() {},
+  async open({ transport, algorithm }) {
+    before = memoryBytes();
+    const store = await TcpStore.connect(member);
+    const { job, jobKey } = member;
+    const meeting = subStore(store, `${transport} ${algorithm}`);
+    const patience = { timeoutSeconds: 240, heartbeatSeconds: 60 };
+    group = await openProcessGroup({ store: meeting, rank, size: ranks, job, jobKey, transport, ...patience });
+    await store.close();
+    communicator = group.communicator(algorithms[algorithm]());
+  },
+  async call({ count }) {
+    for (let call = 0; call < count; call++)
+      communicator.runSync({ kind: 'all-reduce', op: 'sum' }, [buffer], [buffer], { timeoutSeconds: 240 });
+    return memoryBytes() - before;
+  },
+  async close() {
+    await group.close();
+  },
+};
+
+process.on('message', async (order) => {
+  try {
+    process.send({ answer: await orders[order.type](order) });
+  } catch (error) {
+    process.send({ error: String(error) });
+  }
+});
+process.once('disconnect', () => process.exit());
+
+/** This process's share of memory: pages that several processes map count in parts. */
+function memoryBytes() {
+  globalThis.gc();
+  const [, kibibytes] = /^Pss:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'));
+  return Number(kibibytes) * 1024;
+}
