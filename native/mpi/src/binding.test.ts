@@ -4,11 +4,11 @@ import { mpiInterface } from './mpi-binding.js';
 
 const nowhere = { explicit: undefined, built: '/nowhere.node', platform: 'linux', architecture: 'x64' } as const;
 const missing = (name: string): never => {
-  throw Object.assign(new Error(`Cannot find module '${name}'\nRequire stack:`), { code: 'MODULE_NOT_FOUND' });
+  throw Object.assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' });
 };
 
 describe('findBinding', () => {
-  it.each(['darwin', 'win32'])('reports that the addon is not available on %s', (platform) => {
+  it.each(['darwin', 'win32'])('reports that @coll/mpi is not available on %s', (platform) => {
     expect(findBinding({ ...nowhere, platform })).toEqual({
       failure: `@coll/mpi is available on Linux only, not on ${platform}`,
     });
@@ -24,21 +24,6 @@ describe('findBinding', () => {
   it('tries only COLL_MPI_PATH if it is set', () => {
     const found = findBinding({ ...nowhere, explicit: '/mine.node', built: import.meta.filename, load: missing });
     expect(found).toEqual({ failure: 'the addon cannot be loaded from COLL_MPI_PATH=/mine.node: no such file' });
-  });
-
-  it('refuses a binary with another interface version, and reports why a binary cannot be loaded', () => {
-    const built = import.meta.filename;
-    expect(findBinding({ ...nowhere, built, load: () => ({ interface: 99 }) })).toMatchObject({
-      failure: expect.stringContaining(
-        `is 99, expected ${mpiInterface}: install the same versions of both packages, or rebuild the addon`,
-      ),
-    });
-    const broken = () => {
-      throw new Error('wrong ELF class\nand more');
-    };
-    expect(findBinding({ ...nowhere, built, load: broken })).toMatchObject({
-      failure: expect.stringMatching(/: wrong ELF class$/),
-    });
   });
 
   it('returns the binary if it can be loaded', () => {

@@ -27,6 +27,7 @@ export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export { drive, stepOf, type Work, workDone } from './runtime/drive.js';
 export { combineMixed } from './sparse/aggregate-slices.js';
 export { asValue } from './sparse/sparse.js';
+export { type Addon, type AddonPlaces, type AddonSearch, findAddon } from './support/find-addon.js';
 export { type KnownOptions, knownOptions, requireKnownOptions } from './support/known-options.js';
 export { log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';

@@ -15,9 +15,9 @@ GroupHandle& handle_in(const Napi::Value& value) { return held_by<GroupHandle>(v
 
 // A promise that a task settles.
 struct Pending {
-  explicit Pending(Napi::Env env) : loop(EventLoop::of(env)), deferred(env) { loop->hold(env); }
+  explicit Pending(Napi::Env env) : loop(GroupLoop::of(env)), deferred(env) { loop->hold(env); }
 
-  std::shared_ptr<EventLoop> loop;
+  std::shared_ptr<GroupLoop> loop;
   Napi::Promise::Deferred deferred;
 };
 
@@ -28,7 +28,7 @@ void reject(const std::shared_ptr<Pending>& pending, const Error& error) {
   });
 }
 
-Napi::Value handle_of(Napi::Env env, std::shared_ptr<Group> group, const std::shared_ptr<EventLoop>& loop, std::shared_ptr<Napi::FunctionReference> wake) {
+Napi::Value handle_of(Napi::Env env, std::shared_ptr<Group> group, const std::shared_ptr<GroupLoop>& loop, std::shared_ptr<Napi::FunctionReference> wake) {
   loop->add(group);
   return hold_in_javascript(env, new GroupHandle{std::move(group), loop, std::move(wake)});
 }

@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "../engine/group.h"
-#include "event_loop.h"
+#include "group_loop.h"
 
 namespace coll {
 
 // What JavaScript holds of a group.
 struct GroupHandle {
   std::shared_ptr<Group> group;
-  std::shared_ptr<EventLoop> loop;
+  std::shared_ptr<GroupLoop> loop;
   std::shared_ptr<Napi::FunctionReference> wake;
 };
 

@@ -45,8 +45,8 @@ Napi::Value on_stuck(const Napi::CallbackInfo& info) {
   const auto listener = std::make_shared<Napi::FunctionReference>(Napi::Persistent(info[0].As<Napi::Function>()));
   // Destroyed when the thread ends.
   listener->SuppressDestruct();
-  the_runtime().scheduler.on_stuck([queue = EventLoopQueue::of(info.Env()), listener](const std::string& message) {
-    queue->send([listener, message](Napi::Env env) { listener->Call({Napi::String::New(env, message)}); });
+  the_runtime().scheduler.on_stuck([loop = ThreadLoop::of(info.Env()), listener](const std::string& message) {
+    loop->send([listener, message](Napi::Env env) { listener->Call({Napi::String::New(env, message)}); });
   });
   return info.Env().Undefined();
 }

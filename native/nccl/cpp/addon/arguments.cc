@@ -58,7 +58,7 @@ HostMemory memory_of(const Napi::Value& view) {
   memory.begin = static_cast<std::byte*>(data);
   memory.bytes = length;
   memory.keeper = keep(view);
-  memory.touch = [queue = EventLoopQueue::of(view.Env())](const std::function<void()>& use) { return queue->while_open(use); };
+  memory.touch = [loop = ThreadLoop::of(view.Env())](const std::function<void()>& use) { return loop->while_open(use); };
   return memory;
 }
 

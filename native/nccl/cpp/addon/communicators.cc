@@ -18,7 +18,7 @@ constexpr std::size_t kNumbersPerCall = 5;
 const SharedClique& clique_of(const Napi::Value& handle) { return held<SharedClique>(handle, kCliqueTag, "communicator"); }
 
 Napi::Value handle_of(Napi::Env env, const SharedClique& clique) {
-  EventLoopQueue::of(env)->cliques.add(clique);
+  ThreadLoop::of(env)->cliques.add(clique);
   return hold(env, new SharedClique(clique), kCliqueTag);
 }
 

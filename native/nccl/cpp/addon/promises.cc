@@ -7,9 +7,9 @@ namespace {
 // the rest belongs to the JavaScript thread.
 struct Pending {
   Pending(Napi::Env env, std::size_t operations, MakeValue make)
-      : queue(EventLoopQueue::of(env)), deferred(env), left(operations), make_value(std::move(make)) {}
+      : loop(ThreadLoop::of(env)), deferred(env), left(operations), make_value(std::move(make)) {}
 
-  std::shared_ptr<EventLoopQueue> queue;
+  std::shared_ptr<ThreadLoop> loop;
   Napi::Promise::Deferred deferred;
   std::size_t left;
   bool has_failed = false;
@@ -29,16 +29,16 @@ void settle(const std::shared_ptr<Pending>& pending, const Operation& operation,
   if (pending->has_failed) return;
   if (failure == nullptr) {
     if (pending->left > 0) return;
-    pending->queue->send([pending](Napi::Env env) {
+    pending->loop->send([pending](Napi::Env env) {
       resolve(env, *pending);
-      pending->queue->end_wait(env);
+      pending->loop->release(env);
     });
     return;
   }
   pending->has_failed = true;
-  pending->queue->send([pending, failed = *failure, name = operation.name, group = operation.group, sequence = operation.sequence](Napi::Env env) {
+  pending->loop->send([pending, failed = *failure, name = operation.name, group = operation.group, sequence = operation.sequence](Napi::Env env) {
     pending->deferred.Reject(error_of(env, failed, name, group, sequence).Value());
-    pending->queue->end_wait(env);
+    pending->loop->release(env);
   });
 }
 
@@ -46,7 +46,7 @@ void settle(const std::shared_ptr<Pending>& pending, const Operation& operation,
 
 Napi::Value promise_of(Napi::Env env, Scheduler& scheduler, const std::vector<SharedOperation>& operations, MakeValue value) {
   const auto pending = std::make_shared<Pending>(env, operations.size(), std::move(value));
-  pending->queue->begin_wait(env);
+  pending->loop->hold(env);
   const Napi::Value promise = pending->deferred.Promise();
   for (const SharedOperation& operation : operations) {
     operation->settle = [pending](const Operation& settled, const Failure* failure) { settle(pending, settled, failure); };
@@ -75,14 +75,14 @@ Napi::Error error_of(Napi::Env env, const Failure& failure, const std::string& o
 
 std::shared_ptr<void> keep(const Napi::Value& value) {
   struct Kept {
-    std::shared_ptr<EventLoopQueue> queue;
+    std::shared_ptr<ThreadLoop> loop;
     napi_ref reference = nullptr;
   };
-  auto* kept = new Kept{EventLoopQueue::of(value.Env())};
+  auto* kept = new Kept{ThreadLoop::of(value.Env())};
   napi_create_reference(value.Env(), value, 1, &kept->reference);
   return std::shared_ptr<void>(kept, [](void* dropped) {
     const std::unique_ptr<Kept> own(static_cast<Kept*>(dropped));
-    own->queue->send([reference = own->reference](Napi::Env env) { napi_delete_reference(env, reference); });
+    own->loop->send([reference = own->reference](Napi::Env env) { napi_delete_reference(env, reference); });
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "../work/operation.h"
 #include "../work/scheduler.h"
-#include "event_loop_queue.h"
+#include "thread_loop.h"
 
 namespace coll {
 
