@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "../error.h"
+#include "host.h"
 
 namespace coll {
 namespace {
@@ -12,20 +13,13 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How often notes are read while nothing is under way.
+// How often the thread of MPI reads notes while nothing is under way, and looks whether the JavaScript threads that own
+// MPI still do. It may be bound to their core, so that each look interrupts them.
 constexpr microseconds kIdleRest = milliseconds(10);
-constexpr microseconds kStandBack = milliseconds(1);
 // The longest stay in one native call, so that the JavaScript thread can be ended.
 constexpr auto kLongestWait = milliseconds(50);
 constexpr auto kOwnershipTime = milliseconds(500);
 constexpr auto kFlushTime = milliseconds(1000);
-
-int usable_cores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return static_cast<int>(std::thread::hardware_concurrency());
-  return CPU_COUNT(&cores);
-}
 
 }  // namespace
 
@@ -80,6 +74,7 @@ void Engine::submit(std::unique_ptr<Task> task) {
   {
     const std::lock_guard<std::mutex> lock(new_tasks_mutex_);
     new_tasks_.push_back(std::move(task));
+    has_new_tasks_ = true;
   }
   std::call_once(starting_, [this] {
     thread_ = std::thread([this] { serve(); });
@@ -94,8 +89,9 @@ void Engine::start() {
   types_ = std::make_unique<Types>(*mpi_);
   facts_.rank = mpi_->rank(mpi_->world());
   facts_.size = mpi_->size(mpi_->world());
-  facts_.local_ranks = mpi_->local_size();
-  policy_ = WaitingPolicy::of(facts_.local_ranks, usable_cores());
+  const Host host = find_host(*mpi_);
+  facts_.local_ranks = host.ranks;
+  policy_ = WaitingPolicy::of(host.ranks, host.cores);
   is_started_ = true;
   std::atexit(at_exit);
 }
@@ -104,7 +100,7 @@ void Engine::serve() {
   Backoff backoff(policy_);
   while (!is_stopped_) {
     if (claims_ > 0) {
-      rest(kStandBack);
+      rest(kIdleRest);
       continue;
     }
     bool is_busy = false;
@@ -126,6 +122,7 @@ bool Engine::pass(bool is_due) {
   {
     const std::lock_guard<std::mutex> lock(new_tasks_mutex_);
     tasks_.splice(tasks_.end(), new_tasks_);
+    has_new_tasks_ = false;
   }
   std::vector<MpiHandle> taken;
   for (auto task = tasks_.begin(); task != tasks_.end();) {
@@ -170,7 +167,7 @@ void Engine::sweep() {
 }
 
 bool Engine::has_work() {
-  if (!tasks_.empty()) return true;
+  if (has_new_tasks_ || !tasks_.empty()) return true;
   for (const auto& group : groups_) {
     if (group->is_busy()) return true;
   }

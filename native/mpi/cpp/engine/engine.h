@@ -96,6 +96,7 @@ class Engine {
 
   std::mutex new_tasks_mutex_;
   std::list<std::unique_ptr<Task>> new_tasks_;
+  std::atomic<bool> has_new_tasks_{false};
 
   std::mutex resting_;
   std::condition_variable notified_;

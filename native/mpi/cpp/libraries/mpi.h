@@ -45,8 +45,8 @@ class Mpi {
   virtual MpiHandle world() = 0;
   virtual int rank(MpiHandle comm) = 0;
   virtual int size(MpiHandle comm) = 0;
-  // Number of ranks of the host. A blocking call, for the start only.
-  virtual int local_size() = 0;
+  // The ranks of this host. Blocks until all ranks have called it.
+  virtual MpiHandle host_comm() = 0;
   virtual void idup(MpiHandle comm, MpiHandle& made, MpiRequest& request) = 0;
   // Blocks until all ranks have called it. Zero for a negative color.
   virtual MpiHandle split(MpiHandle comm, int color, int key) = 0;

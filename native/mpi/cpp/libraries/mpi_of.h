@@ -71,12 +71,10 @@ class MpiOf : public Mpi {
     call(comm_size_, in(comm), &size);
     return size;
   }
-  int local_size() override {
+  MpiHandle host_comm() override {
     Handle host{};
     call(comm_split_type_, Abi::world(library_), Abi::kCommTypeShared, 0, Abi::no_info(library_), &host);
-    const int size = this->size(out(host));
-    call(comm_free_, &host);
-    return size;
+    return out(host);
   }
   void idup(MpiHandle comm, MpiHandle& made, MpiRequest& request) override {
     made = 0;
