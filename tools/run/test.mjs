@@ -54,8 +54,8 @@ ${titlesOf('mpi')}
 To draw the same part of the grids again: COLL_TEST_SEED=${seed} npm test
 `,
   rest: () => `
-Not part of it: tests of C++ (npm run -w @coll/native test:cpp, and -w @coll/nccl), and the sanitizers
-(node native/engine/build.mjs asan or tsan, and the same of native/nccl). CI runs both: .ci/run
+Not part of it: tests of C++ (npm run -w @coll/native test:cpp, and -w @coll/nccl and @coll/mpi), and the sanitizers
+(node native/engine/build.mjs asan or tsan, and the same of native/nccl and native/mpi). CI runs both: .ci/run
 ${skipped('rest')}`,
   scale: () => '',
   mpi: () => skipped('mpi'),
