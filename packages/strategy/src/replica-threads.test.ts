@@ -1,6 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { type Engine, resolveEngine } from '@coll/core';
-import { availableCores } from '@coll/native/machine';
+import { resolveEngine } from '@coll/core';
 import { ring } from '@coll/ring';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { ReplicaThreads, type Step, type ThreadSetting } from './replica-threads.js';
@@ -208,19 +207,4 @@ it('the error of a thread that fails after the last run is logged when the threa
   for (let times = 0; times < 2; times++) await threads.end();
   expect(logged.mock.calls).toEqual([['coll warn: a thread failed after its latest run: replica 0: late']]);
   logged.mockRestore();
-});
-
-describe('starting threads', () => {
-  it.each([
-    [availableCores(), { size: availableCores() }],
-    [availableCores() + 1, { size: availableCores() + 1, spins: 0 }],
-  ])('makes a group that does not busy-wait if threads outnumber cores: %i', async (size, options) => {
-    const createGroup = vi.fn(engine.createGroup);
-    const devices = Array.from({ length: size }, (_, cpu) => deviceOf(cpu));
-    // An option that cannot be posted, so that no thread starts.
-    const home = { plugin: { name: ring.name, module: ring.module, options: () => 1 } };
-    const start = () => threadsFor('() => 1', { engine: { ...engine, createGroup } as Engine, devices, home });
-    expect(start).toThrow(expect.objectContaining({ code: 'ERR_COLL_NOT_CLONEABLE' }));
-    expect(createGroup.mock.calls).toEqual([[options]]);
-  });
 });

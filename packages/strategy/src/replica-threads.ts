@@ -1,6 +1,5 @@
 import { AbortedError, type Engine, RuntimeError, type ThreadGroup } from '@coll/core';
 import { failThreadGroup, log, messageOf } from '@coll/core/internal';
-import { availableCores } from '@coll/native/machine';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
@@ -72,8 +71,7 @@ export class ReplicaThreads implements ReplicaListener {
     const size = devices.length;
     this.#loading = loadingOf('plugin' in home ? [module.href, home.plugin.module] : [module.href]);
     this.#modules.set(module.href, this.#loading);
-    // If threads outnumber cores, a spinning thread keeps others from running.
-    this.#group = engine.createGroup(size <= availableCores() ? { size } : { size, spins: 0 });
+    this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
     try {
       for (let replica = 0; replica < size; replica++) {

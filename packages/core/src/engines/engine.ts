@@ -40,8 +40,8 @@ export interface ThreadGroupOptions {
    */
   readonly maxBytes?: number;
   /**
-   * How often a waiting thread polls before it sleeps. Pass 0 if threads outnumber cores, because a
-   * polling thread keeps other threads from running. Default: 20,000.
+   * How often a waiting thread polls before it sleeps. Threads of the engines `wasm` and `js` learn
+   * to sleep at once while polling is in vain, above all if threads outnumber cores. Default: 20,000.
    */
   readonly spins?: number;
 }

@@ -124,20 +124,37 @@ describe('a sleeping rank', () => {
     expect(Atomics.load(arrival, 1)).toBe(0);
   });
 
-  it('is woken in a blocked thread, but not again while it is awake', () => {
-    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
+  it('is woken in a blocked thread once, by the last rank that arrives', () => {
+    const [first, second, third] = views(3) as [SharedBarrier, SharedBarrier, SharedBarrier];
     const notify = vi.spyOn(Atomics, 'notify');
-    const slept = vi.spyOn(Atomics, 'wait').mockImplementation((words, index) => {
-      expect(notify).not.toHaveBeenCalled();
+    const slept = vi.spyOn(Atomics, 'wait').mockImplementation((words, index, seen) => {
+      expect(Atomics.load(words as unknown as Int32Array, index)).toBe(seen);
       second.advance(1);
+      expect(notify).not.toHaveBeenCalled();
+      third.advance(2);
       expect(notify).toHaveBeenCalledExactlyOnceWith(words, index);
+      expect(Atomics.load(words as unknown as Int32Array, index)).not.toBe(seen);
       return 'ok';
     });
     first.advance(0);
     first.waitSync(1, waitOf(0));
     expect(slept).toHaveBeenCalledOnce();
-    second.advance(1);
+    for (const [rank, view] of [first, second, third].entries()) view.advance(rank);
     expect(notify).toHaveBeenCalledOnce();
+  });
+
+  it('is woken in a blocked thread by a failure', () => {
+    const [first, second] = views(2) as [SharedBarrier, SharedBarrier];
+    vi.spyOn(Atomics, 'wait').mockImplementation((words, index, seen) => {
+      second.fail({ ...broken, rank: 1 });
+      expect(Atomics.load(words as unknown as Int32Array, index)).not.toBe(seen);
+      return 'ok';
+    });
+    expect(thrown(() => first.waitSync(1, waitOf(0)))).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+    // It no longer counts as a sleeper.
+    const notify = vi.spyOn(Atomics, 'notify');
+    for (const [rank, view] of [first, second].entries()) view.advance(rank);
+    expect(notify).not.toHaveBeenCalled();
   });
 });
 

@@ -2,6 +2,7 @@ import type { RunOptions } from '../collectives/communicator.js';
 import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from '../collectives/failures.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { SpinLimit } from './spin-limit.js';
 
 /**
  * Synchronizes ranks by counts in shared memory. Each rank's count is one Int32 on a cache line of
@@ -16,18 +17,23 @@ export class SharedBarrier {
   readonly #text: Uint8Array;
   readonly #size: number;
   readonly #spins: number;
+  readonly #limit: SpinLimit;
+  // Where ranks sleep until all have arrived: the number of openings, and that of sleepers.
+  readonly #gate: number;
 
   constructor(control: SharedArrayBuffer, size: number, spins: number) {
-    this.#words = new Int32Array(control, 0, line * (size + 1));
+    this.#words = new Int32Array(control, 0, wordOf(size + 1));
     this.#ranks = new Int32Array(control, this.#words.byteLength, mostOtherRanks);
     this.#text = new Uint8Array(control, this.#words.byteLength + this.#ranks.byteLength, textBytes);
     this.#size = size;
     this.#spins = spins;
+    this.#limit = new SpinLimit(size);
+    this.#gate = wordOf(size);
   }
 
   /** Bytes of control memory that a barrier of `size` ranks needs. */
   static bytesFor(size: number): number {
-    return 4 * (line * (size + 1) + mostOtherRanks) + textBytes;
+    return 4 * (wordOf(size + 1) + mostOtherRanks) + textBytes;
   }
 
   /** A word that is not 0 once the group has failed, for engines that poll it themselves. */
@@ -59,6 +65,7 @@ export class SharedBarrier {
     // Waking costs a system call even if no thread sleeps. A thread that is about to sleep
     // registers first and then checks the count again, so that one of the two notices the other.
     if (Atomics.load(this.#words, wordOf(rank) + sleepers) !== 0) Atomics.notify(this.#words, wordOf(rank));
+    if (Atomics.load(this.#words, this.#gate + sleepers) !== 0 && this.#countMissing(next) === 0) this.#open();
     return next;
   }
 
@@ -72,14 +79,18 @@ export class SharedBarrier {
 
   /** Blocks until every rank has reached `count`. */
   waitSync(count: number, wait: Wait): void {
-    for (let rank = 0; rank < this.#size; rank++) {
-      let seen = this.#look(rank, count, this.#spins);
-      while (behind(seen, count)) {
+    const missing = this.#countMissing(count);
+    if (missing === 0 || this.#spin(count, missing)) return;
+    // The last rank to arrive opens the gate, so that a rank is woken once, not once for each rank.
+    for (;;) {
+      const seen = Atomics.load(this.#words, this.#gate);
+      Atomics.add(this.#words, this.#gate + sleepers, 1);
+      try {
+        if (this.#countMissing(count) === 0) return;
         this.#check(count, wait);
-        this.#sleep(rank, 1);
-        Atomics.wait(this.#words, wordOf(rank), seen, sliceOf(wait));
-        this.#sleep(rank, -1);
-        seen = this.count(rank);
+        Atomics.wait(this.#words, this.#gate, seen, sliceOf(wait));
+      } finally {
+        Atomics.add(this.#words, this.#gate + sleepers, -1);
       }
     }
   }
@@ -139,6 +150,7 @@ export class SharedBarrier {
       Atomics.store(this.#words, stateWord, failed);
     }
     for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
+    this.#open();
   }
 
   /** Fails the group because a rank leaves it. */
@@ -204,6 +216,32 @@ export class SharedBarrier {
     return seen;
   }
 
+  // Whether the last ranks arrive while this one polls.
+  #spin(count: number, missing: number): boolean {
+    if (this.#spins === 0 || !this.#limit.allows(missing)) return false;
+    let looks = this.#spins;
+    for (let rank = 0; rank < this.#size; rank++) {
+      while (behind(this.count(rank), count)) {
+        if (looks-- > 0) continue;
+        this.#limit.learn(missing, false);
+        return false;
+      }
+    }
+    this.#limit.learn(missing, true);
+    return true;
+  }
+
+  #countMissing(count: number): number {
+    let missing = 0;
+    for (let rank = 0; rank < this.#size; rank++) if (behind(this.count(rank), count)) missing++;
+    return missing;
+  }
+
+  #open(): void {
+    Atomics.add(this.#words, this.#gate, 1);
+    Atomics.notify(this.#words, this.#gate);
+  }
+
   #sleep(rank: number, change: number): void {
     Atomics.add(this.#words, wordOf(rank) + sleepers, change);
   }
@@ -246,7 +284,8 @@ export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
 
 // Int32s of a cache line. Line 0 holds the group's state. Line r + 1 holds the words of rank r: its
 // count, the number of threads that sleep until it changes and, written only by rank r, its offers
-// of two turns, the turn, and the number of its latest offer.
+// of two turns, the turn, and the number of its latest offer. The last line holds the gate, with
+// its sleepers in the same place.
 const line = 16;
 const sleepers = 1;
 const offers = 2;

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
 import type { ThreadGroup } from '@coll/core';
-import { availableCores } from '@coll/native/machine';
 import { engines } from '../engines.js';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
@@ -52,14 +51,9 @@ export class RankThreads implements Venue {
   #groupFor(trial: Trial): Pick<RankOrder, 'key' | 'group'> {
     const [engine, algorithm] = playedBy(trial);
     const key = `${engine} ${algorithm} ${trial.work.type === 'batch' ? JSON.stringify(packingOf(trial)) : 'communicator'}`;
-    const group = this.#groups.get(key) ?? engines[engine].createGroup({ size: this.#ranks, ...this.#spins });
+    const group = this.#groups.get(key) ?? engines[engine].createGroup({ size: this.#ranks });
     this.#groups.set(key, group);
     return { key, group };
-  }
-
-  // Who spins where there are more threads than cores keeps the others from running.
-  get #spins() {
-    return this.#ranks <= availableCores() ? {} : { spins: 0 };
   }
 }
 

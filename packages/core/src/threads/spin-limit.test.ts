@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { SpinLimit } from './spin-limit.js';
+
+/** The most missing ranks for which a rank polls, among `ranks`. */
+function mostOf(limit: SpinLimit, ranks: number): number {
+  return Array.from({ length: ranks }, (_, missing) => missing).filter((missing) => limit.allows(missing)).length - 1;
+}
+
+function pollInVain(limit: SpinLimit, missing: number, times: number): void {
+  for (let poll = 0; poll < times; poll++) {
+    expect(limit.allows(missing)).toBe(true);
+    limit.learn(missing, false);
+  }
+}
+
+describe('a spin limit', () => {
+  it('allows polls for all other ranks at first', () => {
+    expect(mostOf(new SpinLimit(4), 4)).toBe(3);
+  });
+
+  it('allows polls for fewer ranks after eight polls in vain', () => {
+    const limit = new SpinLimit(4);
+    pollInVain(limit, 3, 7);
+    expect(mostOf(limit, 4)).toBe(3);
+    pollInVain(limit, 3, 1);
+    expect(mostOf(limit, 4)).toBe(2);
+    pollInVain(limit, 2, 8);
+    expect(mostOf(limit, 4)).toBe(1);
+  });
+
+  it('forgets polls in vain once as many ranks have arrived during a poll', () => {
+    const limit = new SpinLimit(3);
+    for (let round = 0; round < 10; round++) {
+      pollInVain(limit, 2, 7);
+      expect(limit.allows(2)).toBe(true);
+      limit.learn(2, true);
+    }
+    expect(mostOf(limit, 3)).toBe(2);
+  });
+
+  it('keeps its limit for many ranks although polls for fewer ranks succeed', () => {
+    const limit = new SpinLimit(3);
+    for (let poll = 0; poll < 8; poll++) {
+      pollInVain(limit, 2, 1);
+      if (poll === 7) break;
+      expect(limit.allows(1)).toBe(true);
+      limit.learn(1, true);
+    }
+    expect(mostOf(limit, 3)).toBe(1);
+  });
+
+  it.each([true, false])('tries one more rank now and then, and allows it if it arrived: %s', (haveArrived) => {
+    const limit = new SpinLimit(2);
+    pollInVain(limit, 1, 8);
+    const tries = Array.from({ length: 128 }, () => {
+      const isTried = limit.allows(1);
+      if (isTried) limit.learn(1, haveArrived);
+      return isTried;
+    });
+    expect(tries.indexOf(true)).toBe(63);
+    expect(tries.filter((isTried) => isTried)).toHaveLength(haveArrived ? 65 : 2);
+  });
+});
