@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { meanOf } from './statistics.js';
 import { checkFirstCall, type Subject } from './subjects/subject.js';
 import { Ticking, type Ticks } from './ticking.js';
@@ -36,6 +37,8 @@ const warmUpCalls = 8192;
 const warmUpPatience = 5;
 const leastWarmUpCalls = 32;
 const longestWarmUpPatience = 20;
+// Ranks that share cores share the time in which V8 compiles for each of them.
+const mostRanksPerCore = 10;
 // Shares of timers take more of them than medians take calls.
 const tickingFactor = 15;
 
@@ -49,7 +52,8 @@ export async function measure(subject: Subject, trial: Trial, effort: Effort): P
   const { input } = trial;
   if (effort.checks) await checkFirstCall(subject, describeTrial(trial));
   const take = takerOf(subject, input);
-  const callMicros = await warmUp(subject, take, input, effort.warmupMillis);
+  const ranksPerCore = Math.min(Math.max(trial.ranks / availableParallelism(), 1), mostRanksPerCore);
+  const callMicros = await warmUp(subject, take, input, effort.warmupMillis, ranksPerCore);
   const batch = input === 'fresh' ? 1 : clamp((batchMillis * 1000) / callMicros, 1, maxBatch);
   const isTicking = trial.work.type === 'ticking';
   const wanted = (effort.sampleMillis * 1000 * (isTicking ? tickingFactor : 1)) / (batch * callMicros);
@@ -110,7 +114,13 @@ async function time(subject: Subject, batch: number): Promise<number> {
  * Calls until the time is up, more and more at once, and some thousand at once at last unless that takes too long. Microseconds that a call took in the
  * end, all that belongs to it included.
  */
-async function warmUp(subject: Subject, take: Taker, input: InputKind, millis: number): Promise<number> {
+async function warmUp(
+  subject: Subject,
+  take: Taker,
+  input: InputKind,
+  millis: number,
+  ranksPerCore: number,
+): Promise<number> {
   const elapsed = new Float64Array(1);
   for (let calls = 1; ; calls *= 2) {
     const begin = performance.now();
@@ -119,7 +129,7 @@ async function warmUp(subject: Subject, take: Taker, input: InputKind, millis: n
     elapsed[0] = performance.now() - begin;
     await subject.agree(elapsed);
     const patience = calls >= leastWarmUpCalls ? warmUpPatience : longestWarmUpPatience;
-    const isCompiled = calls >= warmUpCalls || elapsed[0] >= millis * patience;
+    const isCompiled = calls >= warmUpCalls || elapsed[0] >= millis * patience * ranksPerCore;
     if (elapsed[0] >= millis / 2 && isCompiled) return (elapsed[0] * 1000) / calls;
   }
 }
