@@ -34,8 +34,10 @@ struct Patience {
 constexpr Patience kOwnCore{300, 60, 0};
 // A rank that spins on a core that another rank needs only delays that rank.
 constexpr Patience kSharedCore{1, 300, 0};
-// Some ten microseconds: short waits end within that time, and it adds little to long ones.
-constexpr Patience kElsewhere{200, 1, 0};
+// While no rank needs this core, how often a rank polls for those on other cores before it yields,
+// and for how many yields: some ten microseconds in all, in which the other cores catch up.
+constexpr int kElsewhereSpins = 200;
+constexpr int kPollingTurns = 4;
 // For waits that an event loop should not notice.
 constexpr int kBriefRounds = 12;
 // Sleep of later waits, after brief ones were in vain.
@@ -50,6 +52,10 @@ constexpr std::chrono::microseconds kLongYield = 200us;
 // A rank that has moved to another core stays there at least this long: moving costs some ten
 // microseconds, and systems may undo it with every wake-up.
 constexpr std::chrono::milliseconds kLeastStay = 1ms;
+// A rank that finds another one on its core so often, each time so soon after it has moved, has
+// found that there are too few cores.
+constexpr int kMostMeetings = 4;
+constexpr std::chrono::milliseconds kSoonAgain = 10ms;
 // Sleep of a thread of one process between two checks of the group.
 constexpr int kThreadSleepMillis = 25;
 // Sleep of a rank of a group of processes: nobody wakes it when the group fails, or when a rank dies.
@@ -79,8 +85,8 @@ constexpr std::chrono::microseconds kCloselyFollowing = 200us;
 // suspend threads for a millisecond or more. A unit takes 5 to 30 microseconds.
 constexpr std::chrono::microseconds kLongUnit = 100us;
 constexpr int kLongUnits = 8;
-// How long a crew does not try to get more helpers after it has found that there are no cores for
-// them: such a try takes some milliseconds.
+// How long a crew does not try to get more helpers, or a rank does not try to have a core of its
+// own, after it has found that there are too few cores: such a try takes some milliseconds.
 constexpr std::chrono::milliseconds kLeastPause = 100ms;
 constexpr std::chrono::milliseconds kLongestPause = 10s;
 

@@ -78,7 +78,7 @@ void MessageExecutor::abandon() {
 
 void MessageExecutor::wait(Clock::time_point now, Clock::time_point deadline) {
   const auto idle = now - moved_;
-  assigned_core_.go_back();
+  if (!has_own_core_) assigned_core_.go_back();
   if (has_own_core_ && idle > tuning::kLeavingCore && now - left_core_ > tuning::kLeastStay) avoid_shared_core(now);
   if (has_own_core_ && idle < tuning::kSpinning) {
     pause();

@@ -35,7 +35,7 @@ struct alignas(kCacheLinePair) SharedAnnouncement {
 enum PrivateMemory : std::uint32_t { kPrivateInput = 1, kPrivateOutput = 2 };
 
 // What one rank publishes, in zeroed memory. Only that rank writes here, except for `taken`,
-// `open_slice` and `parked`, and for the phase after that of a slice which another rank has done.
+// `open_slice` and the gate, and for the phase after that of a slice which another rank has done.
 struct SharedRankState {
   SharedAnnouncement announcements[2];
   // The number of units of this rank's slice that any rank has taken, for phases of even and of odd
@@ -44,8 +44,9 @@ struct SharedRankState {
   // If no rank has begun this rank's slice: `open_slice_of` its phase; otherwise 0.
   alignas(kCacheLinePair) std::atomic<std::uint64_t> open_slice;
   alignas(kCacheLinePair) std::atomic<int> core;
-  // The number of threads that sleep on a word here.
-  alignas(kCacheLinePair) std::atomic<std::uint32_t> parked;
+  // Of the gate where the ranks sleep. Only those of rank 0 are used.
+  alignas(kCacheLinePair) std::atomic<std::uint32_t> openings;
+  std::atomic<std::uint32_t> sleepers;
 };
 
 constexpr std::uint64_t open_slice_of(std::uint32_t phase) { return (std::uint64_t{1} << 32) + phase; }

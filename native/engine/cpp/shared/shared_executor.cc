@@ -18,11 +18,24 @@ std::vector<SharedRankState*> states_in(const SharedMemory& memory) {
   return states;
 }
 
+Words words_in(const std::vector<SharedRankState*>& states, int parity) {
+  Words words;
+  for (SharedRankState* const state : states) words.push_back(&state->announcements[parity].phase);
+  return words;
+}
+
+Cores cores_in(const std::vector<SharedRankState*>& states) {
+  Cores cores;
+  for (SharedRankState* const state : states) cores.push_back(&state->core);
+  return cores;
+}
+
 }  // namespace
 
 SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure)
     : memory_(std::move(memory)), states_(states_in(*memory_)), rank_(rank), ranks_(size),
-      waiter_(presence(rank), local, failure, Reach::kHost),
+      words_{words_in(states_, 0), words_in(states_, 1)},
+      waiter_(rank, cores_in(states_), {state(0).openings, state(0).sleepers}, local, failure, Reach::kHost),
       memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks cannot serve a group of " + std::to_string(size));
   buffers_.ranks.resize(static_cast<std::size_t>(size));
@@ -109,22 +122,18 @@ void SharedExecutor::announce(const Offer& offer) {
 void SharedExecutor::publish() {
   // No rank takes units of the next phase yet, nor any more of the previous one.
   state(rank_).taken[(phase_ + 1) & 1].store(0, std::memory_order_relaxed);
-  waiter_.publish(announcement(rank_).phase, phase_);
+  waiter_.publish(words(), rank_, phase_);
 }
 
 bool SharedExecutor::await_all(std::chrono::microseconds patience) {
   const Patience blocking = waiter_.blocking(tuning::kProcessSleepMillis);
-  Limit limit{patience, patience < tuning::kShortPatience ? Patience{blocking.spins, 1, 0} : blocking, std::nullopt};
-  const auto poll = [this](int rank) { return !awaits(rank) || waiter_.await(announcement(rank).phase, phase_, presence(rank), waiter_.polling()); };
-  return waiter_.await_each(ranks_, core_of(), poll, [&](int rank) { return !awaits(rank) || await_one(rank, limit); });
-}
-
-bool SharedExecutor::await_one(int rank, Limit& limit) {
-  while (!waiter_.await(announcement(rank).phase, phase_, presence(rank), limit.once)) {
+  const Patience once = patience < tuning::kShortPatience ? Patience{blocking.spins, 1, 0} : blocking;
+  std::optional<Clock::time_point> end;
+  while (!waiter_.await_all(words(), phase_, once)) {
     if (waiter_.has_failed()) return false;
     const Clock::time_point now = Clock::now();
-    if (!limit.end) limit.end = now + limit.patience;
-    if (now >= *limit.end) return false;
+    if (!end) end = now + patience;
+    if (now >= *end) return false;
   }
   return true;
 }

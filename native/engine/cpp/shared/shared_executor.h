@@ -47,13 +47,6 @@ class SharedExecutor : public Executor {
   // How data travels: in the announcements, directly between arenas, or at least in part through
   // slots.
   enum class Protocol { kEager, kDirect, kPipelined };
-  // How long to wait for all others together, once one of them has kept this rank waiting for
-  // `once`.
-  struct Limit {
-    std::chrono::microseconds patience;
-    Patience once;
-    std::optional<Clock::time_point> end;
-  };
   // When to return to the caller, counted from the first work that takes long enough.
   struct Pause {
     std::chrono::microseconds time_slice;
@@ -66,19 +59,15 @@ class SharedExecutor : public Executor {
   };
   SharedRankState& state(int rank) const { return *states_[static_cast<std::size_t>(rank)]; }
   SharedAnnouncement& announcement(int rank) const { return state(rank).announcements[phase_ & 1]; }
-  auto core_of() const {
-    return [this](int rank) -> const std::atomic<int>& { return state(rank).core; };
-  }
-  Presence presence(int rank) const { return {state(rank).core, state(rank).parked}; }
   RankMemory& memory_of(int rank) { return memories_[static_cast<std::size_t>(rank)]; }
 
   void begin(const Offer& offer);
   void announce(const Offer& offer);
   void publish();
-  void publish_for(int rank) { waiter_.publish_for(presence(rank), announcement(rank).phase, phase_); }
-  bool awaits(int rank) const { return rank != rank_ || is_helped_; }
+  // The words of a phase: those of the ranks' announcements.
+  const Words& words() const { return words_[phase_ & 1]; }
+  void publish_for(int rank) { waiter_.publish(words(), rank, phase_); }
   bool await_all(std::chrono::microseconds patience);
-  bool await_one(int rank, Limit& limit);
   bool take_part(const Offer& offer);
   bool all_agree(const Offer& offer) const;
   bool take_up(const Offer& offer);
@@ -104,6 +93,7 @@ class SharedExecutor : public Executor {
   const std::vector<SharedRankState*> states_;  // by rank
   const int rank_;
   const int ranks_;
+  const Words words_[2];  // by parity of the phase
   Waiter waiter_;
   std::uint32_t phase_ = 1;  // the phase that this rank works for, or waits for
   bool is_under_way_ = false;

@@ -99,11 +99,6 @@ TEST_F(AssignedCores, DoNotRestrictTheCoresOfTheThread) {
   }).join();
 }
 
-TEST_F(AssignedCores, AreNotAssignedIfEveryRankHasItsOwnCore) {
-  const LocalRank alone{0, 2, 2};
-  EXPECT_TRUE(brings(cores_.back(), cores_.back(), [&] { AssignedCore(alone).go_back(); }));
-}
-
 TEST_F(AssignedCores, AreReturnedToOnlyAfterSomeTime) {
   const auto leave = [&] { start_on(cores_.back(), cores_); };
   const auto go_back_twice = [&](milliseconds between) {

@@ -19,55 +19,98 @@ namespace coll {
 namespace {
 
 constexpr LocalRank kSharing{0, 2, 1};
+constexpr LocalRank kAlone{0, 2, 2};
 
-TEST(Presence, IsPublishedIfRanksShareCores) {
-  std::atomic<int> core{0};
-  std::atomic<std::uint32_t> parked{0};
-  const std::atomic<std::int32_t> failure{0};
+// What the ranks of a group share.
+class Group {
+ public:
+  explicit Group(int ranks) : words_(static_cast<std::size_t>(ranks)), cores_(static_cast<std::size_t>(ranks)) {}
+
+  std::unique_ptr<Waiter> join(int rank, const LocalRank& local) {
+    return std::make_unique<Waiter>(rank, pointers_to<Cores>(cores_), Gate{openings, sleepers}, local, failure, Reach::kProcess);
+  }
+  Words words() { return pointers_to<Words>(words_); }
+  std::atomic<int>& core(int rank) { return cores_[static_cast<std::size_t>(rank)]; }
+
+  std::atomic<std::uint32_t> openings{0};
+  std::atomic<std::uint32_t> sleepers{0};
+  std::atomic<std::int32_t> failure{0};
+
+ private:
+  template <class Pointers, class Values>
+  static Pointers pointers_to(Values& values) {
+    Pointers pointers;
+    for (auto& value : values) pointers.push_back(&value);
+    return pointers;
+  }
+
+  std::vector<std::atomic<std::uint32_t>> words_;
+  std::vector<std::atomic<int>> cores_;
+};
+
+TEST(Core, IsPublishedIfRanksShareCores) {
   if (current_core() < 0) GTEST_SKIP() << "this system does not tell cores";
-  Waiter sharing({core, parked}, kSharing, failure, Reach::kProcess);
+  Group group(2);
+  const auto sharing = group.join(0, kSharing);
   // It may be moved in between.
   bool are_alike = false;
   for (int tries = 0; tries < 20 && !are_alike; ++tries) {
-    sharing.publish_core();
-    are_alike = core == sharing.shared_core();
+    sharing->publish_core();
+    are_alike = group.core(0) == sharing->shared_core();
   }
   EXPECT_TRUE(are_alike);
-  EXPECT_GT(core, 0);
-  EXPECT_EQ(Waiter({core, parked}, {0, 1, 1}, failure, Reach::kProcess).shared_core(), 0);
+  EXPECT_GT(group.core(0), 0);
+  EXPECT_EQ(group.join(1, kAlone)->shared_core(), 0);
 }
 
 #if defined(__linux__)
 
+bool has_two_cores() {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) >= 2;
+}
+
 // Another waiting rank on the core that it leaves would follow it, and both would share a core
 // again.
-TEST(Presence, IsClearedWhileARankMovesToAnotherCore) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) GTEST_SKIP() << "no second core";
-  std::atomic<int> core{0};
-  std::atomic<int> core_of_other{0};
-  std::atomic<std::uint32_t> parked{0};
-  std::atomic<std::uint32_t> word{0};
-  const std::atomic<std::int32_t> failure{0};
+TEST(Core, IsClearedWhileARankMovesToAnotherCore) {
+  if (!has_two_cores()) GTEST_SKIP() << "no second core";
+  Group group(2);
   std::atomic<bool> has_ended{false};
   std::atomic<bool> was_nowhere{false};
   std::thread watcher([&] {
     while (!has_ended) {
-      if (core_of_other != 0 && core == 0) was_nowhere = true;
+      if (group.core(1) != 0 && group.core(0) == 0) was_nowhere = true;
     }
   });
   bool has_gone = false;
   for (int tries = 0; tries < 2000 && !(was_nowhere && has_gone); ++tries) {
-    Waiter waiter({core, parked}, {0, 2, 2}, failure, Reach::kProcess);
+    const auto waiter = group.join(0, kAlone);
     const int before = current_core() + 1;
-    core = core_of_other = before;
-    waiter.await(word, 1, {core_of_other, parked}, {1, 1, 0});
-    has_gone = has_gone || core != before;
+    group.core(0) = group.core(1) = before;
+    waiter->await_all(group.words(), 1, {1, 1, 0});
+    has_gone = has_gone || group.core(0) != before;
   }
   has_ended = true;
   watcher.join();
   EXPECT_TRUE(was_nowhere);
   EXPECT_TRUE(has_gone);
+}
+
+// Such as a rank of a group on more cores than the system gives.
+TEST(SharedCore, IsLearnedByARankThatMeetsOthersOnEveryCore) {
+  if (current_core() < 0) GTEST_SKIP() << "this system does not tell cores";
+  Group group(2);
+  const auto waiter = group.join(0, kAlone);
+  EXPECT_FALSE(waiter->shares_core());
+  const auto end = Clock::now() + std::chrono::seconds(10);
+  while (!waiter->shares_core() && Clock::now() < end) {
+    group.core(1) = current_core() + 1;
+    waiter->await_all(group.words(), 1, {1, 1, 0});
+  }
+  EXPECT_TRUE(waiter->shares_core());
+  group.core(1) = 0;
+  while (waiter->shares_core() && Clock::now() < end) waiter->publish_core();
+  EXPECT_FALSE(waiter->shares_core());
 }
 
 // The first words of the system's sched_attr.
@@ -111,9 +154,7 @@ TEST(TimeSlices, AreShortenedOnlyInTheRequestingThread) {
 
 TEST(TimeSlices, AreRestoredWhenAWaiterEnds) {
   if (time_slice_nanos() == 0) GTEST_SKIP() << "this system does not let threads choose";
-  std::atomic<std::uint32_t> none{0};
-  std::atomic<int> core{0};
-  const std::atomic<std::int32_t> failure{0};
+  Group group(2);
   std::atomic<bool> is_over{false};
   // Beside so many busy threads, a yield takes long.
   std::vector<std::thread> busy;
@@ -124,10 +165,9 @@ TEST(TimeSlices, AreRestoredWhenAWaiterEnds) {
   }
   const std::uint64_t usual = time_slice_nanos();
   std::thread([&] {
-    auto waiter = std::make_unique<Waiter>(Presence{core, none}, kSharing, failure, Reach::kProcess);
-    std::atomic<std::uint32_t> word{0};
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (time_slice_nanos() == usual && std::chrono::steady_clock::now() < end) waiter->await(word, 1, {core, none}, waiter->blocking(0));
+    auto waiter = group.join(0, kSharing);
+    const auto end = Clock::now() + std::chrono::seconds(10);
+    while (time_slice_nanos() == usual && Clock::now() < end) waiter->await_all(group.words(), 1, waiter->blocking(0));
     EXPECT_LT(time_slice_nanos(), usual);
     waiter.reset();
     EXPECT_EQ(time_slice_nanos(), usual);
@@ -136,21 +176,23 @@ TEST(TimeSlices, AreRestoredWhenAWaiterEnds) {
   for (std::thread& thread : busy) thread.join();
 }
 
-TEST(Waiting, EndsForASleepingThreadWhenTheWordIsPublished) {
-  std::atomic<std::uint32_t> word{0};
-  std::atomic<std::uint32_t> parked{0};
-  std::atomic<std::uint32_t> none{0};
-  std::atomic<int> core{0};
-  const std::atomic<std::int32_t> failure{0};
-  const Presence owner{core, parked};
+TEST(Waiting, EndsForASleepingRankWhenTheLastRankArrives) {
+  Group group(3);
+  const auto other = group.join(1, kSharing);
   std::thread sleeper([&] {
-    Waiter waiter({core, none}, kSharing, failure, Reach::kProcess);
-    while (!waiter.await(word, 1, owner, waiter.blocking(1'000'000))) {
+    const auto waiter = group.join(0, kSharing);
+    waiter->publish(group.words(), 0, 1);
+    while (!waiter->await_all(group.words(), 1, waiter->blocking(1'000'000))) {
     }
   });
-  while (parked == 0) yield();
-  Waiter({core, none}, kSharing, failure, Reach::kProcess).publish_for(owner, word, 1);
+  while (group.sleepers == 0) yield();
+  other->publish(group.words(), 1, 1);
+  EXPECT_EQ(group.openings, 0u);
+  // On behalf of a rank that it has helped.
+  other->publish(group.words(), 2, 1);
+  EXPECT_EQ(group.openings, 1u);
   sleeper.join();
+  EXPECT_EQ(group.sleepers, 0u);
 }
 
 void stay_on(int core) {
@@ -166,10 +208,7 @@ TEST(Waiting, SleepsSoonWhileAnotherProgramComputes) {
   using std::chrono::milliseconds;
   std::atomic<bool> is_busy{false};
   std::atomic<bool> has_ended{false};
-  std::atomic<std::uint32_t> word{0};
-  std::atomic<std::uint32_t> parked{0};
-  std::atomic<int> core{0};
-  const std::atomic<std::int32_t> failure{0};
+  Group group(2);
   std::atomic<Clock::duration> fifty_yields{Clock::duration::zero()};
   const int shared = current_core();
   std::thread program([&] {
@@ -184,16 +223,17 @@ TEST(Waiting, SleepsSoonWhileAnotherProgramComputes) {
     const auto begin = Clock::now();
     for (int i = 0; i < 50; ++i) yield();
     fifty_yields = Clock::now() - begin;
-    Waiter waiter({core, parked}, kSharing, failure, Reach::kProcess);
-    while (!waiter.await(word, 1, {core, parked}, waiter.blocking(5000))) {
+    const auto waiter = group.join(0, kSharing);
+    waiter->publish(group.words(), 0, 1);
+    while (!waiter->await_all(group.words(), 1, waiter->blocking(5000))) {
     }
   });
   while (fifty_yields.load() == Clock::duration::zero()) std::this_thread::sleep_for(milliseconds(1));
   const bool is_slow = fifty_yields.load() > milliseconds(20);
   const auto limit = Clock::now() + fifty_yields.load();
-  while (parked == 0 && Clock::now() < limit) std::this_thread::sleep_for(milliseconds(1));
-  const std::uint32_t sleepers = parked;
-  Waiter({core, parked}, kSharing, failure, Reach::kProcess).publish(word, 1);
+  while (group.sleepers == 0 && Clock::now() < limit) std::this_thread::sleep_for(milliseconds(1));
+  const std::uint32_t sleepers = group.sleepers;
+  group.join(1, kSharing)->publish(group.words(), 1, 1);
   rank.join();
   has_ended = true;
   program.join();

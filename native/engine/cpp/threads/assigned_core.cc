@@ -6,7 +6,7 @@
 namespace coll {
 
 void AssignedCore::go_back() {
-  if (local_.has_own_core() || current_core() == core_) return;
+  if (current_core() == core_) return;
   const auto now = Clock::now();
   if (now - returned_ < tuning::kLeastStay) return;
   returned_ = now;

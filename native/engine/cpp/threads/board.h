@@ -66,8 +66,9 @@ struct RankState {
 struct alignas(kCacheLinePair) Board {
   // The number of ranks that are trying to leave a meeting.
   std::atomic<std::uint32_t> leaving;
-  // The number of threads that sleep on a word of this board.
-  std::atomic<std::uint32_t> parked;
+  // Of the gate where the ranks sleep.
+  std::atomic<std::uint32_t> openings;
+  std::atomic<std::uint32_t> sleepers;
 
   RankState* states() { return reinterpret_cast<RankState*>(this + 1); }
 

@@ -11,10 +11,25 @@ bool is_small(const Offer& offer) {
   return (fits || bytes <= tuning::kAlwaysSmallBytes) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
+namespace {
+
+Cores cores_in(Board& board, int ranks) {
+  Cores cores;
+  for (int rank = 0; rank < ranks; ++rank) cores.push_back(&board.states()[rank].core);
+  return cores;
+}
+
+}  // namespace
+
 Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
-    : board_(board), control_(control), rank_(rank), ranks_(ranks), waiter_(presence(rank), {rank, ranks, most_cores}, *control.failure, Reach::kProcess),
+    : board_(board), control_(control), rank_(rank), ranks_(ranks),
+      waiter_(rank, cores_in(board, ranks), {board.openings, board.sleepers}, {rank, ranks, most_cores}, *control.failure, Reach::kProcess),
       small_inputs_(static_cast<std::size_t>(ranks)) {
   buffers_.ranks.resize(static_cast<std::size_t>(ranks));
+  for (int other = 0; other < ranks; ++other) {
+    for (int parity = 0; parity < 2; ++parity) announced_[parity].push_back(&state(other).announcements[parity].meeting);
+    done_.push_back(&state(other).done);
+  }
 }
 
 bool Member::may_execute(const Offer& offer) const {
@@ -69,10 +84,9 @@ bool Member::arrive() {
 }
 
 void Member::announce(const Offer& offer) {
-  Announcement& own = announcement(rank_);
   is_announced_ = true;
-  if (!is_written_) write(own, offer);
-  waiter_.publish(own.meeting, meeting_);
+  if (!is_written_) write(announcement(rank_), offer);
+  waiter_.publish(announced(), rank_, meeting_);
   waiter_.publish_core();
 }
 
@@ -104,7 +118,7 @@ Status Member::execute_small(Offer& offer, Wait wait) {
     announce(offer);
   }
   if (!arrive()) return Status::kNotify;
-  if (!await_announcements(patience(wait))) {
+  if (!waiter_.await_all(announced(), meeting_, patience(wait))) {
     if (!waiter_.has_failed()) return Status::kWaiting;
     // If the group failed because of this meeting's offers, all ranks have announced, and this rank
     // finds the reason below.
@@ -148,7 +162,7 @@ Status Member::execute_batch(Offer& offer, const WorkSlices& slices, Wait wait) 
   if (!arrive()) return Status::kNotify;
   if (!is_announced_) announce(offer);
   do {
-    while (!await_announcements(patience(wait))) {
+    while (!waiter_.await_all(announced(), meeting_, patience(wait))) {
       if (!try_leave()) continue;
       if (!waiter_.has_failed()) return Status::kWaiting;
       // Other ranks may have read this rank's earlier announcement and found that it disagrees with
@@ -167,7 +181,7 @@ Status Member::execute_batch(Offer& offer, const WorkSlices& slices, Wait wait) 
   buffers_.begins = offer.begins.data();
   buffers_.piece_count = offer.piece_count();
   if (!clash_) execute_slices(offer, slices);
-  waiter_.publish(state(rank_).done, meeting_);
+  waiter_.publish(done_, rank_, meeting_);
   claim_next(0);
   await_all_done();
   return clash_ ? Status::kClashed : Status::kDone;
@@ -200,25 +214,9 @@ void Member::claim_outputs(const Offer& offer, const Range& range) {
   }
 }
 
-// Returns false if a rank did not arrive in time, or the group has failed.
-bool Member::await_announcements(const Patience& patience) {
-  return await_each(patience, [this](int rank) -> auto& { return announcement(rank).meeting; });
-}
-
 // All ranks are inside this call by now and finish it, even if the group fails.
 void Member::await_all_done() {
-  while (!await_each(waiter_.blocking(tuning::kThreadSleepMillis), [this](int rank) -> auto& { return state(rank).done; })) yield();
-}
-
-// Waits until the word of every other rank has the number of this meeting. Returns false once
-// `patience` with one rank is exhausted.
-template <class WordOf>
-bool Member::await_each(const Patience& patience, WordOf word_of) {
-  const auto await_for = [&](int rank, const Patience& one) {
-    return rank == rank_ || waiter_.await(word_of(rank), meeting_, presence(rank), one);
-  };
-  const auto poll = [&](int rank) { return await_for(rank, waiter_.polling()); };
-  return waiter_.await_each(ranks_, core_of(), poll, [&](int rank) { return await_for(rank, patience); });
+  while (!waiter_.await_all(done_, meeting_, waiter_.blocking(tuning::kThreadSleepMillis))) yield();
 }
 
 // Withdraws the announcement, unless the meeting has begun. Returns whether it was withdrawn.

@@ -75,10 +75,7 @@ class Member {
  private:
   RankState& state(int rank) const { return board_.states()[rank]; }
   Announcement& announcement(int rank) const { return state(rank).announcements[meeting_ & 1]; }
-  auto core_of() const {
-    return [this](int rank) -> const std::atomic<int>& { return state(rank).core; };
-  }
-  Presence presence(int rank) const { return {state(rank).core, board_.parked}; }
+  const Words& announced() const { return announced_[meeting_ & 1]; }
 
   void begin();
   bool arrive();
@@ -91,10 +88,7 @@ class Member {
   Status execute_batch(Offer& offer, const WorkSlices& slices, Wait wait);
   void execute_slices(Offer& offer, const WorkSlices& slices);
   void claim_outputs(const Offer& offer, const Range& range);
-  bool await_announcements(const Patience& patience);
   void await_all_done();
-  template <class WordOf>
-  bool await_each(const Patience& patience, WordOf word_of);
   bool try_leave();
   bool start();
   bool others_have_announced();
@@ -109,6 +103,8 @@ class Member {
   const Control control_;
   const int rank_;
   const int ranks_;
+  Words announced_[2];  // by parity of the meeting
+  Words done_;
   Waiter waiter_;
   std::uint32_t meeting_ = 0;
   std::size_t batch_ = 0;

@@ -1,15 +1,48 @@
 #include "waiter.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace coll {
-Waiter::Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)
-    : own_(own), has_own_core_(local.has_own_core()), assigned_core_(local), failure_(failure), reach_(reach) {}
+namespace {
+
+bool is_there(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::memory_order order = std::memory_order_acquire) {
+  const std::uint32_t seen = word.load(order);
+  return seen == value || seen == value + 2;
+}
+
+// The first rank from `rank` on that has not arrived; the number of ranks if all have.
+std::size_t first_missing(const Words& words, std::uint32_t value, std::size_t rank, std::memory_order order = std::memory_order_acquire) {
+  while (rank < words.size() && is_there(*words[rank], value, order)) ++rank;
+  return rank;
+}
+
+// For the two sides of the gate: a rank that sleeps counts itself, then looks at the words; one that
+// arrives writes its word, then looks at the count. At least one of them sees the other.
+bool are_all_there(const Words& words, std::uint32_t value) {
+  return first_missing(words, value, 0, std::memory_order_seq_cst) == words.size();
+}
+
+bool arrives(const std::atomic<std::uint32_t>& word, std::uint32_t value, int spins) {
+  for (int spin = 0; spin < spins; ++spin) {
+    if (spin > 0) pause();
+    if (is_there(word, value)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Waiter::Waiter(int rank, Cores cores, Gate gate, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach)
+    : rank_(static_cast<std::size_t>(rank)), cores_(std::move(cores)), gate_(gate), crowding_(!local.has_own_core()), assigned_core_(local), failure_(failure),
+      reach_(reach) {}
 
 Waiter::~Waiter() {
   if (usual_time_slice_ != 0 && std::this_thread::get_id() == maker_) restore_time_slice(usual_time_slice_);
 }
 
 Patience Waiter::blocking(int sleep_millis) const {
-  const Patience& patience = has_own_core_ ? tuning::kOwnCore : tuning::kSharedCore;
+  const Patience& patience = shares_core() ? tuning::kSharedCore : tuning::kOwnCore;
   return {patience.spins, patience.rounds, sleep_millis};
 }
 
@@ -17,40 +50,84 @@ Patience Waiter::brief() const { return {blocking(0).spins, tuning::kBriefRounds
 
 Patience Waiter::patient() const { return {blocking(0).spins, tuning::kBriefRounds, tuning::kPatientSleepMillis}; }
 
-Patience Waiter::polling() const { return tuning::kElsewhere; }
-
 void Waiter::publish_core() {
-  assigned_core_.go_back();
+  if (shares_core()) assigned_core_.go_back();
   const int core = current_core() + 1;
+  if (crowding_.is_learned()) crowding_.review(Clock::now(), is_any_on(core));
   // Written only if it changes: other ranks read it before they wait, and a line that is not
   // written stays in all their caches.
-  if (own_.core.load(std::memory_order_relaxed) != core) own_.core.store(core, std::memory_order_relaxed);
+  if (own_core().load(std::memory_order_relaxed) != core) own_core().store(core, std::memory_order_relaxed);
 }
 
-void Waiter::publish_for(const Presence& owner, std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  word.store(value, std::memory_order_seq_cst);
-  if (owner.parked.load(std::memory_order_seq_cst) != 0) unpark(word, reach_);
+void Waiter::publish(const Words& words, int rank, std::uint32_t value) {
+  words[static_cast<std::size_t>(rank)]->store(value, std::memory_order_seq_cst);
+  if (gate_.sleepers.load(std::memory_order_seq_cst) == 0 || !are_all_there(words, value)) return;
+  gate_.openings.fetch_add(1, std::memory_order_seq_cst);
+  unpark(gate_.openings, reach_);
 }
 
-bool Waiter::await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience) {
-  const auto is_there = [value](std::uint32_t seen) { return seen == value || seen == value + 2; };
+bool Waiter::await_all(const Words& words, std::uint32_t value, const Patience& patience) {
+  if (!shares_core() && spin(words, value, patience)) return true;
+  if (shares_core() && take_turns(words, value, patience)) return true;
+  // Ranks that have seen a failure may be those that arrived last.
+  if (has_failed() || patience.sleep_millis == 0) return first_missing(words, value, 0) == words.size();
+  return sleep(words, value, patience.sleep_millis);
+}
+
+bool Waiter::spin(const Words& words, std::uint32_t value, const Patience& patience) {
+  for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    if (!spin_for(*words[rank], value, *cores_[rank], patience)) return false;
+  }
+  return true;
+}
+
+bool Waiter::spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t value, const std::atomic<int>& core, const Patience& patience) {
   for (int round = 0; round < patience.rounds; ++round) {
-    for (int spin = 0; spin < patience.spins; ++spin) {
-      if (spin > 0) pause();
-      if (is_there(word.load(std::memory_order_acquire))) return true;
-    }
-    if (has_failed()) return is_there(word.load(std::memory_order_acquire));
-    const bool is_elsewhere = avoid_core_of(other);
+    if (arrives(word, value, patience.spins)) return true;
+    if (has_failed()) break;
+    const bool is_elsewhere = avoid_core_of(core);
+    if (shares_core()) break;
     if (is_elsewhere && round < tuning::kRoundsWithoutYield) continue;
     if (!yields_briefly()) break;
   }
-  std::uint32_t seen = word.load(std::memory_order_acquire);
-  if (is_there(seen) || patience.sleep_millis == 0) return is_there(seen);
-  other.parked.fetch_add(1, std::memory_order_seq_cst);
-  seen = word.load(std::memory_order_seq_cst);
-  if (!is_there(seen)) park(word, seen, patience.sleep_millis, reach_);
-  other.parked.fetch_sub(1, std::memory_order_seq_cst);
-  return is_there(word.load(std::memory_order_acquire));
+  return is_there(word, value);
+}
+
+// Ranks on this core cannot arrive before they get the core. Once they have arrived, no rank needs
+// the core until the others arrive, so those are polled.
+bool Waiter::take_turns(const Words& words, std::uint32_t value, const Patience& patience) {
+  std::size_t rank = 0;
+  for (int turn = 0;; ++turn) {
+    rank = first_missing(words, value, rank);
+    if (rank == words.size()) return true;
+    if (turn == patience.rounds || has_failed()) return false;
+    const bool may_poll = turn < tuning::kPollingTurns && !is_core_needed(words, value, rank);
+    if (may_poll && arrives(*words[rank], value, tuning::kElsewhereSpins)) continue;
+    if (!yields_briefly()) return false;
+  }
+}
+
+bool Waiter::is_core_needed(const Words& words, std::uint32_t value, std::size_t first) const {
+  const int core = current_core() + 1;
+  for (std::size_t rank = first; rank < words.size(); ++rank) {
+    if (cores_[rank]->load(std::memory_order_relaxed) == core && !is_there(*words[rank], value)) return true;
+  }
+  return false;
+}
+
+bool Waiter::is_any_on(int core) const {
+  for (std::size_t rank = 0; rank < cores_.size(); ++rank) {
+    if (rank != rank_ && cores_[rank]->load(std::memory_order_relaxed) == core) return true;
+  }
+  return false;
+}
+
+bool Waiter::sleep(const Words& words, std::uint32_t value, int millis) {
+  gate_.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  const std::uint32_t seen = gate_.openings.load(std::memory_order_seq_cst);
+  if (!are_all_there(words, value)) park(gate_.openings, seen, millis, reach_);
+  gate_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
+  return are_all_there(words, value);
 }
 
 // Yields once. If that takes long, asks for shorter time slices and returns false.
@@ -65,30 +142,26 @@ bool Waiter::yields_briefly() {
 
 // Systems put threads that often wait for each other on the same core, where they can only take
 // turns: the rank that waits moves to another core.
-bool Waiter::avoid_core_of(const Presence& other) {
-  if (!has_own_core_) return false;
+bool Waiter::avoid_core_of(const std::atomic<int>& other) {
   const int core = current_core() + 1;
-  own_.core.store(core, std::memory_order_relaxed);
+  own_core().store(core, std::memory_order_relaxed);
   if (core == 0) return false;
-  const int core_of_other = other.core.load(std::memory_order_relaxed);
+  const int core_of_other = other.load(std::memory_order_relaxed);
   if (core_of_other != core) return core_of_other != 0;
-  if (is_time_to_move()) leave(core);
-  return false;
-}
-
-bool Waiter::is_time_to_move() {
   const auto now = Clock::now();
   if (now - moved_ < tuning::kLeastStay) return false;
   moved_ = now;
-  return true;
+  crowding_.meet(now);
+  if (!shares_core()) leave(core);
+  return false;
 }
 
 void Waiter::leave(int core) {
   // Moving takes a while. Meanwhile, another waiting rank that still saw this one on its core would
   // move away as well.
-  own_.core.store(0, std::memory_order_relaxed);
+  own_core().store(0, std::memory_order_relaxed);
   leave_core(core - 1);
-  own_.core.store(current_core() + 1, std::memory_order_relaxed);
+  own_core().store(current_core() + 1, std::memory_order_relaxed);
 }
 
 }  // namespace coll

@@ -2,32 +2,41 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "../tuning.h"
 #include "assigned_core.h"
+#include "crowding.h"
 #include "waiting.h"
 
 namespace coll {
 
 using tuning::Patience;
 
-// What a rank publishes for the ranks that wait for it.
-struct Presence {
-  // One more than the number of the core on which it ran when it arrived; 0 if unknown, or while it
-  // moves.
-  std::atomic<int>& core;
-  // The number of threads that sleep on its words.
-  std::atomic<std::uint32_t>& parked;
+// The words of all ranks of a group, by rank. A rank arrives when its word becomes the awaited
+// value.
+using Words = std::vector<std::atomic<std::uint32_t>*>;
+
+// One more than the number of the core on which each rank ran when it arrived; 0 if unknown, or
+// while the rank moves.
+using Cores = std::vector<std::atomic<int>*>;
+
+// Where the ranks of a group sleep. The last rank to arrive opens it, so that each rank is woken
+// once, not once for every rank that arrives.
+struct Gate {
+  std::atomic<std::uint32_t>& openings;  // how often it was opened
+  std::atomic<std::uint32_t>& sleepers;  // the number of threads that sleep, or are about to
 };
 
-// Waits for words of other ranks and publishes this rank's own, for threads and for shared memory.
-// Ranks with a core each spin for a while and avoid each other's cores; ranks that share cores
-// yield soon. Then they sleep, at once if another program has the core.
+// Waits until all ranks of a group arrive, and publishes this rank's own arrival, for threads and
+// for shared memory. Ranks with a core each spin for a while and avoid each other's cores; ranks
+// that share cores yield soon. Then they sleep, at once if another program has the core.
 class Waiter {
  public:
-  Waiter(Presence own, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach);
+  Waiter(int rank, Cores cores, Gate gate, const LocalRank& local, const std::atomic<std::int32_t>& failure, Reach reach);
   // Restores the time slices of the thread that made it, if it is destroyed in that thread.
   ~Waiter();
   Waiter(const Waiter&) = delete;
@@ -38,47 +47,40 @@ class Waiter {
   Patience blocking(int sleep_millis) const;
   Patience brief() const;
   Patience patient() const;
-  // For a rank on another core, while no rank needs this core: some ten microseconds of polling and
-  // one yield.
-  Patience polling() const;
 
   bool has_failed() const { return failure_.load(std::memory_order_acquire) != 0; }
+  // Whether this rank shares its core with others: there are fewer cores than ranks, or waiting has
+  // shown it.
+  bool shares_core() const { return crowding_.is_crowded(); }
+  // If this rank shares its core, the core as it is published; otherwise 0.
+  int shared_core() const { return shares_core() ? current_core() + 1 : 0; }
   // Publishes on which core this rank runs. If ranks share cores, it first returns to its assigned core.
   void publish_core();
-  void publish(std::atomic<std::uint32_t>& word, std::uint32_t value) { publish_for(own_, word, value); }
-  // Publishes a word of another rank on its behalf.
-  void publish_for(const Presence& owner, std::atomic<std::uint32_t>& word, std::uint32_t value);
-  // Whether the other rank's word becomes `value`, or `value + 2`: a rank that others have helped
-  // may be that far ahead. False once `patience` is exhausted, or if the group has failed.
-  bool await(std::atomic<std::uint32_t>& word, std::uint32_t value, const Presence& other, const Patience& patience);
-  // If ranks share cores, this rank's core as it is published; otherwise 0.
-  int shared_core() const { return has_own_core_ ? 0 : current_core() + 1; }
-  // Whether all ranks arrive. Ranks on this core cannot arrive before they get the core, so they
-  // are awaited first. After that, no rank here needs the core until the others arrive, so those
-  // are polled first. `core_of` returns the word with a rank's core; `poll` and `await` return
-  // whether a rank has arrived, immediately or after a while.
-  template <class CoreOf, class Poll, class Await>
-  bool await_each(int ranks, CoreOf core_of, Poll poll, Await await) const {
-    const int core = shared_core();
-    for (int rank = 0; core != 0 && rank < ranks; ++rank) {
-      if (core_of(rank).load(std::memory_order_relaxed) == core && !await(rank)) return false;
-    }
-    for (int rank = 0; rank < ranks; ++rank) {
-      if (!(core != 0 && poll(rank)) && !await(rank)) return false;
-    }
-    return true;
-  }
+  // Publishes a word of `words`, of this rank or of another one on its behalf, and wakes the ranks
+  // that sleep if it is the last one to arrive.
+  void publish(const Words& words, int rank, std::uint32_t value);
+  // Whether all words become `value`, or `value + 2`: a rank that others have helped may be that far
+  // ahead. False once `patience` is exhausted, or if the group has failed.
+  bool await_all(const Words& words, std::uint32_t value, const Patience& patience);
 
  private:
+  std::atomic<int>& own_core() const { return *cores_[rank_]; }
+  bool spin(const Words& words, std::uint32_t value, const Patience& patience);
+  bool spin_for(const std::atomic<std::uint32_t>& word, std::uint32_t value, const std::atomic<int>& core, const Patience& patience);
+  bool take_turns(const Words& words, std::uint32_t value, const Patience& patience);
+  bool is_core_needed(const Words& words, std::uint32_t value, std::size_t first) const;
+  bool is_any_on(int core) const;
+  bool sleep(const Words& words, std::uint32_t value, int millis);
   bool yields_briefly();
-  bool is_time_to_move();
   void leave(int core);
-  // Moves to another core if the other rank runs on this one. Returns whether the other rank was on
+  // Moves to another core if a rank runs on this one, whose core is given. Returns whether it was on
   // another core already.
-  bool avoid_core_of(const Presence& other);
+  bool avoid_core_of(const std::atomic<int>& other);
 
-  const Presence own_;
-  const bool has_own_core_;
+  const std::size_t rank_;
+  const Cores cores_;
+  const Gate gate_;
+  Crowding crowding_;
   AssignedCore assigned_core_;
   const std::atomic<std::int32_t>& failure_;
   const Reach reach_;
