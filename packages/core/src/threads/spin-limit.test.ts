@@ -7,10 +7,14 @@ function mostOf(limit: SpinLimit, ranks: number): number {
 }
 
 function pollInVain(limit: SpinLimit, missing: number, times: number): void {
-  for (let poll = 0; poll < times; poll++) {
+  for (let time = 0; time < times; time++) {
     expect(limit.allows(missing)).toBe(true);
     limit.learn(missing, false);
   }
+}
+
+function poll(limit: SpinLimit, missing: number, times: number): void {
+  for (let time = 0; time < times; time++) if (limit.allows(missing)) limit.learn(missing, true);
 }
 
 describe('a spin limit', () => {
@@ -28,23 +32,25 @@ describe('a spin limit', () => {
     expect(mostOf(limit, 4)).toBe(1);
   });
 
-  it('forgets polls in vain once as many ranks have arrived during a poll', () => {
+  it('forgets a poll in vain after four polls for as many ranks that succeed', () => {
     const limit = new SpinLimit(3);
-    for (let round = 0; round < 10; round++) {
-      pollInVain(limit, 2, 7);
-      expect(limit.allows(2)).toBe(true);
-      limit.learn(2, true);
+    for (let round = 0; round < 20; round++) {
+      pollInVain(limit, 2, 1);
+      poll(limit, 2, 4);
     }
     expect(mostOf(limit, 3)).toBe(2);
+    for (let round = 0; round < 20 && limit.allows(2); round++) {
+      limit.learn(2, false);
+      poll(limit, 2, 1);
+    }
+    expect(mostOf(limit, 3)).toBe(1);
   });
 
   it('keeps its limit for many ranks although polls for fewer ranks succeed', () => {
     const limit = new SpinLimit(3);
-    for (let poll = 0; poll < 8; poll++) {
+    for (let round = 0; round < 8; round++) {
       pollInVain(limit, 2, 1);
-      if (poll === 7) break;
-      expect(limit.allows(1)).toBe(true);
-      limit.learn(1, true);
+      poll(limit, 1, 10);
     }
     expect(mostOf(limit, 3)).toBe(1);
   });

@@ -4,7 +4,7 @@
  */
 export class SpinLimit {
   #most: number;
-  #vain = 0;
+  #credit = mostCredit;
   #refusals = 0;
   #isTrial = false;
 
@@ -25,20 +25,28 @@ export class SpinLimit {
 
   /** Learns whether the `missing` ranks arrived while this one polled. */
   learn(missing: number, haveArrived: boolean): void {
-    if (haveArrived) {
-      if (missing >= this.#most) this.#vain = 0;
-      this.#most = Math.max(this.#most, missing);
-    } else if (!this.#isTrial) {
-      this.#vain++;
-      if (this.#vain < mostVain) return;
-      this.#vain = 0;
-      this.#most = Math.floor(this.#most * 0.75);
-    }
+    if (haveArrived) this.#succeed(missing);
+    else if (!this.#isTrial) this.#fail();
+  }
+
+  #succeed(missing: number): void {
+    if (missing < this.#most) return;
+    this.#credit = missing > this.#most ? costOfVain : Math.min(this.#credit + 1, mostCredit);
+    this.#most = missing;
+  }
+
+  #fail(): void {
+    this.#credit -= costOfVain;
+    if (this.#credit >= 0) return;
+    this.#credit = mostCredit;
+    this.#most = Math.floor(this.#most * 0.75);
   }
 }
 
-// A rank that computes for long before it arrives makes one wait vain, not many in a row.
-const mostVain = 8;
+// A poll in vain takes several times as long as a successful one saves. A rank that computes for
+// long before it arrives makes one poll vain, not many in a row.
+const costOfVain = 4;
+const mostCredit = 28;
 
 // A vain trial takes some ten microseconds.
 const refusalsBetweenTrials = 64;
