@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "../../../engine/cpp/linux/older_waiting.h"
 #include "../error.h"
 #include "host.h"
 
@@ -19,6 +20,7 @@ constexpr microseconds kIdleRest = milliseconds(10);
 // The longest stay in one native call, so that the JavaScript thread can be ended.
 constexpr auto kLongestWait = milliseconds(50);
 constexpr auto kOwnershipTime = milliseconds(500);
+constexpr auto kOwnershipRest = microseconds(100);
 constexpr auto kFlushTime = milliseconds(1000);
 
 }  // namespace
@@ -58,15 +60,15 @@ Engine& Engine::the() {
 Engine::Engine() = default;
 
 const Facts& Engine::load(const std::string& path) {
-  std::call_once(loading_, [&] {
-    library_ = find_mpi_library(path);
-    mpi_ = open_mpi(library_);
-    facts_.abi = mpi_->abi();
-    facts_.version = mpi_->version();
-    facts_.path = library_.path;
-    facts_.how = library_.how;
-    stay_loaded();
-  });
+  const std::lock_guard<std::mutex> lock(loading_);
+  if (mpi_) return facts_;
+  const Library library = find_mpi_library(path);
+  mpi_ = open_mpi(library);
+  facts_.abi = mpi_->abi();
+  facts_.version = mpi_->version();
+  facts_.path = library.path;
+  facts_.how = library.how;
+  stay_loaded();
   return facts_;
 }
 
@@ -75,11 +77,9 @@ void Engine::submit(std::unique_ptr<Task> task) {
     const std::lock_guard<std::mutex> lock(new_tasks_mutex_);
     new_tasks_.push_back(std::move(task));
     has_new_tasks_ = true;
+    if (!has_thread_) std::thread([this] { serve(); }).detach();
+    has_thread_ = true;
   }
-  std::call_once(starting_, [this] {
-    thread_ = std::thread([this] { serve(); });
-    thread_.detach();
-  });
   notify();
 }
 
@@ -105,7 +105,7 @@ void Engine::serve() {
     }
     bool is_busy = false;
     {
-      const std::lock_guard<std::timed_mutex> own(ownership_);
+      const std::lock_guard<std::mutex> own(ownership_);
       if (is_stopped_) return;
       is_busy = pass(!is_busy || backoff.is_due());
     }
@@ -284,16 +284,26 @@ bool Engine::finalize_at_exit(double seconds) {
   return state->changed.wait_for(lock, microseconds(static_cast<std::int64_t>(seconds * 1e6)), is_done);
 }
 
+// Not by a timed mutex, whose waiting by a clock older distributions lack.
+bool Engine::try_to_own() {
+  const auto until = Clock::now() + kOwnershipTime;
+  while (!ownership_.try_lock()) {
+    if (Clock::now() >= until) return false;
+    std::this_thread::sleep_for(kOwnershipRest);
+  }
+  return true;
+}
+
 void Engine::abort_at_exit(int code) {
   exit_code_ = code;
   // From here on JavaScript's memory may go away, so nothing moves any more.
-  if (!ownership_.try_lock_for(kOwnershipTime)) return;
+  if (!try_to_own()) return;
   stop();
   ownership_.unlock();
 }
 
 void Engine::abort(int code) {
-  const bool is_owner = ownership_.try_lock_for(kOwnershipTime);
+  const bool is_owner = try_to_own();
   is_finalized_ = true;
   is_stopped_ = true;
   mpi_->abort(code);

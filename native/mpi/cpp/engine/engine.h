@@ -76,19 +76,19 @@ class Engine {
   void rest(std::chrono::microseconds time);
   void notify();
   bool has_work();
+  bool try_to_own();
   template <class IsOver>
   void drive(Claim& claim, Group& group, bool may_sleep, IsOver is_over);
   static void at_exit();
 
-  std::once_flag loading_;
-  Library library_;
+  std::mutex loading_;
   std::unique_ptr<Mpi> mpi_;
   std::unique_ptr<Types> types_;
   Facts facts_;
   WaitingPolicy policy_;
 
   // Held by the owner of MPI.
-  std::timed_mutex ownership_;
+  std::mutex ownership_;
   // JavaScript threads that own MPI or wait for it, before which its own thread stands back.
   std::atomic<int> claims_{0};
   std::vector<std::shared_ptr<Group>> groups_;
@@ -97,12 +97,11 @@ class Engine {
   std::mutex new_tasks_mutex_;
   std::list<std::unique_ptr<Task>> new_tasks_;
   std::atomic<bool> has_new_tasks_{false};
+  bool has_thread_ = false;
 
   std::mutex resting_;
   std::condition_variable notified_;
   bool is_notified_ = false;
-  std::once_flag starting_;
-  std::thread thread_;
 
   bool is_started_ = false;
   std::atomic<bool> is_finalized_{false};

@@ -1,6 +1,6 @@
 #include "thread_loop.h"
 
-#include "../work/older_waiting.h"
+#include "../../../engine/cpp/linux/older_waiting.h"
 
 namespace coll {
 

@@ -4,7 +4,7 @@
 
 #include "../communicators/clique.h"
 #include "../tuning.h"
-#include "older_waiting.h"
+#include "../../../engine/cpp/linux/older_waiting.h"
 #include "scheduler.h"
 
 namespace coll {

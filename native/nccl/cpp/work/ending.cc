@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "../tuning.h"
-#include "older_waiting.h"
+#include "../../../engine/cpp/linux/older_waiting.h"
 #include "scheduler.h"
 
 namespace coll {
