@@ -60,6 +60,14 @@ const { available, reason } = probe();
 console.log(available ? 'available' : reason);
 `;
 
+const probeOfMpi = `
+import '@coll/mpi/register';
+import { probe } from '@coll/mpi';
+
+const { available, reason } = probe();
+console.log(available ? 'available' : reason);
+`;
+
 const withoutNode: ts.CompilerOptions = {
   types: [],
   lib: ['lib.es2024.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'],
@@ -144,28 +152,45 @@ describe.runIf(hasBinary('native'))('the native engine as published', () => {
   });
 });
 
-describe.runIf(process.platform === 'linux' && hasBinary('nccl'))('NCCL as published', () => {
+describe.runIf(process.platform === 'linux').each([
+  {
+    name: 'nccl',
+    needs: ['core', 'reduction-to-one', 'rendezvous'],
+    probe: probeOfNccl,
+    // The CUDA libraries, which the package finds itself.
+    found: /^(available|.*(NVIDIA driver|NCCL).*)\n$/,
+  },
+  {
+    name: 'mpi',
+    needs: ['core', 'direct', 'multi-worker', 'reduction-to-one', 'rendezvous', 'ring'],
+    probe: probeOfMpi,
+    found: /^(available|.*libmpi.*)\n$/,
+  },
+])('$name as published', ({ name, needs, probe, found }) => {
+  const test = it.runIf(hasBinary(name));
   let project: UserProject;
   beforeAll(() => {
-    project = new UserProject(['core', 'reduction-to-one', 'rendezvous', 'nccl'], { binary: true });
+    if (!hasBinary(name)) return;
+    project = new UserProject([...needs, name], { binary: true });
     return () => project.remove();
   });
 
-  it('is found in the package for this platform, and finds the CUDA libraries itself', () => {
-    project.write('probe.mjs', probeOfNccl);
-    expect(project.run('probe.mjs')).toMatch(/^(available|.*(NVIDIA driver|NCCL).*)\n$/);
+  test('is found in the package for this platform, and finds the libraries of the machine itself', () => {
+    project.write('probe.mjs', probe);
+    expect(project.run('probe.mjs')).toMatch(found);
   });
 
-  it('contains its licence', () => {
+  test('contains its licence', () => {
     expect(project.without('LICENSE')).toEqual([]);
   });
 
-  it('needs no install script and no CUDA package', () => {
+  test('needs no install script and no package of others', () => {
     const { folders, ranScripts } = project.installed();
     expect(ranScripts).toBe(false);
-    expect(folders.filter((folder) => !/\/@coll\/(core|reduction-to-one|rendezvous)$/.test(folder))).toEqual([
-      'node_modules/@coll/nccl',
-      expect.stringMatching(/^node_modules\/@coll\/nccl-linux-[a-z0-9-]+$/),
+    const own = needs.map((needed) => `node_modules/@coll/${needed}`);
+    expect(folders.filter((folder) => !own.includes(folder))).toEqual([
+      `node_modules/@coll/${name}`,
+      expect.stringMatching(new RegExp(`^node_modules/@coll/${name}-linux-[a-z0-9-]+$`)),
     ]);
   });
 });

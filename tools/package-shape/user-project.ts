@@ -6,7 +6,11 @@ import path from 'node:path';
 export const root = path.resolve(import.meta.dirname, '../..');
 
 /** The packages with binaries. */
-const nativeFolders: Readonly<Record<string, string>> = { native: 'native/engine', nccl: 'native/nccl' };
+const nativeFolders: Readonly<Record<string, string>> = {
+  native: 'native/engine',
+  nccl: 'native/nccl',
+  mpi: 'native/mpi',
+};
 const folderOf = (name: string) => path.join(root, nativeFolders[name] ?? path.join('packages', name));
 
 /** Whether this checkout has the binary of a package, which takes a compiler. */

@@ -10,7 +10,8 @@ const { version }: { version: string } = JSON.parse(
 );
 const notLinux = ['linux-x64-musl', 'linux-arm64-musl', 'linux-arm64-gnu', 'darwin-arm64', 'darwin-x64', 'win32-x64'];
 const onlyOne = notLinux.flatMap((platform) => ['--without', platform]);
-const packages = ['native', 'nccl', 'native-linux-x64-gnu', 'nccl-linux-x64-gnu'];
+const withBinary = ['native', 'nccl', 'mpi'];
+const packages = [...withBinary, ...withBinary.map((name) => `${name}-linux-x64-gnu`)];
 
 let folder: string;
 beforeEach(() => {
@@ -37,12 +38,14 @@ function release(...args: string[]) {
 
 describe('a release', () => {
   it('is refused if tarballs of platform packages are missing, with an error that names them', () => {
-    for (const name of ['native', 'nccl']) write(name, {});
+    for (const name of withBinary) write(name, {});
     const { status, stdout, stderr } = release();
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain('@coll/native-darwin-arm64: ');
-    expect(stderr).toContain('@coll/nccl-linux-x64-gnu: ');
-    expect(stderr).not.toContain('@coll/nccl-darwin');
+    for (const name of ['nccl', 'mpi']) {
+      expect(stderr).toContain(`@coll/${name}-linux-x64-gnu: `);
+      expect(stderr).not.toContain(`@coll/${name}-darwin`);
+    }
   });
 
   it('is refused if a package does not depend on a platform package that has a tarball', () => {
@@ -56,12 +59,12 @@ describe('a release', () => {
     for (const name of packages) write(name, { [`@coll/${name}-linux-x64-gnu`]: version });
     const { status, stdout } = release(...onlyOne);
     expect(status).toBe(0);
-    const order = ['native-linux-x64-gnu', 'native', 'nccl-linux-x64-gnu', 'nccl'];
+    const order = withBinary.flatMap((name) => [`${name}-linux-x64-gnu`, name]);
     const lines = order.map((name) => `npm publish ${path.join(folder, `coll-${name}-${version}.tgz`)}\n`);
     expect(stdout).toBe(lines.join(''));
   });
 
-  it.each(['native/engine', 'native/nccl'])('is refused if started in the folder %s', (name) => {
+  it.each(['native/engine', 'native/nccl', 'native/mpi'])('is refused if started in the folder %s', (name) => {
     const { status, stderr } = spawnSync('npm', ['publish', '--dry-run'], {
       cwd: path.join(root, name),
       encoding: 'utf8',

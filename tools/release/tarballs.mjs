@@ -9,7 +9,7 @@ const read = (file) => JSON.parse(readFileSync(path.join(root, file), 'utf8'));
 
 /** Each package with binaries, and the platforms for which it has one. */
 function packages(without) {
-  return ['native/engine', 'native/nccl'].map((folder) => {
+  return ['native/engine', 'native/nccl', 'native/mpi'].map((folder) => {
     const { name, version } = read(`${folder}/package.json`);
     const systems = read(`${folder}/compile.json`).platforms;
     const its = Object.keys(platforms).filter((it) => systems?.includes(platforms[it].os) !== false);
