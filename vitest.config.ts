@@ -96,6 +96,8 @@ export default defineConfig({
       test: { ...test, exclude: [...never, ...(test?.exclude ?? [])] },
     })),
     pool: 'forks',
+    // Tests of the calibration measure this machine, no others.
+    env: { COLL_THRESHOLDS: 'default' },
     // A package may have nothing that npm test leaves out.
     passWithNoTests: mode === 'rest' || mode === 'mpi',
     // These end what hangs. How fast a machine is, and what else it does, decides no test.

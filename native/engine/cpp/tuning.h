@@ -8,7 +8,7 @@
 // The numbers that were chosen by measuring: what each decides, and what was found. All ranks of a
 // group must use the same ones.
 //
-// These are elsewhere: layouts and protocol limits (next to what they describe), the times of the
+// These are elsewhere: the sizes that depend most on the machine (thresholds.h), layouts and protocol limits (next to what they describe), the times of the
 // failure detector (processes/) and the counterparts of the other engines:
 // packages/core/src/threads and packages/core/src/wasm (sizes of slices, blocks and small inputs),
 // packages/processes/src/call-timing.ts (when the calling thread hands a call to the progress
@@ -70,15 +70,10 @@ constexpr int kLeavingSpins = 1000;
 // Polls of a helper for the next task: back-to-back calls find it awake.
 constexpr int kHelperSpins = 2000;
 constexpr int kHelperSleepMillis = 10000;
-// For less work, a second thread would start too late to help.
-constexpr std::size_t kTaskBytes = 128 * kKiB;
+// The inputs of all ranks in a part of a task; each thread executes at least one.
 constexpr std::size_t kTaskUnitBytes = 128 * kKiB;
-// The bytes of a task for which it wakes a sleeping helper. That takes thirty microseconds, and
-// caches of the caller's core then have only a part of the result: 2 MiB took 77 microseconds
-// alone, but 122 with a helper that slept.
-constexpr std::size_t kBytesPerHelper = 4 * kMiB;
-// The same for tasks that follow each other within so much time: the next one finds the helper
-// awake.
+// The bytes of a task for which it wakes a sleeping helper, if tasks follow each other within so
+// much time: the next one finds the helper awake.
 constexpr std::size_t kHotBytesPerHelper = 2 * kTaskUnitBytes;
 constexpr std::chrono::microseconds kCloselyFollowing = 200us;
 // A unit that took this long, and so many times as long as another one, was suspended: systems
@@ -92,12 +87,9 @@ constexpr std::chrono::milliseconds kLongestPause = 10s;
 
 // --- Small inputs, which travel with announcements (threads/board.h, shared/rank_state.h) ---
 
-// Larger inputs are faster if they are processed in place, though that takes both halves of a
-// meeting.
-constexpr std::size_t kSmallBytes = 16 * kCacheLine;
-// For all ranks together. Each of them executes the whole collective by itself, which does not pay
-// with many ranks.
-constexpr std::size_t kSmallBytesOfAll = 8 * kSmallBytes;
+// The room in announcements. Results of smaller inputs stay below kLeastAligned, which keeps the
+// bits of NaNs the same on all ranks.
+constexpr std::size_t kMostSmallBytes = 31 * kCacheLine;
 // Inputs up to this size are small with any number of ranks.
 constexpr std::size_t kAlwaysSmallBytes = kCacheLine / 2;
 // The most bytes prefetched of each other rank's input: more lines than a processor requests at
@@ -119,8 +111,6 @@ constexpr std::size_t kLargeBytes = 16 * kMiB;
 constexpr std::size_t kUnitBytes = 128 * kKiB;
 // The cache of a core, as in servers.
 constexpr std::size_t kCoreCacheBytes = 2 * kMiB;
-// Larger results are not found in a cache later, and are written past the caches.
-constexpr std::size_t kStreamedBytes = 8 * kMiB;
 // The registers of all ranks together: they fit into the second-level cache, and a block of them is
 // worth its calls.
 constexpr std::size_t kRegisterBytes = 256 * kKiB;
@@ -152,12 +142,6 @@ constexpr std::size_t kLeastMovsb = 2048;
 
 // --- Shared memory (shared/) ---
 
-// Blocks of all stages of the pipeline stay in a second-level cache.
-constexpr std::size_t kSlotBlockBytes = 256 * kKiB;
-// The blocks of all ranks together, if all ranks fill and collect blocks and some share a cache.
-constexpr std::size_t kSlotBlockBytesOfAll = 512 * kKiB;
-// Smaller blocks are not worth their phases.
-constexpr std::size_t kLeastSlotBlockBytes = 64 * kKiB;
 // Buffers of all ranks, together up to this size, stay in the caches and need no small blocks.
 constexpr std::size_t kCachedBytes = 4 * kMiB;
 // Buffers of all ranks, together from this size on, are in no cache.

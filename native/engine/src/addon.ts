@@ -2,9 +2,12 @@
  * The function that loads the C++ addon, for packages of the same version that call the addon
  * directly.
  */
+
+export { type Calibration, calibration, describeCalibration, findCalibration, ownThresholds } from './calibration.js';
 export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';
 export { type NativeBinding, nativeInterface, status } from './native-binding.js';
 export { type Program, Programs } from './programs.js';
 export { SpareHandles } from './spare-handles.js';
+export { listOf, type ThresholdList, type Thresholds, thresholdsOf, usualThresholds } from './thresholds.js';
 export { NewCalls } from './turns.js';

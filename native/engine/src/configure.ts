@@ -1,6 +1,8 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { tellThresholds } from './calibration.js';
 import { mostHelpers, tellHelperThreads } from './machine/helper-threads.js';
+import { completed, type Thresholds } from './thresholds.js';
 
 /** Options of the native engine, for the communicators that this thread creates afterwards. */
 export interface NativeOptions {
@@ -10,13 +12,22 @@ export interface NativeOptions {
    * one less than the number of cores, at most 16.
    */
   readonly helperThreads?: number | undefined;
+  /**
+   * Sizes in bytes from which the engine works in another way, such as `{ smallBytes: 512 }`;
+   * omitted ones are those of machines that were not measured. The result has the same bits with
+   * any sizes. In a group of processes, those of rank 0 are used. Default: `COLL_THRESHOLDS`, else
+   * measured once per machine.
+   */
+  readonly thresholds?: Partial<Thresholds> | undefined;
 }
 
-const nativeOptions = knownOptions<NativeOptions>('configureNative', { helperThreads: true });
+const nativeOptions = knownOptions<NativeOptions>('configureNative', { helperThreads: true, thresholds: true });
 
 /**
- * Sets options of the native engine in this thread. `undefined` restores a default.
- * @throws ValueError for an unknown option, or a number of helper threads that is not a whole number from 0 to 256
+ * Sets options of the native engine in this thread. `undefined` restores a default; omitted options
+ * stay as they are.
+ * @throws ValueError for an unknown option, a number of helper threads that is not a whole number
+ * from 0 to 256, or thresholds out of their ranges
  *
  * @example
  * ```ts
@@ -26,11 +37,13 @@ const nativeOptions = knownOptions<NativeOptions>('configureNative', { helperThr
  * ```
  */
 export function configureNative(options: NativeOptions): void {
-  const { helperThreads } = optionsOf(options, '{ helperThreads: 3 }', nativeOptions);
+  const { helperThreads, thresholds } = optionsOf(options, '{ helperThreads: 3 }', nativeOptions);
   const isCount = Number.isInteger(helperThreads) && Number(helperThreads) >= 0 && Number(helperThreads) <= mostHelpers;
   if (helperThreads !== undefined && !isCount) {
     const told = `helperThreads must be a whole number from 0 to ${mostHelpers}, got ${quote(helperThreads)}`;
     throw new ValueError('ERR_COLL_VALUE', told);
   }
-  tellHelperThreads(helperThreads);
+  const sizes = thresholds === undefined ? undefined : completed(thresholds, 'thresholds');
+  if (Object.hasOwn(options, 'helperThreads')) tellHelperThreads(helperThreads);
+  if (Object.hasOwn(options, 'thresholds')) tellThresholds(sizes);
 }

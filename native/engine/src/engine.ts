@@ -2,9 +2,11 @@ import { CollError, type Engine } from '@coll/core';
 import { requireJoin } from '@coll/core/internal';
 import { createThreadGroup } from '@coll/core/plugin';
 import { type BindingSearch, describeAttempts, findBinding } from './binding.js';
+import { calibration } from './calibration.js';
 import type { NativeBinding } from './native-binding.js';
 import { NativeCommunicator } from './native-communicator.js';
 import { NativeThreadCommunicator } from './native-thread-communicator.js';
+import { listOf } from './thresholds.js';
 
 /**
  * Engine that executes collectives in C++, directly in the callers' buffers and on all
@@ -33,7 +35,9 @@ export const native: Engine = {
   communicator: (size, algorithm) => new NativeCommunicator(nativeBinding(), size, algorithm),
   createGroup(options) {
     const group = createThreadGroup(options);
-    return { ...group, engine: 'native', board: new SharedArrayBuffer(nativeBinding().boardBytes(group.size)) };
+    const binding = nativeBinding();
+    const board = new SharedArrayBuffer(binding.boardBytes(group.size));
+    return { ...group, engine: 'native', board, thresholds: listOf(calibration(binding).thresholds) };
   },
   join(group, request) {
     requireJoin(group, request);

@@ -8,6 +8,7 @@ import type {
   OffersHandle,
   ProgramHandle,
 } from './handles.js';
+import type { ThresholdList } from './thresholds.js';
 
 /** Status codes that `execute` returns, in the order of the C++ enum `Status`. */
 export const status = {
@@ -32,7 +33,7 @@ export const status = {
  * Version of the addon's exports and of the integer format of schedules; must equal the version in
  * `cpp/addon`.
  */
-export const nativeInterface = 10;
+export const nativeInterface = 11;
 
 /** How long `execute` may wait for other ranks, in the order of the C++ enum `Wait`. */
 export const waiting = {
@@ -73,6 +74,7 @@ export interface NativeBinding {
     rank: number,
     ranks: number,
     cores: number,
+    thresholds: ThresholdList,
   ): MemberHandle;
   execute(member: MemberHandle, offer: OfferHandle, wait: number): number;
   /** Drops the member's current collective after its group has failed. */
@@ -92,13 +94,18 @@ export interface NativeBinding {
    */
   refillOffersOfAll(handle: OffersHandle, ...offering: OfferingOfAll): Clash | undefined;
   /** `helpers`: how many threads of this process may help the calling thread. */
-  controller(ranks: number, helpers: number): ControllerHandle;
+  controller(ranks: number, helpers: number, thresholds: ThresholdList): ControllerHandle;
   /**
    * Executes a part of the collective from element `begin` on. Returns the index of the first
    * element after the part.
    */
   control(controller: ControllerHandle, offers: OffersHandle, begin: number): number;
   close(controller: ControllerHandle): void;
+  /**
+   * Measures the thresholds of this machine with two threads, for up to 30 ms. Undefined if other
+   * programs take the cores meanwhile.
+   */
+  calibrate(): ThresholdList | undefined;
   /**
    * Why the system refuses a segment of shared memory, and the call that reads the memory of another
    * process; empty texts if it allows them. Undefined on platforms without groups of processes.

@@ -1,11 +1,13 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import { ControllerCommunicator, ControllerGroup, nextTurn } from '@coll/core/internal';
 import { type CheckedCall, clashError, operationOf, type PreparedCall, reads, writes } from '@coll/core/plugin';
+import { calibration } from './calibration.js';
 import type { Clash, ControllerHandle, OfferingOfAll, OffersHandle } from './handles.js';
 import { helperThreads } from './machine/index.js';
 import type { NativeBinding } from './native-binding.js';
 import { Programs } from './programs.js';
 import { SpareHandles } from './spare-handles.js';
+import { listOf } from './thresholds.js';
 import { NewCalls } from './turns.js';
 
 interface PreparedOffers {
@@ -29,7 +31,7 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
   constructor(binding: NativeBinding, size: number, algorithm: Algorithm, group?: Group) {
     super(size);
     this.#binding = binding;
-    this.#controller = binding.controller(size, helperThreads());
+    this.#controller = binding.controller(size, helperThreads(), listOf(calibration(binding).thresholds));
     this.#programs = new Programs(binding, algorithm, size);
     const communicator = (other: Algorithm, own: Group) => new NativeCommunicator(binding, size, other, own);
     const ofSize = (ranks: number, other: Algorithm) => new NativeCommunicator(binding, ranks, other);

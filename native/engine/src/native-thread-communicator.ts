@@ -71,9 +71,9 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     { rank, algorithm }: JoinRequest,
     group?: ThreadRank,
   ) {
-    const { size, board, control } = threads;
+    const { size, board, control, thresholds } = threads;
     super(size, oneRank(rank, size));
-    if (!board)
+    if (!board || !thresholds)
       throw new ValueError(
         'ERR_COLL_VALUE',
         `this group was created by the ${threads.engine} engine; join it with the same engine`,
@@ -87,7 +87,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#programs = new Programs(binding, algorithm, size);
     this.#offers = new Offers(binding, this.#programs, rank);
     this.#memory = [new Uint8Array(board), this.#barrier.state, this.#barrier.arrivalOf(rank)];
-    this.#member = binding.join(...this.#memory, rank, size, availableCores());
+    this.#member = binding.join(...this.#memory, rank, size, availableCores(), thresholds);
     this.group =
       group ??
       new ThreadRank({

@@ -1,5 +1,5 @@
 import { directAlgorithm } from '@coll/direct';
-import { nativeBinding, Programs, status } from '@coll/native/addon';
+import { listOf, nativeBinding, Programs, status, usualThresholds } from '@coll/native/addon';
 import { afterAll, describe, expect, it } from 'vitest';
 
 // TypeScript would refuse most of what this hands over.
@@ -25,9 +25,10 @@ const output = [floats(0, 0, 0, 0)];
 const offering = (of = two, rank = 0) => [of, rank, begins, input, output, false, agreed];
 const offer = addon['offer']?.(...offering());
 const board = shared(binding.boardBytes(2));
-const join = () => addon['join']?.(board, words(1), words(2), 0, 2, 1);
+const sizes = listOf(usualThresholds);
+const join = () => addon['join']?.(board, words(1), words(2), 0, 2, 1, sizes);
 const member = join();
-const controller = addon['controller']?.(2, 1);
+const controller = addon['controller']?.(2, 1, sizes);
 const results = [floats(0, 0, 0, 0), floats(0, 0, 0, 0)];
 const pieces = [[floats(1, 2, 3, 4)], [floats(5, 6, 7, 8)]];
 const all = addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
@@ -85,6 +86,7 @@ const programWords: Argument = [
   Int32Array.of(99, 0, 0, 1, 0, 1),
 ];
 
+const thresholds: Argument = ['thresholds', sizes, undefined, 1, [], sizes.slice(1), Float64Array.from(sizes)];
 const ofAll = [handle('program', two), lists[0] as Argument, dealt('inputs'), dealt('outputs'), flag('sharesResult')];
 
 const calls: Record<string, Argument[]> = {
@@ -108,6 +110,7 @@ const calls: Record<string, Argument[]> = {
     number('rank', 0, -1, 2),
     number('ranks', 2, 0, 5000),
     number('cores', 1, 0, -1),
+    thresholds,
   ],
   execute: [handle('member', member), handle('offer', offer), number('wait', 1, -1, 3)],
   abandon: [handle('member', member)],
@@ -119,7 +122,7 @@ const calls: Record<string, Argument[]> = {
     handle('offers', addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false)),
     ...ofAll,
   ],
-  controller: [number('ranks', 2, 0, 5000), number('helpers', 1, -1, 257)],
+  controller: [number('ranks', 2, 0, 5000), number('helpers', 1, -1, 257), thresholds],
   control: [handle('controller', controller), handle('offers', all), number('begin', 0, -1, 0.5, 5)],
   close: [handle('controller', controller)],
 };
@@ -139,6 +142,20 @@ function refusesAllOf(exports: Exports, name: string, args: readonly Argument[])
 const typeError = (message: string) =>
   expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
 
+describe('thresholds out of their ranges', () => {
+  it.each([
+    ['smallBytes', 0, 31],
+    ['smallBytes', 0, 1985],
+    ['blockBytes', 1, 16383],
+    ['blockBytes', 1, 262145],
+    ['streamedBytes', 2, -1],
+    ['helpedBytes', 3, 2 ** 41],
+    ['wakingBytes', 4, 0],
+  ])('are refused: %s (number %i) of %d', (name, index, value) => {
+    expect(() => addon['controller']?.(2, 1, sizes.with(index, value))).toThrow(typeError(name));
+  });
+});
+
 describe('refilling the arrays of an offer', () => {
   it('makes a member that is still executing the earlier contents refuse the offer', () => {
     const alone = join();
@@ -153,7 +170,7 @@ describe('refilling the arrays of an offer', () => {
     const again = addon['offersOfAll']?.(two, begins, pieces, [[results[0]], [results[1]]], false);
     expect(addon['refillOffersOfAll']?.(again, two, begins, pieces, [[first], [second]], false)).toBeUndefined();
     expect(addon['refillOffersOfAll']?.(again, two, begins, pieces, [[first], [first]], false)).toEqual([0, 1]);
-    const hand = addon['controller']?.(2, 1);
+    const hand = addon['controller']?.(2, 1, sizes);
     expect(addon['control']?.(hand, again, 0)).toBe(4);
     expect([...first, ...second]).toEqual([6, 8, 10, 12, 6, 8, 10, 12]);
     addon['close']?.(hand);
@@ -173,7 +190,7 @@ describe('an offer made for another group', () => {
   });
 
   it('is refused if made for another number of ranks', () => {
-    expect(() => addon['control']?.(addon['controller']?.(3, 1), all, 0)).toThrow(
+    expect(() => addon['control']?.(addon['controller']?.(3, 1, sizes), all, 0)).toThrow(
       typeError('offers must have as many'),
     );
   });
@@ -191,10 +208,10 @@ describe.skipIf(!processes)('handles of process groups', () => {
   const [segment, info] = (processes['segment']?.(1 << 20, 1) ?? []) as [unknown, Uint8Array];
   const memory = processes['sharedMemory']?.(0, [segment]);
   const executing = group();
-  processes['useSharedMemory']?.(executing, memory, 0, 1, 1);
+  processes['useSharedMemory']?.(executing, memory, 0, 1, 1, sizes);
   const idle = group();
   const other = group();
-  processes['useSharedMemory']?.(other, memory, 0, 1, 1);
+  processes['useSharedMemory']?.(other, memory, 0, 1, 1, sizes);
   afterAll(() => {
     for (const held of [executing, idle, other]) processes['stopGroup']?.(held);
   });
@@ -236,7 +253,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
       number('silenceMillis', 1000, 0, -1),
       ['wake', () => {}, undefined, {}],
     ],
-    useSharedMemory: [handle('group', idle), handle('memory', memory), ...local],
+    useSharedMemory: [handle('group', idle), handle('memory', memory), ...local, thresholds],
     useMessages: [
       handle('group', idle),
       ['sockets', [Int32Array.of()], undefined, [], [[]], [floats(1)], [Int32Array.of(), Int32Array.of()]],
@@ -315,6 +332,6 @@ describe.skipIf(!processes)('handles of process groups', () => {
   });
 
   it('allow only one executor per group', () => {
-    expect(() => processes['useSharedMemory']?.(executing, memory, 0, 1, 1)).toThrow('already has an executor');
+    expect(() => processes['useSharedMemory']?.(executing, memory, 0, 1, 1, sizes)).toThrow('already has an executor');
   });
 });

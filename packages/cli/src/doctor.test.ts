@@ -1,3 +1,4 @@
+import { usualThresholds } from '@coll/native/addon';
 import { expect, it } from 'vitest';
 import { type Examination, textOf } from './doctor.js';
 
@@ -15,7 +16,8 @@ const nothing = { ptraceScope: undefined, hugePages: undefined, sharedHugePages:
 
 it('textOf lists what was found, with the reason of each refusal', () => {
   const limits = { ptraceScope: 1, hugePages: 'madvise', sharedHugePages: 'never', openFiles: '1024' };
-  const engine = { simd: 'avx2', sharedMemory: '', memoryAccess: 'Operation not permitted' };
+  const calibration = { thresholds: usualThresholds, source: 'measured', detail: 'cached in /c' } as const;
+  const engine = { simd: 'avx2', calibration, sharedMemory: '', memoryAccess: 'Operation not permitted' };
   const caches = [{ level: 2, bytes: 2 ** 20, coreList: '0' }];
   const nodes = [{ node: 0, coreList: '0-63' }];
   const examination: Examination = { ...here, machine: { ...machine, caches, nodes }, limits, engine };
@@ -27,6 +29,7 @@ it('textOf lists what was found, with the reason of each refusal', () => {
     'caches        L2 1 MiB per core',
     'helpers       up to 1 threads',
     'native engine works with avx2',
+    'thresholds    small up to 1 KiB, blocks of 256 KiB, streaming from 8 MiB, helpers from 128 KiB, woken for 4 MiB (measured: cached in /c)',
     'shared memory works',
     'memory access refused: Operation not permitted',
     'huge pages    madvise',
@@ -37,6 +40,8 @@ it('textOf lists what was found, with the reason of each refusal', () => {
 
 it('textOf names what the system does not report', () => {
   const text = textOf({ ...here, machine, limits: nothing, engine: { refused: 'missing its binary' } });
-  expect(text).toContain('native engine refused: missing its binary\nshared memory not reported by this system\n');
+  expect(text).toContain(
+    'native engine refused: missing its binary\nthresholds    not reported by this system\nshared memory not reported by this system\n',
+  );
   expect(text).toContain('caches        not reported by this system\n');
 });

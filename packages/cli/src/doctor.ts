@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import { native } from '@coll/native';
-import { nativeBinding } from '@coll/native/addon';
+import { type Calibration, calibration, describeCalibration, nativeBinding } from '@coll/native/addon';
 import {
   describeCaches,
   describeCores,
@@ -31,6 +31,8 @@ export interface EngineState {
   /** Why the native engine cannot be used; undefined if it works. */
   readonly refused?: string;
   readonly simd?: string;
+  /** The sizes from which the engine works in another way. An uncached machine is measured. */
+  readonly calibration?: Calibration;
   /** Why processes of this user cannot share memory; empty if they can; undefined if unknown. */
   readonly sharedMemory?: string;
   /** Why this process cannot read memory of another one; empty if it can; undefined if unknown. */
@@ -39,7 +41,8 @@ export interface EngineState {
 
 /**
  * Prints what coll finds on this machine.
- * @throws ValueError for a value of `COLL_CORES` or `COLL_HELPER_THREADS` that is not a number
+ * @throws ValueError for a value of `COLL_CORES` or `COLL_HELPER_THREADS` that is not a number, or of
+ * `COLL_THRESHOLDS` that is not valid
  */
 export function examine({ isJson }: DoctorRequest): void {
   const examination = examined();
@@ -61,10 +64,12 @@ function examined(): Examination {
 function engineState({ ptraceScope }: HostLimits): EngineState {
   const probe = native.probe();
   if (!probe.available) return { refused: probe.reason };
-  const { simd, probeHost } = nativeBinding();
-  if (!probeHost) return { simd };
+  const binding = nativeBinding();
+  const { simd, probeHost } = binding;
+  const found = calibration(binding);
+  if (!probeHost) return { simd, calibration: found };
   const [sharedMemory, refusal] = probeHost();
-  return { simd, sharedMemory, memoryAccess: refusal || scopeRefusal(ptraceScope) };
+  return { simd, calibration: found, sharedMemory, memoryAccess: refusal || scopeRefusal(ptraceScope) };
 }
 
 /** Why ranks cannot read each other's memory although the system has the call for it. */
@@ -87,6 +92,7 @@ export function textOf({ node, platform, processor, machine, limits, engine }: E
     ['caches', describeCaches(machine).join(', ') || unknown],
     ['helpers', `up to ${machine.helperThreads} threads`],
     ['native engine', engine.refused === undefined ? `works with ${engine.simd}` : `refused: ${engine.refused}`],
+    ['thresholds', engine.calibration ? describeCalibration(engine.calibration) : unknown],
     ['shared memory', works(engine.sharedMemory)],
     ['memory access', works(engine.memoryAccess)],
     ['huge pages', limits.hugePages ?? unknown],

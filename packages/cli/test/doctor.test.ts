@@ -21,6 +21,7 @@ it('prints what coll finds on this machine, without a group', async () => {
     'caches',
     'helpers',
     'native engine',
+    'thresholds',
     'shared memory',
     'memory access',
   ];

@@ -1,4 +1,5 @@
 import type { Link } from '@coll/core';
+import type { Calibration } from '@coll/native/addon';
 import type { Machine } from '@coll/native/machine';
 
 /** How a group of processes exchanges data, and why. */
@@ -18,6 +19,11 @@ export interface GroupExplanation {
    * members that wait give their core away soon.
    */
   readonly hasOwnCore: boolean;
+  /**
+   * The sizes from which members that share memory work in another way, and their source: those of
+   * rank 0. Undefined for a group that sends messages.
+   */
+  readonly calibration: Calibration | undefined;
   /** The explanation as text, with one line per link. */
   readonly text: string;
 }

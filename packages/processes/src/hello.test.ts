@@ -108,7 +108,7 @@ describe('a parsed first message of a handshake', () => {
 
   it('contains both ranks, the group and the channel', () => {
     const job = createHash('sha256').update('mine').digest();
-    expect(said).toEqual({ version: 8, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
+    expect(said).toEqual({ version: 9, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
   });
 
   it.each([0, 1, 3, watchChannel, messageChannel])('is accepted for channel %i', (channel) => {
@@ -117,7 +117,7 @@ describe('a parsed first message of a handshake', () => {
   });
 
   it.each<[string, Partial<Hello>, Refusal]>([
-    ['another version', { version: 7 }, { why: 'version', detail: 8 }],
+    ['another version', { version: 7 }, { why: 'version', detail: 9 }],
     ['another job', { job: Buffer.alloc(32) }, { why: 'job', detail: 0 }],
     ['another generation', { generation: 8 }, { why: 'generation', detail: 7 }],
     ['another listener', { to: 1 }, { why: 'rank', detail: 2 }],

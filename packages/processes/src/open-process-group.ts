@@ -1,6 +1,7 @@
 import { CollError, RuntimeError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
+import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
 import { addressOf } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
@@ -25,6 +26,7 @@ import { splitOf } from './split-process-group.js';
 import type { StallListener } from './stall-watch.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
+import { decodeThresholds, encodeThresholds, reportOverruled } from './thresholds.js';
 
 /**
  * Opens a group of processes; members may also be threads. Every member calls this function with
@@ -151,7 +153,7 @@ async function connect(
     requireCompatible(peers);
     const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
     detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
-    const reached = await reachAll(mesh, segments);
+    const reached = await reachAll(mesh, segments, binding);
     const playing = await play(native, mesh, segments, reached, stalls);
     const hosts = peers.map(({ hostName }) => hostName);
     return {
@@ -160,6 +162,7 @@ async function connect(
       generation: member.generation,
       hosts,
       links: reached.links,
+      calibration: reached.calibration,
       mesh,
       leave,
       stopListening,
@@ -182,9 +185,11 @@ interface Reached extends Links {
   readonly data: readonly Connection[];
   /** Shared memory for messages with each rank; undefined for ranks that are reached over TCP. */
   readonly rings: readonly (SegmentHandle | undefined)[];
+  /** The thresholds of the group; undefined for a group that sends messages, which has none. */
+  readonly calibration: Calibration | undefined;
 }
 
-async function reachAll(mesh: Mesh, segments: SharedSegments): Promise<Reached> {
+async function reachAll(mesh: Mesh, segments: SharedSegments, binding: NativeBinding): Promise<Reached> {
   const { member, peers, rendezvous } = mesh;
   const others = [...peers.keys()].filter((other) => other !== member.rank);
   const controls = await connectAll(
@@ -200,15 +205,18 @@ async function reachAll(mesh: Mesh, segments: SharedSegments): Promise<Reached> 
   const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
   const rings = segments.makeRings(near, member.size);
   // No member sends before all others have taken over their connections and have room.
-  await rendezvous.gather('ready', Buffer.of());
-  return { links, areAllShared, controls, data, rings };
+  const own = areAllShared ? encodeThresholds(binding, member.rank, member.size) : Buffer.of();
+  const [first] = await rendezvous.gather('ready', own);
+  const calibration = areAllShared ? decodeThresholds(first) : undefined;
+  if (calibration) reportOverruled(ownThresholds(), calibration, member.rank);
+  return { links, areAllShared, controls, data, rings, calibration };
 }
 
 async function play(
   native: ProcessBinding,
   { member, peers, sockets }: Mesh,
   segments: SharedSegments,
-  { areAllShared, controls, data, rings }: Reached,
+  { areAllShared, controls, data, rings, calibration }: Reached,
   stalls: StallListener | undefined,
 ): Promise<Pick<Connected, 'group' | 'memory' | 'local'>> {
   const memory = areAllShared ? segments.join() : undefined;
@@ -217,7 +225,7 @@ async function play(
   try {
     group = startGroup(native, member, peers, sockets.handOver(controls), stalls);
     const { size, generation } = member;
-    if (memory) group.useSharedMemory(memory, local);
+    if (memory && calibration) group.useSharedMemory(memory, local, calibration.thresholds);
     else {
       const allShareCores = doAllShareCores(peers);
       group.useMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });

@@ -1,5 +1,6 @@
 import type { Link } from '@coll/core';
 import { directAlgorithm } from '@coll/direct';
+import { usualThresholds } from '@coll/native/addon';
 import { describeMachine, findMachine } from '@coll/native/machine';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
@@ -56,12 +57,18 @@ describe('an opened group', () => {
       links: group.links,
       machine,
       hasOwnCore: true,
+      calibration: undefined,
       text: `rank 1 of 2, generation 3: executed in C++ with AVX2, by messages\n${found}; members 2 on 2 cores: each has a core of its own\nrank 0 over tcp: on another host, a`,
     });
     const shared = open({ memory: 'memory' as never, links: [] }).explain();
     const [text] = shared.text.split('\n');
     expect(text).toBe('rank 1 of 2, generation 3: executed in C++ with AVX2, all members in shared memory');
     expect(shared.player).toBe('shared-memory');
+    const calibration = { thresholds: usualThresholds, source: 'usual', detail: 'one core' } as const;
+    expect(open({ calibration }).explain()).toMatchObject({
+      calibration,
+      text: expect.stringMatching(/\nthresholds: small up to 1 KiB, .* \(usual: one core\)\n/),
+    });
     expect(open({ links: [] }, 1).explain().text).toMatch(/^rank 1 of 1, generation 3: executed in C\+\+ with AVX2\n/);
   });
 

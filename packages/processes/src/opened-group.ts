@@ -1,5 +1,6 @@
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
+import { type Calibration, describeCalibration } from '@coll/native/addon';
 import { describeMachine, findMachine } from '@coll/native/machine';
 import { holdLauncher } from '@coll/rendezvous/internal';
 import type { GroupExplanation } from './explanation.js';
@@ -20,6 +21,8 @@ export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 's
   readonly generation: number;
   readonly hosts: readonly string[];
   readonly links: readonly Link[];
+  /** The thresholds of the group; undefined for a group that sends messages. */
+  readonly calibration: Calibration | undefined;
   /** This member among those that may use the same cores. */
   readonly local: LocalRank;
   /** Stops listening for messages of other members. */
@@ -80,7 +83,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   explain(): GroupExplanation {
-    const { binding, memory, local } = this.#options;
+    const { binding, memory, local, calibration } = this.#options;
     const machine = findMachine();
     const hasOwnCore = local.ranks <= local.cores;
     const share = hasOwnCore ? 'each has a core of its own' : 'waiting members give their core away soon';
@@ -96,9 +99,11 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
       links: this.links,
       machine,
       hasOwnCore,
+      calibration,
       text: [
         `${head}${this.size > 1 ? told : ''}`,
         `machine: ${describeMachine(machine)}; members ${crowd}`,
+        ...(calibration ? [`thresholds: ${describeCalibration(calibration)}`] : []),
         ...lines,
       ].join('\n'),
     };

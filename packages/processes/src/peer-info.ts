@@ -8,7 +8,7 @@ import { type MemberConfig, type Transport, transports } from './member-config.j
  * Protocol version; members compare it before all other settings. Increase it whenever any message
  * between members changes.
  */
-export const groupVersion = 8;
+export const groupVersion = 9;
 
 /** The address where a member listens. */
 export interface Address {

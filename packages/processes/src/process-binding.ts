@@ -1,5 +1,5 @@
 import { CollError } from '@coll/core';
-import { type Held, type NativeBinding, nativeBinding, type Offering } from '@coll/native/addon';
+import { type Held, type NativeBinding, nativeBinding, type Offering, type ThresholdList } from '@coll/native/addon';
 
 /** One rank's segment of the memory that the processes of a host share. */
 export type SegmentHandle = Held<'segment'>;
@@ -62,7 +62,14 @@ export interface ProcessBinding {
    */
   group(rank: number, sockets: Int32Array, silenceMillis: number, wake: () => void): GroupHandle;
   /** Lets all ranks read and write each other's memory directly from now on. */
-  useSharedMemory(group: GroupHandle, memory: MemoryHandle, localRank: number, localRanks: number, cores: number): void;
+  useSharedMemory(
+    group: GroupHandle,
+    memory: MemoryHandle,
+    localRank: number,
+    localRanks: number,
+    cores: number,
+    thresholds: ThresholdList,
+  ): void;
   /**
    * Connects ranks by messages. `sockets` and `rings` have an entry for each rank. The entry of one
    * list is empty, that of the other contains either data connections, which the group takes over,
@@ -155,7 +162,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 10;
+const processInterface = 11;
 
 /**
  * Returns the addon.

@@ -1,6 +1,6 @@
 import { UnavailableError } from '@coll/core';
 import { bytesOfDescriptors, Descriptors, type Failure, failureReasons, nowhere } from '@coll/core/internal';
-import { status } from '@coll/native/addon';
+import { status, usualThresholds } from '@coll/native/addon';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { processCallDouble as call } from '../test/process-call-double.js';
 import type { NativeFailure, ProcessBinding } from './process-binding.js';
@@ -85,13 +85,13 @@ describe('a NativeProcessGroup', () => {
   it('passes its sockets and transports to the addon', () => {
     expect([group.rank, group.size, group.isClosed, group.unopened]).toEqual([1, 3, false, [0, 2]]);
     const local = { number: 1, ranks: 2, cores: 4 };
-    group.useSharedMemory('memory' as never, local);
+    group.useSharedMemory('memory' as never, local, usualThresholds);
     const rings = [undefined, undefined, 'ring' as never];
     group.useMessages({ sockets: [[8], [], []], rings, generation: 6, local, allShareCores: true });
     group.tellOpened();
     expect(asked).toEqual([
       'group of rank 1 on 5,-1,7, 500 ms',
-      'shared group memory 1 2 4',
+      'shared group memory 1 2 4 1024,262144,8388608,131072,4194304',
       'messages ["group",[{"0":8},{},{}],[null,null,"ring"],6,1,2,4,true]',
       'opened',
     ]);

@@ -1,7 +1,7 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
 import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
-import { status } from '@coll/native/addon';
+import { listOf, status, type Thresholds } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
 import type {
   CallHandle,
@@ -98,9 +98,12 @@ export class NativeProcessGroup {
     return this.#isClosed;
   }
 
-  /** Lets all members read and write each other's memory directly. */
-  useSharedMemory(memory: MemoryHandle, { number, ranks, cores }: LocalRank): void {
-    this.#binding.useSharedMemory(this.#handle, memory, number, ranks, cores);
+  /**
+   * Lets all members read and write each other's memory directly. `thresholds` are the same on all
+   * members.
+   */
+  useSharedMemory(memory: MemoryHandle, { number, ranks, cores }: LocalRank, thresholds: Thresholds): void {
+    this.#binding.useSharedMemory(this.#handle, memory, number, ranks, cores, listOf(thresholds));
   }
 
   /** Lets members exchange data by messages. */

@@ -8,6 +8,7 @@
 #include "host_probe.h"
 #include "memory.h"
 #include "offers.h"
+#include "thresholds.h"
 
 namespace coll {
 namespace {
@@ -31,7 +32,7 @@ namespace {
 
 // Increased with every change of the exports, or of the integers of a program, so that older
 // binaries are refused.
-constexpr int kInterface = 10;
+constexpr int kInterface = 11;
 
 constexpr int kMostCores = 1 << 16;
 
@@ -47,7 +48,7 @@ Napi::Value board_bytes(const Napi::CallbackInfo& info) {
 }
 
 // join(board: Uint8Array, failure: Int32Array, arrival: Int32Array, rank: number, ranks: number,
-//   cores: number): External
+//   cores: number, thresholds: number[]): External
 // `arrival` has two words: this rank's latest meeting, and the number of event loops that wait for
 // it.
 Napi::Value join(const Napi::CallbackInfo& info) {
@@ -58,7 +59,7 @@ Napi::Value join(const Napi::CallbackInfo& info) {
   auto* const arrival = reinterpret_cast<std::atomic<std::int32_t>*>(shared_elements_of(info[2], napi_int32_array, "arrival", 2).begin);
   const auto array = [&](std::size_t index) { return Napi::Persistent(info[index].As<Napi::Object>()); };
   const Control control{failure, arrival, arrival + 1};
-  return hold(info.Env(), new HeldMember{{array(0), array(1), array(2)}, {Board::in(board), control, rank, ranks, cores_of(info[5])}});
+  return hold(info.Env(), new HeldMember{{array(0), array(1), array(2)}, {Board::in(board), control, rank, ranks, cores_of(info[5]), thresholds_of(info[6])}});
 }
 
 // execute(member, offer, wait: number, a Wait): number, a Status
@@ -97,9 +98,9 @@ Napi::Value clash(const Napi::CallbackInfo& info) {
   return pair;
 }
 
-// controller(ranks: number, helpers: number): External
+// controller(ranks: number, helpers: number, thresholds: number[]): External
 Napi::Value make_controller(const Napi::CallbackInfo& info) {
-  return hold(info.Env(), new HeldController(new Controller(ranks_of(info[0]), integer_of(info[1], "helpers", 0, Crew::kMostHelpers))));
+  return hold(info.Env(), new HeldController(new Controller(ranks_of(info[0]), integer_of(info[1], "helpers", 0, Crew::kMostHelpers), thresholds_of(info[2]))));
 }
 
 // control(controller, offers, begin: number): number, the element at which it ended
@@ -136,6 +137,7 @@ Napi::Object fill(Napi::Object exports) {
   add<make_controller>(exports, "controller");
   add<control>(exports, "control");
   add<close>(exports, "close");
+  add_calibration(exports);
   add_host_probe(exports);
   add_processes(exports);
   return exports;

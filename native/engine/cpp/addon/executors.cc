@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "process_group.h"
 #include "segments.h"
+#include "thresholds.h"
 
 namespace coll {
 namespace {
@@ -43,14 +44,17 @@ LocalRank local_rank_of(const Napi::CallbackInfo& info, std::size_t first) {
   return {integer_of(info[first], "localRank", 0, ranks - 1), ranks, integer_of(info[first + 2], "cores", 0, INT_MAX - 1)};
 }
 
-// useSharedMemory(group, memory, localRank: number, localRanks: number, cores: number)
+// useSharedMemory(group, memory, localRank: number, localRanks: number, cores: number,
+//   thresholds: number[])
 Napi::Value use_shared_memory(const Napi::CallbackInfo& info) {
   HeldGroup& held_group = held<HeldGroup>(info[0]);
   const MemoryPointer& memory = memory_of(info[1]);
   const LocalRank local = local_rank_of(info, 2);
+  const Thresholds thresholds = thresholds_of(info[5]);
   const Group& group = held_group.group();
   if (memory->rank() != group.rank() || memory->size() != held_group.size()) throw WrongArgument("memory must be that of this rank and group");
-  held_group.take(std::make_unique<SharedExecutor>(memory, group.rank(), memory->size(), local, group.failure_word()), Transport::kMemory);
+  held_group.take(std::make_unique<SharedExecutor>(memory, group.rank(), memory->size(), local, group.failure_word(), thresholds),
+                  Transport::kMemory);
   held_group.staging_pool().share(memory);
   return info.Env().Undefined();
 }

@@ -21,7 +21,7 @@ struct alignas(kCacheLinePair) SharedAnnouncement {
   std::byte tiny[kTinyBytes];  // or the offsets of an input and an output in one piece
   // In a pair of lines of its own, apart from the line that other ranks poll all the time.
   union alignas(kCacheLinePair) {
-    std::byte small[tuning::kSmallBytes];
+    std::byte small[tuning::kMostSmallBytes];
     std::uint64_t inputs[kMostPieces];
   };
   std::uint64_t outputs[kMostPieces];

@@ -32,13 +32,15 @@ Cores cores_in(const std::vector<SharedRankState*>& states) {
 
 }  // namespace
 
-SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure)
+SharedExecutor::SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure,
+                               const Thresholds& thresholds)
     : memory_(std::move(memory)), states_(states_in(*memory_)), rank_(rank), ranks_(size),
-      words_{words_in(states_, 0), words_in(states_, 1)},
+      words_{words_in(states_, 0), words_in(states_, 1)}, thresholds_(thresholds),
       waiter_(rank, cores_in(states_), {state(0).openings, state(0).sleepers}, local, failure, Reach::kHost),
-      memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, scratch_) {
+      memories_(static_cast<std::size_t>(size)), small_inputs_(static_cast<std::size_t>(size)), slots_(*memory_, rank, thresholds, scratch_) {
   if (memory_->size() != size) throw Error("shared memory of " + std::to_string(memory_->size()) + " ranks cannot serve a group of " + std::to_string(size));
   buffers_.ranks.resize(static_cast<std::size_t>(size));
+  buffers_.streamed_bytes = thresholds.streamed_bytes;
 }
 
 Status SharedExecutor::execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice) {
@@ -84,7 +86,7 @@ void SharedExecutor::abandon() {
 void SharedExecutor::begin(const Offer& offer) {
   scratch_.fit(*offer.program);
   is_under_way_ = true;
-  is_small_ = is_small(offer);
+  is_small_ = is_small(offer, thresholds_);
   is_helped_ = false;
   step_ = 0;
   private_memory_ = 0;
@@ -92,7 +94,7 @@ void SharedExecutor::begin(const Offer& offer) {
     const auto is_in_place = [&](const auto& pieces, std::size_t bytes) { return pieces.size() <= kMostPieces && memory_->has(pieces, offer, bytes); };
     if (!is_in_place(offer.buffers.inputs, offer.input_bytes())) private_memory_ |= kPrivateInput;
     if (!is_in_place(offer.buffers.outputs, offer.output_bytes())) private_memory_ |= kPrivateOutput;
-    if (private_memory_ != 0) blocks_.emplace(offer);
+    if (private_memory_ != 0) blocks_.emplace(offer, thresholds_);
     if ((private_memory_ & kPrivateInput) != 0) slots_.fill(offer, *blocks_, 0, phase_);
     state(rank_).open_slice.store(open_slice_of(phase_), std::memory_order_relaxed);
   }
@@ -173,7 +175,7 @@ bool SharedExecutor::take_up(const Offer& offer) {
     if (slices_->has_units()) claim_slices_here([this](int rank) { helped_.push_back(rank); });
   } else {
     protocol_ = Protocol::kPipelined;
-    if (private_memory_ == 0) blocks_.emplace(offer);
+    if (private_memory_ == 0) blocks_.emplace(offer, thresholds_);
     slots_.begin(offer, *blocks_, memories_);
     last_step_ = blocks_->count() - 1 + slots_.phases_of_block();
   }

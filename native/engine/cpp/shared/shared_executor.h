@@ -37,8 +37,9 @@ namespace coll {
 class SharedExecutor : public Executor {
  public:
   // `local`: this rank among the ranks of its host. All ranks must have opened each other's
-  // segments; the failure word must outlive the executor.
-  SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure);
+  // segments, and use the same thresholds; the failure word must outlive the executor.
+  SharedExecutor(std::shared_ptr<SharedMemory> memory, int rank, int size, const LocalRank& local, const FailureWord& failure,
+                 const Thresholds& thresholds = {});
 
   Status execute(Offer& offer, std::chrono::microseconds patience, std::chrono::microseconds time_slice = kLongestTimeSlice) override;
   void abandon() override;
@@ -94,6 +95,7 @@ class SharedExecutor : public Executor {
   const int rank_;
   const int ranks_;
   const Words words_[2];  // by parity of the phase
+  const Thresholds thresholds_;
   Waiter waiter_;
   std::uint32_t phase_ = 1;  // the phase that this rank works for, or waits for
   bool is_under_way_ = false;

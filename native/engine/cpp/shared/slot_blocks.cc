@@ -8,16 +8,17 @@
 namespace coll {
 namespace {
 
-static_assert(tuning::kSlotBlockBytes <= kSlotBytes);
+static_assert(Thresholds().block_bytes <= kSlotBytes);
 
-std::size_t block_bytes(const Program& program, std::size_t bytes_of_all) {
-  if (program.has_blocks() || program.moves() || bytes_of_all < tuning::kCachedBytes) return tuning::kSlotBlockBytes;
-  return std::clamp(tuning::kSlotBlockBytesOfAll / static_cast<std::size_t>(program.ranks), tuning::kLeastSlotBlockBytes, tuning::kSlotBlockBytes);
+std::size_t block_bytes(const Program& program, std::size_t bytes_of_all, const Thresholds& thresholds) {
+  if (program.has_blocks() || program.moves() || bytes_of_all < tuning::kCachedBytes) return thresholds.block_bytes;
+  const std::size_t ranks = static_cast<std::size_t>(program.ranks);
+  return std::clamp(thresholds.block_bytes_of_all() / ranks, thresholds.least_block_bytes(), thresholds.block_bytes);
 }
 
 }  // namespace
 
-SlotBlocks::SlotBlocks(const Offer& offer)
+SlotBlocks::SlotBlocks(const Offer& offer, const Thresholds& thresholds)
     : kind_(offer.program->kind), ranks_(static_cast<std::size_t>(offer.program->ranks)), length_(offer.length),
       strips_(static_cast<int>(offer.program->block_count())) {
   const Program& program = *offer.program;
@@ -26,7 +27,7 @@ SlotBlocks::SlotBlocks(const Offer& offer)
   line_ = kCacheLine / std::min(input, output);
   const std::size_t strips_in_slot = program.has_block_out() ? ranks_ : 1;
   const std::size_t size = std::max(input, output);
-  size_ = std::max(block_bytes(program, length_ * size * ranks_) / size / strips_in_slot / line_ * line_, line_);
+  size_ = std::max(block_bytes(program, length_ * size * ranks_, thresholds) / size / strips_in_slot / line_ * line_, line_);
   const std::size_t length_of_strips = length_ / static_cast<std::size_t>(strips_);
   count_ = std::max((length_of_strips + size_ - 1) / size_, std::size_t{1});
 }

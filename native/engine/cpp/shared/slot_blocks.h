@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "../thresholds.h"
 #include "../threads/work_slices.h"
 
 namespace coll {
@@ -12,7 +13,7 @@ namespace coll {
 // for all ranks: its own strip in a reduce-scatter, else its slice.
 class SlotBlocks {
  public:
-  explicit SlotBlocks(const Offer& offer);
+  explicit SlotBlocks(const Offer& offer, const Thresholds& thresholds = {});
 
   std::size_t count() const { return count_; }
   int strips() const { return strips_; }

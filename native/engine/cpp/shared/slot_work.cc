@@ -114,7 +114,7 @@ void SlotWork::begin(const Offer& offer, const SlotBlocks& blocks, std::vector<R
     if (memory.has_private_output) memory.outputs.assign(offer.piece_count(), nullptr);
   }
   collects_ = !is_alone() && is_any_output_private;
-  const bool is_large = offer.length * output_size(*program_) >= tuning::kStreamedBytes;
+  const bool is_large = offer.length * output_size(*program_) >= buffers_.streamed_bytes;
   collected_ = is_large && !is_in_place(offer.buffers) ? Write::kStreamed : Write::kCached;
   buffers_.ranks.resize(static_cast<std::size_t>(ranks_));
   buffers_.begins = offer.begins.data();

@@ -34,7 +34,10 @@ struct RankMemory {
 // they are made: cache lines then carry data in both directions between cores.
 class SlotWork {
  public:
-  SlotWork(const SharedMemory& memory, int rank, Scratch& scratch) : memory_(memory), rank_(rank), ranks_(memory.size()), scratch_(scratch) {}
+  SlotWork(const SharedMemory& memory, int rank, const Thresholds& thresholds, Scratch& scratch)
+      : memory_(memory), rank_(rank), ranks_(memory.size()), scratch_(scratch) {
+    buffers_.streamed_bytes = thresholds.streamed_bytes;
+  }
 
   // Fills the block before anything is known about other ranks.
   void fill(const Offer& offer, const SlotBlocks& blocks, std::size_t block, std::uint32_t phase);

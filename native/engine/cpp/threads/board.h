@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "../cache_line.h"
+#include "../thresholds.h"
 #include "../tuning.h"
 #include "offer.h"
 #include "waiting.h"
@@ -33,7 +34,7 @@ struct alignas(kCacheLinePair) Announcement {
   std::byte tiny[kTinyBytes];
   // In a pair of lines of its own: other ranks poll the line above all the time, and would take
   // this one from its owner while it is written.
-  alignas(kCacheLinePair) std::byte small[tuning::kSmallBytes];
+  alignas(kCacheLinePair) std::byte small[tuning::kMostSmallBytes];
   // Written and read only if the offer is new.
   alignas(kCacheLinePair) const Offer* offer;
   const std::byte* input;
@@ -44,7 +45,7 @@ struct alignas(kCacheLinePair) Announcement {
 
 // Whether inputs are part of the announcements. Then every rank executes the whole collective by
 // itself, which does not pay with many ranks. The result is the same on all ranks.
-bool is_small(const Offer& offer);
+bool is_small(const Offer& offer, const Thresholds& thresholds);
 
 // What one rank publishes. Only its own thread writes here, except to `taken`.
 struct RankState {

@@ -6,8 +6,10 @@
 #include "../tuning.h"
 
 namespace coll {
-Controller::Controller(int ranks, int most_helpers) : ranks_(ranks), scratch_(static_cast<std::size_t>(most_helpers) + 1), job_(most_helpers + 1) {
+Controller::Controller(int ranks, int most_helpers, const Thresholds& thresholds)
+    : ranks_(ranks), thresholds_(thresholds), scratch_(static_cast<std::size_t>(most_helpers) + 1), job_(most_helpers + 1) {
   buffers_.ranks.resize(static_cast<std::size_t>(ranks));
+  buffers_.streamed_bytes = thresholds.streamed_bytes;
 }
 
 std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
@@ -22,7 +24,7 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   buffers_.piece_count = first.piece_count();
   const std::size_t bytes_of_all = byte_size(program_->dtype) * static_cast<std::size_t>(ranks_);
   const std::size_t end = std::min(first.length, begin + std::max(tuning::kBatchBytes / bytes_of_all, std::size_t{1}));
-  if ((end - begin) * bytes_of_all < tuning::kTaskBytes) {
+  if ((end - begin) * bytes_of_all < thresholds_.helped_bytes) {
     if (fitted_ != first.program) {
       scratch_[0].fit(*program_);
       // Of the workers' scratch memory, this one now fits another program.
@@ -42,7 +44,7 @@ std::size_t Controller::execute(const Offer* const* offers, std::size_t begin) {
   const auto work = [](void* self, int worker, std::size_t from, std::size_t to) {
     static_cast<Controller*>(self)->execute_range(worker, from, to);
   };
-  crew_->run({work, this, end - begin, unit, (end - begin) * bytes_of_all}, job_);
+  crew_->run({work, this, end - begin, unit, (end - begin) * bytes_of_all, thresholds_.waking_bytes}, job_);
   return end;
 }
 

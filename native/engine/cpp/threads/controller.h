@@ -15,7 +15,7 @@ namespace coll {
 class Controller {
  public:
   // `most_helpers`: how many threads of the process may help the caller's thread.
-  Controller(int ranks, int most_helpers);
+  Controller(int ranks, int most_helpers, const Thresholds& thresholds = {});
 
   int ranks() const { return ranks_; }
   // Executes the part of a collective that begins at element `begin`, about a millisecond of work,
@@ -26,6 +26,7 @@ class Controller {
   void execute_range(int worker, std::size_t begin, std::size_t end);
 
   const int ranks_;
+  const Thresholds thresholds_;
   const Program* program_ = nullptr;
   std::size_t begin_ = 0;
   GroupBuffers buffers_;

@@ -61,7 +61,7 @@ int Crew::worth_waking(const Task& task) {
   const Clock::rep now = Clock::now().time_since_epoch().count();
   const Clock::rep before = alone_.exchange(now, std::memory_order_relaxed);
   const bool is_hot = Clock::duration(now - before) < tuning::kCloselyFollowing;
-  return static_cast<int>(std::min(task.bytes / (is_hot ? tuning::kHotBytesPerHelper : tuning::kBytesPerHelper), std::size_t{kMostHelpers}));
+  return static_cast<int>(std::min(task.bytes / (is_hot ? tuning::kHotBytesPerHelper : task.waking_bytes), std::size_t{kMostHelpers}));
 }
 
 // Starts a helper unless another owner has done so. Returns false if the system refuses a thread:

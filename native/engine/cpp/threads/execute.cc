@@ -71,14 +71,14 @@ class RangeExecutor {
          0, range.count);
   }
 
+  bool is_streamed() const { return buffers_.length() * output_size_ >= buffers_.streamed_bytes; }
+
   // Processors prefetch up to two streams best by themselves, and slots are in a cache anyway.
-  bool asks_ahead(int input_count) const {
-    return buffers_.may_stream && (input_count > 2 || buffers_.length() * output_size_ < tuning::kStreamedBytes);
-  }
+  bool asks_ahead(int input_count) const { return buffers_.may_stream && (input_count > 2 || !is_streamed()); }
 
   // Streaming past the caches pays where no output is an input.
   Write write_of(int input_count) const {
-    if (!buffers_.may_stream || buffers_.length() * output_size_ < tuning::kStreamedBytes) return Write::kCached;
+    if (!buffers_.may_stream || !is_streamed()) return Write::kCached;
     for (int i = 0; i < output_count_; ++i) {
       const void* output = scratch_.outputs[static_cast<std::size_t>(i)];
       for (int k = 0; k < input_count; ++k) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "../thresholds.h"
 #include "program.h"
 
 namespace coll {
@@ -22,6 +23,8 @@ struct GroupBuffers {
   // Whether large results may bypass the caches and inputs may be prefetched: false if the memory
   // stays in a cache.
   bool may_stream = true;
+  // See Thresholds.
+  std::size_t streamed_bytes = Thresholds().streamed_bytes;
 
   std::size_t length() const { return begins[piece_count]; }
 };

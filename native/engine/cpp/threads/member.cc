@@ -4,10 +4,10 @@
 #include <utility>
 
 namespace coll {
-bool is_small(const Offer& offer) {
+bool is_small(const Offer& offer, const Thresholds& thresholds) {
   const std::size_t bytes = offer.input_bytes();
   const std::size_t ranks = static_cast<std::size_t>(offer.program->ranks);
-  const bool fits = bytes * ranks <= tuning::kSmallBytesOfAll && bytes <= tuning::kSmallBytes;
+  const bool fits = bytes * ranks <= thresholds.small_bytes_of_all() && bytes <= thresholds.small_bytes;
   return (fits || bytes <= tuning::kAlwaysSmallBytes) && offer.piece_count() == 1 && !offer.shares_result;
 }
 
@@ -21,11 +21,12 @@ Cores cores_in(Board& board, int ranks) {
 
 }  // namespace
 
-Member::Member(Board& board, Control control, int rank, int ranks, int most_cores)
-    : board_(board), control_(control), rank_(rank), ranks_(ranks),
+Member::Member(Board& board, Control control, int rank, int ranks, int most_cores, const Thresholds& thresholds)
+    : board_(board), control_(control), rank_(rank), ranks_(ranks), thresholds_(thresholds),
       waiter_(rank, cores_in(board, ranks), {board.openings, board.sleepers}, {rank, ranks, most_cores}, *control.failure, Reach::kProcess),
       small_inputs_(static_cast<std::size_t>(ranks)) {
   buffers_.ranks.resize(static_cast<std::size_t>(ranks));
+  buffers_.streamed_bytes = thresholds.streamed_bytes;
   for (int other = 0; other < ranks; ++other) {
     for (int parity = 0; parity < 2; ++parity) announced_[parity].push_back(&state(other).announcements[parity].meeting);
     done_.push_back(&state(other).done);
@@ -48,7 +49,7 @@ Status Member::execute(Offer& offer, Wait wait) {
     if (offer.executor != this) offer.executor = this;
     begin();
   }
-  const Status status = is_small(offer) ? execute_small(offer, wait) : execute_batches(offer, wait);
+  const Status status = is_small(offer, thresholds_) ? execute_small(offer, wait) : execute_batches(offer, wait);
   is_under_way_ = status == Status::kWaiting || status == Status::kNotify || status == Status::kSlice;
   return status;
 }
@@ -106,7 +107,7 @@ void Member::write(Announcement& own, const Offer& offer) {
     own.input = input;
     own.output = offer.buffers.outputs.empty() ? nullptr : offer.buffers.outputs[0];
   }
-  if (is_small(offer) && input != nullptr) std::memcpy(own.payload(offer.input_bytes()), input, offer.input_bytes());
+  if (is_small(offer, thresholds_) && input != nullptr) std::memcpy(own.payload(offer.input_bytes()), input, offer.input_bytes());
 }
 
 // Small inputs are read from the announcements, so this meeting needs no second half.

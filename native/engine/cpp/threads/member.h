@@ -55,8 +55,8 @@ struct Control {
 // start and checks again which ranks have announced.
 class Member {
  public:
-  // `most_cores`: how many threads can run at once.
-  Member(Board& board, Control control, int rank, int ranks, int most_cores);
+  // `most_cores`: how many threads can run at once. `thresholds`: the same on all ranks.
+  Member(Board& board, Control control, int rank, int ranks, int most_cores, const Thresholds& thresholds = {});
 
   int ranks() const { return ranks_; }
   // Whether execute() accepts this offer: it must be an offer of this rank and, in the middle of a
@@ -105,6 +105,7 @@ class Member {
   const int ranks_;
   Words announced_[2];  // by parity of the meeting
   Words done_;
+  const Thresholds thresholds_;
   Waiter waiter_;
   std::uint32_t meeting_ = 0;
   std::size_t batch_ = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "../cache_line.h"
+#include "../thresholds.h"
 #include "helper.h"
 #include "helper_limit.h"
 
@@ -17,8 +18,9 @@ struct Task {
   void* context;
   std::size_t count;
   std::size_t unit;
-  // What the task reads, which decides how many helpers it is worth.
+  // What the task reads, and for how much of that it wakes a sleeping helper: see Thresholds.
   std::size_t bytes;
+  std::size_t waking_bytes = Thresholds().waking_bytes;
 
   std::size_t units() const { return (count + unit - 1) / unit; }
 };

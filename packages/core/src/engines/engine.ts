@@ -28,6 +28,8 @@ export interface ThreadGroup {
   readonly arena: ArenaMemory;
   /** Additional state of the native engine. */
   readonly board?: SharedArrayBuffer;
+  /** Sizes from which the native engine works in another way, the same in all threads. */
+  readonly thresholds?: readonly number[];
 }
 
 /** Size and memory limit of a group of threads. */

@@ -1,0 +1,42 @@
+import { setLogSink } from '@coll/core';
+import type { Calibration, NativeBinding } from '@coll/native/addon';
+import { usualThresholds } from '@coll/native/addon';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeThresholds, encodeThresholds, reportOverruled } from './thresholds.js';
+
+const binding = {} as NativeBinding;
+const thresholds = { ...usualThresholds, smallBytes: 64 };
+const agreed: Calibration = { thresholds, source: 'measured', detail: 'cached' };
+let lines: string[];
+
+beforeEach(() => {
+  lines = [];
+  setLogSink((level, message) => lines.push(`${level} ${message}`));
+});
+afterEach(() => setLogSink());
+
+describe('the thresholds of a group', () => {
+  it('are those of rank 0', () => {
+    const message = encodeThresholds(binding, 0, 2);
+    expect(decodeThresholds(message)).toMatchObject({ thresholds: usualThresholds, source: 'COLL_THRESHOLDS' });
+    expect(encodeThresholds(binding, 1, 2)).toHaveLength(0);
+    expect(encodeThresholds(binding, 0, 1)).toHaveLength(0);
+  });
+
+  it.each([undefined, '', 'null', '{"thresholds":{}}', '{"thresholds":5,"source":"measured","detail":""}'])(
+    'are the usual ones if rank 0 sends %j',
+    (text) => {
+      const message = text === undefined ? undefined : Buffer.from(text);
+      expect(decodeThresholds(message)).toMatchObject({ thresholds: usualThresholds, source: 'usual' });
+    },
+  );
+
+  it('overrule those of other ranks with a warning', () => {
+    reportOverruled(undefined, agreed, 1);
+    reportOverruled({ ...agreed, source: 'option' }, agreed, 1);
+    expect(lines).toEqual([]);
+    const own = { thresholds: usualThresholds, source: 'option', detail: 'set by configureNative' } as const;
+    reportOverruled(own, agreed, 1);
+    expect(lines[0]).toMatch(/^warn rank 1 uses the thresholds of rank 0 instead of its own: small up to 64 bytes/);
+  });
+});
