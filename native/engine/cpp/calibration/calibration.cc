@@ -175,6 +175,17 @@ class Calls {
 
 bool is_clearly_less(Nanos time, Nanos other) { return time * kClearly < other; }
 
+// Whether two threads get a core each at once. On a machine with many more threads than cores, a
+// calibration would take far longer than it may.
+bool are_cores_free() {
+  constexpr std::chrono::milliseconds kMost{2};
+  const auto begin = Clock::now();
+  Pair pair;
+  auto nothing = [](int) {};
+  for (int i = 0; i < 10; ++i) pair.run(nothing);
+  return Clock::now() - begin < kMost;
+}
+
 void measure_small(Stopwatch& stopwatch, Thresholds& thresholds) {
   constexpr std::size_t kMost = tuning::kMostSmallBytes;
   constexpr int kCalls = 32;
@@ -309,6 +320,7 @@ std::optional<Thresholds> calibrate(std::chrono::milliseconds most) {
   Stopwatch stopwatch(most);
   Thresholds thresholds;
   try {
+    if (!are_cores_free()) return std::nullopt;
     measure_small(stopwatch, thresholds);
     if (stopwatch.is_disturbed() || stopwatch.is_over()) return std::nullopt;
     measure_streams(stopwatch, thresholds);
