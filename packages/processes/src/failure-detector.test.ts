@@ -62,7 +62,10 @@ async function sit(size: number): Promise<readonly PeerInfo[]> {
   const addresses = await Promise.all(seats.map((seat) => seat.listen()));
   return ranks.map((rank) => {
     const { member } = seats[rank] as Seat;
-    return readPeerInfo(peerInfoOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address]), rank);
+    return readPeerInfo(
+      peerInfoOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address], ''),
+      rank,
+    );
   });
 }
 

@@ -117,7 +117,7 @@ describe('a parsed first message of a handshake', () => {
   });
 
   it.each<[string, Partial<Hello>, Refusal]>([
-    ['another version', { version: 7 }, { why: 'version', detail: 9 }],
+    ['another version', { version: 8 }, { why: 'version', detail: 9 }],
     ['another job', { job: Buffer.alloc(32) }, { why: 'job', detail: 0 }],
     ['another generation', { generation: 8 }, { why: 'generation', detail: 7 }],
     ['another listener', { to: 1 }, { why: 'rank', detail: 2 }],

@@ -1,14 +1,17 @@
 import type { StoreRendezvous } from '@coll/rendezvous';
 import { describe, expect, it } from 'vitest';
 import { findLinks } from './links.js';
-import type { Connection } from './listener.js';
 import { memberOf, type Transport } from './member-config.js';
 import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
+import { sealSecret } from './sealed-secret.js';
 import type { SharedSegments } from './shared-memory.js';
 
 const jobKey = 'a secret of many letters';
+const connected = Promise.resolve();
 
 interface Found {
+  /** What rank 0 proposes as the thresholds. */
+  readonly proposed?: string;
   readonly transport?: Transport;
   /** Host name of each rank. Default: the same for all. */
   readonly hosts?: readonly string[];
@@ -18,14 +21,26 @@ interface Found {
   readonly unmarked?: readonly number[];
   /** The results of ranks 1 and 2 as JSON. Default: they opened the memory of all others. */
   readonly others?: readonly string[];
+  /** By rank: the rank for which it has sealed the secret of its memory. Default: itself. */
+  readonly sealedAs?: readonly number[];
 }
 
 /** The links that rank 0 of three finds, and its messages to the other ranks. */
-async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {}, unmarked = [], others }: Found) {
+async function find({
+  transport = 'auto',
+  hosts = ['a', 'a', 'a'],
+  refused = {},
+  unmarked = [],
+  others,
+  sealedAs = [],
+  proposed,
+}: Found) {
   const member = memberOf({ rank: 0, size: 3, jobKey, transport });
   const address = { host: '127.0.0.1', port: 1 };
-  const peers = hosts.map((name): PeerInfo => readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [address]), 0));
-  const connections = [1, 2].map((rank) => ({ rank, secret: Buffer.of(rank) }) as unknown as Connection);
+  const peers = hosts.map((name, rank): PeerInfo => {
+    const sealed = sealSecret(member, sealedAs[rank] ?? rank, Buffer.of(rank));
+    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [address], sealed), rank);
+  });
   const segments = {
     open: (rank: number, secret: Buffer) => (secret[0] === rank ? refused[rank] : 'another secret'),
     hasMark: (rank: number) => !unmarked.includes(rank),
@@ -38,7 +53,7 @@ async function find({ transport = 'auto', hosts = ['a', 'a', 'a'], refused = {},
       return [own, ...rest.map((text) => Buffer.from(text))];
     },
   } as unknown as StoreRendezvous;
-  return { ...(await findLinks(member, peers, connections, segments, rendezvous)), told };
+  return { ...(await findLinks(member, peers, segments, rendezvous, connected, () => proposed)), told };
 }
 
 const shared = (rank: number) => ({
@@ -58,6 +73,12 @@ describe('findLinks', () => {
     ]);
   });
 
+  it('passes on what rank 0 proposes only if rank 0 shares memory with all others', async () => {
+    expect((await find({ proposed: 'sizes' })).proposed).toBe('sizes');
+    expect((await find({ proposed: 'sizes', refused: { 2: 'no file' } })).proposed).toBeUndefined();
+    expect((await find({ proposed: 'sizes', transport: 'tcp', others: ['{}', '{}'] })).proposed).toBeUndefined();
+  });
+
   it('reports why either side cannot use shared memory', async () => {
     const others = ['{"0":null,"2":null}', '{"0":"no room","1":null}'];
     expect(await find({ refused: { 1: 'no file' }, others })).toMatchObject({
@@ -67,6 +88,31 @@ describe('findLinks', () => {
       ],
       areAllShared: false,
     });
+  });
+
+  it('does not open the memory of a rank with the secret of another rank', async () => {
+    const reason = 'rank 1 has sealed the key of its memory with another job key';
+    expect((await find({ sealedAs: [0, 2] })).links).toEqual([
+      tcp(1, `on the same host, but its memory cannot be used: ${reason}`),
+      shared(2),
+    ]);
+  });
+
+  it('tells the result only to members that are connected', async () => {
+    const steps: string[] = [];
+    const member = memberOf({ rank: 0, size: 1, jobKey });
+    const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }], ''), 0);
+    const rendezvous = {
+      gather: async (step: string, own: Buffer) => {
+        steps.push(step);
+        return [own];
+      },
+    } as unknown as StoreRendezvous;
+    const connecting = new Promise<void>((resolve) => setTimeout(() => resolve(void steps.push('connected')), 20));
+    await findLinks(member, [info], {} as SharedSegments, rendezvous, connecting);
+    expect(steps).toEqual(['opened', 'connected', 'links']);
+    const failing = Promise.reject(new Error('no connection'));
+    await expect(findLinks(member, [info], {} as SharedSegments, rendezvous, failing)).rejects.toThrow('no connection');
   });
 
   it('does not use shared memory if the other rank did not write its check value there', async () => {
@@ -110,9 +156,9 @@ describe('findLinks', () => {
     ['auto', true],
   ] as const)('finds shared memory for a single member with transport %s: %s', async (transport, areAllShared) => {
     const member = memberOf({ rank: 0, size: 1, jobKey, transport });
-    const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+    const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }], ''), 0);
     const rendezvous = { gather: async (_: string, own: Buffer) => [own] } as unknown as StoreRendezvous;
-    const found = await findLinks(member, [info], [], {} as SharedSegments, rendezvous);
+    const found = await findLinks(member, [info], {} as SharedSegments, rendezvous, connected);
     expect(found).toEqual({ links: [], areAllShared });
   });
 

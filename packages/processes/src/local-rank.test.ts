@@ -6,7 +6,7 @@ import { peerInfoOf, readPeerInfo } from './peer-info.js';
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
 
 function cardOn(name: string, bootId: string, coreList = '0-1') {
-  const info = readPeerInfo(peerInfoOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }]), 0);
+  const info = readPeerInfo(peerInfoOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }], ''), 0);
   return { ...info, cores: 8, coreList };
 }
 

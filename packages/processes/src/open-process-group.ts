@@ -14,19 +14,21 @@ import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
 import { type MemberConfig, memberOf } from './member-config.js';
 import { meetingOf, storeOf } from './member-store.js';
+import { neighboursOf } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import { groupVersion, hostOf, type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
 import { type ProcessBinding, processBinding, type SegmentHandle } from './process-binding.js';
 import { NativeProcessGroup } from './process-group.js';
+import { sealSecret } from './sealed-secret.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { splitOf } from './split-process-group.js';
 import type { StallListener } from './stall-watch.js';
 import { stallListener, watchOpening } from './stalls.js';
 import { streamsTo } from './streams.js';
-import { decodeThresholds, encodeThresholds, reportOverruled } from './thresholds.js';
+import { agreedThresholds, proposedThresholds, reportOverruled } from './thresholds.js';
 
 /**
  * Opens a group of processes; members may also be threads. Every member calls this function with
@@ -147,9 +149,9 @@ async function connect(
   };
   try {
     listener = await Listener.listen({ member, host, secret, sockets });
-    const peers = (await rendezvous.gather('peers', peerInfoOf(member, thisHost(), [listener.address]))).map(
-      readPeerInfo,
-    );
+    const sealed = sealSecret(member, member.rank, secret);
+    const info = peerInfoOf(member, thisHost(), [listener.address], sealed);
+    const peers = (await rendezvous.gather('peers', info)).map(readPeerInfo);
     requireCompatible(peers);
     const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
     detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
@@ -191,25 +193,31 @@ interface Reached extends Links {
 
 async function reachAll(mesh: Mesh, segments: SharedSegments, binding: NativeBinding): Promise<Reached> {
   const { member, peers, rendezvous } = mesh;
-  const others = [...peers.keys()].filter((other) => other !== member.rank);
-  const controls = await connectAll(
+  const neighbours = neighboursOf(member.rank, member.size);
+  const connecting = connectAll(
     mesh,
-    others.map((rank) => ({ rank, channel: 0 })),
+    neighbours.map((rank) => ({ rank, channel: 0 })),
   );
-  const { links, areAllShared } = await findLinks(member, peers, controls, segments, rendezvous);
+  const propose = () => proposedThresholds(binding, member.size);
+  const found = await findLinks(member, peers, segments, rendezvous, connecting, propose);
+  const { links, areAllShared } = found;
+  const controls = await connecting;
+  if (areAllShared) {
+    const calibration = agreedThresholds(found.proposed);
+    reportOverruled(ownThresholds(), calibration, member.rank);
+    // All members have their connections, and need no others.
+    return { ...found, controls, data: [], rings: [], calibration };
+  }
   const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
   const data = await connectAll(
     mesh,
     far.flatMap((rank) => dataChannels(member, peers, rank)),
   );
-  const near = areAllShared ? [] : others.filter((other) => !far.includes(other));
+  const near = links.filter(({ transport }) => transport === 'shared-memory').map((link) => link.rank);
   const rings = segments.makeRings(near, member.size);
   // No member sends before all others have taken over their connections and have room.
-  const own = areAllShared ? encodeThresholds(binding, member.rank, member.size) : Buffer.of();
-  const [first] = await rendezvous.gather('ready', own);
-  const calibration = areAllShared ? decodeThresholds(first) : undefined;
-  if (calibration) reportOverruled(ownThresholds(), calibration, member.rank);
-  return { links, areAllShared, controls, data, rings, calibration };
+  await rendezvous.gather('ready', Buffer.of());
+  return { ...found, controls, data, rings, calibration: undefined };
 }
 
 async function play(

@@ -5,16 +5,17 @@ import { type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './pe
 
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
 const host = { name: 'host-a', bootId: 'boot-a' };
-const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4711 }]), 0);
+const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4711 }], 'sealed'), 0);
 const other: PeerInfo = { ...info, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };
 const near: PeerInfo = { ...info, addresses: [{ host: '10.0.0.1', port: 4711 }] };
 
 describe('the peer info that a member publishes', () => {
-  it('contains what peers need, and no secret', () => {
+  it('contains what peers need', () => {
     expect(info).toEqual({
       addresses: [{ host: '127.0.0.1', port: 4711 }],
       hostName: 'host-a',
       bootId: 'boot-a',
+      memory: 'sealed',
       ...ownCores(),
       insecure: false,
       transport: 'auto',
@@ -34,6 +35,8 @@ describe('the peer info that a member publishes', () => {
     ['a host name that is too long', JSON.stringify({ ...info, hostName: 'x'.repeat(256) })],
     ['a host name that is not a string', JSON.stringify({ ...info, hostName: 5 })],
     ['a boot id that is too long', JSON.stringify({ ...info, bootId: 'x'.repeat(256) })],
+    ['a memory that is not a string', JSON.stringify({ ...info, memory: 5 })],
+    ['a memory that is too long', JSON.stringify({ ...info, memory: 'x'.repeat(256) })],
     ['an address without a host', JSON.stringify({ ...info, addresses: [{ host: 5, port: 4711 }] })],
     ['an address that is too long', JSON.stringify({ ...info, addresses: [{ host: 'x'.repeat(256), port: 4711 }] })],
     ['a fractional port', JSON.stringify({ ...info, addresses: [{ host: 'a', port: 1.5 }] })],

@@ -16,18 +16,25 @@ export interface Address {
   readonly port: number;
 }
 
-/** What a member publishes to the other members before they connect. Contains no secret. */
+/** What a member publishes to the other members before they connect. Contains no secret in plain. */
 export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   readonly hostName: string;
   readonly bootId: string;
+  /** The sealed secret of the member's memory. */
+  readonly memory: string;
 }
 
-/** Encodes the info of a member that listens at these addresses. */
-export function peerInfoOf(member: MemberConfig, host: Host, addresses: readonly Address[]): Uint8Array {
+/** Encodes the info of a member that listens at these addresses. `memory`: its sealed secret. */
+export function peerInfoOf(
+  member: MemberConfig,
+  host: Host,
+  addresses: readonly Address[],
+  memory: string,
+): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
-  const place = { addresses, hostName: host.name, bootId: host.bootId, ...ownCores() };
+  const place = { addresses, hostName: host.name, bootId: host.bootId, memory, ...ownCores() };
   const info: PeerInfo = { ...place, ...settings };
   return Buffer.from(JSON.stringify(info));
 }
@@ -105,10 +112,10 @@ function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {
 }
 
 function isPeerInfo(info: Partial<PeerInfo>): info is PeerInfo {
-  const { addresses, hostName, bootId, insecure, transport, streams, heartbeatSeconds } = info;
+  const { addresses, hostName, bootId, memory, insecure, transport, streams, heartbeatSeconds } = info;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
-  const areTexts = isName(hostName) && isName(bootId);
+  const areTexts = isName(hostName) && isName(bootId) && isName(memory);
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
   return areAddresses && areTexts && areCores(info) && areSettings && areNumbers;

@@ -118,7 +118,7 @@ describe('the shared-memory segments of a member', () => {
 
 it('a member shares memory with members on the same host, unless transport is tcp', () => {
   const peers = ['a', 'a', 'b', 'a'].map((name): PeerInfo => {
-    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }]), 0);
+    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }], ''), 0);
   });
   expect(ranksToShareWith(member, peers)).toEqual([0, 3]);
   expect(ranksToShareWith({ ...member, transport: 'shared-memory' }, peers)).toEqual([0, 3]);

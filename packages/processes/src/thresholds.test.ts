@@ -1,8 +1,7 @@
 import { setLogSink } from '@coll/core';
-import type { Calibration, NativeBinding } from '@coll/native/addon';
-import { usualThresholds } from '@coll/native/addon';
+import { type Calibration, type NativeBinding, usualThresholds } from '@coll/native/addon';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeThresholds, encodeThresholds, reportOverruled } from './thresholds.js';
+import { agreedThresholds, proposedThresholds, reportOverruled } from './thresholds.js';
 
 const binding = {} as NativeBinding;
 const thresholds = { ...usualThresholds, smallBytes: 64 };
@@ -17,17 +16,15 @@ afterEach(() => setLogSink());
 
 describe('the thresholds of a group', () => {
   it('are those of rank 0', () => {
-    const message = encodeThresholds(binding, 0, 2);
-    expect(decodeThresholds(message)).toMatchObject({ thresholds: usualThresholds, source: 'COLL_THRESHOLDS' });
-    expect(encodeThresholds(binding, 1, 2)).toHaveLength(0);
-    expect(encodeThresholds(binding, 0, 1)).toHaveLength(0);
+    const proposed: unknown = JSON.parse(JSON.stringify(proposedThresholds(binding, 2)));
+    expect(agreedThresholds(proposed)).toMatchObject({ thresholds: usualThresholds, source: 'COLL_THRESHOLDS' });
+    expect(proposedThresholds(binding, 1)).toBeUndefined();
   });
 
-  it.each([undefined, '', 'null', '{"thresholds":{}}', '{"thresholds":5,"source":"measured","detail":""}'])(
-    'are the usual ones if rank 0 sends %j',
-    (text) => {
-      const message = text === undefined ? undefined : Buffer.from(text);
-      expect(decodeThresholds(message)).toMatchObject({ thresholds: usualThresholds, source: 'usual' });
+  it.each([undefined, null, '', { thresholds: {} }, { thresholds: 5, source: 'measured', detail: '' }])(
+    'are the usual ones if rank 0 proposes %j',
+    (proposed) => {
+      expect(agreedThresholds(proposed)).toMatchObject({ thresholds: usualThresholds, source: 'usual' });
     },
   );
 

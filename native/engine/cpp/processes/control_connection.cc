@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 // A peer that reads nothing counts as lost once it is silent for too long; until then up to this
 // much is kept for it.
-constexpr std::size_t kMostUnsent = 16 * kMostFrameBytes;
+constexpr std::size_t kMostUnsent = 64 * kMostFrameBytes;
 
 // TCP_RTO_MAX_MS of Linux 6.15; headers are often older.
 constexpr int kLongestRetryMillisOption = 44;
@@ -52,14 +52,17 @@ milliseconds ControlConnection::delay_after(milliseconds cut) const {
 void ControlConnection::send(const std::string& frame) {
   if (!is_open() || has_ended_ || unsent_.size() + frame.size() > kMostUnsent) return;
   unsent_ += frame;
-  flush();
 }
 
 void ControlConnection::flush() {
+  is_blocked_ = false;
   while (is_open() && !unsent_.empty()) {
     const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      is_blocked_ = true;
+      return;
+    }
     // After an error, reading the connection reports it.
     unsent_.erase(0, sent < 0 ? unsent_.size() : static_cast<std::size_t>(sent));
   }
@@ -74,10 +77,7 @@ bool ControlConnection::read() {
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-void ControlConnection::end() {
-  has_ended_ = true;
-  flush();
-}
+void ControlConnection::end() { has_ended_ = true; }
 
 void ControlConnection::close() {
   if (is_open()) ::close(socket_);

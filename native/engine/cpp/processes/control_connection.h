@@ -23,9 +23,12 @@ class ControlConnection {
   bool is_open() const { return socket_ >= 0; }
   int socket() const { return socket_; }
   bool has_unsent() const { return !unsent_.empty(); }
+  // Whether the connection took less than there was to send.
+  bool is_blocked() const { return is_blocked_; }
 
-  // Sends as much as the connection takes, and the rest later.
+  // Keeps a frame for the next flush.
   void send(const std::string& frame);
+  // Sends as much as the connection takes, and the rest later.
   void flush();
   // Reads the data that has arrived. Returns false once the other side has closed the connection.
   bool read();
@@ -35,7 +38,7 @@ class ControlConnection {
   std::chrono::milliseconds delay_after(std::chrono::milliseconds cut) const;
   // Whether the other side has sent something that is not a frame.
   bool is_broken() const { return reader_.is_broken(); }
-  // Sends what is still waiting, and nothing after that.
+  // Lets the next flushes send what is still waiting, and nothing after that.
   void end();
   void close();
 
@@ -43,6 +46,7 @@ class ControlConnection {
   int socket_;
   std::chrono::milliseconds longest_pause_;
   bool has_ended_ = false;
+  bool is_blocked_ = false;
   std::string unsent_;
   FrameReader reader_;
 };

@@ -45,9 +45,10 @@ std::string frame(FrameKind kind, const std::string& body = {}) {
   return bytes + body;
 }
 
-std::string number_frame(FrameKind kind, std::uint64_t number) {
+std::string count_frame(FrameKind kind, const RankCount& count) {
   std::string body;
-  put(body, number);
+  put(body, count.rank);
+  put(body, count.collectives);
   return frame(kind, body);
 }
 
@@ -71,16 +72,26 @@ std::string printable(std::string text) {
 }  // namespace
 
 std::string beat_frame() { return frame(FrameKind::kBeat); }
-std::string opened_frame() { return frame(FrameKind::kOpened); }
-std::string ask_frame(std::uint64_t sequence) { return number_frame(FrameKind::kAsk, sequence); }
-std::string left_frame(std::uint64_t collectives) { return number_frame(FrameKind::kLeft, collectives); }
+std::string opened_frame(const std::string& bits) { return frame(FrameKind::kOpened, bits); }
+std::string told_frame(const std::string& bits) { return frame(FrameKind::kTold, bits); }
+std::string left_frame(const RankCount& left) { return count_frame(FrameKind::kLeft, left); }
+std::string completed_frame(const RankCount& completed) { return count_frame(FrameKind::kCompleted, completed); }
 
-std::string answer_frame(const Answer& answer) {
+std::string ask_frame(const Asked& asked) {
   std::string body;
-  put(body, answer.sequence);
-  put(body, answer.begun);
-  put(body, static_cast<std::uint8_t>(answer.is_known));
-  put(body, answer.state);
+  put(body, asked.sequence);
+  put(body, asked.round);
+  return frame(FrameKind::kAsk, body);
+}
+
+std::string answer_frame(const RankAnswer& answer) {
+  std::string body;
+  put(body, answer.rank);
+  put(body, answer.round);
+  put(body, answer.answer.sequence);
+  put(body, answer.answer.begun);
+  put(body, static_cast<std::uint8_t>(answer.answer.is_known));
+  put(body, answer.answer.state);
   return frame(FrameKind::kAnswer, body);
 }
 
@@ -95,22 +106,35 @@ std::string failure_frame(const Failure& failure) {
   return frame(FrameKind::kFailure, body + cut(failure.text, kMostFrameBytes - 1 - body.size()));
 }
 
-std::optional<std::uint64_t> number_of(const Frame& frame) {
+std::optional<Asked> asked_of(const Frame& frame) {
   Taker taker(frame.body);
-  const auto number = taker.take<std::uint64_t>();
+  Asked asked;
+  asked.sequence = taker.take<std::uint64_t>();
+  asked.round = taker.take<std::uint32_t>();
   if (!taker.is_whole()) return std::nullopt;
-  return number;
+  return asked;
 }
 
-std::optional<Answer> answer_of(const Frame& frame) {
+std::optional<RankAnswer> answer_of(const Frame& frame) {
   Taker taker(frame.body);
-  Answer answer;
-  answer.sequence = taker.take<std::uint64_t>();
-  answer.begun = taker.take<std::uint64_t>();
-  answer.is_known = taker.take<std::uint8_t>() != 0;
-  answer.state = taker.take<State>();
+  RankAnswer answer;
+  answer.rank = taker.take<std::int32_t>();
+  answer.round = taker.take<std::uint32_t>();
+  answer.answer.sequence = taker.take<std::uint64_t>();
+  answer.answer.begun = taker.take<std::uint64_t>();
+  answer.answer.is_known = taker.take<std::uint8_t>() != 0;
+  answer.answer.state = taker.take<State>();
   if (!taker.is_whole()) return std::nullopt;
   return answer;
+}
+
+std::optional<RankCount> count_of(const Frame& frame) {
+  Taker taker(frame.body);
+  RankCount count;
+  count.rank = taker.take<std::int32_t>();
+  count.collectives = taker.take<std::uint64_t>();
+  if (!taker.is_whole()) return std::nullopt;
+  return count;
 }
 
 std::optional<Failure> failure_of(const Frame& frame) {

@@ -13,7 +13,7 @@ namespace coll {
 
 // The messages between members, apart from data. A frame is: the length of the rest in four bytes,
 // little-endian; its kind; a body.
-enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kLeft, kOpened };
+enum class FrameKind : std::uint8_t { kBeat = 1, kAsk, kAnswer, kFailure, kTold, kLeft, kCompleted, kOpened };
 constexpr std::size_t kMostFrameBytes = 4096;
 
 struct Frame {
@@ -21,17 +21,40 @@ struct Frame {
   std::string body;
 };
 
+// A round of the question about a collective.
+struct Asked {
+  std::uint64_t sequence = 0;
+  std::uint32_t round = 0;
+};
+
+// What a rank answers in a round.
+struct RankAnswer {
+  std::int32_t rank = 0;
+  std::uint32_t round = 0;
+  Answer answer;
+};
+
+// A rank and a number of collectives.
+struct RankCount {
+  std::int32_t rank = 0;
+  std::uint64_t collectives = 0;
+};
+
 std::string beat_frame();
-std::string opened_frame();
-std::string ask_frame(std::uint64_t sequence);
-std::string answer_frame(const Answer& answer);
+// `bits`: of a roll, whose size is that of the group.
+std::string opened_frame(const std::string& bits);
+std::string told_frame(const std::string& bits);
+std::string ask_frame(const Asked& asked);
+std::string answer_frame(const RankAnswer& answer);
 // Text that is too long is cut.
 std::string failure_frame(const Failure& failure);
-std::string left_frame(std::uint64_t collectives);
+std::string left_frame(const RankCount& left);
+std::string completed_frame(const RankCount& completed);
 
-// The number in a frame of kind kAsk or kLeft.
-std::optional<std::uint64_t> number_of(const Frame& frame);
-std::optional<Answer> answer_of(const Frame& frame);
+std::optional<Asked> asked_of(const Frame& frame);
+std::optional<RankAnswer> answer_of(const Frame& frame);
+// What a frame of kind kLeft or kCompleted contains.
+std::optional<RankCount> count_of(const Frame& frame);
 std::optional<Failure> failure_of(const Frame& frame);
 
 // Cuts a stream into frames. Its buffer has a fixed size.

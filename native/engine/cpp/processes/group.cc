@@ -16,6 +16,8 @@ using std::chrono::milliseconds;
 // How long a call waits before it checks the group, and how often it asks the other ranks.
 constexpr milliseconds kLook{100};
 constexpr milliseconds kAskAgain{1000};
+// If all ranks wait, each of them can use the answers that another has asked for.
+constexpr milliseconds kRecently{500};
 // Members answer at once, unless they are stopped or their machine is very busy.
 constexpr milliseconds kAnswering{500};
 // Time for the other ranks to arrive once some disagree.
@@ -90,7 +92,7 @@ Status Group::execute(Call& call, Deadline deadline, std::optional<microseconds>
       if (is_contradicted(call)) return disagree(call);
       if (now - asked >= kAskAgain) {
         asked = now;
-        monitor_.ask(calls_.current());
+        monitor_.ask(calls_.current(), kRecently);
       }
     }
     const microseconds patience = patience_until(deadline, now);
@@ -108,7 +110,7 @@ Status Group::end(Status status) {
 // A rank that disagrees may close its connections first, so this checks for a disagreement as well.
 Status Group::find_failure(const Call& call) {
   if (!has_failed() && is_under_way_) {
-    monitor_.ask(calls_.current());
+    monitor_.ask(calls_.current(), kAskSoon);
     monitor_.answers(kAnswering);
     if (!has_failed() && is_contradicted(call)) return disagree(call);
   }
@@ -133,7 +135,7 @@ Status Group::disagree(const Call& call) {
   const auto sequence = calls_.current();
   const auto until = Clock::now() + kGathering;
   while (!has_failed()) {
-    monitor_.ask(sequence);
+    monitor_.ask(sequence, kAskSoon);
     const auto answers = monitor_.answers(kAnswering);
     states_.assign(answers.size(), std::nullopt);
     states_[static_cast<std::size_t>(rank_)] = call.state;
@@ -149,7 +151,7 @@ Status Group::disagree(const Call& call) {
 
 Status Group::expire(Call& call) {
   if (has_failed()) return settle();
-  monitor_.ask(calls_.current());
+  monitor_.ask(calls_.current(), kAskSoon);
   monitor_.answers(kAnswering);
   if (has_failed()) return settle();
   if (is_contradicted(call)) return disagree(call);

@@ -31,7 +31,9 @@ constexpr milliseconds kSoon{10};
 // Time for the control connection to show why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
-constexpr const char* kHasLeft = "has left the group";
+// A larger group passes on what has arrived in this time together.
+constexpr std::size_t kMostRanksWithoutBatch = 8;
+constexpr milliseconds kBatch{10};
 
 // Waits in short steps: if this process or the whole machine pauses, only one step passes, and the
 // others keep their time.
@@ -43,7 +45,9 @@ void await(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
 }  // namespace
 
 Monitor::Monitor(Watch watch, Calls& calls, FailureWord& word)
-    : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()), last_turn_(Clock::now()) {
+    : watch_(std::move(watch)), calls_(calls), word_(word), peers_(watch_.sockets, Clock::now()),
+      batch_(watch_.sockets.size() <= kMostRanksWithoutBatch ? milliseconds(0) : kBatch), opened_(watch_.sockets.size()), told_(watch_.sockets.size()),
+      questions_(watch_.sockets.size()), last_turn_(Clock::now()) {
   // A rank that is stopped or cut off for less than the limit may have sent its last beat one
   // interval earlier, and is heard again a moment later.
   for (WatchedMember& peer : peers_) peer.patience = watch_.silence + watch_.silence / kBeatsInSilence + peer.control->delay_after(watch_.silence);
@@ -69,15 +73,17 @@ Monitor::~Monitor() {
 
 void Monitor::tell_opened() {
   const Lock lock(mutex_);
-  peers_.tell_all(opened_frame());
-  wake();
+  opened_.add(static_cast<std::size_t>(watch_.rank));
+  // At once: the others must know it even if this process ends right after it has opened the group.
+  pass_on_opened();
+  send_now();
 }
 
 std::vector<int> Monitor::unopened() {
   const Lock lock(mutex_);
   std::vector<int> ranks;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    if (static_cast<int>(rank) != watch_.rank && !peers_[rank].has_opened) ranks.push_back(static_cast<int>(rank));
+    if (static_cast<int>(rank) != watch_.rank && !opened_.has(rank)) ranks.push_back(static_cast<int>(rank));
   }
   return ranks;
 }
@@ -86,7 +92,7 @@ void Monitor::fail(Failure failure) {
   const Lock lock(mutex_);
   failure.after = calls_.current();
   adopt(failure);
-  wake();
+  send_now();
 }
 
 bool Monitor::catch_up() {
@@ -118,7 +124,7 @@ void Monitor::fail_for_leaver() {
   const auto leaver = std::find_if(peers_.begin(), peers_.end(), [](const WatchedMember& peer) { return peer.has_left; });
   if (leaver == peers_.end()) return;
   adopt({FailureKind::kClosed, static_cast<int>(leaver - peers_.begin()), kHasLeft, calls_.current()});
-  wake();
+  send_now();
 }
 
 Failure Monitor::settled_failure() {
@@ -127,33 +133,34 @@ Failure Monitor::settled_failure() {
   await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // No member has reported a reason: an executor has found a failure that no connection shows.
   if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot continue: " + suspicion_, 0, suspected_});
+  send_now();
   decide();
   return *failure_;
 }
 
-void Monitor::ask(std::uint64_t sequence) {
+void Monitor::ask(std::uint64_t sequence, milliseconds recently) {
   const Lock lock(mutex_);
+  Question& question = questions_.about(sequence);
+  const bool is_recent = question.round > 0 && Clock::now() - question.begun < recently;
+  if (!is_recent) begin_round(question, {sequence, question.round + 1}, -1);
   asked_ = sequence;
-  for (WatchedMember& peer : peers_) peer.answer.reset();
-  peers_.tell_all(ask_frame(sequence));
-  wake();
+  asked_round_ = question.round;
+  if (!is_recent) send_now();
 }
 
 std::vector<std::optional<Answer>> Monitor::answers(milliseconds patience) {
   Lock lock(mutex_);
-  await(changed_, lock, patience, [this] { return peers_.have_answered() || failure_ || has_ended_; });
-  std::vector<std::optional<Answer>> answers;
-  for (const WatchedMember& peer : peers_) answers.push_back(peer.answer);
-  return answers;
+  await(changed_, lock, patience, [this] { return have_answered() || failure_ || has_ended_; });
+  return questions_.about(asked_).answers;
 }
 
 void Monitor::leave() {
   const Lock lock(mutex_);
   if (leaving_since_) return;
   leaving_since_ = Clock::now();
-  peers_.tell_all(left_frame(calls_.current()));
-  for (WatchedMember& peer : peers_) peer.control->end();
-  wake();
+  peers_[static_cast<std::size_t>(watch_.rank)].collectives = calls_.current();
+  peers_.tell_all(left_frame({watch_.rank, calls_.current()}));
+  send_now();
 }
 
 void Monitor::fail_here(const std::string& how) {
@@ -187,12 +194,10 @@ void Monitor::turn(Clock::time_point now) {
   const bool was_cut_off = are_all_silent(now);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
-    if (peer.is_gone()) continue;
+    if (!peer.is_connected()) continue;
     // If this process was stopped, it could not hear any member.
     if (was_stopped) peer.heard = now;
-    if (!peer.has_ended) read(static_cast<int>(rank), now);
-    if (peer.has_ended) part(peer);
-    peer.control->flush();
+    read(static_cast<int>(rank), now);
   }
   // Neither could a process that was cut off: afterwards, some members are heard sooner than
   // others.
@@ -203,6 +208,10 @@ void Monitor::turn(Clock::time_point now) {
   if (pending_ && calls_.current() >= pending_->after) adopt(*pending_);
   look_after(now);
   if (is_settled(now)) decide();
+  pass_on_opened();
+  pass_on_completed();
+  end_connections();
+  flush(now);
   ++turns_;
   changed_.notify_all();
 }
@@ -212,15 +221,14 @@ void Monitor::await_events() {
   milliseconds longest = watch_.silence / kBeatsInSilence;
   {
     const Lock lock(mutex_);
-    bool is_urgent = (failure_ ? !is_decided_ : pending_.has_value()) || leaving_since_;
+    bool is_soon = (failure_ ? !is_decided_ : pending_.has_value()) || leaving_since_ || told_completed_ < owed_;
+    is_soon = is_soon || peers_.have_unsent() || told_.has_changed();
     for (const WatchedMember& peer : peers_) {
-      if (peer.is_gone()) continue;
-      is_urgent = is_urgent || peer.suspected || peer.has_ended;
-      if (peer.has_ended) continue;
-      const bool has_unsent = peer.control->has_unsent();
-      events.push_back({peer.control->socket(), static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
+      is_soon = is_soon || (peer.suspected && !peer.is_out());
+      if (!peer.is_connected()) continue;
+      events.push_back({peer.control->socket(), static_cast<short>(peer.control->is_blocked() ? POLLIN | POLLOUT : POLLIN), 0});
     }
-    if (is_urgent) longest = std::min(longest, kSoon);
+    if (is_soon) longest = std::min(longest, kSoon);
   }
   poll(events.data(), events.size(), static_cast<int>(std::max<std::int64_t>(longest.count(), 1)));
   std::uint64_t count = 0;
@@ -236,57 +244,34 @@ void Monitor::read(int rank, Clock::time_point now) {
   }
   const bool is_broken = peer.control->is_broken();
   if (goes_on && !is_broken) return;
-  peer.has_ended = true;
+  peer.control->close();
   if (peer.has_left) return;
   lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection" : "its process or its connection has ended");
-  peer.control->close();
-}
-
-void Monitor::take(int rank, const Frame& frame) {
-  WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
-  if (frame.kind == FrameKind::kAsk) {
-    if (const auto sequence = number_of(frame)) peer.control->send(answer_frame(calls_.answer(*sequence)));
-  } else if (frame.kind == FrameKind::kAnswer) {
-    const auto answer = answer_of(frame);
-    if (answer && answer->sequence == asked_) peer.answer = answer;
-  } else if (frame.kind == FrameKind::kOpened) {
-    peer.has_opened = true;
-  } else if (frame.kind == FrameKind::kLeft) {
-    const auto count = number_of(frame);
-    peer.has_left = true;
-    peer.collectives = count.value_or(0);
-    if (count && calls_.leave_after(*count)) adopt({FailureKind::kClosed, rank, kHasLeft, calls_.current()});
-  } else if (frame.kind == FrameKind::kFailure) {
-    auto failure = failure_of(frame);
-    if (!failure) return;
-    if (failure->rank < -1 || failure->rank > kMostRank) failure->rank = rank;
-    auto& others = failure->ranks;
-    others.erase(std::remove_if(others.begin(), others.end(), [](int other) { return other < 0 || other > kMostRank; }), others.end());
-    peer.has_told = true;
-    hear_of(*failure);
-  }
-}
-
-// A rank that leaves keeps its connections until all others have its data.
-void Monitor::part(WatchedMember& peer) {
-  if (failure_ || leaving_since_ || calls_.current() >= peer.collectives) peer.control->close();
 }
 
 void Monitor::lose(int rank, const std::string& how) {
-  const WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
+  WatchedMember& peer = peers_[static_cast<std::size_t>(rank)];
+  peer.is_lost = true;
   // A rank that reported a failure ends because of that failure.
-  const bool is_expected = peer.has_left || leaving_since_ || (failure_ && (peer.has_told || is_decided_ || failure_->kind != FailureKind::kLost));
+  const bool has_told = peer.has_reported || told_.has(static_cast<std::size_t>(rank));
+  const bool is_explained = failure_ && (has_told || is_decided_ || failure_->kind != FailureKind::kLost);
+  const bool is_expected = peer.has_left || is_explained;
   if (is_expected) return;
+  const Failure loss{FailureKind::kLost, rank, "was lost: " + how};
+  // This rank needs nothing more of the lost one, but others may.
+  if (leaving_since_) return spread(loss);
   // A reported failure explains why the connection has ended.
   if (pending_) adopt(*pending_);
   // The lost rank is informed as well: if it was only stopped, it learns why the group has failed.
-  hear_of({FailureKind::kLost, rank, "was lost: " + how});
+  hear_of(loss);
 }
 
 void Monitor::look_after(Clock::time_point now) {
   if (now - last_beat_ >= watch_.silence / kBeatsInSilence) {
     last_beat_ = now;
     peers_.tell_all(beat_frame());
+    // Members that wait for the group to open find out for whom.
+    if (!opened_.is_complete() && opened_.take_change()) peers_.tell_all(opened_frame(opened_.bits()));
   }
   if (failure_ || leaving_since_) return;
   const auto over = std::find_if(peers_.begin(), peers_.end(), [&](const WatchedMember& peer) { return peer.is_watched() && now - peer.heard >= peer.patience; });
@@ -302,9 +287,9 @@ void Monitor::look_after(Clock::time_point now) {
   const milliseconds earlier = over != peers_.end() ? watch_.silence / kBeatsInSilence * 5 / 4 : milliseconds(0);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     WatchedMember& peer = peers_[rank];
-    if (!peer.is_watched()) continue;
+    if (peer.is_out()) continue;
     const auto quiet = std::chrono::duration_cast<milliseconds>(now - peer.heard);
-    if (quiet >= peer.patience - earlier) {
+    if (peer.is_watched() && quiet >= peer.patience - earlier) {
       const std::string time = seconds_of(std::min(quiet, peer.patience)) + " seconds";
       lose(static_cast<int>(rank), "it has sent nothing for " + time + "; it is stopped, or cut off from the network");
     } else if (peer.suspected && now - *peer.suspected >= kSuspicion) {
@@ -317,20 +302,34 @@ void Monitor::look_after(Clock::time_point now) {
 // before the others have completed it: they complete it first, because they need nothing more of
 // that rank.
 void Monitor::hear_of(const Failure& failure) {
+  spread(failure);
   if (!failure_ && calls_.current() < failure.after) {
     if (!pending_ || failure < *pending_) pending_ = failure;
     return;
   }
-  if (failure.kind == FailureKind::kLost && !is_decided_ && is_news(failure) && failure_) peers_.tell_all(failure_frame(failure));
   adopt(failure);
   if (!is_decided_ && failure < *failure_) failure_ = failure;
 }
 
-// If members find different reasons for the loss of a rank, all of them use the same one.
-bool Monitor::is_news(const Failure& loss) {
-  const auto [known, is_new] = lost_.emplace(loss.rank, loss.text);
-  const bool is_first = is_new || loss.text < known->second;
-  if (is_first) known->second = loss.text;
+// Tells the neighbours of a failure, unless it changes nothing for them.
+void Monitor::spread(const Failure& failure) {
+  if (!is_news(failure)) return;
+  peers_.tell_all(failure_frame(failure));
+  is_urgent_ = true;
+}
+
+// Only the first failure counts, but all losses are named. If members find different reasons for the
+// loss of a rank, all of them use the same one.
+bool Monitor::is_news(const Failure& failure) {
+  if (failure.kind != FailureKind::kLost) {
+    const bool is_first = !spread_ || failure < *spread_;
+    if (is_first) spread_ = failure;
+    return is_first;
+  }
+  if (peers_.has(failure.rank)) peers_[static_cast<std::size_t>(failure.rank)].is_lost = true;
+  const auto [known, is_new] = lost_.emplace(failure.rank, failure.text);
+  const bool is_first = is_new || failure.text < known->second;
+  if (is_first) known->second = failure.text;
   return is_first;
 }
 
@@ -354,17 +353,25 @@ void Monitor::adopt(const Failure& failure) {
   if (failure_) return;
   failure_ = pending_ && *pending_ < failure ? *pending_ : failure;
   failed_at_ = Clock::now();
-  peers_.tell_all(failure_frame(*failure_));
+  spread(*failure_);
+  told_.add(static_cast<std::size_t>(watch_.rank));
+  is_urgent_ = true;
   word_.store(1, std::memory_order_seq_cst);
 }
 
 bool Monitor::is_settled(Clock::time_point now) const {
-  return failure_ && (now - failed_at_ >= kSettling || peers_.have_told(*failure_));
+  return failure_ && (now - failed_at_ >= kSettling || peers_.have_told(*failure_, told_));
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {
   const milliseconds longest = failure_ ? kParting : std::min(watch_.silence, kLongestParting);
   return leaving_since_ && (now - *leaving_since_ >= longest || peers_.are_gone());
+}
+
+void Monitor::send_now() {
+  is_urgent_ = true;
+  flush(Clock::now());
+  wake();
 }
 
 void Monitor::wake() {

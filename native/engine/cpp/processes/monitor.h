@@ -13,13 +13,21 @@
 #include "calls.h"
 #include "executor.h"
 #include "failure.h"
+#include "questions.h"
+#include "roll.h"
 #include "watch.h"
 #include "watched_members.h"
 
 namespace coll {
 
+constexpr const char* kHasLeft = "has left the group";
+
 // Watches the members of a group in a thread of its own: detects when one is lost, fails or leaves,
 // and reports to the others what happens here.
+//
+// A member has connections with some others, its neighbours, and watches these. What a member tells
+// all others, its neighbours pass on to theirs, unless they know it already. So it reaches every
+// member, as long as a path is left between the two.
 //
 // A group fails once. Every member sends the first failure that it finds to all others and waits
 // for theirs. Of all these failures, each member takes the first in the order of precedence. So all
@@ -51,10 +59,10 @@ class Monitor {
   void fail_for_garbled(int rank);
   // Waits until all members have reported their failures, or for some hundred milliseconds.
   Failure settled_failure();
-  // Asks all others about a collective, and drops older answers.
-  void ask(std::uint64_t sequence);
-  // Waits at most `patience` until all have answered. Returns each rank's answer; none for a rank
-  // that has not answered or is gone.
+  // Asks all others about a collective, unless any member has done so during the last `recently`.
+  void ask(std::uint64_t sequence, std::chrono::milliseconds recently = std::chrono::milliseconds(0));
+  // Waits at most `patience` until all have answered. Returns each rank's last answer; none for a
+  // rank that never answered.
   std::vector<std::optional<Answer>> answers(std::chrono::milliseconds patience);
   // Tells the others that this rank takes part in no more collectives. Closes the connections once
   // they have read that.
@@ -71,16 +79,25 @@ class Monitor {
   void await_events();
   void read(int rank, Clock::time_point now);
   void take(int rank, const Frame& frame);
-  void part(WatchedMember& peer);
+  void take_failure(int rank, const Frame& frame);
+  void take_leave(int from, const Frame& frame);
+  void begin_round(Question& question, const Asked& asked, int except);
+  bool have_answered();
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
   bool are_all_silent(Clock::time_point now) const;
-  bool is_news(const Failure& loss);
+  bool is_news(const Failure& failure);
+  void spread(const Failure& failure);
   void adopt(const Failure& failure);
   void hear_of(const Failure& failure);
   bool is_settled(Clock::time_point now) const;
   void decide();
+  void pass_on_opened();
+  void pass_on_completed();
+  void end_connections();
+  void flush(Clock::time_point now);
   bool has_parted(Clock::time_point now) const;
+  void send_now();
   void wake();
 
   const Watch watch_;
@@ -90,24 +107,41 @@ class Monitor {
   std::mutex mutex_;
   std::condition_variable changed_;
   WatchedMembers peers_;
+  // Frames wait this long for others, unless they are urgent: in a large group, many arrive at once.
+  const std::chrono::milliseconds batch_;
   std::optional<Failure> failure_;
   // A failure reported by another rank, kept until this rank has completed the collectives before it.
   std::optional<Failure> pending_;
   // The reason for each loss, by rank. The rank of the failure is one of them; others that were
   // lost with it become known a moment later.
   std::map<int, std::string> lost_;
+  // The first failure in the order of precedence, other than a loss, that was told to the neighbours.
+  std::optional<Failure> spread_;
   // Why this rank cannot continue, and the rank whose connection shows it, if any.
   std::string suspicion_ = "its transport has failed";
   std::vector<std::int32_t> suspected_;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;
-  std::optional<std::uint64_t> asked_;
+  // Who has opened the group, and who has told all others of a failure.
+  Roll opened_;
+  Roll told_;
+  std::size_t opened_step_ = 1;
+  Questions questions_;
+  std::uint64_t asked_ = 0;
+  std::uint32_t asked_round_ = 0;
+  // The most collectives that a member took part in before it left; and how many collectives of this
+  // rank the others know to be complete.
+  std::optional<std::uint64_t> owed_;
+  std::optional<std::uint64_t> told_completed_;
   std::optional<Clock::time_point> leaving_since_;
+  bool has_ended_connections_ = false;
+  bool is_urgent_ = false;
   bool must_end_ = false;
   bool has_ended_ = false;
   std::uint64_t turns_ = 0;
   Clock::time_point last_turn_{};
   Clock::time_point last_beat_{};
+  Clock::time_point last_flush_{};
   std::thread thread_;
 };
 

@@ -10,7 +10,7 @@ namespace coll {
 // How a member of a group watches the others.
 struct Watch {
   int rank = 0;
-  // By rank; -1 for one's own.
+  // Connections by rank; -1 for one's own, and for ranks without one. News reaches those over others.
   std::vector<int> sockets;
   std::chrono::milliseconds silence{5000};
   // Called in the monitor's thread when this rank has left, and all connections have ended.

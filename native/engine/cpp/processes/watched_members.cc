@@ -14,24 +14,26 @@ WatchedMembers::WatchedMembers(const std::vector<int>& sockets, Clock::time_poin
   }
 }
 
-void WatchedMembers::tell_all(const std::string& frame) {
-  for (WatchedMember& member : members_) member.control->send(frame);
+void WatchedMembers::tell_all(const std::string& frame, int except) {
+  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+    if (static_cast<int>(rank) != except) members_[rank].control->send(frame);
+  }
 }
 
 bool WatchedMembers::have_news() {
   polled_.clear();
   for (const WatchedMember& member : members_) {
-    if (!member.is_gone() && !member.has_ended) polled_.push_back({member.control->socket(), POLLIN, 0});
+    if (member.is_connected()) polled_.push_back({member.control->socket(), POLLIN, 0});
   }
   return poll(polled_.data(), polled_.size(), 0) > 0;
 }
 
-bool WatchedMembers::have_answered() const {
-  return std::all_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_gone() || member.answer || member.has_left; });
+bool WatchedMembers::have_unsent() const {
+  return std::any_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_connected() && member.control->has_unsent(); });
 }
 
 bool WatchedMembers::are_gone() const {
-  return std::all_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_gone(); });
+  return std::none_of(members_.begin(), members_.end(), [](const WatchedMember& member) { return member.is_connected(); });
 }
 
 std::ptrdiff_t WatchedMembers::watched() const {
@@ -39,11 +41,18 @@ std::ptrdiff_t WatchedMembers::watched() const {
 }
 
 // A lost rank reports nothing, and a rank that has left has nothing to report.
-bool WatchedMembers::have_told(const Failure& failure) const {
+bool WatchedMembers::have_told(const Failure& failure, const Roll& told) const {
   const int lost = failure.kind == FailureKind::kLost ? failure.rank : -1;
   for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+    if (!members_[rank].is_out() && !told.has(rank) && static_cast<int>(rank) != lost) return false;
+  }
+  return true;
+}
+
+bool WatchedMembers::have_completed(std::uint64_t collectives, int own) const {
+  for (std::size_t rank = 0; rank < members_.size(); ++rank) {
     const WatchedMember& member = members_[rank];
-    if (!member.is_gone() && !member.has_left && !member.has_told && static_cast<int>(rank) != lost) return false;
+    if (static_cast<int>(rank) != own && !member.is_out() && member.completed < collectives) return false;
   }
   return true;
 }

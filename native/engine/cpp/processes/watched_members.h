@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
-#include "calls.h"
 #include "control_connection.h"
 #include "failure.h"
+#include "roll.h"
 
 namespace coll {
 
@@ -21,41 +21,47 @@ struct WatchedMember {
   Clock::time_point heard;
   std::chrono::milliseconds patience{};  // how long it may be silent until it counts as lost
   std::optional<Clock::time_point> suspected;
-  std::optional<Answer> answer;
-  bool has_opened = false;  // it has opened the group
   bool has_left = false;
+  bool is_lost = false;
+  bool has_reported = false;      // it has sent a failure over its connection
   std::uint64_t collectives = 0;  // collectives that it took part in before it left
-  bool has_ended = false;         // nothing more arrives from it
-  bool has_told = false;          // it has reported its failure
+  std::uint64_t completed = 0;    // collectives that it is known to have completed
 
-  bool is_gone() const { return !control->is_open(); }
-  // Whether it has to keep sending.
-  bool is_watched() const { return !is_gone() && !has_left; }
+  bool is_connected() const { return control->is_open(); }
+  // Whether this rank watches it, and it has to keep sending.
+  bool is_watched() const { return is_connected() && !has_left; }
+  // Whether nothing more is to be expected of it.
+  bool is_out() const { return has_left || is_lost; }
 };
 
-// All members by rank. One's own is gone from the start.
+// All members by rank. This rank has connections with some of them, none with itself.
 class WatchedMembers {
  public:
-  // Takes over connected, non-blocking sockets; -1 for one's own.
+  // Takes over connected, non-blocking sockets; -1 for none.
   WatchedMembers(const std::vector<int>& sockets, Clock::time_point now);
 
   std::size_t size() const { return members_.size(); }
+  bool has(int rank) const { return rank >= 0 && static_cast<std::size_t>(rank) < members_.size(); }
   WatchedMember& operator[](std::size_t rank) { return members_[rank]; }
   std::vector<WatchedMember>::const_iterator begin() const { return members_.begin(); }
   std::vector<WatchedMember>::const_iterator end() const { return members_.end(); }
   std::vector<WatchedMember>::iterator begin() { return members_.begin(); }
   std::vector<WatchedMember>::iterator end() { return members_.end(); }
 
-  void tell_all(const std::string& frame);
+  // Sends a frame over all connections but that of the rank `except`.
+  void tell_all(const std::string& frame, int except = -1);
   // Whether any connection has data that was not read yet.
   bool have_news();
-  // Whether all members have answered that still can.
-  bool have_answered() const;
+  // Whether frames wait for a flush.
+  bool have_unsent() const;
+  // Whether all connections have ended.
   bool are_gone() const;
-  // How many members have to keep sending.
+  // How many members this rank watches.
   std::ptrdiff_t watched() const;
-  // Whether all members have reported their failures that have something to report after this one.
-  bool have_told(const Failure& failure) const;
+  // Whether all members that are not out have told all others of their failures. `told`: who has.
+  bool have_told(const Failure& failure, const Roll& told) const;
+  // Whether no member but `own` can need something of the first collectives.
+  bool have_completed(std::uint64_t collectives, int own) const;
 
  private:
   std::vector<WatchedMember> members_;

@@ -25,25 +25,34 @@ TEST(Frames, AreParsedAsTheyWereWritten) {
   Answer answer{7, 9, true, {}};
   answer.state[4] = 1000;
   const Failure failure{FailureKind::kLost, 3, "was lost", 5, {1, 4}};
-  const std::string bytes = beat_frame() + ask_frame(7) + answer_frame(answer) + failure_frame(failure) + left_frame(12) + opened_frame();
+  const std::string bytes = beat_frame() + ask_frame({7, 3}) + answer_frame({4, 3, answer}) + failure_frame(failure) + left_frame({5, 12}) + opened_frame("bits");
   for (const std::size_t part : {1, 3, 100, 10000}) {
     FrameReader reader;
     const auto frames = read_in_parts(reader, bytes, part);
     ASSERT_EQ(frames.size(), 6u);
     EXPECT_EQ(frames[0].kind, FrameKind::kBeat);
-    EXPECT_EQ(number_of(frames[1]), 7u);
+    const auto asked = asked_of(frames[1]);
+    ASSERT_TRUE(asked);
+    EXPECT_EQ(asked->sequence, 7u);
+    EXPECT_EQ(asked->round, 3u);
     const auto read = answer_of(frames[2]);
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->sequence, 7u);
-    EXPECT_TRUE(read->has_come());
-    EXPECT_EQ(read->state, answer.state);
+    EXPECT_EQ(read->rank, 4);
+    EXPECT_EQ(read->round, 3u);
+    EXPECT_EQ(read->answer.sequence, 7u);
+    EXPECT_TRUE(read->answer.has_come());
+    EXPECT_EQ(read->answer.state, answer.state);
     const auto told = failure_of(frames[3]);
     ASSERT_TRUE(told);
     EXPECT_FALSE(*told < failure || failure < *told);
     EXPECT_EQ(told->after, failure.after);
     EXPECT_EQ(told->ranks, failure.ranks);
-    EXPECT_EQ(number_of(frames[4]), 12u);
+    const auto left = count_of(frames[4]);
+    ASSERT_TRUE(left);
+    EXPECT_EQ(left->rank, 5);
+    EXPECT_EQ(left->collectives, 12u);
     EXPECT_EQ(frames[5].kind, FrameKind::kOpened);
+    EXPECT_EQ(frames[5].body, "bits");
   }
 }
 
@@ -95,11 +104,12 @@ TEST(Frames, RefuseUnknownKindsAndWrongLengths) {
 TEST(Frames, AcceptOrRefuseAnyBytesWithoutCrashing) {
   std::mt19937 random(20);
   for (int round = 0; round < 2000; ++round) {
-    std::string bytes = beat_frame() + answer_frame({}) + failure_frame({FailureKind::kLost, 1, "lost", 0, {2, 3}}) + left_frame(1);
+    std::string bytes = beat_frame() + answer_frame({}) + failure_frame({FailureKind::kLost, 1, "lost", 0, {2, 3}}) + left_frame({1, 1});
     for (int i = 0; i < 3; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
     FrameReader reader;
     for (const Frame& frame : read_in_parts(reader, bytes, 1 + random() % 50)) {
-      number_of(frame);
+      asked_of(frame);
+      count_of(frame);
       answer_of(frame);
       failure_of(frame);
     }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <thread>
 #include <utility>
@@ -60,20 +61,46 @@ class MeetingExecutor : public Executor {
   bool is_under_way_ = false;
 };
 
+// A test executor that finds all that it needs from other ranks.
+class LastExecutor : public Executor {
+ public:
+  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
+  void abandon() override {}
+  bool came_last() const override { return true; }
+};
+
+// A test executor that has what it needs from other ranks, but completes only when it may.
+class SlowExecutor : public Executor {
+ public:
+  SlowExecutor(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
+  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override {
+    if (failure_.load() != 0) return Status::kFailed;
+    return may_end_ ? Status::kDone : Status::kWaiting;
+  }
+  void abandon() override {}
+
+ private:
+  const std::atomic<bool>& may_end_;
+  const FailureWord& failure_;
+};
+
 // Groups whose members are threads of this process.
 class ProcessGroup : public testing::Test {
  protected:
-  void open(int size, milliseconds silence = milliseconds(60'000)) {
+  // Connects all members, or each with its next `reach` ranks.
+  void open(int size, milliseconds silence = milliseconds(60'000), int reach = 1024) {
     meetings_ = std::make_unique<Meetings>(size);
     std::vector<Watch> watches(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank) {
       Watch& watch = watches[static_cast<std::size_t>(rank)];
       watch.rank = rank;
       watch.silence = silence;
+      watch.parted = [this] { ++parted_; };
       watch.sockets.assign(static_cast<std::size_t>(size), -1);
     }
     for (int a = 0; a < size; ++a) {
       for (int b = a + 1; b < size; ++b) {
+        if (b - a > reach && a + size - b > reach) continue;
         int pair[2];
         ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
         watches[static_cast<std::size_t>(a)].sockets[static_cast<std::size_t>(b)] = pair[0];
@@ -83,6 +110,17 @@ class ProcessGroup : public testing::Test {
     for (int rank = 0; rank < size; ++rank) {
       groups_.push_back(std::make_unique<Group>(watches[static_cast<std::size_t>(rank)]));
       groups_.back()->take(std::make_unique<MeetingExecutor>(*meetings_, rank, groups_.back()->failure_word()));
+    }
+  }
+
+  // Lets all members but one complete a collective, which that one has only begun.
+  void complete_on_all_but(int slow) {
+    calls_.resize(groups_.size());
+    for (int rank = 0; rank < static_cast<int>(groups_.size()); ++rank) {
+      if (rank == slow) group(rank).take(std::make_unique<SlowExecutor>(may_end_, group(rank).failure_word()));
+      else group(rank).take(std::make_unique<LastExecutor>());
+      const Status expected = rank == slow ? Status::kWaiting : Status::kDone;
+      EXPECT_EQ(group(rank).try_execute(calls_[static_cast<std::size_t>(rank)], milliseconds(0), milliseconds(0)), expected);
     }
   }
 
@@ -106,6 +144,9 @@ class ProcessGroup : public testing::Test {
     return statuses;
   }
 
+  std::atomic<int> parted_{0};
+  std::atomic<bool> may_end_{false};
+  std::vector<Call> calls_;
   std::unique_ptr<Meetings> meetings_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<double> states_;
@@ -188,6 +229,73 @@ TEST_F(ProcessGroup, DetectsALostMemberAtOnce) {
     EXPECT_EQ(failure.kind, FailureKind::kLost);
     EXPECT_EQ(failure.rank, 0);
   }
+}
+
+// Here each member has a connection only with the next and the previous rank.
+constexpr int kRing = 1;
+
+TEST_F(ProcessGroup, ReportsAFailureToMembersWithoutAConnection) {
+  open(12, milliseconds(60'000), kRing);
+  group(3).monitor().fail({FailureKind::kFailed, 3, "of rank 3"});
+  for (int rank = 0; rank < 12; ++rank) EXPECT_EQ(group(rank).monitor().settled_failure().text, "of rank 3");
+}
+
+TEST_F(ProcessGroup, NamesALostMemberOnMembersWithoutAConnection) {
+  open(12, milliseconds(60'000), kRing);
+  groups_[4].reset();
+  for (int rank = 0; rank < 12; ++rank) {
+    if (rank == 4) continue;
+    while (!group(rank).has_failed()) std::this_thread::yield();
+    const Failure failure = group(rank).monitor().settled_failure();
+    EXPECT_EQ(failure.kind, FailureKind::kLost);
+    EXPECT_EQ(failure.rank, 4);
+  }
+}
+
+TEST_F(ProcessGroup, NamesMissingRanksWithoutAConnection) {
+  open(12, milliseconds(60'000), kRing);
+  const auto statuses = execute(2, Clock::now() + milliseconds(1500));
+  const auto expired = std::find(statuses.begin(), statuses.end(), Status::kExpired);
+  ASSERT_NE(expired, statuses.end());
+  EXPECT_EQ(group(static_cast<int>(expired - statuses.begin())).missing(), (std::vector<int>{0, 1}));
+}
+
+TEST_F(ProcessGroup, LearnsFromNeighboursWhoHasOpened) {
+  open(12, milliseconds(500));
+  for (int rank = 1; rank < 12; ++rank) group(rank).monitor().tell_opened();
+  // Members report also while some have not opened the group.
+  while (group(6).monitor().unopened() != std::vector<int>{0}) std::this_thread::yield();
+  group(0).monitor().tell_opened();
+  for (int rank = 0; rank < 12; ++rank) {
+    while (!group(rank).monitor().unopened().empty()) std::this_thread::yield();
+  }
+}
+
+// Otherwise no member that is left would have a connection with the lost one.
+TEST_F(ProcessGroup, PassesOnALossWhileItLeaves) {
+  open(12, milliseconds(60'000), kRing);
+  complete_on_all_but(6);
+  for (const int rank : {1, 2, 3, 4, 5, 7, 8, 9, 10, 11}) group(rank).monitor().leave();
+  groups_[0].reset();
+  EXPECT_EQ(group(6).execute(calls_[6], std::nullopt), Status::kFailed);
+  const Failure failure = group(6).monitor().settled_failure();
+  EXPECT_EQ(failure.kind, FailureKind::kLost);
+  EXPECT_EQ(failure.rank, 0);
+}
+
+TEST_F(ProcessGroup, StaysConnectedUntilAllHaveCompletedItsCalls) {
+  open(12, milliseconds(60'000), kRing);
+  complete_on_all_but(6);
+  for (int rank = 0; rank < 12; ++rank) {
+    if (rank != 6) group(rank).monitor().leave();
+  }
+  std::this_thread::sleep_for(milliseconds(200));
+  EXPECT_EQ(parted_.load(), 0);
+  may_end_ = true;
+  EXPECT_EQ(group(6).execute(calls_[6], std::nullopt), Status::kDone);
+  const auto begin = Clock::now();
+  while (parted_.load() < 11) std::this_thread::yield();
+  EXPECT_LT(Clock::now() - begin, milliseconds(4000));
 }
 
 // A member of a group; the other members are bare sockets.
@@ -342,29 +450,6 @@ TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatLeaves) {
   EXPECT_EQ(failure.kind, FailureKind::kClosed);
   EXPECT_EQ(failure.text, "has left the group");
 }
-
-// A test executor that finds all that it needs from other ranks.
-class LastExecutor : public Executor {
- public:
-  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override { return Status::kDone; }
-  void abandon() override {}
-  bool came_last() const override { return true; }
-};
-
-// A test executor that has what it needs from other ranks, but completes only when it may.
-class SlowExecutor : public Executor {
- public:
-  SlowExecutor(const std::atomic<bool>& may_end, const FailureWord& failure) : may_end_(may_end), failure_(failure) {}
-  Status execute(Offer&, std::chrono::microseconds, std::chrono::microseconds) override {
-    if (failure_.load() != 0) return Status::kFailed;
-    return may_end_ ? Status::kDone : Status::kWaiting;
-  }
-  void abandon() override {}
-
- private:
-  const std::atomic<bool>& may_end_;
-  const FailureWord& failure_;
-};
 
 TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatFails) {
   open(2);

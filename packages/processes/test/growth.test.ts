@@ -1,0 +1,82 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { MemoryStore, type Store } from '@coll/rendezvous';
+import { expect, it, vi } from 'vitest';
+import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
+
+const jobKey = 'a secret of many letters';
+const maxBytes = 1 << 20;
+
+/** The number of sockets of this process. */
+function sockets(): number {
+  return readdirSync('/proc/self/fd').filter((name) => linkOf(name).startsWith('socket:')).length;
+}
+
+function linkOf(name: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${name}`);
+  } catch {
+    // Closed meanwhile, such as the folder itself.
+    return '';
+  }
+}
+
+/** A store that counts the requests of one member. */
+function counted(store: Store): { readonly store: Store; readonly requests: () => number } {
+  let requests = 0;
+  const counting = new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...given: unknown[]) => {
+        requests++;
+        return value.apply(target, given);
+      };
+    },
+  });
+  return { store: counting, requests: () => requests };
+}
+
+/** Opens a group of members of this process in shared memory, and counts what each of them needs. */
+async function open(size: number) {
+  const before = sockets();
+  const store = new MemoryStore();
+  const stores = Array.from({ length: size }, () => counted(store));
+  const groups = await Promise.all(
+    stores.map((own, rank) =>
+      openProcessGroup({ store: own.store, rank, size, jobKey, maxBytes, timeoutSeconds: 120 }),
+    ),
+  );
+  // Each member also listens.
+  const connections = () => (sockets() - before - size) / size;
+  return { groups, connections, requests: stores.map((own) => own.requests()) };
+}
+
+function close(groups: readonly OpenedProcessGroup[]): Promise<unknown> {
+  return Promise.all(groups.map((group) => group.close()));
+}
+
+it.each([8, 16, 32, 64])(
+  'a member of %i needs few connections and requests to the store',
+  async (size) => {
+    const { groups, connections, requests } = await open(size);
+    expect(groups.map((group) => group.explain().player)).toEqual(Array(size).fill('shared-memory'));
+    // Those with its neighbours, and two that only served to open the group and may still be open.
+    const most = 2 * Math.log2(size) - 1 + 2;
+    await vi.waitFor(() => expect(connections()).toBeLessThanOrEqual(most), { timeout: 20_000 });
+    expect(Math.max(...requests)).toBeLessThanOrEqual(16);
+    await Promise.all(groups.map((group) => group.allReduce('sum', new Float32Array([1]))));
+    expect(connections()).toBeLessThanOrEqual(most);
+    await close(groups);
+  },
+  120_000,
+);
+
+it('a member of 32 gets the failure of a member with which it has no connection', async () => {
+  const { groups } = await open(32);
+  const calls = groups.slice(1).map((group) => group.allReduce('sum', new Float32Array([1])));
+  groups[0]?.fail(new Error('no more data'));
+  for (const outcome of await Promise.allSettled(calls)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { rank: 0, code: 'ERR_COLL_PEER_FAILED' } });
+  }
+  await close(groups);
+}, 120_000);
