@@ -244,9 +244,12 @@ void Monitor::read(int rank, Clock::time_point now) {
   }
   const bool is_broken = peer.control->is_broken();
   if (goes_on && !is_broken) return;
+  if (!peer.has_left) {
+    lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection" : "its process or its connection has ended");
+    // If it still runs, it learns why.
+    peer.control->flush();
+  }
   peer.control->close();
-  if (peer.has_left) return;
-  lose(rank, is_broken ? "corrupt or foreign bytes arrived over its control connection" : "its process or its connection has ended");
 }
 
 void Monitor::lose(int rank, const std::string& how) {
