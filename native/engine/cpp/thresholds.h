@@ -7,8 +7,8 @@
 namespace coll {
 
 // The sizes from which collectives work in another way. All ranks of a group use the same ones.
-// They change only how long a collective takes, not its bits. The values here are those of machines
-// that were not measured: see calibration.h.
+// They change only how long a collective takes, not its bits. A calibration measures small_bytes
+// (calibration.h), whose value here is that of machines that were not measured.
 struct Thresholds {
   // Inputs up to this size travel with announcements, up to tuning::kMostSmallBytes. Larger inputs
   // are faster if they are processed in place, though that takes both halves of a meeting.

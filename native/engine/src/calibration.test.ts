@@ -75,7 +75,7 @@ describe('a calibration', () => {
 
   it('replaces the file of another version without a warning', () => {
     found();
-    writeFileSync(file(), readFileSync(file(), 'utf8').replace('"version": 1', '"version": 99'));
+    writeFileSync(file(), readFileSync(file(), 'utf8').replace(/"version": \d+/, '"version": 1'));
     found();
     expect(measured).toBe(2);
     expect(lines.filter((line) => line.startsWith('warn'))).toEqual([]);

@@ -19,8 +19,9 @@ import {
 export interface Calibration {
   readonly thresholds: Thresholds;
   /**
-   * `option`: set by `configureNative`. `COLL_THRESHOLDS`: set by the variable. `measured`: by a
-   * calibration of this machine, now or earlier. `usual`: those of machines that were not measured.
+   * `option`: set by `configureNative`. `COLL_THRESHOLDS`: set by the variable. `measured`: the
+   * usual ones, but `smallBytes` by a calibration of this machine, now or earlier. `usual`: those of
+   * machines that were not measured.
    */
   readonly source: 'option' | 'COLL_THRESHOLDS' | 'measured' | 'usual';
   /** The file with the results of the calibration, or why the machine was not measured. */
@@ -38,7 +39,7 @@ export interface CalibrationOptions {
 }
 
 // Increase it when a calibration measures in another way.
-const version = 1;
+const version = 2;
 
 let told: Thresholds | undefined;
 let known: Calibration | undefined;
@@ -49,8 +50,8 @@ export function tellThresholds(thresholds: Thresholds | undefined): void {
 }
 
 /**
- * The thresholds of this process. An uncached machine is measured, which takes up to 30 ms and
- * happens in the main thread only.
+ * The thresholds of this process. An uncached machine is measured, which takes a few
+ * milliseconds, at most about 30, and happens in the main thread only.
  * @throws ValueError for a value of `COLL_THRESHOLDS` or `COLL_CORES` that is not valid
  */
 export function calibration(binding: Pick<NativeBinding, 'calibrate'>): Calibration {

@@ -16,7 +16,7 @@ export interface NativeOptions {
    * Sizes in bytes from which the engine works in another way, such as `{ smallBytes: 512 }`;
    * omitted ones are those of machines that were not measured. The result has the same bits with
    * any sizes. In a group of processes, those of rank 0 are used. Default: `COLL_THRESHOLDS`, else
-   * measured once per machine.
+   * `smallBytes` is measured once per machine, and all others are fixed.
    */
   readonly thresholds?: Partial<Thresholds> | undefined;
 }

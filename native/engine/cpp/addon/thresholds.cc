@@ -19,7 +19,7 @@ std::size_t size_of(const Napi::Value& number, const char* what, std::size_t lea
   return size;
 }
 
-// calibrate(): number[] | undefined; undefined if other programs take the cores
+// calibrate(): number[] | undefined; undefined if other programs take the cores, or the time is over
 Napi::Value measure(const Napi::CallbackInfo& info) {
   const std::optional<Thresholds> found = calibrate();
   if (!found) return info.Env().Undefined();

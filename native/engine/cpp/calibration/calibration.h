@@ -7,9 +7,9 @@
 
 namespace coll {
 
-// Measures the thresholds of this machine in at most about `most`, with two threads, which need a
-// core each, and 32 MiB of memory. A threshold for which there is no time, or that makes no clear difference, keeps its
-// usual value. Returns nothing if other programs take the cores meanwhile, or the system refuses a
+// Measures the size of small inputs on this machine in a few milliseconds, at most about `most`, with
+// two threads, which need a core each. The other thresholds keep their usual values. Returns nothing
+// if there is not enough time, other programs take the cores meanwhile, or the system refuses a
 // thread.
 std::optional<Thresholds> calibrate(std::chrono::milliseconds most = std::chrono::milliseconds(30));
 

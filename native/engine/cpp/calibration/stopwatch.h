@@ -38,7 +38,6 @@ class Stopwatch {
   bool is_disturbed() const { return 5 * suspended_ > all_; }
   // Whether the time is over. What was compared last is then worth nothing.
   bool is_over() const { return Clock::now() >= end_; }
-  bool has_time_for(Nanos time) const { return Clock::now() + std::chrono::duration_cast<Clock::duration>(time) < end_; }
 
   static constexpr std::size_t kMostRounds = 15;
 
