@@ -34,7 +34,7 @@ if (values.help) {
   process.exit(0);
 }
 
-const { stdout } = spawnSync('git', ['ls-files', 'packages', 'native', 'tools', 'examples'], {
+const { stdout } = spawnSync('git', ['ls-files', '--deduplicate', 'packages', 'native', 'tools', 'examples'], {
   cwd: root,
   encoding: 'utf8',
 });
@@ -175,9 +175,10 @@ function sentencesIn(page) {
 const generated = ['docs/reference/options.md'];
 
 function pages() {
-  const files = spawnSync('git', ['ls-files', 'docs/*.md', '*README.md'], { cwd: root, encoding: 'utf8' }).stdout.split(
-    '\n',
-  );
+  const files = spawnSync('git', ['ls-files', '--deduplicate', 'docs/*.md', '*README.md'], {
+    cwd: root,
+    encoding: 'utf8',
+  }).stdout.split('\n');
   return files.filter((file) => file !== '' && !generated.includes(file));
 }
 

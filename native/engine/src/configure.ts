@@ -14,9 +14,9 @@ export interface NativeOptions {
   readonly helperThreads?: number | undefined;
   /**
    * Sizes in bytes from which the engine works in another way, such as `{ smallBytes: 512 }`;
-   * omitted ones are those of machines that were not measured. The result has the same bits with
-   * any sizes. In a group of processes, those of rank 0 are used. Default: `COLL_THRESHOLDS`, else
-   * `smallBytes` is measured once per machine, and all others are fixed.
+   * omitted sizes keep their defaults. The result has the same bits with any sizes. All processes of
+   * a group use the thresholds of rank 0. Default: `COLL_THRESHOLDS`, else `smallBytes` is measured
+   * once per machine, and all other sizes are fixed.
    */
   readonly thresholds?: Partial<Thresholds> | undefined;
 }

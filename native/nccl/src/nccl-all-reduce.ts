@@ -32,7 +32,7 @@ import { ProcessCommunicator } from './process-communicator.js';
 import { ProcessGpus } from './process-gpus.js';
 
 /**
- * Options of all-reduces by NCCL: packing, timeouts, and the ops for calls that NCCL does not
+ * Options of all-reduces with NCCL: packing, timeouts, and the ops for calls that NCCL does not
  * support.
  */
 export interface NcclAllReduceOptions extends AllReduceOptions, Pick<NcclOptions, 'defaultTimeoutSeconds'> {
