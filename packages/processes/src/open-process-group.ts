@@ -62,6 +62,8 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
   const told = memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options);
   requireGoing(told);
   const binding = processBinding();
+  // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
+  ownThresholds();
   const { store, isOwn, host } = await storeOf(options, told, meeting);
   const member = { ...told, host };
   const rendezvous = rendezvousOf(store, member, options.onWait);

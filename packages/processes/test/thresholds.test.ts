@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findCalibration, listOf, usualThresholds } from '@coll/native/addon';
+import { MemoryStore } from '@coll/rendezvous';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { GroupExplanation } from '../src/index.js';
+import { type GroupExplanation, openProcessGroup } from '../src/index.js';
 import { Members } from './members.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
@@ -53,4 +54,13 @@ it('COLL_THRESHOLDS states the thresholds of two processes', async () => {
   const [first, second] = await explained();
   expect(first).toMatchObject({ source: 'COLL_THRESHOLDS', thresholds: { smallBytes: 64, streamedBytes: 4096 } });
   expect(second).toEqual(first);
+});
+
+it('a value of COLL_THRESHOLDS that is not valid is refused before the store is used', async () => {
+  vi.stubEnv('COLL_THRESHOLDS', 'smallBytes=9999');
+  const store = new MemoryStore();
+  const use = vi.spyOn(store, 'set');
+  const opening = openProcessGroup({ store, rank: 1, size: 2, jobKey: 'a secret of many letters' });
+  await expect(opening).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+  expect(use).not.toHaveBeenCalled();
 });
