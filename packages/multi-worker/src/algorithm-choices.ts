@@ -36,18 +36,15 @@ const callsPerMeasured = 16;
 
 /** The algorithm chosen for one kind and size class of collectives, and the measured times. */
 export class SizeClass {
-  /** The chosen algorithm. */
-  readonly algorithm: Algorithm;
-  /** Index of the chosen algorithm in the list of candidates, which is the same on all ranks. */
-  readonly index: number;
+  /** Index of the chosen algorithm in the list of candidates. */
+  readonly chosen: number;
   readonly #explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>;
   #calls = 0;
   #measured = 0;
   #seconds = 0;
 
-  constructor(algorithm: Algorithm, index: number, explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>) {
-    this.algorithm = algorithm;
-    this.index = index;
+  constructor(chosen: number, explained: Omit<AlgorithmChoice, 'calls' | 'measuredSeconds'>) {
+    this.chosen = chosen;
     this.#explained = explained;
   }
 
@@ -143,19 +140,15 @@ export class AlgorithmChoices {
       if (algorithm.refuses?.(collective, this.#ranks) !== undefined) return [];
       const schedule = algorithm.plan(collective, this.#ranks);
       const predictedSeconds = predict(this.#modelFor(schedule), { kind, schedule, bytes });
-      return [{ index, algorithm, predictedSeconds }];
+      return [{ index, algorithm: algorithm.name, predictedSeconds }];
     });
     const sorted = priced.toSorted((one, other) => {
       const difference = one.predictedSeconds - other.predictedSeconds;
       return Math.abs(difference) > rounding * one.predictedSeconds ? difference : 0;
     });
     const [best] = sorted as [(typeof sorted)[number]];
-    const candidates = sorted.map(({ algorithm, predictedSeconds }) => ({
-      algorithm: algorithm.name,
-      predictedSeconds,
-    }));
-    const chosen = best.algorithm.name;
-    return new SizeClass(best.algorithm, best.index, { kind, upToBytes: bytes, chosen, candidates });
+    const candidates = sorted.map(({ algorithm, predictedSeconds }) => ({ algorithm, predictedSeconds }));
+    return new SizeClass(best.index, { kind, upToBytes: bytes, chosen: best.algorithm, candidates });
   }
 
   #modelFor(schedule: Schedule): LinkModel {

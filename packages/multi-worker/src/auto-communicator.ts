@@ -96,15 +96,13 @@ class AutoCommunicator implements Communicator {
   readonly localRanks: readonly number[];
   readonly group: Group;
   readonly #tuning: LinkTuning;
-  readonly #processGroup: ProcessGroup;
-  /** The communicators of the candidates in their order; those for several hosts once they are chosen. */
-  readonly #communicators: Communicator[];
+  /** The communicators of the candidates, in their order. */
+  readonly #communicators: readonly Communicator[];
   #isClosed = false;
 
   constructor(group: ProcessGroup) {
     this.size = group.size;
     this.localRanks = [group.rank];
-    this.#processGroup = group;
     this.#tuning = tuningOf(group);
     this.#communicators = this.#tuning.algorithms.map((algorithm) => group.communicator(algorithm));
     this.group = (this.#communicators[0] as Communicator).group;
@@ -177,12 +175,8 @@ class AutoCommunicator implements Communicator {
     if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details());
   }
 
-  #of({ algorithm, index }: SizeClass): Communicator {
-    const known = this.#communicators[index];
-    if (known) return known;
-    const made = this.#processGroup.communicator(algorithm);
-    this.#communicators[index] = made;
-    return made;
+  #of({ chosen }: SizeClass): Communicator {
+    return this.#communicators[chosen] as Communicator;
   }
 }
 

@@ -101,16 +101,28 @@ function* agree(group: ProcessGroup, communicators: readonly Communicator[], sam
 }
 
 /**
- * The number of ranks per host, if ranks are numbered host by host, equally many on each, and share
- * memory within but not across hosts. Undefined if all links count as one kind.
+ * The number of ranks per host, as `evenRanksPerHost` returns it, if ranks share memory within but
+ * not across hosts. Undefined if all links count as one kind.
  */
-export function ranksPerHost({ rank, size, hosts, links }: Pick<ProcessGroup, 'rank' | 'size' | 'hosts' | 'links'>) {
-  const count = hosts.filter((host) => host === hosts[0]).length;
-  if (count === 1 || count === size || size % count !== 0) return undefined;
-  const isEven = hosts.every((host, index) => host === hosts[index - (index % count)]);
+export function ranksPerHost({ rank, hosts, links }: Pick<ProcessGroup, 'rank' | 'hosts' | 'links'>) {
+  const count = evenRanksPerHost(hosts);
+  if (count === undefined) return undefined;
   const isSplit = links.every((link) => {
     const isNear = Math.floor(link.rank / count) === Math.floor(rank / count);
     return (link.transport === 'shared-memory') === isNear;
   });
-  return isEven && new Set(hosts).size === size / count && isSplit ? count : undefined;
+  return isSplit ? count : undefined;
+}
+
+/**
+ * The number of ranks per host, if there are several hosts with several ranks each, and ranks are
+ * numbered host by host, equally many on each. Undefined otherwise. The result is the same on all
+ * ranks.
+ * @param hosts the host of each rank
+ */
+export function evenRanksPerHost(hosts: readonly string[]): number | undefined {
+  const count = hosts.filter((host) => host === hosts[0]).length;
+  if (count <= 1 || count === hosts.length || hosts.length % count !== 0) return undefined;
+  const isEven = hosts.every((host, index) => host === hosts[index - (index % count)]);
+  return isEven && new Set(hosts).size === hosts.length / count ? count : undefined;
 }

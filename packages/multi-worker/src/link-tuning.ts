@@ -15,7 +15,7 @@ import { ringAlgorithm } from '@coll/ring';
 import { type AlgorithmChoice, AlgorithmChoices } from './algorithm-choices.js';
 import { binaryTreeAlgorithm } from './binary-tree-algorithm.js';
 import type { LinkModel } from './link-model.js';
-import { type Probe, type ProbeCall, probe } from './link-probe.js';
+import { evenRanksPerHost, type Probe, type ProbeCall, probe } from './link-probe.js';
 import { recursiveHalvingDoublingAlgorithm } from './recursive-halving-doubling-algorithm.js';
 import { twoLevelAlgorithms } from './two-level-algorithms.js';
 
@@ -34,15 +34,19 @@ type Call = (choices: AlgorithmChoices, options: RunOptions) => Promise<void>;
  * that needs a choice.
  */
 export class LinkTuning {
-  /** The candidate algorithms that the group can execute, without those for several hosts. */
+  /** The candidate algorithms that the group can execute, the same on all ranks. */
   readonly algorithms: readonly Algorithm[];
+  /** Those that are executed to measure the links. */
+  readonly #measured: readonly Algorithm[];
   readonly #group: ProcessGroup;
   readonly #rank: Group;
   #choices: AlgorithmChoices | undefined;
 
   constructor(group: ProcessGroup) {
     this.#group = group;
-    this.algorithms = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, group.size));
+    const { size, hosts } = group;
+    this.#measured = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, size));
+    this.algorithms = [...this.#measured, ...twoLevelAlgorithms(size, evenRanksPerHost(hosts))];
     this.#rank = group.communicator(directAlgorithm()).group;
   }
 
@@ -143,15 +147,13 @@ export class LinkTuning {
 
   #choicesBy(model: LinkModel): AlgorithmChoices {
     const { size, hosts } = this.#group;
-    // From the model of rank 0, so that all ranks have the same candidates in the same order.
-    const twoLevel = twoLevelAlgorithms(size, model.within?.ranksPerWorker);
-    return new AlgorithmChoices([...this.algorithms, ...twoLevel], size, model, new Set(hosts).size > 1);
+    return new AlgorithmChoices(this.algorithms, size, model, new Set(hosts).size > 1);
   }
 
   #open(): { readonly probe: Probe; close(): Promise<unknown> } {
-    const communicators = this.algorithms.map((algorithm) => this.#group.communicator(algorithm));
+    const communicators = this.#measured.map((algorithm) => this.#group.communicator(algorithm));
     return {
-      probe: probe(this.#group, this.algorithms, communicators),
+      probe: probe(this.#group, this.#measured, communicators),
       close: () => Promise.all(communicators.map((communicator) => communicator.close())),
     };
   }
