@@ -191,30 +191,37 @@ TEST(SharedExecutor, ReturnsToTheCallerBetweenSlices) {
   const auto work = [](SharedRank& self) {
     for (const bool is_shared : {false, true}) {
       const SharedCase it = sum_of(self.ranks, is_shared ? 12'000'001 : 400'001, is_shared);
-      Offer offer{};
-      offer.program = it.program;
-      offer.length = it.length();
-      offer.begins = it.begins;
-      offer.fingerprint = it.seed;
-      std::vector<std::byte> own = input_of(it, self.rank);
-      std::byte* values = own.data();
-      if (is_shared) values = std::copy(own.begin(), own.end(), self.memory->allocate(own.size())) - own.size();
-      int slices = 0;
-      Status status = Status::kSlice;
-      for (; status == Status::kSlice; ++slices) {
-        offer.buffers = {{values}, {values}};
-        // Rank 1 does not return in between.
-        status = self.executor->execute(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestTimeSlice : std::chrono::microseconds(1));
-        if (is_shared || status != Status::kSlice) continue;
-        std::vector<std::byte> other = own;
-        std::fill(own.begin(), own.end(), std::byte{0x5a});
-        own = std::move(other);
-        values = own.data();
-      }
-      if (status != Status::kDone) return complain(self, it, "did not end well");
-      if ((slices > 2) != (self.rank != 1)) return complain(self, it, "came back at other times");
+      const std::vector<std::byte> input = input_of(it, self.rank);
       const std::vector<std::byte> right = expected(it, self.rank);
-      if (!has_bytes(values, right)) return complain(self, it, "the result is wrong");
+      std::byte* const arena = is_shared ? self.memory->allocate(input.size()) : nullptr;
+      // On a busy machine the others may have done the part of a rank before it comes.
+      int most = 0;
+      for (int round = 0; round < 6; ++round) {
+        Offer offer{};
+        offer.program = it.program;
+        offer.length = it.length();
+        offer.begins = it.begins;
+        offer.fingerprint = it.seed;
+        std::vector<std::byte> own = input;
+        std::byte* values = own.data();
+        if (is_shared) values = std::copy(own.begin(), own.end(), arena) - own.size();
+        int slices = 0;
+        Status status = Status::kSlice;
+        for (; status == Status::kSlice; ++slices) {
+          offer.buffers = {{values}, {values}};
+          // Rank 1 does not return in between.
+          status = self.executor->execute(offer, std::chrono::seconds(100), self.rank == 1 ? kLongestTimeSlice : std::chrono::microseconds(1));
+          if (is_shared || status != Status::kSlice) continue;
+          std::vector<std::byte> other = own;
+          std::fill(own.begin(), own.end(), std::byte{0x5a});
+          own = std::move(other);
+          values = own.data();
+        }
+        if (status != Status::kDone) return complain(self, it, "did not end well");
+        if (!has_bytes(values, right)) return complain(self, it, "the result is wrong");
+        most = std::max(most, slices);
+      }
+      if (self.rank == 1 ? most != 1 : most <= 2) return complain(self, it, "came back at other times");
     }
     return true;
   };
