@@ -1,13 +1,44 @@
-import { writeRows } from './json-lines.ts';
-import { installLine, installSimgrid } from './simulation/install.ts';
-import { simgridVersion } from './simulation/simgrid.ts';
-import { simulatedRanks, simulatedRows } from './simulation/simulated-rows.ts';
+import { parseArgs } from 'node:util';
+import { casesAmong } from './catalogue.ts';
+import { readRows, writeRows } from './json-lines.ts';
+import { priceOf } from './prices/price-rows.ts';
+import { largestDifference } from './simulation/comparison.ts';
+import { installSimgrid } from './simulation/install.ts';
+import { type SimulatedRow, simulatedRanks, simulatedRow } from './simulation/simulated-rows.ts';
 
 try {
-  if (process.argv.includes('--install')) installSimgrid();
-  if (simgridVersion() === undefined) throw new Error(`SimGrid is not here; run: ${installLine} (or add --install)`);
-  writeRows('simulated', [...simulatedRows(simulatedRanks)]);
+  const { values } = parseArgs({
+    options: {
+      install: { type: 'boolean' },
+      anew: { type: 'boolean' },
+      ranks: { type: 'string' },
+      algorithm: { type: 'string' },
+    },
+  });
+  if (values.install) installSimgrid();
+  if (values.ranks === undefined) recordAll(values.anew ? [] : readRows('simulated'));
+  else compare(Number(values.ranks), values.algorithm);
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);
   process.exitCode = 2;
+}
+
+/** Of what is simulated anew, each row is written at once: large groups take long, and the program may be stopped. */
+function recordAll(known: readonly SimulatedRow[]): void {
+  const rows: SimulatedRow[] = [];
+  for (const each of casesAmong(simulatedRanks)) {
+    rows.push(simulatedRow(each, known));
+    const isLeft = ({ fingerprint }: SimulatedRow) => !rows.some((row) => row.fingerprint === fingerprint);
+    writeRows('simulated', [...rows, ...known.filter(isLeft)]);
+  }
+}
+
+/** Prints how groups of one size compare, of any size that SimGrid has the memory for, and records nothing. */
+function compare(ranks: number, algorithm?: string): void {
+  for (const each of casesAmong([ranks])) {
+    if (algorithm !== undefined && each.name !== algorithm) continue;
+    const comparison = { simulated: simulatedRow(each), priced: priceOf(each).seconds };
+    const percent = (largestDifference(comparison) * 100).toFixed(3);
+    console.log(`${each.setting.name} ${each.name} among ${ranks}: cost and SimGrid differ by at most ${percent} %`);
+  }
 }

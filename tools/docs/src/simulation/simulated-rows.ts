@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Schedule } from '@coll/core/schedule';
-import { allReduce, type Case, casesAmong, type Setting } from '../catalogue.ts';
+import { allReduce, type Case, type Setting } from '../catalogue.ts';
 import { buffers, gamma, networks, withinWorker } from '../prices/networks.ts';
+import { installLine } from './install.ts';
 import { simgridVersion, simulate } from './simgrid.ts';
 
 /** What the simulator says that an algorithm takes among so many ranks. */
@@ -17,22 +18,26 @@ export interface SimulatedRow {
 }
 
 /** The sizes of groups that are simulated, odd ones among them. */
-export const simulatedRanks: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
+export const simulatedRanks: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256];
 
-/** Simulates all algorithms among as many ranks as these. @throws Error where SimGrid is missing or fails */
-export function* simulatedRows(counts: readonly number[]): Iterable<SimulatedRow> {
+/**
+ * The times of one algorithm, simulated unless a known row has them, which takes up to minutes.
+ *
+ * @throws Error where SimGrid is missing or fails
+ */
+export function simulatedRow(each: Case, known: readonly SimulatedRow[] = []): SimulatedRow {
   const simgrid = simgridVersion();
-  if (simgrid === undefined) throw new Error('SimGrid is not here');
-  for (const each of casesAmong(counts)) {
-    const { setting, name: algorithm, ranks } = each;
-    const schedule = each.algorithm.plan(allReduce, ranks);
-    const fingerprint = fingerprintOf(setting, schedule);
-    const seconds = networks.map(({ times }) => {
-      const machine = { ranks, ranksPerWorker: setting.ranksPerWorker, across: times, within: withinWorker };
-      return buffers.map((bytes) => simulate({ schedule, machine, bytes, gamma }));
-    });
-    yield { setting: setting.name, algorithm, ranks, simgrid, fingerprint, seconds };
-  }
+  if (simgrid === undefined) throw new Error(`SimGrid is not here; run: ${installLine} (or add --install)`);
+  const { setting, name: algorithm, ranks } = each;
+  const schedule = each.algorithm.plan(allReduce, ranks);
+  const fingerprint = fingerprintOf(setting, schedule);
+  const same = known.find((row) => row.fingerprint === fingerprint && row.simgrid === simgrid);
+  const simulateAll = ({ times }: (typeof networks)[number]) => {
+    const machine = { ranks, ranksPerWorker: setting.ranksPerWorker, across: times, within: withinWorker };
+    return buffers.map((bytes) => simulate({ schedule, machine, bytes, gamma }));
+  };
+  const seconds = same?.seconds ?? networks.map(simulateAll);
+  return { setting: setting.name, algorithm, ranks, simgrid, fingerprint, seconds };
 }
 
 /** The fingerprint that a row has if it was simulated as things are now. */
