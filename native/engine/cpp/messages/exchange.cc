@@ -9,6 +9,19 @@
 #include "../tuning.h"
 
 namespace coll {
+namespace {
+
+bool announces(const Peer& peer, Agreement agreement) {
+  return agreement == Agreement::kAnnounced || (agreement == Agreement::kGathered && peer.kinship != Kinship::kNone);
+}
+
+HeaderTime header_time(const Peer& peer, Agreement agreement) {
+  if (!announces(peer, agreement) && peer.sent.empty()) return HeaderTime::kNever;
+  return agreement == Agreement::kGathered && announces(peer, agreement) ? HeaderTime::kOnRelease : HeaderTime::kAtOnce;
+}
+
+}  // namespace
+
 Exchange::Exchange(std::vector<std::unique_ptr<Channel>> channels, const Portions& portions, std::function<void(int rank, int error)> lost)
     : lost_(std::move(lost)) {
   for (std::unique_ptr<Channel>& channel : channels) {
@@ -22,11 +35,14 @@ void Exchange::begin(const MessageProgram& program, const Offer& offer, const Me
   combining_.fit(program);
   local_ = 0;
   moved_bytes_ = 0;
-  all_agree_ = program.peers.empty();
+  agreement_ = program.agreement == Agreement::kImplied && offer.length == 0 ? Agreement::kGathered : program.agreement;
+  children_agree_ = false;
+  all_agree_ = program.peers.empty() || agreement_ == Agreement::kImplied;
   for (const Peer& peer : program.peers) {
-    link_with(peer.rank).out.begin(peer, values_, header);
-    link_with(peer.rank).in.begin(peer, program, values_, header);
+    link_with(peer.rank).out.begin(peer, values_, header, header_time(peer, agreement_));
+    link_with(peer.rank).in.begin(peer, program, values_, header, announces(peer, agreement_) || !peer.received.empty());
   }
+  if (!all_agree_) agree();
 }
 
 Exchange::Outcome Exchange::advance() {
@@ -54,7 +70,7 @@ Exchange::Outcome Exchange::advance() {
     if (in.disagrees()) return disagree(peer.rank);
     is_done = is_done && in.is_done();
   }
-  if (!all_agree_ && all_agree()) all_agree_ = has_moved = true;
+  if (!all_agree_) has_moved = agree() || has_moved;
   has_moved = execute_local() || has_moved;
   if (is_done && all_agree_ && local_ == program_->local.size()) return Outcome::kDone;
   return has_moved ? Outcome::kMoved : Outcome::kStuck;
@@ -67,9 +83,34 @@ Exchange::Outcome Exchange::lose(int rank, int error) {
 
 Exchange::Outcome Exchange::disagree(int rank) { return link_with(rank).in.is_garbled() ? lose(rank, EBADMSG) : Outcome::kDisagreed; }
 
-bool Exchange::all_agree() const {
-  const auto agrees = [&](const Peer& peer) { return link_with(peer.rank).in.has_header() && !link_with(peer.rank).in.disagrees(); };
-  return std::all_of(program_->peers.begin(), program_->peers.end(), agrees);
+bool Exchange::has_header_of(const Peer& peer) const {
+  const Incoming& in = link_with(peer.rank).in;
+  return in.has_header() && !in.disagrees();
+}
+
+bool Exchange::has_headers_of(Kinship kinship) const {
+  return std::all_of(program_->peers.begin(), program_->peers.end(), [&](const Peer& peer) { return peer.kinship != kinship || has_header_of(peer); });
+}
+
+void Exchange::release(Kinship kinship) {
+  for (const Peer& peer : program_->peers) {
+    if (peer.kinship == kinship) link_with(peer.rank).out.release();
+  }
+}
+
+// Finds out whether all ranks agree. Returns whether more is known than before.
+bool Exchange::agree() {
+  if (agreement_ == Agreement::kAnnounced) {
+    all_agree_ = std::all_of(program_->peers.begin(), program_->peers.end(), [&](const Peer& peer) { return has_header_of(peer); });
+    return all_agree_;
+  }
+  const bool did_children_agree = children_agree_;
+  children_agree_ = children_agree_ || has_headers_of(Kinship::kChild);
+  if (!children_agree_) return false;
+  if (!did_children_agree) release(Kinship::kParent);
+  all_agree_ = has_headers_of(Kinship::kParent);
+  if (all_agree_) release(Kinship::kChild);
+  return all_agree_ || !did_children_agree;
 }
 
 // The number of elements that a step may write into its value.

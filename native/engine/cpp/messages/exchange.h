@@ -19,7 +19,7 @@ namespace coll {
 // value is sent as far as it is ready, and written as far as the previous contents of that memory
 // have been sent. The first unfinished step, in the order of rounds and steps, waits only for the
 // peers, so every exchange ends. Outputs are written, and the collective ends, only when all ranks
-// have announced the same collective.
+// are known to ask for the same collective.
 class Exchange {
  public:
   enum class Outcome { kDone, kMoved, kStuck, kDisagreed, kLost };
@@ -63,7 +63,10 @@ class Exchange {
 
   const Link& link_with(int rank) const { return *links_[static_cast<std::size_t>(rank)]; }
   Link& link_with(int rank) { return *links_[static_cast<std::size_t>(rank)]; }
-  bool all_agree() const;
+  bool has_header_of(const Peer& peer) const;
+  bool has_headers_of(Kinship kinship) const;
+  bool agree();
+  void release(Kinship kinship);
   std::size_t writable(const MessageStep& step) const;
   bool execute_received();
   bool execute_message(Incoming& in);
@@ -80,6 +83,8 @@ class Exchange {
   Combining combining_;
   std::size_t local_ = 0;  // how many of those steps are done
   std::size_t moved_bytes_ = 0;
+  Agreement agreement_ = Agreement::kAnnounced;
+  bool children_agree_ = false;  // and so do all ranks below them in the tree
   bool all_agree_ = false;
 };
 

@@ -15,12 +15,12 @@ constexpr int kMostScattered = 32;
 
 }  // namespace
 
-void Incoming::begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header) {
+void Incoming::begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header, bool has_header) {
   peer_ = &peer;
   program_ = &program;
   values_ = &values;
   header_ = header;
-  has_header_ = false;
+  has_header_ = !has_header;
   disagrees_ = false;
   is_garbled_ = false;
   index_ = 0;

@@ -20,10 +20,12 @@ class Incoming {
  public:
   Incoming(Channel& channel, std::size_t inbox_bytes) : channel_(channel), inbox_(inbox_bytes) {}
 
-  void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header);
+  // `has_header`: the peer sends a header. It does so if it sends messages.
+  void begin(const Peer& peer, const MessageProgram& program, Values& values, const MessageHeader& header, bool has_header);
   // Waits for the padding too: the system resets a connection that is closed with unread bytes, and
   // drops what is still on its way to the peer.
   bool is_done() const { return has_header_ && !disagrees_ && !has_message() && inbox_.size() >= padding_; }
+  // Whether the header has come, or none is to come.
   bool has_header() const { return has_header_; }
   // Whether the channel was empty at the last attempt to receive.
   bool is_starved() const { return is_starved_; }

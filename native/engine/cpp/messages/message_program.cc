@@ -15,12 +15,13 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 class RankProgramBuilder {
  public:
   RankProgramBuilder(const MessageRounds& rounds, int rank)
-      : rounds_(rounds), chunks_(rounds.chunk_count) {
+      : rounds_(rounds), plan_(agreement_plan(rounds)), chunks_(rounds.chunk_count) {
     static_cast<Request&>(program_) = rounds;
     program_.rank = rank;
+    program_.agreement = plan_.agreement;
     program_.most_operands = 1;
     for (int other = 0; other < rounds.ranks; ++other) {
-      if (other != rank) program_.peers.push_back({other, {}, {}});
+      if (other != rank) program_.peers.push_back({other, {}, {}, false, kinship_of(other)});
     }
   }
 
@@ -31,6 +32,7 @@ class RankProgramBuilder {
       else send(step);
     }
     finish_alone();
+    if (plan_.agreement != Agreement::kAnnounced) leave_out_strangers();
     return std::move(program_);
   }
 
@@ -65,6 +67,17 @@ class RankProgramBuilder {
     }
     add(made, step.chunk, step.form);
     if (step.operands.count > 1) chunks_[step.chunk].readers.push_back(index);
+  }
+
+  Kinship kinship_of(int other) const {
+    if (plan_.parents.empty()) return Kinship::kNone;
+    if (plan_.parents[static_cast<std::size_t>(program_.rank)] == other) return Kinship::kParent;
+    return plan_.parents[static_cast<std::size_t>(other)] == program_.rank ? Kinship::kChild : Kinship::kNone;
+  }
+
+  void leave_out_strangers() {
+    const auto is_stranger = [](const Peer& peer) { return peer.sent.empty() && peer.received.empty() && peer.kinship == Kinship::kNone; };
+    program_.peers.erase(std::remove_if(program_.peers.begin(), program_.peers.end(), is_stranger), program_.peers.end());
   }
 
   // Makes the results that are this rank's own contribution, because values are only moved or no
@@ -106,10 +119,12 @@ class RankProgramBuilder {
     return other.where == Where::kWork && other.work_buffer == value.work_buffer;
   }
 
-  // A value that becomes a result is computed in the output, if it fits there.
+  // A value that becomes a result is computed in the output, if it fits there. But nothing is
+  // written to the output before all ranks are known to agree.
   Value value_for(std::size_t chunk, Form form) {
     const bool fits = byte_size(dtype_of(program_, form)) == byte_size(dtype_of(program_, Form::kResult));
-    if (fits && program_.receives(program_.rank, chunk)) return {chunk, form, Where::kOutput, 0};
+    const bool is_allowed = form == Form::kResult || plan_.agreement != Agreement::kImplied;
+    if (fits && is_allowed && program_.receives(program_.rank, chunk)) return {chunk, form, Where::kOutput, 0};
     std::size_t& work_buffer = chunks_[chunk].work_buffers[static_cast<int>(form)];
     if (work_buffer == kNone) {
       work_buffer = program_.work_buffers.size();
@@ -130,6 +145,7 @@ class RankProgramBuilder {
   Peer& peer_with(int rank) { return program_.peers[static_cast<std::size_t>(rank < program_.rank ? rank : rank - 1)]; }
 
   const MessageRounds& rounds_;
+  const AgreementPlan plan_;
   MessageProgram program_{};
   std::vector<ChunkState> chunks_;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../threads/program.h"
+#include "agreement.h"
 
 namespace coll {
 
@@ -53,12 +54,16 @@ struct MessageStep {
   Sublist readers;
 };
 
+// What another rank is in the tree of Agreement::kGathered.
+enum class Kinship : std::uint8_t { kNone, kParent, kChild };
+
 // The messages exchanged with another rank, in this order, which both ranks derive alike.
 struct Peer {
   int rank;
   std::vector<std::size_t> sent;      // values
   std::vector<std::size_t> received;  // steps: each uses one message
   bool leaves_whole = false;          // sends nothing before all values are ready: one message costs less
+  Kinship kinship = Kinship::kNone;
 };
 
 // One rank's part of a schedule.
@@ -70,7 +75,9 @@ struct MessageProgram : Request {
   std::vector<Operand> operands;
   std::vector<Departure> departures;
   std::vector<std::size_t> readers;
-  std::vector<Peer> peers;         // all others by rank, or those that forward everything of all others
+  // By rank: all others, or those with which this rank exchanges values or agrees.
+  std::vector<Peer> peers;
+  Agreement agreement = Agreement::kAnnounced;
   std::vector<std::size_t> local;  // steps that receive nothing
   std::size_t most_operands;
 };

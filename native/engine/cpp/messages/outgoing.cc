@@ -29,11 +29,12 @@ struct Outgoing::Gathered {
   }
 };
 
-void Outgoing::begin(const Peer& peer, const Values& values, const MessageHeader& header) {
+void Outgoing::begin(const Peer& peer, const Values& values, const MessageHeader& header, HeaderTime time) {
   peer_ = &peer;
   values_ = &values;
   header_ = header;
-  header_left_ = sizeof header_;
+  header_left_ = time == HeaderTime::kNever ? 0 : sizeof header_;
+  is_held_ = time == HeaderTime::kOnRelease;
   index_ = 0;
   offset_ = 0;
   is_blocked_ = false;
@@ -71,6 +72,7 @@ ssize_t Outgoing::send() {
 }
 
 void Outgoing::gather(Gathered& gathered) const {
+  if (is_held_) return;
   if (peer_->leaves_whole && header_left_ == sizeof header_ && !has_all()) return;
   if (header_left_ > 0) gathered.add(reinterpret_cast<const std::byte*>(&header_ + 1) - header_left_, header_left_);
   std::size_t offset = offset_;

@@ -13,7 +13,7 @@
 
 namespace coll {
 
-// What a rank sends to each peer at the start of a collective, before its messages. Every header
+// What a rank sends to a peer at the start of a collective, before its messages. Every header
 // and message begins at a multiple of eight bytes of the stream.
 struct MessageHeader {
   static constexpr std::uint32_t kMagic = 0x6c6c6f63;  // "coll"
@@ -41,12 +41,17 @@ struct Burst {
   std::size_t call_bytes;  // by one system call
 };
 
+// When a rank sends its header to a peer: messages wait for the header.
+enum class HeaderTime : std::uint8_t { kAtOnce, kOnRelease, kNever };
+
 // The messages to a peer. They are sent as their elements become ready.
 class Outgoing {
  public:
   Outgoing(Channel& channel, const Burst& burst) : channel_(channel), burst_(burst) {}
 
-  void begin(const Peer& peer, const Values& values, const MessageHeader& header);
+  void begin(const Peer& peer, const Values& values, const MessageHeader& header, HeaderTime time);
+  // Lets the header leave that was to wait for this.
+  void release() { is_held_ = false; }
   bool is_done() const { return header_left_ == 0 && index_ == peer_->sent.size(); }
   // Whether the channel took less than was ready.
   bool is_blocked() const { return is_blocked_; }
@@ -71,6 +76,7 @@ class Outgoing {
   std::size_t header_left_ = 0;
   std::size_t index_ = 0;   // the message that is sent now
   std::size_t offset_ = 0;  // how much of it was sent
+  bool is_held_ = false;
   bool is_blocked_ = false;
 };
 

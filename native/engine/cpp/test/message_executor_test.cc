@@ -116,6 +116,22 @@ TEST(MessageExecutor, GathersSmallMessages) {
 
 TEST(MessageExecutor, ExecutesManyRanks) { execute_random_schedules(Transport::kSocketPair, 24, 6, 3000, 5); }
 
+// No other channels exist.
+TEST(MessageExecutor, NeedsOnlyTheChannelsOfTheSchedule) {
+  std::mt19937 random(10);
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    for (const Schedule& schedule : sparse_schedules(dtype)) {
+      MessageGroup group(8, Transport::kSocketPair, 2, true, [&](int low, int high) { return moves_between(schedule, low, high); });
+      for (const std::size_t length : {0u, 8u, 40u, 100'000u}) {
+        for (const bool is_in_place : {false, true}) {
+          Case data(schedule, length, {0}, is_in_place, random);
+          expect_right(group, data, words_for(schedule, length));
+        }
+      }
+    }
+  }
+}
+
 // Rank 1 arrives late and with interruptions; rank 0 waits for it with a patience that runs out.
 TEST(MessageExecutor, ResumesAfterItsPatienceHasEnded) {
   std::mt19937 random(6);
@@ -189,6 +205,18 @@ TEST(MessageExecutor, SendsNothingToMostRanksIfAllShareCores) {
   };
   EXPECT_EQ(messages(false), std::vector<std::size_t>(7, 48));
   EXPECT_EQ(messages(true), std::vector<std::size_t>{48}) << "partners further away get what has come from nearer ones, too";
+}
+
+TEST(MessageExecutor, SendsHeadersOnlyWithValuesInARing) {
+  std::mt19937 random(11);
+  Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 8), 8, {0}, false, random);
+  std::vector<std::vector<std::size_t>> sizes(8);
+  std::vector<std::unique_ptr<Channel>> channels(8);
+  for (std::size_t peer = 1; peer < 8; ++peer) channels[peer] = std::make_unique<SilentPeer>(sizes[peer]);
+  const FailureWord failure{0};
+  MessageExecutor executor(std::move(channels), 0, 8, {0, 8, 2}, true, 7, failure, nullptr);
+  EXPECT_EQ(executor.execute(data.offers[0], std::chrono::milliseconds(1)), Status::kWaiting);
+  for (std::size_t peer = 1; peer < 8; ++peer) EXPECT_EQ(sizes[peer], peer == 1 ? std::vector<std::size_t>{40} : std::vector<std::size_t>{}) << peer;
 }
 
 // While a whole packet of the loopback device waits, BBR takes the stream to be slow.

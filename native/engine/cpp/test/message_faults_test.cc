@@ -107,6 +107,61 @@ TEST(MessageFaults, ReportsADisagreementToEveryRank) {
   }
 }
 
+// Lets all ranks but `absent` continue in turn until nothing more happens. Returns their last results.
+std::vector<Status> continue_without(MessageGroup& group, Case& data, int absent = -1) {
+  std::vector<Status> statuses(data.offers.size(), Status::kWaiting);
+  for (int turn = 0; turn < 100; ++turn) {
+    for (std::size_t rank = 0; rank < statuses.size(); ++rank) {
+      if (static_cast<int>(rank) != absent && statuses[rank] == Status::kWaiting) statuses[rank] = group.executors[rank]->execute(data.offers[rank], 0us);
+    }
+  }
+  return statuses;
+}
+
+void expect_untouched(const Case& data, const Case& before, const std::string& what) {
+  EXPECT_EQ(data.outputs, before.outputs) << what;
+  EXPECT_EQ(data.inputs, before.inputs) << what;
+}
+
+// Neighbours detect the disagreement, and their group tells all others.
+TEST(MessageFaults, DetectsADisagreementInSparseSchedulesBeforeAnyRankWritesItsOutput) {
+  for (const Schedule& schedule : sparse_schedules()) {
+    for (const std::size_t length : {0u, 8u, 20'000u}) {
+      for (int odd = 0; odd < 8; ++odd) {
+        std::mt19937 random(10);
+        const bool is_in_place = odd % 2 == 0;
+        Case data(schedule, length, {0}, is_in_place, random);
+        const Case before = data;
+        data.offers[static_cast<std::size_t>(odd)].fingerprint = 43;
+        MessageGroup group(8, Transport::kSocketPair);
+        const std::vector<Status> statuses = continue_without(group, data);
+        const std::string what = std::to_string(static_cast<int>(schedule.kind)) + " of " + std::to_string(length) + ", rank " + std::to_string(odd);
+        EXPECT_EQ(std::count(statuses.begin(), statuses.end(), Status::kDone), 0) << what;
+        EXPECT_GT(std::count(statuses.begin(), statuses.end(), Status::kDisagreed), 0) << what;
+        expect_untouched(data, before, what);
+      }
+    }
+  }
+}
+
+TEST(MessageFaults, EndsOnNoRankOfASparseScheduleBeforeAllHaveArrived) {
+  for (const Schedule& schedule : sparse_schedules()) {
+    for (const std::size_t length : {0u, 8u, 20'000u}) {
+      for (int absent = 0; absent < 8; ++absent) {
+        std::mt19937 random(11);
+        Case data(schedule, length, {0}, absent % 2 == 0, random);
+        const Case before = data;
+        MessageGroup group(8, Transport::kSocketPair);
+        const std::string what = std::to_string(static_cast<int>(schedule.kind)) + " of " + std::to_string(length) + ", rank " + std::to_string(absent);
+        EXPECT_EQ(continue_without(group, data, absent), std::vector<Status>(8, Status::kWaiting)) << what;
+        expect_untouched(data, before, what);
+        EXPECT_EQ(continue_without(group, data), std::vector<Status>(8, Status::kDone)) << what;
+        EXPECT_EQ(data.first_wrong(), -1) << what;
+      }
+    }
+  }
+}
+
 // The last rank's header and message lie in the inbox before its turn comes.
 TEST(MessageFaults, DetectsADisagreementInAnEarlyMessage) {
   std::mt19937 random(7);

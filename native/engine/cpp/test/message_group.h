@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -65,11 +66,13 @@ class MessageGroup {
  public:
   MessageGroup(int ranks, Transport transport, int cores = 2) : MessageGroup(ranks, transport, cores, ranks > cores) {}
 
-  MessageGroup(int ranks, Transport transport, int cores, bool all_share_cores) {
+  // `connects`: whether two ranks, the lower one first, have a channel. All have one by default.
+  MessageGroup(int ranks, Transport transport, int cores, bool all_share_cores, const std::function<bool(int, int)>& connects = nullptr) {
     std::vector<std::vector<std::unique_ptr<Channel>>> channels(static_cast<std::size_t>(ranks));
     for (std::vector<std::unique_ptr<Channel>>& own : channels) own.resize(static_cast<std::size_t>(ranks));
     for (std::size_t low = 0; low < channels.size(); ++low) {
       for (std::size_t high = low + 1; high < channels.size(); ++high) {
+        if (connects && !connects(static_cast<int>(low), static_cast<int>(high))) continue;
         Pair pair = connect_pair(transport);
         channels[low][high] = std::move(pair.lower);
         channels[high][low] = std::move(pair.higher);

@@ -48,6 +48,43 @@ TEST(MessageProgram, OmitsStepsThatNoResultDependsOn) {
   EXPECT_TRUE(parse_for(message_words(schedule), 1).peers[0].received.empty());
 }
 
+std::vector<int> peers_of(const Schedule& schedule, int rank) {
+  std::vector<int> ranks;
+  for (const Peer& peer : parse_for(message_words(schedule), rank).peers) ranks.push_back(peer.rank);
+  return ranks;
+}
+
+TEST(MessageProgram, HasOnlyThePeersOfTheSchedule) {
+  for (const Schedule& schedule : sparse_schedules()) {
+    for (int rank = 0; rank < 8; ++rank) {
+      std::vector<int> expected;
+      for (int other = 0; other < 8; ++other) {
+        if (other != rank && moves_between(schedule, rank, other)) expected.push_back(other);
+      }
+      EXPECT_EQ(peers_of(schedule, rank), expected) << rank;
+    }
+  }
+  EXPECT_EQ(peers_of(ring_all_reduce(Op::kSum, DType::kFloat32, 4), 0), (std::vector<int>{1, 2, 3})) << "few ranks announce themselves to all";
+}
+
+TEST(MessageProgram, AgreesByResultsOrAlongATree) {
+  const auto part = [](const Schedule& schedule, int rank) { return parse_for(message_words(schedule), rank); };
+  EXPECT_EQ(part(ring_all_reduce(Op::kSum, DType::kFloat32, 4), 0).agreement, Agreement::kAnnounced);
+  EXPECT_EQ(part(ring_all_reduce(Op::kSum, DType::kFloat32, 8), 0).agreement, Agreement::kImplied);
+  const MessageProgram broadcast = part(tree(Kind::kBroadcast, Op::kSum, DType::kFloat32, 8), 1);
+  EXPECT_EQ(broadcast.agreement, Agreement::kGathered);
+  std::vector<Kinship> kinships;
+  for (const Peer& peer : broadcast.peers) kinships.push_back(peer.kinship);
+  EXPECT_EQ(kinships, (std::vector<Kinship>{Kinship::kParent, Kinship::kChild, Kinship::kChild})) << "rank 0, then 3 and 5";
+}
+
+// Rank 1 has nothing to send or receive.
+TEST(MessageProgram, AgreesWithRanksThatExchangeNothing) {
+  const Schedule schedule{Kind::kReduce, Op::kSum, DType::kInt8, 6, 0, 1, {{{0, 0, {0, 2, 3, 4, 5}}}}};
+  EXPECT_EQ(peers_of(schedule, 1), std::vector<int>{0});
+  EXPECT_EQ(peers_of(schedule, 0), (std::vector<int>{1, 2, 3, 4, 5}));
+}
+
 struct WrongMessages {
   const char* what;
   Words words;

@@ -77,6 +77,75 @@ inline Schedule ring_all_reduce(Op op, DType dtype, int ranks, int pieces = 1) {
   return schedule;
 }
 
+// From each holder to the rank `distance` further, round by round; a sum goes the same way back.
+inline Schedule tree(Kind kind, Op op, DType dtype, int ranks) {
+  Schedule schedule{kind, op, dtype, ranks, 0, 1, {}};
+  std::vector<std::vector<ScheduledStep>> down;
+  std::vector<std::vector<ScheduledStep>> up;
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    std::vector<ScheduledStep> copies;
+    std::vector<ScheduledStep> sums;
+    for (int rank = 0; rank < distance && rank + distance < ranks; ++rank) {
+      copies.push_back({0, rank + distance, {rank}});
+      sums.push_back({0, rank, {rank, rank + distance}});
+    }
+    down.push_back(copies);
+    up.insert(up.begin(), sums);
+  }
+  if (kind != Kind::kBroadcast) schedule.rounds = up;
+  if (kind != Kind::kReduce) schedule.rounds.insert(schedule.rounds.end(), down.begin(), down.end());
+  return schedule;
+}
+
+inline Schedule doubling_all_reduce(Op op, DType dtype, int ranks) {
+  Schedule schedule{Kind::kAllReduce, op, dtype, ranks, 0, ranks, {}};
+  std::vector<std::vector<ScheduledStep>> gathers;
+  for (int distance = ranks / 2; distance > 0; distance /= 2) {
+    std::vector<ScheduledStep> sums;
+    std::vector<ScheduledStep> copies;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int partner = rank ^ distance;
+      for (int chunk = 0; chunk < ranks; ++chunk) {
+        const bool is_mine = chunk / distance == rank / distance;
+        if (is_mine) sums.push_back({chunk, rank, {std::min(rank, partner), std::max(rank, partner)}});
+        else if (chunk / distance == partner / distance) copies.push_back({chunk, rank, {partner}});
+      }
+    }
+    schedule.rounds.push_back(sums);
+    gathers.insert(gathers.begin(), copies);
+  }
+  schedule.rounds.insert(schedule.rounds.end(), gathers.begin(), gathers.end());
+  return schedule;
+}
+
+inline Schedule ring_all_gather(DType dtype, int ranks) {
+  Schedule schedule{Kind::kAllGather, Op::kSum, dtype, ranks, 0, ranks, {}};
+  for (int round = 0; round < ranks - 1; ++round) {
+    std::vector<ScheduledStep> steps;
+    for (int rank = 0; rank < ranks; ++rank) steps.push_back({(rank - round + ranks) % ranks, (rank + 1) % ranks, {rank}});
+    schedule.rounds.push_back(steps);
+  }
+  return schedule;
+}
+
+// Schedules of eight ranks in which no rank exchanges values with all others.
+inline std::vector<Schedule> sparse_schedules(DType dtype = DType::kFloat32) {
+  return {ring_all_reduce(Op::kSum, dtype, 8),       doubling_all_reduce(Op::kSum, dtype, 8),        tree(Kind::kAllReduce, Op::kSum, dtype, 8),
+          tree(Kind::kReduce, Op::kSum, dtype, 8),   tree(Kind::kBroadcast, Op::kSum, dtype, 8), ring_all_gather(dtype, 8)};
+}
+
+// Whether a step of a schedule moves values between two ranks.
+inline bool moves_between(const Schedule& schedule, int one, int other) {
+  for (const std::vector<ScheduledStep>& round : schedule.rounds) {
+    for (const ScheduledStep& step : round) {
+      for (const int from : step.operands) {
+        if ((step.to == one && from == other) || (step.to == other && from == one)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 // One chunk's path to its result: who still has a part of it, and who has the result.
 class RandomPath {
  public:
