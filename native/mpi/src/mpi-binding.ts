@@ -1,5 +1,5 @@
 /** The interface version of the addon; an addon with another version is refused. */
-export const mpiInterface = 3;
+export const mpiInterface = 4;
 
 /** A group in the addon. */
 export interface GroupHandle {
@@ -14,7 +14,7 @@ export interface PlanHandle {
 /** The statuses of a call. */
 export const status = { done: 0, failed: 1, disagreed: 2, pending: 3 } as const;
 
-/** The MPI library; `rank`, `size` and `localRanks` are known once MPI has been started. */
+/** The MPI library; the fields from `rank` on are known once MPI has been started. */
 export interface Facts {
   /** The binary interface: `Open MPI`, `MPICH` or `MPI 5.0`. */
   readonly abi: string;
@@ -27,6 +27,8 @@ export interface Facts {
   readonly size: number;
   /** Number of ranks on this host. */
   readonly localRanks: number;
+  /** The name of each rank's host. */
+  readonly hosts: readonly string[];
 }
 
 /** The fields of `Failure` of @coll/core; the reason is an index of `failureReasons`. */

@@ -79,7 +79,7 @@ class OpenedGroup extends Member implements OpenedMpiGroup {
     this.#own = own;
     this.#facts = facts;
     this.#options = options;
-    this.hosts = Array.from({ length: size }, () => '');
+    this.hosts = facts.hosts;
     const reason = `${facts.version} chooses the transport`;
     const others = Array.from({ length: size }, (_, other) => other).filter((other) => other !== rank);
     this.links = others.map((other) => ({ rank: other, transport: 'mpi', reason }));

@@ -12,6 +12,7 @@ const facts = (size: number): Facts => ({
   rank: 0,
   size,
   localRanks: size,
+  hosts: new Array<string>(size).fill('node1'),
 });
 const openMpi = membershipFrom({ OMPI_COMM_WORLD_RANK: '1', OMPI_COMM_WORLD_SIZE: '4' });
 

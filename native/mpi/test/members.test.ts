@@ -1,7 +1,8 @@
+import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { memberSuite } from '@coll/testing';
 import { describe, expect, it } from 'vitest';
-import { mpiruns } from './launchers.ts';
+import { acrossHosts, mpiruns, useHosts } from './launchers.ts';
 import { resultsOf } from './results.ts';
 
 const program = fileURLToPath(new URL('./fixtures/scenario.ts', import.meta.url));
@@ -23,11 +24,27 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
     ]);
   });
 
+  test('a group names the host of each rank', async () => {
+    const hosts = [hostname(), hostname()];
+    expect(await resultsOf(launcher, 2, [program, 'hosts'])).toEqual([hosts, hosts]);
+  });
+
   test('sums of half types are rounded at each step, or once if they are sent as float32', async () => {
     const each = {
       stored: { float16: [4.9140625], bfloat16: [6.125] },
       float32: { float16: [4.91796875], bfloat16: [6.15625] },
     };
     expect(await resultsOf(launcher, 3, [program, 'halves'])).toEqual([each, each, each]);
+  });
+});
+
+describe('across 2 hosts', () => {
+  useHosts(2);
+  const launchers = acrossHosts(2).map((launcher) => [launcher.name, launcher] as const);
+  describe.each(launchers)('under %s', (_, launcher) => {
+    it.skipIf(launcher.missing !== undefined)('a group names the host of each rank', async () => {
+      const hosts = ['h0', 'h0', 'h1', 'h1'];
+      expect(await resultsOf(launcher, 4, [program, 'hosts'])).toEqual([hosts, hosts, hosts, hosts]);
+    });
   });
 });

@@ -71,6 +71,9 @@ Napi::Value facts_in(Napi::Env env) {
   object.Set("rank", facts.rank);
   object.Set("size", facts.size);
   object.Set("localRanks", facts.local_ranks);
+  Napi::Array hosts = Napi::Array::New(env, facts.hosts.size());
+  for (std::size_t rank = 0; rank < facts.hosts.size(); ++rank) hosts.Set(static_cast<std::uint32_t>(rank), facts.hosts[rank]);
+  object.Set("hosts", hosts);
   return object;
 }
 

@@ -91,6 +91,7 @@ void Engine::start() {
   facts_.size = mpi_->size(mpi_->world());
   const Host host = find_host(*mpi_);
   facts_.local_ranks = host.ranks;
+  facts_.hosts = find_host_names(*mpi_);
   policy_ = WaitingPolicy::of(host.ranks, host.cores);
   is_started_ = true;
   std::atexit(at_exit);

@@ -25,6 +25,8 @@ struct Facts {
   int rank = -1;
   int size = 0;
   int local_ranks = 0;
+  // By rank.
+  std::vector<std::string> hosts;
 };
 
 // MPI of this process. One thread at a time owns it: a thread of its own, which moves on all groups, or a JavaScript

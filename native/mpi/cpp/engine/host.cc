@@ -1,10 +1,12 @@
 #include "host.h"
 
+#include <limits.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <thread>
-#include <vector>
 
 #include "backoff.h"
 
@@ -21,21 +23,38 @@ cpu_set_t usable_cores() {
   return cores;
 }
 
-}  // namespace
+// The name of a host, and a zero.
+using HostName = std::array<char, HOST_NAME_MAX + 1>;
 
-Host find_host(Mpi& mpi) {
-  const MpiHandle comm = mpi.host_comm();
-  const int ranks = mpi.size(comm);
-  const cpu_set_t own = usable_cores();
-  std::vector<cpu_set_t> all(static_cast<std::size_t>(ranks));
+// Gathers what each rank of the communicator passes, by rank.
+template <class Value>
+std::vector<Value> gather_all(Mpi& mpi, MpiHandle comm, const Value& own) {
+  std::vector<Value> all(static_cast<std::size_t>(mpi.size(comm)));
   MpiRequest request{};
   mpi.iall_gather(&own, all.data(), sizeof own, mpi.type(MpiType::kByte), comm, request);
   Backoff backoff(WaitingPolicy::of(2, 1));
   while (!mpi.test(request)) backoff.pause();
+  return all;
+}
+
+}  // namespace
+
+Host find_host(Mpi& mpi) {
+  const MpiHandle comm = mpi.host_comm();
+  const std::vector<cpu_set_t> all = gather_all(mpi, comm, usable_cores());
   mpi.free_comm(comm);
-  cpu_set_t together = own;
+  cpu_set_t together;
+  CPU_ZERO(&together);
   for (const cpu_set_t& cores : all) CPU_OR(&together, &together, &cores);
-  return {ranks, CPU_COUNT(&together)};
+  return {static_cast<int>(all.size()), CPU_COUNT(&together)};
+}
+
+std::vector<std::string> find_host_names(Mpi& mpi) {
+  HostName own{};
+  gethostname(own.data(), own.size() - 1);
+  std::vector<std::string> names;
+  for (const HostName& name : gather_all(mpi, mpi.world(), own)) names.emplace_back(name.data());
+  return names;
 }
 
 }  // namespace coll

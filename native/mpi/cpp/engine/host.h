@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "../libraries/mpi.h"
 
 namespace coll {
@@ -12,5 +15,7 @@ struct Host {
 
 // For the start: blocks until all ranks have called it.
 Host find_host(Mpi& mpi);
+// The name of each rank's host, by rank. For the start, too.
+std::vector<std::string> find_host_names(Mpi& mpi);
 
 }  // namespace coll
