@@ -152,6 +152,7 @@ bool Transfer::start_next(Mpi& mpi, const Types& types, MpiHandle comm, MpiReque
   begun_ += static_cast<std::size_t>(count);
   switch (plan_->kind) {
     case Kind::kAllReduce:
+      mpi.prepare_all_reduce(static_cast<std::size_t>(count) * byte_size(dtype_));
       mpi.iall_reduce(from, into, count, type, op, comm, request);
       return true;
     case Kind::kReduce:

@@ -1,6 +1,6 @@
 #include "mpi.h"
 
-#include "mpi_of.h"
+#include "open_mpi.h"
 
 namespace coll {
 namespace {
@@ -21,7 +21,7 @@ const void* const kInPlace = &in_place;
 
 std::unique_ptr<Mpi> open_mpi(const Library& library) {
   if (has_standard_abi(library)) return std::make_unique<MpiOf<StandardAbi>>(library);
-  if (find_symbol(library, "ompi_mpi_comm_self") != nullptr) return std::make_unique<MpiOf<OpenMpiAbi>>(library);
+  if (find_symbol(library, "ompi_mpi_comm_self") != nullptr) return std::make_unique<OpenMpi>(library);
   return std::make_unique<MpiOf<MpichAbi>>(library);
 }
 
