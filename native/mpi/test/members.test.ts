@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { memberSuite } from '@coll/testing';
 import { describe, expect, it } from 'vitest';
-import { acrossHosts, mpiruns, useHosts } from './launchers.ts';
+import { acrossHosts, type Launcher, mpiruns, useHosts } from './launchers.ts';
 import { resultsOf } from './results.ts';
 
 const program = fileURLToPath(new URL('./fixtures/scenario.ts', import.meta.url));
@@ -40,11 +40,10 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
 
 describe('across 2 hosts', () => {
   useHosts(2);
-  const launchers = acrossHosts(2).map((launcher) => [launcher.name, launcher] as const);
-  describe.each(launchers)('under %s', (_, launcher) => {
-    it.skipIf(launcher.missing !== undefined)('a group names the host of each rank', async () => {
-      const hosts = ['h0', 'h0', 'h1', 'h1'];
-      expect(await resultsOf(launcher, 4, [program, 'hosts'])).toEqual([hosts, hosts, hosts, hosts]);
-    });
+  // Not under MPICH 4.0, whose MPI_Finalize may never return over TCP.
+  const [launcher] = acrossHosts(2) as [Launcher, ...Launcher[]];
+  it.skipIf(launcher.missing !== undefined)(`a group names the host of each rank, under ${launcher.name}`, async () => {
+    const hosts = ['h0', 'h0', 'h1', 'h1'];
+    expect(await resultsOf(launcher, 4, [program, 'hosts'])).toEqual([hosts, hosts, hosts, hosts]);
   });
 });
