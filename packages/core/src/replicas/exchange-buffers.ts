@@ -1,10 +1,25 @@
-import { allocate, type DType } from '../values/dtype.js';
+import { allocate, byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 
 /** This rank's part of an all-gather, and the memory for the parts of all ranks. */
-export interface ExchangeBuffer {
+export class ExchangeBuffer {
   readonly own: Tensor;
   readonly all: Tensor;
+  readonly #views = new Map<DType, { readonly own: TypedArray; readonly all: TypedArray }>();
+
+  constructor(dtype: DType, length: number, ranks: number) {
+    this.own = newTensor(dtype, length);
+    this.all = newTensor(dtype, ranks * length);
+  }
+
+  /** The memory as elements of another dtype. */
+  as(dtype: DType): { readonly own: TypedArray; readonly all: TypedArray } {
+    const known = this.#views.get(dtype);
+    if (known) return known;
+    const made = { own: viewAs(dtype, this.own), all: viewAs(dtype, this.all) };
+    this.#views.set(dtype, made);
+    return made;
+  }
 }
 
 const mostBuffers = 4;
@@ -23,9 +38,7 @@ export class ExchangeBuffers {
     const known = this.#free.findIndex(
       ({ own, all }) => own.dtype === dtype && own.data.length === length && all.data.length === ranks * length,
     );
-    return known < 0
-      ? { own: newTensor(dtype, length), all: newTensor(dtype, ranks * length) }
-      : (this.#free.splice(known, 1)[0] as ExchangeBuffer);
+    return known < 0 ? new ExchangeBuffer(dtype, length, ranks) : (this.#free.splice(known, 1)[0] as ExchangeBuffer);
   }
 
   giveBack(buffer: ExchangeBuffer): void {
@@ -37,4 +50,8 @@ export class ExchangeBuffers {
 
 function newTensor(dtype: DType, length: number): Tensor {
   return { data: allocate(dtype, length), dtype, shape: [length], device: '' };
+}
+
+function viewAs(dtype: DType, { data }: Tensor): TypedArray {
+  return viewOf(dtype, data.buffer, data.byteOffset, data.byteLength / byteSize(dtype));
 }

@@ -12,7 +12,7 @@ import { listOf } from '../threads/segment-list.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { concatAlong } from '../values/concat-along.js';
-import type { TypedArray } from '../values/dtype.js';
+import { byteSize, dtypes, type TypedArray } from '../values/dtype.js';
 import { toNumbers } from '../values/element.js';
 import { reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
@@ -225,16 +225,76 @@ describe('allGather of replicas', () => {
     }
   });
 
-  it('sends repeated small values in the same memory, and returns results in memory of their own', () => {
+  it.each([
+    ['one collective, if they fit in the message with their shapes', 32, 1],
+    ['two collectives, if they do not', 33, 2],
+  ])('sends repeated small values in the same memory, in %s', (_, length, collectivesEach) => {
     const { collectives, buffers } = alone();
-    const results = [1, 2, 3].map((first) => collectives.runSync(collectives.allGather([ints(first, 4)], 0)));
-    expect(results).toEqual([[ints(1, 4)], [ints(2, 4)], [ints(3, 4)]]);
-    expect(buffers.slice(2)).toEqual([...buffers.slice(0, 2), ...buffers.slice(0, 2)]);
-    buffers.slice(2).forEach((buffer, index) => {
-      expect(buffer).toBe(buffers[index % 2]);
-    });
+    const values = [1, 2, 3].map((element) => ints(...new Array<number>(length).fill(element)));
+    const results = values.map((value) => collectives.runSync(collectives.allGather([value], 0)));
+    expect(results).toEqual(values.map((value) => [value]));
+    expect(buffers).toHaveLength(3 * collectivesEach);
+    for (const [index, buffer] of buffers.entries()) expect(buffer).toBe(buffers[index % collectivesEach]);
     const own = results.map(([result]) => (result as Tensor).data.buffer);
-    expect(new Set([...own, ...buffers.map(({ buffer }) => buffer)]).size).toBe(3 + 2);
+    expect(new Set([...own, ...buffers.map(({ buffer }) => buffer)]).size).toBe(3 + collectivesEach);
+  });
+
+  it('gathers small values of every dtype and of different lengths in one collective, along any axis', async () => {
+    const calls: string[] = [];
+    const valuesOf = (rank: number) =>
+      dtypes.map((dtype, index) => {
+        const columns = index === 0 ? 0 : 1 + ((rank + index) % (byteSize(dtype) < 8 ? 2 : 1));
+        const rows = dtype === 'int8' ? 3 : 1;
+        const elements = ramp(rows * columns).map((element) => (dtype === 'bool' ? element % 2 : 10 * rank + element));
+        return tensor(elements, { dtype, shape: [rows, columns] });
+      });
+    const results = await together(
+      3,
+      (collectives, rank) => collectives.run(collectives.allGather(valuesOf(rank), 1)),
+      calls,
+    );
+    const expected = valuesOf(0).map((_, index) =>
+      concatAlong(
+        ramp(3).map((rank) => valuesOf(rank)[index] as Tensor),
+        1,
+      ),
+    );
+    expect(results).toEqual([expected, expected, expected]);
+    expect(calls).toEqual(['all-gather', 'all-gather', 'all-gather']);
+  });
+
+  it('keeps all bits of small values', async () => {
+    const bits = Uint32Array.of(0x7f800001, 0xffc12345, 0x80000000);
+    const [[result]] = (await together(2, (collectives) =>
+      collectives.run(collectives.allGather([tensor(new Float32Array(bits.buffer.slice(0)))], 0)),
+    )) as [[Tensor], [Tensor]];
+    expect(new Uint32Array(result.data.buffer)).toEqual(Uint32Array.of(...bits, ...bits));
+  });
+
+  it('sends all values after their shapes if those of one replica do not fit in its message', async () => {
+    const calls: string[] = [];
+    const part = (rank: number) => ints(...ramp(rank === 0 ? 1 : 40));
+    const results = await together(
+      2,
+      (collectives, rank) => collectives.run(collectives.allGather([part(rank)], 0)),
+      calls,
+    );
+    const expected = concatAlong([part(0), part(1)], 0);
+    expect(results).toEqual([[expected], [expected]]);
+    expect(calls).toHaveLength(4);
+  });
+
+  it('fails on all replicas if the buffer of a small value is detached while the gather waits for its turn', async () => {
+    const errors = await together(2, async (collectives, rank) => {
+      const own = ints(rank);
+      const before = collectives.run(collectives.allGather([ints(0)], 0));
+      const call = rejection(collectives.run(collectives.allGather([own], 0)));
+      if (rank === 0) structuredClone(own.data, { transfer: [own.data.buffer as ArrayBuffer] });
+      await before;
+      return call;
+    });
+    expect(errors[0]).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 0 });
+    expect(errors[1]).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 0 });
   });
 
   it('gathers a large value of equal length on all ranks in one call, and other large values by broadcasts', async () => {

@@ -10,6 +10,7 @@ import { concatAlong, requireAxis, requireJoinable } from '../values/concat-alon
 import { allocateUnset } from '../values/dtype.js';
 import { elementCount, requireElements, reshape, type Tensor } from '../values/tensor.js';
 import type { ExchangeBuffers } from './exchange-buffers.js';
+import { GatherMessage } from './gather-message.js';
 
 /**
  * Up to this many bytes, copies and padding cost less than one more synchronization of the ranks.
@@ -49,16 +50,16 @@ export function* gatherAlong(
     purpose: 'gather',
   };
   const part = { layout, request };
-  const numbers = yield* exchange(
-    member,
-    values.flatMap(({ shape }) => shape),
-    part,
-  );
-  const shapes = numbers.map((ofRank) => cut(ofRank, values));
+  const message = new GatherMessage(member.buffers, values, member.size);
+  yield [allGather(message.buffer.own, message.buffer.all, part)];
+  const shapes = message.shapes();
   values.forEach((_, index) => {
     const alike = shapes.map((ofRank) => ofRank[index] as readonly number[]);
     requireJoinable(alike, axis, 'all-gather');
   });
+  const small = message.joined(shapes, axis);
+  member.buffers.giveBack(message.buffer);
+  if (small) return small;
   const memory = memoryFor(values, shapes);
   yield* collect(member, values, memory, part);
   const { joined, parts } = memory;
@@ -203,13 +204,4 @@ function byteLengthOf(tensors: readonly Tensor[]): number {
 
 function hasElements({ data }: Tensor): boolean {
   return data.length > 0;
-}
-
-/** Splits numbers into one list per value. Each list has as many numbers as the shape of its value. */
-function cut(numbers: readonly number[], values: readonly Tensor[]): readonly (readonly number[])[] {
-  let end = 0;
-  return values.map(({ shape }) => {
-    end += shape.length;
-    return numbers.slice(end - shape.length, end);
-  });
 }
