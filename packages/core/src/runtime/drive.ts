@@ -89,8 +89,16 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
  */
 export async function drive<Result>(work: Work<Result>, options: RunOptions = {}): Promise<Result> {
   if (!('runs' in work)) return driveInTurn(work, options);
-  if (work.runs.length > 0) await started(work.on, work.runs, options);
+  if (work.runs.length > 0) await startRuns(work, options);
   return work.finish();
+}
+
+/**
+ * Starts collectives that may overlap, in one synchronous stretch. The promise resolves when all
+ * have ended; then `finish` of the work returns the result.
+ */
+export function startRuns({ on, runs }: OnePhase<unknown>, options: RunOptions): Promise<void> {
+  return started(on, runs, options);
 }
 
 async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, options: RunOptions): Promise<Result> {
