@@ -43,7 +43,8 @@ routeAlgorithm(auto, (group) => new AutoCommunicator(group));
 /**
  * A communicator of a group of processes. With `autoAlgorithm()` it chooses an algorithm per kind
  * and size of collective, by the speed of the group's links. At the first collective, all members
- * measure the links for a few milliseconds; later collectives wait for the measurement.
+ * measure the links, for a few milliseconds on short links and about half a second on slow ones;
+ * later collectives wait for the measurement.
  * @throws ValueError unless `group` is an open group of processes
  *
  * @example

@@ -21,6 +21,7 @@ const asked: readonly (readonly [Collective, number])[] = [
   [{ kind: 'all-gather' }, 1 << 13],
   [{ kind: 'all-reduce', op: 'sum' }, 1 << 17],
   [{ kind: 'all-gather' }, 1 << 17],
+  [{ kind: 'all-reduce', op: 'sum' }, 1 << 20],
 ];
 
 function trialsAmong(ranks: number) {
@@ -65,6 +66,17 @@ describe.each([
   it('can be converted to a list of numbers and back', () => {
     expect(numbersOf(model)).toHaveLength(modelLength);
     expect(modelFrom(numbersOf(model))).toEqual(model);
+  });
+});
+
+describe('fit', () => {
+  it('hardly changes the model for a few samples that took twice as long', () => {
+    const samples = trialsAmong(8).map((trial, index) => {
+      const seconds = predict(slow, trial);
+      return { ...trial, seconds: index % 7 === 3 ? 2 * seconds : seconds };
+    });
+    const found = fit(samples);
+    for (const trial of trialsAmong(8)) expect(predict(found, trial) / predict(slow, trial)).toBeCloseTo(1, 1);
   });
 });
 

@@ -70,57 +70,81 @@ type Nine = readonly [number, number, number, number, number, number, number, nu
 // The model with which fitting begins: a link through memory. No parameter is zero, so that fewer
 // rounds and fewer bytes always cost less.
 const usual: LinkModel = { start: 1e-6, gamma: 1e-10, across: { alpha: 1e-6, beta: 1e-10, overhead: 1e-6 } };
+// The ranks of a host share memory. If fitting began with equal links, it could not tell which of the
+// two kinds determines the time of a round that uses both.
+const usualWithin = { alpha: 1e-7, beta: 1e-11, overhead: 1e-7 };
 const least = 1e-3;
 
-// With one kind of link, a model is linear in its parameters. With two kinds, the kind that
-// determines the time depends on the parameters.
-const passesOfTwoKinds = 4;
+// Each pass weights the samples by the errors of the pass before. With two kinds of links, it also
+// finds anew which kind determines the time of each round.
+const passes = 6;
+const leastError = 0.05;
 const sweeps = 400;
 
 /**
- * The model that best predicts the samples, by squared relative errors, without negative
- * parameters. `ranksPerWorker` is given if the ranks of a host have their own links.
+ * The model that best predicts the samples, by absolute relative errors, without negative
+ * parameters. A few samples that other work on the machine has disturbed hardly change it.
+ * `ranksPerWorker` is given if the ranks of a host have their own links.
  */
 export function fit(samples: readonly Sample[], ranksPerWorker?: number): LinkModel {
-  const first = ranksPerWorker === undefined ? usual : { ...usual, within: { ...usual.across, ranksPerWorker } };
+  const first = ranksPerWorker === undefined ? usual : { ...usual, within: { ...usualWithin, ranksPerWorker } };
   const floor = numbersOf(first).map((number) => number * least);
   const free = [...floor.keys()].slice(0, ranksPerWorker === undefined ? 5 : 8);
+  const rowsAt = (numbers: readonly number[]) => samples.map((sample) => slopesAt(numbers, free, sample));
   let numbers = numbersOf(first);
-  const passes = ranksPerWorker === undefined ? 1 : passesOfTwoKinds;
+  let rows = rowsAt(numbers);
+  let weights = rows.map(() => 1);
   for (let pass = 0; pass < passes; pass++) {
-    const model = numbers;
-    const rows = samples.map((sample) => free.map((index) => slopeAt(model, index, sample) / sample.seconds));
-    numbers = numbersOf(modelFrom(descend(rows, numbers, floor)));
+    // With one kind of links, the slopes are the same for all models.
+    if (pass > 0 && ranksPerWorker !== undefined) rows = rowsAt(numbers);
+    numbers = numbersOf(modelFrom(descend(rows, weights, numbers, floor)));
+    weights = rows.map((row) => 1 / Math.max(Math.abs(errorOf(row, numbers)), leastError));
   }
   return modelFrom(numbers);
 }
 
 /**
- * The derivative of the predicted time of a sample with respect to one parameter. A predicted time
- * consists of sums and maxima of multiples of parameters, so it equals the sum of all parameters,
- * each multiplied by its derivative.
+ * The derivatives of the predicted time of a sample with respect to the free parameters, divided by
+ * the measured time. A predicted time consists of sums and maxima of multiples of parameters, so it
+ * equals the sum of all parameters, each multiplied by its derivative.
  */
-function slopeAt(numbers: readonly number[], index: number, sample: Sample): number {
-  const number = numbers[index] as number;
-  const more = predict(modelFrom(numbers.with(index, number * 1.001)), sample);
-  return (more - predict(modelFrom(numbers), sample)) / (number * 0.001);
+function slopesAt(numbers: readonly number[], free: readonly number[], sample: Sample): number[] {
+  const base = predict(modelFrom(numbers), sample);
+  return free.map((index) => {
+    const number = numbers[index] as number;
+    const more = predict(modelFrom(numbers.with(index, number * 1.001)), sample);
+    return (more - base) / (number * 0.001) / sample.seconds;
+  });
+}
+
+/** The predicted time of a sample relative to its measured time, minus 1. */
+function errorOf(row: readonly number[], numbers: readonly number[]): number {
+  return row.reduce((sum, slope, index) => sum + slope * (numbers[index] as number), -1);
 }
 
 /**
- * Least squares with lower bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and Navara
- * 2005).
+ * Weighted least squares with lower bounds by coordinate descent (Hildreth 1957; Franc, Hlaváč and
+ * Navara 2005). With weights that are the reciprocals of the last errors, it approaches the least
+ * absolute errors (Schlossmacher 1973).
  *
  * Finds numbers, none below its bound in `floor`, whose products with the rows are closest to 1.
  * Improves one number after the other until they converge. If the rows do not determine some
  * numbers, the first of these changes most.
  */
-function descend(rows: readonly (readonly number[])[], begin: readonly number[], floor: readonly number[]): number[] {
+function descend(
+  rows: readonly (readonly number[])[],
+  weights: readonly number[],
+  begin: readonly number[],
+  floor: readonly number[],
+): number[] {
   const numbers = [...begin];
   const columns = [...(rows[0]?.keys() ?? [])];
-  const products = (one: number, other: number) =>
-    rows.reduce((sum, row) => sum + (row[one] as number) * (row[other] as number), 0);
-  const squares = columns.map((one) => columns.map((other) => products(one, other)));
-  const sums = columns.map((column) => rows.reduce((sum, row) => sum + (row[column] as number), 0));
+  const total = (term: (row: readonly number[]) => number) =>
+    rows.reduce((sum, row, index) => sum + (weights[index] as number) * term(row), 0);
+  const squares = columns.map((one) =>
+    columns.map((other) => total((row) => (row[one] as number) * (row[other] as number))),
+  );
+  const sums = columns.map((column) => total((row) => row[column] as number));
   for (let sweep = 0; sweep < sweeps; sweep++) {
     for (const column of columns) {
       const own = squares[column] as readonly number[];

@@ -17,79 +17,89 @@ export interface ProbeCall {
  */
 export type Probe = Generator<ProbeCall, LinkModel, number>;
 
-interface Trial {
-  readonly collective: Collective;
-  /** Size of the whole buffer in bytes. */
-  readonly bytes: number;
-  readonly times: number;
+/** A collective that one algorithm executes in each round of the measurement. */
+interface Trial extends ProbeCall {
+  readonly asked: Omit<Sample, 'seconds'>;
+  readonly isLarge: boolean;
+  /** Seconds of the fastest execution so far. */
+  seconds: number;
 }
 
 const allReduce: Collective = { kind: 'all-reduce', op: 'sum' };
 const allGather: Collective = { kind: 'all-gather' };
 
-// All trials take a few milliseconds in total on short links. The all-gathers make it possible to
-// separate the time per byte from the times of sums and rounds, because a small all-reduce may take
-// one round with any algorithm.
-const trials: readonly Trial[] = [
-  // The first call also plans and connects.
-  { collective: allGather, bytes: 4, times: 4 },
-  { collective: allGather, bytes: 1 << 13, times: 2 },
-  { collective: allReduce, bytes: 1 << 17, times: 2 },
-  { collective: allGather, bytes: 1 << 17, times: 2 },
+// The all-gathers make it possible to separate the time per byte from the times of sums and rounds,
+// because a small all-reduce may take one round with any algorithm. Only with a mebibyte do the bytes
+// on a link of 1 Gbit/s outweigh what a busy host adds to each call.
+const collectives: readonly (readonly [Collective, number])[] = [
+  [allGather, 4],
+  [allGather, 1 << 13],
+  [allReduce, 1 << 17],
+  [allGather, 1 << 17],
+  [allReduce, 1 << 20],
 ];
+const largeBytes = 1 << 20;
+
+// A round executes each trial once, so that a disturbance does not hit all executions of one trial.
+// The first round also plans and connects. On short links six rounds take a few milliseconds.
+const leastRounds = 2;
+const mostRounds = 6;
+const budgetSeconds = 0.5;
 
 /**
  * Measures the links of a group by timing a few collectives on the given communicators, one
  * communicator per algorithm. All members must call this function. All get the same model, that of
- * rank 0.
+ * rank 0. On slow links there are fewer rounds, and none of large buffers.
  */
 export function* probe(
   group: ProcessGroup,
   algorithms: readonly Algorithm[],
   communicators: readonly Communicator[],
 ): Probe {
-  const { size } = group;
-  const asked: Omit<Sample, 'seconds'>[] = [];
-  const taken: number[][] = [];
-  for (const [index, algorithm] of algorithms.entries()) {
-    const communicator = communicators[index] as Communicator;
-    for (const { collective, bytes, times } of trials) {
-      if (communicator.refuses(collective, 'float32') !== undefined) continue;
-      // Blocks have equal lengths.
-      const length = Math.max(1, Math.floor(bytes / 4 / (collective.kind === 'all-gather' ? size : 1)));
-      const input = zeros('float32', [length]);
-      const output = zeros('float32', [outputLength(collective, length, size)]);
-      const call = { communicator, collective, input, output };
-      const seconds: number[] = [];
-      for (let time = 0; time < times; time++) seconds.push(yield call);
-      taken.push(seconds);
-      const schedule = algorithm.plan(collective, size);
-      asked.push({ kind: collective.kind, schedule, bytes: output.data.byteLength });
-    }
+  const trials = trialsOf(group.size, algorithms, communicators);
+  let spent = 0;
+  for (let round = 0; round < leastRounds || (round < mostRounds && spent < budgetSeconds); round++) {
+    const hasLarge = round > 0 && spent < budgetSeconds;
+    spent += yield* runRound(
+      communicators[0] as Communicator,
+      trials.filter(({ isLarge }) => hasLarge || !isLarge),
+    );
   }
-  const fastest = yield* fastestOf(communicators[0] as Communicator, taken);
-  const samples = asked.map((one, index) => ({ ...one, seconds: fastest[index] as number }));
+  const samples = trials.flatMap(({ asked, seconds }) => (seconds === Infinity ? [] : [{ ...asked, seconds }]));
   return yield* agree(group, communicators, samples);
 }
 
+function trialsOf(size: number, algorithms: readonly Algorithm[], communicators: readonly Communicator[]): Trial[] {
+  return collectives.flatMap(([collective, bytes]) => {
+    // Blocks have equal lengths.
+    const length = Math.max(1, Math.floor(bytes / 4 / (collective.kind === 'all-gather' ? size : 1)));
+    const input = zeros('float32', [length]);
+    const output = zeros('float32', [outputLength(collective, length, size)]);
+    return algorithms.flatMap((algorithm, index) => {
+      const communicator = communicators[index] as Communicator;
+      if (communicator.refuses(collective, 'float32') !== undefined) return [];
+      const schedule = algorithm.plan(collective, size);
+      const asked = { kind: collective.kind, schedule, bytes: output.data.byteLength };
+      return { communicator, collective, input, output, asked, isLarge: bytes === largeBytes, seconds: Infinity };
+    });
+  });
+}
+
 /**
- * For each trial, the seconds of its fastest execution. The time of an execution is that of the
- * slowest rank: a rank that arrives late finds all data already there, so on links with high
- * latency its own time would be nearly zero.
+ * Executes each trial once and returns the seconds of all together, the same on all ranks. The time
+ * of an execution is that of the slowest rank: a rank that arrives late finds all data already
+ * there, so on links with high latency its own time would be nearly zero.
  */
-function* fastestOf(
-  communicator: Communicator,
-  taken: readonly (readonly number[])[],
-): Generator<ProbeCall, readonly number[], number> {
-  const own = Float64Array.from(taken.flat());
+function* runRound(communicator: Communicator, trials: readonly Trial[]): Generator<ProbeCall, number, number> {
+  const own = new Float64Array(trials.length);
+  for (const [index, trial] of trials.entries()) own[index] = yield trial;
   const buffer: Tensor = { ...zeros('float64', [own.length]), data: own };
   yield { communicator, collective: { kind: 'all-reduce', op: 'max' }, input: buffer, output: buffer };
-  let end = 0;
-  return taken.map(({ length }) => {
-    end += length;
+  for (const [index, trial] of trials.entries()) {
     // Browser clocks are coarse, and a ratio needs a nonzero divisor.
-    return Math.max(Math.min(...own.subarray(end - length, end)), 1e-7);
-  });
+    trial.seconds = Math.min(trial.seconds, Math.max(own[index] as number, 1e-7));
+  }
+  return own.reduce((sum, seconds) => sum + seconds, 0);
 }
 
 function* agree(group: ProcessGroup, communicators: readonly Communicator[], samples: readonly Sample[]): Probe {

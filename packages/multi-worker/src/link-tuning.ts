@@ -45,8 +45,12 @@ export class LinkTuning {
   constructor(group: ProcessGroup) {
     this.#group = group;
     const { size, hosts } = group;
-    this.#measured = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, size));
-    this.algorithms = [...this.#measured, ...twoLevelAlgorithms(size, evenRanksPerHost(hosts))];
+    const flat = candidates.filter(({ refuses }) => !refuses?.({ kind: 'all-reduce', op: 'sum' }, size));
+    const twoLevels = twoLevelAlgorithms(size, evenRanksPerHost(hosts));
+    this.algorithms = [...flat, ...twoLevels];
+    // Only with two levels do the links within hosts have rounds of their own, whose times show how
+    // fast these links are.
+    this.#measured = [...flat, ...twoLevels.slice(0, 1)];
     this.#rank = group.communicator(directAlgorithm()).group;
   }
 

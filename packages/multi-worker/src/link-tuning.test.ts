@@ -1,0 +1,34 @@
+import type { Collective, Communicator, ProcessGroup } from '@coll/core';
+import type { Algorithm } from '@coll/core/schedule';
+import { expect, it } from 'vitest';
+import { LinkTuning } from './link-tuning.js';
+
+/** The algorithms with which a group on these hosts measures its links. */
+function measuredOn(hosts: readonly string[]): readonly string[] {
+  const opened: string[] = [];
+  const stop = new Error('a double that executes nothing');
+  const communicator = (algorithm: Algorithm) => {
+    opened.push(algorithm.name);
+    const refuses = (collective: Collective) => algorithm.refuses?.(collective, hosts.length);
+    const runSync = () => {
+      throw stop;
+    };
+    return {
+      group: { order: {} },
+      refuses,
+      runSync,
+      close: async () => {},
+    } as unknown as Communicator;
+  };
+  const tuning = new LinkTuning({ rank: 0, size: hosts.length, hosts, communicator } as unknown as ProcessGroup);
+  opened.length = 0;
+  expect(() => tuning.beginSync()).toThrow(stop);
+  return opened;
+}
+
+it('LinkTuning measures links within hosts by an algorithm on two levels if hosts have several ranks', () => {
+  const flat = ['direct', 'recursive-halving-doubling', 'ring', 'binary-tree'];
+  expect(measuredOn(['a', 'a', 'b', 'b'])).toEqual([...flat, 'direct/direct']);
+  expect(measuredOn(['a', 'b', 'c', 'd'])).toEqual(flat);
+  expect(measuredOn(['a', 'a', 'a', 'a'])).toEqual(flat);
+});
