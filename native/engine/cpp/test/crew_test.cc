@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "clock.h"
+#include "tuning.h"
 
 namespace coll::test {
 namespace {
@@ -48,6 +49,21 @@ TEST(Crew, StartsNoHelperForLittleWork) {
   run_counting(crew, job, 10, 1000);
   run_counting(crew, job, 5, kLarge);  // a single unit
   EXPECT_EQ(crew.helpers(), 0);
+}
+
+TEST(Crew, StartsAHelperForLittleWorkOnlyIfTasksFollowClosely) {
+  Crew crew;
+  SharedJob job(2);
+  const auto run = [&] { run_counting(crew, job, 10, tuning::kHotBytesPerHelper); };
+  for (int round = 0; round < 20; ++round) {
+    run();
+    const auto end = Clock::now() + 2 * tuning::kCloselyFollowing;
+    while (Clock::now() < end) continue;
+  }
+  EXPECT_EQ(crew.helpers(), 0);
+  const auto end = Clock::now() + std::chrono::seconds(10);
+  while (crew.helpers() == 0 && Clock::now() < end) run();
+  EXPECT_EQ(crew.helpers(), 1);
 }
 
 // The owner's unit ends only when a helper has begun.

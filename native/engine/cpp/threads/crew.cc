@@ -33,6 +33,7 @@ void Crew::run(const Task& task, SharedJob& job) {
     const Claim& claim = claims[static_cast<std::size_t>(i)];
     if (claim.helper->withdraw(claim.ticket)) ++helped;
   }
+  if (claimed < asked) alone_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   if (claimed > 1) limit_.learn(claimed, helped, job.times(), Clock::now());
 }
 
@@ -56,11 +57,10 @@ int Crew::claim(const Task& task, int asked, Claim* claims) {
 }
 
 // How many sleeping helpers a task may wake. Tasks that follow each other closely find them awake
-// the next time.
+// the next time. The time between them counts, since helpers poll from the end of a task on.
 int Crew::worth_waking(const Task& task) {
   const Clock::rep now = Clock::now().time_since_epoch().count();
-  const Clock::rep before = alone_.exchange(now, std::memory_order_relaxed);
-  const bool is_hot = Clock::duration(now - before) < tuning::kCloselyFollowing;
+  const bool is_hot = Clock::duration(now - alone_.load(std::memory_order_relaxed)) < tuning::kCloselyFollowing;
   return static_cast<int>(std::min(task.bytes / (is_hot ? tuning::kHotBytesPerHelper : task.waking_bytes), std::size_t{kMostHelpers}));
 }
 

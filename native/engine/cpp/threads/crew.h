@@ -46,7 +46,7 @@ class Crew {
   std::atomic<int> started_{0};
   std::array<std::unique_ptr<Helper>, kMostHelpers> helpers_;
   HelperLimit limit_;
-  // When the latest task began that was not worth waking a helper, in ticks of the clock.
+  // When the latest task ended that had fewer helpers than it has work for, in ticks of the clock.
   std::atomic<Clock::rep> alone_{0};
 };
 
