@@ -111,7 +111,8 @@ const scenarios = {
   },
   async exitWhileWaiting() {
     const group = await openMpiGroup(options);
-    await sums(group, 10, 1);
+    // A rank may hear that another one has left before it sees that this call has ended.
+    await sums(group, 10, 1).catch(({ code }) => assert.equal(code, 'ERR_COLL_CLOSED'));
     void group.allReduce('sum', new Float32Array(1 << 18)).catch(() => undefined);
     process.exit(0);
   },
