@@ -37,7 +37,7 @@ describe('the functions between an all-reduce of a replica and the engine', () =
   it('are the documented functions for replicas in worker threads', async () => {
     const hops = await found(new URL('./fixtures/call-stack-replica.js', import.meta.url));
     expect(hops).toEqual(documented('In worker threads'));
-    expect(hops.length).toBeLessThanOrEqual(7);
+    expect(hops.length).toBeLessThanOrEqual(6);
   });
 
   it('are the documented functions for processes, including the choice by size', async () => {
@@ -48,6 +48,6 @@ describe('the functions between an all-reduce of a replica and the engine', () =
     ]);
     const hops = JSON.parse(ends[0]?.stdout as string) as readonly Hop[];
     expect(hops).toEqual(documented('Between processes'));
-    expect(hops.length).toBeLessThanOrEqual(12);
+    expect(hops.length).toBeLessThanOrEqual(11);
   });
 });

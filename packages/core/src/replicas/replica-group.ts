@@ -161,7 +161,7 @@ export class ReplicaGroup {
       this.#arrivals.requireOpen(call);
       const { work, options } = this.#preparedFor([call], 'perform');
       // `drive` would make one more promise, which takes time that a small collective does not have.
-      const ended = 'runs' in work ? startRuns(work, options) : drive(work, options);
+      const ended = 'runs' in work ? startRuns(work.on, work.runs, options) : drive(work, options);
       this.#underWay += 1;
       return ended.then(
         (outputs) => {

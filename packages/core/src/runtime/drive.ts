@@ -89,16 +89,8 @@ function* awaitStep<Result>(step: AsyncStep<Result>): Phases<Result> {
  */
 export async function drive<Result>(work: Work<Result>, options: RunOptions = {}): Promise<Result> {
   if (!('runs' in work)) return driveInTurn(work, options);
-  if (work.runs.length > 0) await startRuns(work, options);
+  if (work.runs.length > 0) await startRuns(work.on, work.runs, options);
   return work.finish();
-}
-
-/**
- * Starts collectives that may overlap, in one synchronous stretch. The promise resolves when all
- * have ended; then `finish` of the work returns the result.
- */
-export function startRuns({ on, runs }: OnePhase<unknown>, options: RunOptions): Promise<void> {
-  return started(on, runs, options);
 }
 
 async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, options: RunOptions): Promise<Result> {
@@ -112,7 +104,7 @@ async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, option
       const phase = next.value;
       let result: unknown;
       if (typeof phase === 'function') result = await phase(own);
-      else await started(on, phase, own);
+      else await startRuns(on, phase, own);
       isUnderWay = true;
       next = phases.next(result);
     }
@@ -125,8 +117,11 @@ async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, option
   }
 }
 
-/** Starts the runs of a phase in one synchronous stretch. The promise resolves when all have ended. */
-function started(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): Promise<void> {
+/**
+ * Starts collectives that may overlap, in one synchronous stretch. The promise resolves when all
+ * have ended.
+ */
+export function startRuns(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): Promise<void> {
   const ends: Promise<void>[] = [];
   for (const run of runs)
     ends.push((on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, options)));
