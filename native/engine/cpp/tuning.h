@@ -197,9 +197,8 @@ constexpr std::size_t kLocalBytes = 256 * kKiB;
 // Elements of half types combined at a time: with two operands, all of it stays in the first-level
 // cache.
 constexpr std::size_t kWidenedLength = 2048;
-// Up to so many ranks, each announces a collective to all others, which takes the time of one
-// message. With more, a rank has messages and connections only with those with which it exchanges
-// values.
+// In groups of up to this many ranks, each rank announces a collective to all others, which takes
+// the time of one message. In larger groups, it announces along the schedule (agreement.h).
 constexpr int kMostRanksThatAnnounce = 4;
 // For small all-reduces. With more ranks, the messages take longer than the rounds of a tree.
 constexpr int kMostRanksOfSmall = 16;

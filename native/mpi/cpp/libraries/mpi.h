@@ -56,7 +56,7 @@ class Mpi {
   virtual MpiHandle op(MpiOp op) = 0;
   virtual MpiHandle create_op(MpiFunction function) = 0;
 
-  // Lets the library choose an algorithm for all-reduces of so many bytes. Called on all ranks before each of them.
+  // Selects the library's algorithm for an all-reduce of this size. Every rank calls it before every all-reduce.
   virtual void prepare_all_reduce(std::size_t) {}
   virtual void iall_reduce(const void* in, void* out, int count, MpiHandle type, MpiHandle op, MpiHandle comm, MpiRequest& request) = 0;
   virtual void ireduce(const void* in, void* out, int count, MpiHandle type, MpiHandle op, int root, MpiHandle comm, MpiRequest& request) = 0;
