@@ -19,13 +19,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kBeatsInSilence = 5;
-// Time for failures that several members find at the same moment.
-constexpr milliseconds kSettling{250};
 // Time for the others to read that this rank leaves, if the group has failed.
 constexpr milliseconds kParting{500};
-// Time for the others to complete the collectives that this rank took part in: its data may still
-// be on a slow link.
-constexpr milliseconds kLongestParting{5000};
 // Time between two checks if something is about to happen.
 constexpr milliseconds kSoon{10};
 // Time for the control connection to show why a data connection has ended.
@@ -130,7 +125,7 @@ void Monitor::fail_for_leaver() {
 Failure Monitor::settled_failure() {
   Lock lock(mutex_);
   wake();
-  await(changed_, lock, kSuspicion + kSettling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
+  await(changed_, lock, kSuspicion + watch_.settling + milliseconds(100), [this] { return is_decided_ || has_ended_; });
   // No member has reported a reason: an executor has found a failure that no connection shows.
   if (!failure_) adopt({FailureKind::kFailed, watch_.rank, "cannot continue: " + suspicion_, 0, suspected_});
   send_now();
@@ -363,11 +358,11 @@ void Monitor::adopt(const Failure& failure) {
 }
 
 bool Monitor::is_settled(Clock::time_point now) const {
-  return failure_ && (now - failed_at_ >= kSettling || peers_.have_told(*failure_, told_));
+  return failure_ && (now - failed_at_ >= watch_.settling || peers_.have_told(*failure_, told_));
 }
 
 bool Monitor::has_parted(Clock::time_point now) const {
-  const milliseconds longest = failure_ ? kParting : std::min(watch_.silence, kLongestParting);
+  const milliseconds longest = failure_ ? kParting : std::min(watch_.silence, watch_.longest_parting);
   return leaving_since_ && (now - *leaving_since_ >= longest || peers_.are_gone());
 }
 

@@ -13,6 +13,11 @@ struct Watch {
   // Connections by rank; -1 for one's own, and for ranks without one. News reaches those over others.
   std::vector<int> sockets;
   std::chrono::milliseconds silence{5000};
+  // Time for failures that several members find at the same moment.
+  std::chrono::milliseconds settling{250};
+  // Time for the others to complete the collectives that this rank took part in: its data may still
+  // be on a slow link.
+  std::chrono::milliseconds longest_parting{5000};
   // Called in the monitor's thread when this rank has left, and all connections have ended.
   std::function<void()> parted;
 };
