@@ -69,7 +69,7 @@ constexpr int kLeavingSpins = 1000;
 
 // Polls of a helper for the next task: back-to-back calls find it awake.
 constexpr int kHelperSpins = 2000;
-constexpr int kHelperSleepMillis = 10000;
+constexpr int kHelperSleepMillis = 1'000'000;
 // The inputs of all ranks in a part of a task; each thread executes at least one.
 constexpr std::size_t kTaskUnitBytes = 128 * kKiB;
 // The bytes of a task for which it wakes a sleeping helper, if it begins so soon after the task

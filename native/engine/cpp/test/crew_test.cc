@@ -61,7 +61,7 @@ TEST(Crew, StartsAHelperForLittleWorkOnlyIfTasksFollowClosely) {
     while (Clock::now() < end) continue;
   }
   EXPECT_EQ(crew.helpers(), 0);
-  const auto end = Clock::now() + std::chrono::seconds(10);
+  const auto end = Clock::now() + std::chrono::seconds(100);
   while (crew.helpers() == 0 && Clock::now() < end) run();
   EXPECT_EQ(crew.helpers(), 1);
 }
@@ -77,7 +77,7 @@ void run_with_helper(Crew& crew, SharedJob& job) {
   crew.run({work, &is_helped, 2, 1, kLarge}, job);
 }
 
-// A helper that is not woken begins after ten seconds.
+// A helper that is not woken begins after a thousand seconds.
 TEST(Crew, WakesItsHelpers) {
   Crew crew;
   SharedJob job(2);
@@ -87,7 +87,7 @@ TEST(Crew, WakesItsHelpers) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     run_with_helper(crew, job);
   }
-  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(100));
 }
 
 TEST(Crew, ServesSeveralOwnersAtTheSameTime) {
