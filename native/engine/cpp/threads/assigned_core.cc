@@ -1,6 +1,5 @@
 #include "assigned_core.h"
 
-#include "../tuning.h"
 #include "waiting.h"
 
 namespace coll {
@@ -8,7 +7,7 @@ namespace coll {
 void AssignedCore::go_back() {
   if (current_core() == core_) return;
   const auto now = Clock::now();
-  if (now - returned_ < tuning::kLeastStay) return;
+  if (now - returned_ < least_stay_) return;
   returned_ = now;
   core_ = go_to_core(local_.number, local_.ranks);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../clock.h"
+#include "../tuning.h"
 
 namespace coll {
 
@@ -18,14 +19,15 @@ struct LocalRank {
 // cores for tenths of a second, above all after they have slept.
 class AssignedCore {
  public:
-  explicit AssignedCore(const LocalRank& local) : local_(local) {}
+  explicit AssignedCore(const LocalRank& local, Clock::duration least_stay = tuning::kLeastStay) : local_(local), least_stay_(least_stay) {}
 
-  // Moves the thread to its core if it runs elsewhere, at most once per tuning::kLeastStay. The
-  // thread may still use all of its cores, and the system may move it again.
+  // Moves the thread to its core if it runs elsewhere, at most once per `least_stay`. The thread may
+  // still use all of its cores, and the system may move it again.
   void go_back();
 
  private:
   const LocalRank local_;
+  const Clock::duration least_stay_;
   int core_ = -1;
   Clock::time_point returned_{};
 };
