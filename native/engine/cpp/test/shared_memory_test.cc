@@ -162,7 +162,7 @@ TEST(Arena, ReturnsUnusedMemoryToTheSystem) {
   std::memset(tensor, 1, kBytes / 2);
   EXPECT_GE(resident_bytes(*segment), kBytes / 2);
   arena.free(tensor);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(100);
   while (resident_bytes(*segment) > 2 * kHugePage + kHugePage / 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   EXPECT_LE(resident_bytes(*segment), 2 * kHugePage + kHugePage / 2);
   EXPECT_TRUE(has_only(kept, 1000, std::byte{1}));
