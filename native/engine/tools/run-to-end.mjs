@@ -2,8 +2,14 @@ import { spawnSync } from 'node:child_process';
 
 const longestCommand = 200;
 
-/** Thrown for a command that failed; its output has been shown. */
-export class CommandFailed extends Error {}
+/** Thrown for a command that failed; its output has been shown. `how` it ended, as in "ended with 1", and what it had printed if quiet. */
+export class CommandFailed extends Error {
+  constructor(message, { how = '', output = '' } = {}) {
+    super(message);
+    this.how = how;
+    this.output = output;
+  }
+}
 
 /** Runs a command. `quiet` shows its output only if it failed or warned, and returns it; `showsProgress` does so with stderr only. */
 export function runToEnd(command, args, { quiet = false, showsProgress = false, env, cwd, timeoutSeconds } = {}) {
@@ -20,5 +26,5 @@ export function runToEnd(command, args, { quiet = false, showsProgress = false, 
   if (status === 0) return output;
   const how =
     error?.code === 'ETIMEDOUT' ? `ran longer than ${timeoutSeconds} s` : `ended with ${status ?? signal ?? error}`;
-  throw new CommandFailed(`${[command, ...args].join(' ').slice(0, longestCommand)} ${how}`);
+  throw new CommandFailed(`${[command, ...args].join(' ').slice(0, longestCommand)} ${how}`, { how, output });
 }

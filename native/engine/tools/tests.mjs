@@ -31,13 +31,32 @@ const sanitizers = {
 export function runCppTests(build, { emulator = [], filter = '*', isShort = false } = {}) {
   mkdirSync(reports, { recursive: true });
   const report = path.join(reports, `${reportName(build)}.json`);
-  const options = ['--gtest_brief=1', `--gtest_filter=${filter}`, `--gtest_output=json:${report}`];
+  const options = [`--gtest_filter=${filter}`, `--gtest_output=json:${report}`];
   const prefix = emulator.length > 0 ? emulator : fixedAddresses();
-  const [command, ...args] = [...prefix, path.join(build, 'coll_tests'), ...options];
+  const args = [...prefix, path.join(build, 'coll_tests'), ...options];
   const env = isShort ? { COLL_TEST_GRID: 'short' } : {};
-  const output = runToEnd(command, args, { quiet: true, env, timeoutSeconds: longestSeconds });
-  // Not the line for every test that wants another processor.
-  console.log(output.match(/^\[.*/gm).join('\n'));
+  try {
+    // What tests and their processes complain about follows the test's name.
+    const output = runToEnd('sh', ['-c', 'exec "$0" "$@" 2>&1', ...args], {
+      quiet: true,
+      env,
+      timeoutSeconds: longestSeconds,
+    });
+    console.log(output.match(/^\[(==========| {2}PASSED {2})\].*/gm).join('\n'));
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    throw new CommandFailed(
+      `${path.relative(folder, build)}/coll_tests ${error.how}; failed: ${failedTests(error.output).join(', ')}`,
+    );
+  }
+}
+
+/** Also those that have begun and never ended: a test that crashed or hung. */
+function failedTests(output) {
+  const named = (mark) =>
+    [...output.matchAll(new RegExp(`^\\[ *${mark} *\\] ([^\\s,]+\\.[^\\s,]+)`, 'gm'))].map(([, test]) => test);
+  const well = new Set([...named('OK'), ...named('SKIPPED')]);
+  return named('RUN').filter((test) => !well.has(test));
 }
 
 /** Runs coll_tests, then every script of the `sanitized` folders in Node with the addon, all under a sanitizer. */
