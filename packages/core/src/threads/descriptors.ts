@@ -12,7 +12,7 @@ import {
 import type { Schedule } from '../schedule/schedule.js';
 import { type CollError, InternalError, InvalidArgumentError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
-import { hashOf } from '../values/layout.js';
+import { hashOf, joinHash } from '../values/layout.js';
 import type { CheckedCall } from './segment-list.js';
 
 /**
@@ -261,9 +261,12 @@ export class Descriptors {
 
 /** A hash of a schedule, to detect ranks that execute different ones. */
 export function scheduleNumber({ ranks, chunks, rounds }: Schedule): number {
-  const moves = rounds.flatMap((round) => [
-    round.length,
-    ...round.flatMap(({ from, to, chunk, reduce }) => [from, to, chunk, Number(reduce)]),
-  ]);
-  return hashOf([ranks, chunks, ...moves]);
+  let hash = hashOf([ranks, chunks]);
+  for (const round of rounds) {
+    hash = joinHash(hash, round.length);
+    for (const { from, to, chunk, reduce } of round) {
+      hash = joinHash(joinHash(joinHash(joinHash(hash, from), to), chunk), Number(reduce));
+    }
+  }
+  return hash;
 }

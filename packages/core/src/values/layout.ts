@@ -25,11 +25,12 @@ export function hashOf(numbers: readonly number[]): number {
   return numbers.reduce(joinHash, start);
 }
 
+/** The hash of a list that continues with `number`, from the hash of the list before it. */
+export function joinHash(hash: number, number: number): number {
+  return Math.imul(hash ^ number, 0x01000193);
+}
+
 const start = 0x811c9dc5 | 0;
 
 // Hashed instead of a dtype, for sparse values.
 const sparse = -1;
-
-function joinHash(hash: number, number: number): number {
-  return Math.imul(hash ^ number, 0x01000193);
-}
