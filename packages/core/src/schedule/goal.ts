@@ -10,6 +10,10 @@ export interface Goal {
   contributes(rank: number, chunk: number): boolean;
   /** Whether the rank's chunk must contain every contribution exactly once after the last round. */
   receives(rank: number, chunk: number): boolean;
+  /** The only rank that contributes to the chunk; undefined if all ranks do. */
+  soleContributor(chunk: number): number | undefined;
+  /** The only rank that receives the chunk; undefined if all ranks do. */
+  soleReceiver(chunk: number): number | undefined;
 }
 
 /**
@@ -40,30 +44,44 @@ export function endsOf(
   return { from: Math.floor(block / ranks), to: block % ranks };
 }
 
-const everyone = () => true;
+/** The only rank that has a chunk; undefined if all ranks have it. */
+type SoleRank = (chunk: number) => number | undefined;
+
+const everyone: SoleRank = () => undefined;
 
 /** The goal of a collective for a schedule's ranks and chunks. */
 export function goalOf(collective: Collective, schedule: Pick<Schedule, 'ranks' | 'chunks'>): Goal {
-  const owner = (rank: number, chunk: number) => rank === ownerOf(schedule, chunk);
+  const [soleContributor, soleReceiver] = soleRanksOf(collective, schedule);
+  return {
+    soleContributor,
+    soleReceiver,
+    contributes: (rank, chunk) => (soleContributor(chunk) ?? rank) === rank,
+    receives: (rank, chunk) => (soleReceiver(chunk) ?? rank) === rank,
+  };
+}
+
+/** Who contributes to a chunk, and who receives it. */
+function soleRanksOf(
+  collective: Collective,
+  schedule: Pick<Schedule, 'ranks' | 'chunks'>,
+): readonly [SoleRank, SoleRank] {
+  const owner: SoleRank = (chunk) => ownerOf(schedule, chunk);
   switch (collective.kind) {
     case 'all-reduce':
-      return { contributes: everyone, receives: everyone };
+      return [everyone, everyone];
     case 'reduce':
-      return { contributes: everyone, receives: (rank) => rank === collective.root };
+      return [everyone, () => collective.root];
     case 'broadcast':
-      return { contributes: (rank) => rank === collective.root, receives: everyone };
+      return [() => collective.root, everyone];
     case 'all-gather':
-      return { contributes: owner, receives: everyone };
+      return [owner, everyone];
     case 'reduce-scatter':
-      return { contributes: everyone, receives: owner };
+      return [everyone, owner];
     case 'gather':
-      return { contributes: owner, receives: (rank) => rank === collective.root };
+      return [owner, () => collective.root];
     case 'scatter':
-      return { contributes: (rank) => rank === collective.root, receives: owner };
+      return [() => collective.root, owner];
     case 'all-to-all':
-      return {
-        contributes: (rank, chunk) => rank === endsOf(schedule, chunk).from,
-        receives: (rank, chunk) => rank === endsOf(schedule, chunk).to,
-      };
+      return [(chunk) => endsOf(schedule, chunk).from, (chunk) => endsOf(schedule, chunk).to];
   }
 }

@@ -160,6 +160,16 @@ describe('problemOf names the first problem:', () => {
       reduceTo(0),
     ],
     [
+      'round 1: rank 1 copies chunk 0 to rank 0, which already has the chunk: remove this transfer',
+      schedule(2, 2, [copy(0, 1), copy(0, 1, 1)], [copy(1, 0)], [copy(1, 0, 1)]),
+      broadcastFrom(0),
+    ],
+    [
+      'round 0: rank 1 copies chunk 1 to rank 2, but rank 1 does not have that chunk',
+      schedule(3, 2, [copy(1, 2, 1)], [copy(2, 1, 0)], [null as unknown as Transfer]),
+      broadcastFrom(0),
+    ],
+    [
       // A contribution is counted twice, but the result is overwritten.
       'round 1: rank 0 adds chunk 0 to the chunk of rank 1, which does not use the chunk: remove this transfer',
       schedule(2, 1, [add(1, 0)], [add(0, 1)], [copy(0, 1)]),
