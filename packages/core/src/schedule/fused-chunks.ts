@@ -2,7 +2,7 @@ import type { Collective } from '../collectives/collective.js';
 import { chainsOf } from './chains.js';
 import { goalOf } from './goal.js';
 import type { Schedule } from './schedule.js';
-import { stepsOf } from './steps.js';
+import { type StepsByChunk, stepsByChunk } from './steps-by-chunk.js';
 
 /** The arithmetic of one chunk, applied to each element independently. */
 export interface FusedChunk {
@@ -33,15 +33,31 @@ export interface ChunkStep {
 
 /** The arithmetic of each chunk of a schedule, without the copies between ranks. */
 export function fusedChunks(schedule: Schedule, collective: Collective): readonly FusedChunk[] {
-  const goal = goalOf(collective, schedule);
-  const ranks = Array.from({ length: schedule.ranks }, (_, rank) => rank);
+  const { soleReceiver } = goalOf(collective, schedule);
+  const everyone = Array.from({ length: schedule.ranks }, (_, rank) => rank);
+  const alone = everyone.map((rank) => [rank]);
   const chains = chainsOf(schedule, collective);
   // In a verified schedule no round reads a place that it writes, so its steps may run one after
   // the other.
-  const steps = chains ? [] : schedule.rounds.flatMap(stepsOf);
-  return Array.from({ length: schedule.chunks }, (_, chunk) => ({
-    chain: chains?.[chunk],
-    steps: steps.filter((step) => step.chunk === chunk),
-    targets: ranks.filter((rank) => goal.receives(rank, chunk)),
-  }));
+  const steps = chains ? undefined : stepsByChunk(schedule);
+  return Array.from({ length: schedule.chunks }, (_, chunk) => {
+    const receiver = soleReceiver(chunk);
+    return {
+      chain: chains?.[chunk],
+      steps: steps ? stepsIn(steps, chunk) : none,
+      targets: receiver === undefined ? everyone : (alone[receiver] as readonly number[]),
+    };
+  });
+}
+
+const none: readonly ChunkStep[] = [];
+
+function stepsIn({ begins, words }: StepsByChunk, chunk: number): ChunkStep[] {
+  const steps: ChunkStep[] = [];
+  for (let at = begins[chunk] as number; at < (begins[chunk + 1] as number); ) {
+    const end = at + 2 + (words[at + 1] as number);
+    steps.push({ to: words[at] as number, operands: Array.from(words.subarray(at + 2, end)) });
+    at = end;
+  }
+  return steps;
 }
