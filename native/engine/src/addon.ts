@@ -7,7 +7,7 @@ export { type Calibration, calibration, describeCalibration, findCalibration, ow
 export { nativeBinding } from './engine.js';
 export type { Held, Offering } from './handles.js';
 export { type NativeBinding, nativeInterface, status } from './native-binding.js';
-export { type Program, Programs } from './programs.js';
+export { noMessages, type PrepareMessages, Programs } from './programs.js';
 export { SpareHandles } from './spare-handles.js';
 export { listOf, type ThresholdList, type Thresholds, thresholdsOf, usualThresholds } from './thresholds.js';
 export { NewCalls } from './turns.js';

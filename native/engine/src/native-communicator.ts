@@ -5,7 +5,7 @@ import { calibration } from './calibration.js';
 import type { Clash, ControllerHandle, OfferingOfAll, OffersHandle } from './handles.js';
 import { helperThreads } from './machine/index.js';
 import type { NativeBinding } from './native-binding.js';
-import { Programs } from './programs.js';
+import { noMessages, Programs } from './programs.js';
 import { SpareHandles } from './spare-handles.js';
 import { listOf } from './thresholds.js';
 import { NewCalls } from './turns.js';
@@ -32,7 +32,7 @@ export class NativeCommunicator extends ControllerCommunicator<PreparedOffers> {
     super(size);
     this.#binding = binding;
     this.#controller = binding.controller(size, helperThreads(), listOf(calibration(binding).thresholds));
-    this.#programs = new Programs(binding, algorithm, size);
+    this.#programs = new Programs(binding, algorithm, size, noMessages);
     const communicator = (other: Algorithm, own: Group) => new NativeCommunicator(binding, size, other, own);
     const ofSize = (ranks: number, other: Algorithm) => new NativeCommunicator(binding, ranks, other);
     this.group = group ?? new ControllerGroup({ communicator, ofSize });

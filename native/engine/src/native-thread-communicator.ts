@@ -33,7 +33,7 @@ import type { MemberHandle } from './handles.js';
 import { availableCores } from './machine/index.js';
 import { type NativeBinding, status, waiting } from './native-binding.js';
 import { type Offer, Offers } from './offers.js';
-import { Programs } from './programs.js';
+import { noMessages, Programs } from './programs.js';
 import { SpareHandles } from './spare-handles.js';
 import { laterTurn, NewCalls } from './turns.js';
 
@@ -84,7 +84,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     this.#barrier = new SharedBarrier(control, size, 0);
     this.#descriptors = new Descriptors(threads.descriptors, size);
     this.#said = this.#descriptors.announcedBy(rank);
-    this.#programs = new Programs(binding, algorithm, size);
+    this.#programs = new Programs(binding, algorithm, size, noMessages);
     this.#offers = new Offers(binding, this.#programs, rank);
     this.#memory = [new Uint8Array(board), this.#barrier.state, this.#barrier.arrivalOf(rank)];
     this.#member = binding.join(...this.#memory, rank, size, availableCores(), thresholds);

@@ -1,5 +1,5 @@
 import { directAlgorithm } from '@coll/direct';
-import { listOf, nativeBinding, Programs, status, usualThresholds } from '@coll/native/addon';
+import { listOf, nativeBinding, noMessages, Programs, status, usualThresholds } from '@coll/native/addon';
 import { afterAll, describe, expect, it } from 'vitest';
 
 // TypeScript would refuse most of what this hands over.
@@ -17,7 +17,8 @@ const floats = (...values: number[]) => Float32Array.from(values);
 const begins = Float64Array.of(0, 4);
 const agreed = Float64Array.of(1);
 
-const program = (ranks: number) => new Programs(binding, directAlgorithm(), ranks).find(allReduce, 'float32').handle;
+const program = (ranks: number) =>
+  new Programs(binding, directAlgorithm(), ranks, noMessages).find(allReduce, 'float32').handle;
 const two = program(2);
 // The addon keeps addresses only: the caller has to keep the arrays alive.
 const input = [floats(1, 2, 3, 4)];

@@ -1,8 +1,6 @@
-import type { Collective, DType } from '@coll/core';
 import { askedBy, bytesOfDescriptors, type Descriptor, Descriptors, nowhere } from '@coll/core/internal';
 import { type CheckedCall, clashError, operationOf, reads, type SegmentList, writes } from '@coll/core/plugin';
-import type { Program, Programs } from '@coll/native/addon';
-import { messageWords } from './message-programs.js';
+import type { Programs } from '@coll/native/addon';
 import type { CallHandle, MessagesHandle, ProcessBinding } from './process-binding.js';
 
 /** A call as one rank passes it to native code. */
@@ -14,18 +12,16 @@ export interface ProcessCall {
   wasLate?: boolean;
 }
 
-/** The rank that makes the calls, and how it exchanges data. */
+/** The rank that makes the calls, and what they execute. */
 export interface ProcessCallsOptions {
   readonly binding: ProcessBinding;
-  readonly programs: Programs;
+  readonly programs: Programs<MessagesHandle | undefined>;
   readonly rank: number;
-  readonly byMessages: boolean;
 }
 
 /** Creates the native calls of one rank. */
 export class ProcessCalls {
   readonly #options: ProcessCallsOptions;
-  readonly #messages = new WeakMap<Program, MessagesHandle>();
   readonly #draft = new Descriptors(new SharedArrayBuffer(bytesOfDescriptors(1)), 1);
   readonly #negotiated = this.#draft.negotiatedBy(0);
   readonly #announced = this.#draft.announcedBy(0);
@@ -55,21 +51,11 @@ export class ProcessCalls {
       false,
       this.#negotiated,
       this.#announced,
-      this.#messagesOf(program, collective, dtype),
+      program.messages,
     ] as const;
     const handle = spare ? binding.refillCall(spare, ...calling) && spare : binding.call(...calling);
     if (!handle) throw clashError(operationOf(call), rank, rank);
     return { handle };
-  }
-
-  #messagesOf(program: Program, collective: Collective, dtype: DType): MessagesHandle | undefined {
-    const { binding, rank, byMessages } = this.#options;
-    if (!byMessages) return undefined;
-    const known = this.#messages.get(program);
-    if (known) return known;
-    const made = binding.messageProgram(messageWords(program.schedule, collective, dtype), rank);
-    this.#messages.set(program, made);
-    return made;
   }
 }
 

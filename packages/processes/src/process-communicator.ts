@@ -1,8 +1,9 @@
 import type { Algorithm, Collective, DType, Group, RunOptions } from '@coll/core';
 import { nextTurn, oneRank } from '@coll/core/internal';
 import { type CheckedCall, OrderedCommunicator, type PreparedCall } from '@coll/core/plugin';
-import { NewCalls, Programs, SpareHandles } from '@coll/native/addon';
-import type { CallHandle } from './process-binding.js';
+import { NewCalls, noMessages, Programs, SpareHandles } from '@coll/native/addon';
+import { prepareMessages } from './message-programs.js';
+import type { CallHandle, MessagesHandle } from './process-binding.js';
 import { type ProcessCall, ProcessCalls } from './process-calls.js';
 import type { NativeProcessGroup } from './process-group.js';
 import type { ProcessRank } from './process-rank.js';
@@ -13,7 +14,7 @@ type Call = PreparedCall<ProcessCall>;
 export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
   readonly group: Group;
   readonly #group: NativeProcessGroup;
-  readonly #programs: Programs;
+  readonly #programs: Programs<MessagesHandle | undefined>;
   readonly #calls: ProcessCalls;
   readonly #newCalls = new NewCalls();
   readonly #spares = new SpareHandles<CallHandle>();
@@ -23,12 +24,12 @@ export class ProcessCommunicator extends OrderedCommunicator<ProcessCall> {
     super(group.size, oneRank(group.rank, group.size));
     this.group = rank;
     this.#group = group;
-    this.#programs = new Programs(binding, algorithm, group.size);
+    const messages = memory ? noMessages : prepareMessages(binding.processes, group.rank);
+    this.#programs = new Programs<MessagesHandle | undefined>(binding, algorithm, group.size, messages);
     this.#calls = new ProcessCalls({
       binding: binding.processes,
       programs: this.#programs,
       rank: group.rank,
-      byMessages: memory === undefined,
     });
   }
 

@@ -44,7 +44,10 @@ export function fusedChunks(schedule: Schedule, collective: Collective): readonl
     const receiver = soleReceiver(chunk);
     return {
       chain: chains?.[chunk],
-      steps: steps ? stepsIn(steps, chunk) : none,
+      // Made when read: as objects, the steps of 128 ranks take megabytes.
+      get steps() {
+        return steps ? stepsIn(steps, chunk) : none;
+      },
       targets: receiver === undefined ? everyone : (alone[receiver] as readonly number[]),
     };
   });

@@ -70,16 +70,13 @@ describe('a planner', () => {
     },
   );
 
-  it('calls the plan method once per collective, and returns the same schedule for later calls', () => {
-    const asked: Collective[] = [];
-    const plan: Algorithm['plan'] = (collective) => {
-      asked.push(collective);
-      return { ranks: 1, chunks: 1, rounds: [] };
-    };
-    const planner = new Planner({ name: 'kept', plan }, 1);
-    const first = planner.plan(sum);
-    expect(planner.plan({ ...sum })).toBe(first);
-    planner.plan({ kind: 'all-reduce', op: 'max' });
-    expect(asked).toEqual([sum, { kind: 'all-reduce', op: 'max' }]);
+  it('plans and verifies at each call', () => {
+    const schedules = [
+      { ranks: 1, chunks: 1, rounds: [] },
+      { ranks: 1, chunks: 0, rounds: [] },
+    ];
+    const planner = new Planner({ name: 'changing', plan: () => schedules.shift() as Schedule }, 1);
+    expect(planner.plan(sum)).toEqual({ ranks: 1, chunks: 1, rounds: [] });
+    expect(() => planner.plan(sum)).toThrow('chunks must be a whole number, 1 or more, got 0');
   });
 });

@@ -12,7 +12,8 @@ import { problemOf } from './verify.js';
 const mostExchangingRanks = 160;
 
 /**
- * Plans each collective of a group once, and verifies the plan before use.
+ * Plans the collectives of a group, and verifies each plan. A planner keeps no schedules, which take
+ * megabytes for many ranks: keep what you make of them.
  *
  * @example
  * ```ts
@@ -25,8 +26,6 @@ const mostExchangingRanks = 160;
  * ```
  */
 export class Planner {
-  readonly #plans = new Map<string, Schedule>();
-
   readonly algorithm: Algorithm;
   readonly size: number;
 
@@ -52,17 +51,13 @@ export class Planner {
   }
 
   /**
-   * The schedule of a collective.
+   * The schedule of a collective, made and verified anew by each call.
    * @throws CollError if the algorithm throws, or if its schedule does not perform the collective
    */
   plan(collective: Collective): Schedule {
-    const name = nameOf(collective);
-    const known = this.#plans.get(name);
-    if (known) return known;
     const schedule = this.#scheduleFor(collective);
     const problem = this.#misfit(schedule) ?? problemOf(schedule, collective);
     if (problem) throw this.#wrong(collective, problem);
-    this.#plans.set(name, schedule);
     return schedule;
   }
 

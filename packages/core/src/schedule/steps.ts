@@ -23,9 +23,9 @@ export interface Step {
  * ```
  */
 export function stepsOf(round: Round): Step[] {
-  const steps = new Map<string, Step & { readonly operands: number[] }>();
+  const steps = new Map<number, Step & { readonly operands: number[] }>();
   for (const { from, to, chunk, reduce } of round) {
-    const key = `${to} ${chunk}`;
+    const key = to * mostChunks + chunk;
     const known = steps.get(key);
     if (known) known.operands.push(from);
     else steps.set(key, { to, chunk, operands: reduce ? [to, from] : [from] });
@@ -33,3 +33,6 @@ export function stepsOf(round: Round): Step[] {
   for (const { operands } of steps.values()) operands.sort((a, b) => a - b);
   return [...steps.values()];
 }
+
+// Of a schedule that `verify` accepts.
+const mostChunks = 2 ** 26;

@@ -9,7 +9,7 @@ import { byteSize, type DType } from '../values/dtype.js';
 export interface FoldWork {
   readonly collective: Collective;
   readonly dtype: DType;
-  readonly schedule: Schedule;
+  readonly schedule: Pick<Schedule, 'ranks' | 'chunks'>;
   readonly chunks: readonly FusedChunk[];
   readonly length: number;
 }
@@ -75,8 +75,8 @@ export function foldRangesOf(
     const place = chunkPlace(schedule, collective.kind, length, index);
     const begin = Math.max(part.begin, place.begin);
     const count = Math.min(part.end, place.end) - begin;
-    const targets = chunk.targets.filter(isTarget);
-    return count > 0 && targets.length > 0 ? [foldRangeOf(work, places, chunk, targets, { place, begin, count })] : [];
+    const targets = count > 0 ? chunk.targets.filter(isTarget) : [];
+    return targets.length > 0 ? [foldRangeOf(work, places, chunk, targets, { place, begin, count })] : [];
   });
 }
 

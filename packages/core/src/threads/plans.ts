@@ -6,14 +6,18 @@ import type { Algorithm, Schedule } from '../schedule/schedule.js';
 import type { DType } from '../values/dtype.js';
 import { scheduleNumber } from './descriptors.js';
 
-/** A verified schedule, prepared for execution by a thread. */
-export interface Plan<Place = number> {
-  readonly collective: Collective;
-  readonly dtype: DType;
-  readonly schedule: Schedule;
+/** A verified schedule, prepared for execution with any dtype. */
+interface PreparedSchedule {
+  readonly schedule: Pick<Schedule, 'ranks' | 'chunks'>;
   /** Hash that identifies the schedule. */
   readonly number: number;
   readonly chunks: readonly FusedChunk[];
+}
+
+/** A verified schedule, prepared for execution by a thread. */
+export interface Plan<Place = number> extends PreparedSchedule {
+  readonly collective: Collective;
+  readonly dtype: DType;
   readonly makeFold: FoldMaker<Place>;
 }
 
@@ -21,6 +25,7 @@ export interface Plan<Place = number> {
 export class Plans<Place = number> {
   readonly #planner: Planner;
   readonly #kernels: Kernels<Place>;
+  readonly #schedules = new Map<string, PreparedSchedule>();
   readonly #plans = new Map<string, Plan<Place>>();
 
   constructor(algorithm: Algorithm, size: number, kernels: Kernels<Place>) {
@@ -37,19 +42,31 @@ export class Plans<Place = number> {
 
   /** The plan of a collective. @throws CollError if the algorithm's schedule does not perform it */
   find(collective: Collective, dtype: DType): Plan<Place> {
-    const key = `${nameOf(collective)} ${dtype}`;
+    const name = nameOf(collective);
+    const key = `${name} ${dtype}`;
     const known = this.#plans.get(key);
     if (known) return known;
-    const schedule = this.#planner.plan(collective);
     const made = {
+      ...this.#prepared(name, collective),
       collective,
       dtype,
-      schedule,
-      number: scheduleNumber(schedule),
-      chunks: fusedChunks(schedule, collective),
       makeFold: this.#kernels.foldMaker({ dtype, op: opOf(collective), divisor: this.#planner.size }),
     };
     this.#plans.set(key, made);
+    return made;
+  }
+
+  #prepared(name: string, collective: Collective): PreparedSchedule {
+    const known = this.#schedules.get(name);
+    if (known) return known;
+    const schedule = this.#planner.plan(collective);
+    const { ranks, chunks } = schedule;
+    const made = {
+      schedule: { ranks, chunks },
+      number: scheduleNumber(schedule),
+      chunks: fusedChunks(schedule, collective),
+    };
+    this.#schedules.set(name, made);
     return made;
   }
 }
