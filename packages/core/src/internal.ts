@@ -25,6 +25,7 @@ export { requireDense } from './replicas/replica-call.js';
 export { type GroupCall, ReplicaGroup } from './replicas/replica-group.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export { drive, stepOf, type Work, workDone } from './runtime/drive.js';
+export { endedAtOnce } from './runtime/until-all-have-ended.js';
 export { type StepsByChunk, stepsByChunk } from './schedule/steps-by-chunk.js';
 export { combineMixed } from './sparse/aggregate-slices.js';
 export { asValue } from './sparse/sparse.js';

@@ -1,6 +1,7 @@
 import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments, Tensor } from '@coll/core';
 import {
   communicatorFor,
+  endedAtOnce,
   inputBlocks,
   outputBlocks,
   requireGivenGroup,
@@ -181,9 +182,10 @@ class AutoCommunicator implements Communicator {
   }
 }
 
-async function followed(choice: SizeClass, begin: number | undefined, running: Promise<void>): Promise<void> {
-  await running;
+function followed(choice: SizeClass, begin: number | undefined, running: Promise<void>): Promise<void> {
+  if (running !== endedAtOnce) return running.then(() => choice.ended(begin));
   choice.ended(begin);
+  return running;
 }
 
 /**

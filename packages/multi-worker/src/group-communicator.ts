@@ -9,7 +9,7 @@ import {
   type Segments,
   ValueError,
 } from '@coll/core';
-import { hashOf, setRunOptions } from '@coll/core/internal';
+import { endedAtOnce, hashOf, setRunOptions } from '@coll/core/internal';
 import { CallOrder } from '@coll/core/plugin';
 
 type Buffers = readonly Segments[];
@@ -114,13 +114,12 @@ export class GroupCommunicator implements Communicator {
     return launched;
   }
 
-  async #watch(running: Promise<void>): Promise<void> {
-    try {
-      await running;
-    } catch (error) {
+  #watch(running: Promise<void>): Promise<void> {
+    if (running === endedAtOnce) return running;
+    return running.catch((error) => {
       this.#failWith(error);
       throw error;
-    }
+    });
   }
 
   /**

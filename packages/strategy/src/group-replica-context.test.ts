@@ -14,12 +14,16 @@ import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
 import type { ReplicaScheduler } from './replica-scheduler.js';
 
+type Track = (call: Promise<unknown>) => Promise<unknown>;
+
 /**
- * A replica on test doubles: a group whose calls have this outcome, and a scheduler that records
- * failures.
+ * A replica on test doubles: a group whose calls have this outcome, except for the first `atOnce`
+ * calls, which end at once, and a scheduler that records failures.
  */
-function replicaOf(outcome: Promise<unknown>, canBlock: boolean) {
-  const group = { canBlock, reduceCall: () => ({}), run: () => outcome } as unknown as ReplicaGroup;
+function replicaOf(outcome: Promise<unknown>, canBlock: boolean, atOnce = 0) {
+  let calls = 0;
+  const run = (_: unknown, track: Track) => (calls++ < atOnce ? Promise.resolve() : track(outcome));
+  const group = { canBlock, reduceCall: () => ({}), run } as unknown as ReplicaGroup;
   const fail = vi.fn();
   const scheduler = { fail } as unknown as ReplicaScheduler;
   const context = new LocalReplicaContext({ strategy: strategyOf(1), place: 0, group, scheduler, onReport: undefined });
@@ -69,5 +73,24 @@ describe('settle', () => {
     expect(isSettled).toBe(false);
     call.reject(new Error('late'));
     await settled;
+  });
+
+  it('waits for calls that follow calls that ended at once', async () => {
+    const call = deferred<unknown>();
+    const { context, reduce } = replicaOf(call.promise, true, 2);
+    const step = async () => {
+      await reduce();
+    };
+    const ended: string[] = [];
+    void (async () => {
+      for (let steps = 0; steps < 3; steps++) await step();
+      ended.push('steps');
+    })();
+    const settled = context.settle().then(() => ended.push('settle'));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(ended).toEqual([]);
+    call.resolve(1);
+    await settled;
+    expect(ended).toEqual(['steps', 'settle']);
   });
 });

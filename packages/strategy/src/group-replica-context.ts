@@ -8,7 +8,7 @@ import type {
   ReplicaValue,
   Tensor,
 } from '@coll/core';
-import { type GroupCall, isArriving } from '@coll/core/internal';
+import { type GroupCall, isArriving, nextTurn } from '@coll/core/internal';
 import { reduceOpFrom } from '@coll/core/plugin';
 import { requireReplica } from './contexts.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
@@ -37,6 +37,9 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   readonly replicaIdInSyncGroup: number;
   readonly devices: readonly [string];
   readonly #pending = new Set<Promise<unknown>>();
+  /** Whether calls were begun since `settle` has looked. */
+  #hasCalled = false;
+  readonly #track = <Result>(call: Promise<Result>) => this.track(call);
 
   constructor({ strategy, numReplicasInSync, id, device }: ReplicaIdentity) {
     this.strategy = strategy;
@@ -76,7 +79,8 @@ export abstract class GroupReplicaContext implements ReplicaContext {
       const group = this.#requireGroup('allReduce');
       const id = this.replicaIdInSyncGroup;
       const call = group.reduceCall(reduceOpFrom(op), value as ReplicaValue, id, this.merged(options));
-      return this.track(group.run(call));
+      this.#hasCalled = true;
+      return group.run(call, this.#track);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -119,7 +123,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
    * them. @throws their errors
    */
   async settle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
+    while (this.#hasCalled || this.#pending.size > 0) {
+      this.#hasCalled = false;
+      await Promise.all(this.#pending);
+      // Calls that follow one that ended at once, which is not tracked, begin before this turn.
+      if (this.#pending.size === 0) await nextTurn();
+    }
   }
 
   /** @throws RuntimeError unless this code runs in this replica */
@@ -163,7 +172,9 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   #make(method: string, prepare: (group: ReplicaGroup) => GroupCall): Promise<unknown> {
     try {
       const group = this.#requireGroup(method);
-      return this.track(group.run(prepare(group)));
+      const call = prepare(group);
+      this.#hasCalled = true;
+      return group.run(call, this.#track);
     } catch (error) {
       return Promise.reject(error);
     }

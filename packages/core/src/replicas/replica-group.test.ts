@@ -197,6 +197,23 @@ describe('a replica whose peers are in other threads or processes', () => {
     expect(thrown(() => group.allReduceSync(ReduceOp.SUM, 1, 0))).not.toMatchObject({ code: 'ERR_COLL_BUSY' });
   });
 
+  it('passes only calls that do not end at once to the function that tracks calls', async () => {
+    const tracked: Promise<unknown>[] = [];
+    const track = <Result>(call: Promise<Result>) => {
+      tracked.push(call);
+      return call;
+    };
+    const [{ group: alone }] = replicas(1) as [ReplicaVerbs];
+    await alone.run(alone.reduceCall(ReduceOp.SUM, 1, 0), track);
+    expect(tracked).toEqual([]);
+    const pair = replicas(2).map(({ group }, rank) => group.run(group.reduceCall(ReduceOp.SUM, 1, rank), track));
+    expect(tracked[0]).toBe(pair[0]);
+    await Promise.all(pair);
+    await alone.close();
+    await expect(alone.run(alone.reduceCall(ReduceOp.SUM, 1, 0), track)).rejects.toThrow('closed');
+    expect(tracked.length).toBeGreaterThan(1);
+  });
+
   it('allocates zeros of a shape on its device, in memory of its engine if available', () => {
     const [, second] = replicas(2) as [unknown, ReplicaVerbs];
     const made = second.group.allocate('float32', [2, 3], 1);

@@ -3,6 +3,7 @@ import type { CommunicationOptions } from '../collectives/communication-options.
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { drive, driveSync, type OnePhase, preparedWork, startRuns, type Work } from '../runtime/drive.js';
+import { endedAtOnce } from '../runtime/until-all-have-ended.js';
 import type { Value } from '../sparse/sparse.js';
 import { type CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
@@ -50,6 +51,9 @@ export interface ReplicaGroupOptions {
   /** Fails the group on all replicas. Default: fails the communicator's group, if there is one. */
   readonly fail?: ((error: CollError) => void) | undefined;
 }
+
+/** Remembers the promise of a call until the call has ended. Returns it, or one derived from it. */
+type Track = <Result>(call: Promise<Result>) => Promise<Result>;
 
 /** A prepared call, and the index of its replica among the local ones. */
 export interface GroupCall {
@@ -149,21 +153,22 @@ export class ReplicaGroup {
   }
 
   /**
-   * Makes a prepared call, together with all other replicas.
+   * Makes a prepared call, together with all other replicas. `track` gets the promise of a call that
+   * does not end at once, and returns the one to return.
    * @throws the errors of the collective; InternalError (ERR_COLL_MISMATCH) if the replicas' calls
    * differ
    */
-  run({ place, call }: GroupCall): Promise<Structure<Value>> {
+  run({ place, call }: GroupCall, track: Track = untracked): Promise<Structure<Value>> {
     const before = this.#arriving[place];
-    if (before) return this.#runAfter(before, place, call);
-    if (!this.canBlock) return this.#arrivals.join(place, call, this.#perform);
+    if (before) return track(this.#runAfter(before, place, call));
+    if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#perform));
     try {
       this.#arrivals.requireOpen(call);
       const { work, options } = this.#preparedFor([call], 'perform');
       // `drive` would make one more promise, which takes time that a small collective does not have.
       const ended = 'runs' in work ? startRuns(work.on, work.runs, options) : drive(work, options);
       this.#underWay += 1;
-      return ended.then(
+      const results = ended.then(
         (outputs) => {
           this.#underWay -= 1;
           const [own] = outputs ?? (work as OnePhase<ValueLists>).finish();
@@ -174,8 +179,9 @@ export class ReplicaGroup {
           throw error;
         },
       );
+      return ended === endedAtOnce ? results : track(results);
     } catch (error) {
-      return Promise.reject(error);
+      return track(Promise.reject(error));
     }
   }
 
@@ -311,6 +317,10 @@ export class ReplicaGroup {
     else if (communicator) communicator.group.fail(error);
     this.#arrivals.fail((operation) => peerFailed(operation, error));
   }
+}
+
+function untracked<Result>(call: Promise<Result>): Promise<Result> {
+  return call;
 }
 
 function batchOf(calls: readonly ReplicaCall[], isRepeated: boolean): Batch {

@@ -4,6 +4,7 @@ import { type CallerRequest, operationOf } from '../collectives/caller-request.j
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator, Group, RunOptions, Segments } from '../collectives/communicator.js';
 import { requireRunOptions } from '../collectives/run-options.js';
+import { endedAtOnce } from '../runtime/until-all-have-ended.js';
 import type { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, type PreparedCall } from './call-cache.js';
@@ -15,7 +16,6 @@ const mostBytesOfTurn = 2 ** 25;
 const leastBytesOfCall = 2 ** 14;
 
 const noOptions: RunOptions = Object.freeze({});
-const settled = Promise.resolve();
 
 /**
  * A communicator that executes calls one after the other, in the order in which they were made. It
@@ -235,7 +235,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     const turn = playing ?? this.#turnAfter(call);
     if (!turn) {
       if (!call.isKept) this.recycle(call.handle);
-      return settled;
+      return endedAtOnce;
     }
     this.#latest = turn;
     const leave = () => {
