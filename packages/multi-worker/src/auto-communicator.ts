@@ -194,18 +194,18 @@ function followed(choice: SizeClass, begin: number | undefined, running: Promise
  */
 function bytesOf(
   collective: Collective,
-  { size, localRanks: [rank] }: Communicator,
-  [input = []]: Buffers,
-  [output = []]: Buffers,
+  { size, localRanks }: Communicator,
+  inputs: Buffers,
+  outputs: Buffers,
 ): number {
-  const [into, outOf] = [inputBlocks(collective, size), outputBlocks(collective, size)];
-  const isRead = reads(collective, rank);
-  return (byteLengthOf(isRead ? input : output) / (isRead ? into : outOf)) * Math.max(into, outOf);
+  const into = inputBlocks(collective, size);
+  const outOf = outputBlocks(collective, size);
+  const isRead = reads(collective, localRanks[0]);
+  return (byteLengthOf((isRead ? inputs : outputs)[0]) / (isRead ? into : outOf)) * Math.max(into, outOf);
 }
 
 /** What is not a tensor has no bytes here; the communicator that executes the call refuses it. */
-function byteLengthOf(buffer: Segments): number {
+function byteLengthOf(buffer: Segments | undefined): number {
   if (Array.isArray(buffer)) return buffer.reduce((sum: number, segment: Tensor) => sum + byteLengthOf(segment), 0);
-  const { data } = Object(buffer) as Partial<Tensor>;
-  return data?.byteLength ?? 0;
+  return (buffer as Partial<Tensor> | undefined)?.data?.byteLength ?? 0;
 }

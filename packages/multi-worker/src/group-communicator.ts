@@ -98,7 +98,8 @@ export class GroupCommunicator implements Communicator {
     return this.close();
   }
 
-  #launched(options: RunOptions = {}, [input = []]: Buffers): RunOptions {
+  #launched(options: RunOptions = {}, inputs: Buffers): RunOptions {
+    const input = inputs[0] ?? [];
     const key = this.#options.launch?.() ?? 0;
     const before = this.#latest;
     if (before?.given === options && before.input === input && before.key === key) return before.launched;

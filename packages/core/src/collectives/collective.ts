@@ -225,7 +225,9 @@ export function variantOf(collective: Collective): number {
 
 /** Whether two collectives have the same kind, op, root and variant. */
 export function isSameCollective(one: Collective, other: Collective): boolean {
-  const [{ kind, op, root }, asked] = [one as Fields, other as Fields];
+  if (one === other) return true;
+  const { kind, op, root } = one as Fields;
+  const asked = other as Fields;
   return kind === asked.kind && op === asked.op && root === asked.root && variantOf(one) === variantOf(other);
 }
 

@@ -286,7 +286,7 @@ export class ReplicaGroup {
   #preparedFor(calls: readonly ReplicaCall[], perform: PreparedWork['perform']): PreparedWork {
     const { ops } = this.#options;
     const before = this.#prepared;
-    const isRepeated = before?.perform === perform && calls.every((call, place) => call === before.calls[place]);
+    const isRepeated = before?.perform === perform && areSameCalls(calls, before.calls);
     const given = isRepeated ? before.given : jointOptions(calls);
     const options = ops.withDefaults(given);
     if (isRepeated && before.isRepeatable && areSameSettings(before.settings, options.options)) return before;
@@ -358,6 +358,11 @@ function busy(operation: string): RuntimeError {
 function peerFailed(operation: string, { message, rank }: CollError): UnavailableError {
   const details = rank === undefined ? { operation } : { operation, rank };
   return new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: another replica failed: ${message}`, details);
+}
+
+function areSameCalls(calls: readonly ReplicaCall[], others: readonly ReplicaCall[]): boolean {
+  for (let place = 0; place < calls.length; place++) if (calls[place] !== others[place]) return false;
+  return true;
 }
 
 function areSameSettings(a: CommunicationOptions, b: CommunicationOptions): boolean {
