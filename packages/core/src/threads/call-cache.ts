@@ -139,6 +139,8 @@ function preparedBuffers(lists: readonly SegmentList[]) {
 
 /** Whether these buffers, one per rank, consist of the known arrays. */
 function isOn(known: readonly PreparedBuffer[], buffers: readonly Segments[]): boolean {
+  const [only] = buffers;
+  if (only && buffers.length === 1 && known.length === 1 && !isList(only)) return isOf(known[0], only);
   let next = 0;
   for (const buffer of buffers) {
     const count = isList(buffer) ? buffer.length : 1;
