@@ -18,7 +18,7 @@ it('the timeout error of connections includes why a member could not be reached'
   const peers = [{ addresses: [{ host: '127.0.0.1', port }] }];
   const common = { member, rendezvous, peers, host: '127.0.0.1', secret: Buffer.alloc(secretBytes) };
   const mesh = { ...common, sockets: new Sockets({} as ProcessBinding), listener: undefined };
-  await expect(connectAll(mesh as never, [{ rank: 0, channel: 0 }])).rejects.toMatchObject({
+  await expect(connectAll(mesh as never, [0])).rejects.toMatchObject({
     ...{ code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'open a group', cause: expect.any(Error) },
     message: expect.stringMatching(
       /^rank 1 waited 0.3 seconds for connections with the other members: rank 0 could not be reached; the last attempt failed: .*(closed the connection|ECONNRESET|EPIPE)/,

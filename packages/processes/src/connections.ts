@@ -3,6 +3,7 @@ import { DeadlineExceededError } from '@coll/core';
 import { afterSeconds } from '@coll/core/internal';
 import type { StoreRendezvous } from '@coll/rendezvous';
 import { connect } from './connect.js';
+import { controlChannel } from './hello.js';
 import type { Connection, Listener, ListenerOptions } from './listener.js';
 import type { MemberConfig } from './member-config.js';
 import type { PeerInfo } from './peer-info.js';
@@ -14,22 +15,19 @@ export interface Mesh extends ListenerOptions {
   readonly rendezvous: StoreRendezvous;
 }
 
-/**
- * The rank and the channel of a connection. Channel 0 carries control messages, the others carry
- * data.
- */
-export interface Channel {
+/** The rank and the channel of a connection. */
+interface Channel {
   readonly rank: number;
   readonly channel: number;
 }
 
 /**
- * Makes one connection for each channel in `wanted`. Of two members, the one with the lower rank
+ * Makes a control connection with each rank in `wanted`. Of two members, the one with the lower rank
  * accepts the connection.
  * @throws CollError if a member refuses; DeadlineExceededError that names the members that could
  * not be reached; the reason of the rendezvous's signal if it aborts
  */
-export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promise<readonly Connection[]> {
+export async function connectAll(mesh: Mesh, wanted: readonly number[]): Promise<readonly Connection[]> {
   const { member, rendezvous } = mesh;
   const waiting = new Set(wanted);
   let missed: unknown;
@@ -43,10 +41,10 @@ export async function connectAll(mesh: Mesh, wanted: readonly Channel[]): Promis
   // One listener per connection; Node.js warns of more than ten.
   setMaxListeners(0, signal);
   const made = await Promise.allSettled(
-    wanted.map(async (one) => {
+    wanted.map(async (rank) => {
       try {
-        const connection = await connectOne(mesh, one, signal, onMissed);
-        waiting.delete(one);
+        const connection = await connectOne(mesh, { rank, channel: controlChannel }, signal, onMissed);
+        waiting.delete(rank);
         return connection;
       } catch (error) {
         // One failed connection aborts the others.
@@ -79,11 +77,10 @@ export function connectOne(
 
 function tooLate(
   { rank, timeoutSeconds: seconds }: MemberConfig,
-  waiting: readonly Channel[],
+  waiting: readonly number[],
   cause: unknown,
 ): DeadlineExceededError {
-  const missing = [...new Set(waiting.map((one) => one.rank))].join(', ');
-  const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${missing} could not be reached`;
+  const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${waiting.join(', ')} could not be reached`;
   // For example, too many open files in this process.
   const why = cause instanceof Error ? `; the last attempt failed: ${cause.message}` : '';
   return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, { rank, operation: 'open a group', cause });

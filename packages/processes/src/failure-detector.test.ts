@@ -13,6 +13,8 @@ import { type Address, type PeerInfo, peerInfoOf, readPeerInfo } from './peer-in
 import { processBinding } from './process-binding.js';
 import { Sockets } from './sockets.js';
 
+const data = { port: 4712, nonce: Buffer.alloc(32) };
+
 const jobKey = randomBytes(16).toString('hex');
 const host = '127.0.0.1';
 const secret = Buffer.alloc(secretBytes);
@@ -63,7 +65,7 @@ async function sit(size: number): Promise<readonly PeerInfo[]> {
   return ranks.map((rank) => {
     const { member } = seats[rank] as Seat;
     return readPeerInfo(
-      peerInfoOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address], ''),
+      peerInfoOf(member, { name: `host-${rank}`, bootId: '' }, [addresses[rank] as Address], '', data),
       rank,
     );
   });

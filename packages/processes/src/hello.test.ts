@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
+  controlChannel,
   decodeHello,
   decodeRefusal,
   encodeChallenge,
@@ -20,6 +21,7 @@ import {
   watchChannel,
 } from './hello.js';
 import { type MemberConfig, memberOf } from './member-config.js';
+import { groupVersion } from './peer-info.js';
 
 const jobKey = randomBytes(16).toString('hex');
 const [listening, connecting] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [
@@ -102,22 +104,22 @@ describe('the first message of a handshake', () => {
 });
 
 describe('a parsed first message of a handshake', () => {
-  const member = memberOf({ rank: 2, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
-  const from = memberOf({ rank: 4, size: 5, generation: 7, job: 'mine', streams: 3, jobKey });
-  const said = decodeHello(encodeHello(from, 2, 3)) as Hello;
+  const member = memberOf({ rank: 2, size: 5, generation: 7, job: 'mine', jobKey });
+  const from = memberOf({ rank: 4, size: 5, generation: 7, job: 'mine', jobKey });
+  const said = decodeHello(encodeHello(from, 2, watchChannel)) as Hello;
 
   it('contains both ranks, the group and the channel', () => {
     const job = createHash('sha256').update('mine').digest();
-    expect(said).toEqual({ version: 9, channel: 3, from: 4, to: 2, size: 5, generation: 7, job });
+    expect(said).toEqual({ version: groupVersion, channel: watchChannel, from: 4, to: 2, size: 5, generation: 7, job });
   });
 
-  it.each([0, 1, 3, watchChannel, messageChannel])('is accepted for channel %i', (channel) => {
+  it.each([controlChannel, watchChannel, messageChannel])('is accepted for channel %i', (channel) => {
     expect(refusalOf({ ...said, channel }, member)).toBeUndefined();
     expect(refusalOf({ ...said, channel, from: 3 }, member)).toBeUndefined();
   });
 
   it.each<[string, Partial<Hello>, Refusal]>([
-    ['another version', { version: 8 }, { why: 'version', detail: 9 }],
+    ['another version', { version: 8 }, { why: 'version', detail: groupVersion }],
     ['another job', { job: Buffer.alloc(32) }, { why: 'job', detail: 0 }],
     ['another generation', { generation: 8 }, { why: 'generation', detail: 7 }],
     ['another listener', { to: 1 }, { why: 'rank', detail: 2 }],
@@ -125,7 +127,7 @@ describe('a parsed first message of a handshake', () => {
     ['a lower rank', { from: 1 }, { why: 'rank', detail: 2 }],
     ['a rank beyond the group', { from: 5 }, { why: 'rank', detail: 2 }],
     ['another size', { size: 6 }, { why: 'rank', detail: 2 }],
-    ['one channel too many', { channel: 4 }, { why: 'rank', detail: 2 }],
+    ['an unknown channel', { channel: 1 }, { why: 'rank', detail: 2 }],
     ['a channel before the last', { channel: messageChannel - 1 }, { why: 'rank', detail: 2 }],
   ])('is refused because of %s', (_, more, refusal) => {
     expect(refusalOf({ ...said, ...more }, member)).toEqual(refusal);

@@ -1,7 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto';
 import type { MemberConfig } from './member-config.js';
 import { groupVersion } from './peer-info.js';
-import { mostStreams } from './streams.js';
 
 /*
  * The connecting member (C) proves that it has the job key before the accepting member (A) sends
@@ -18,6 +17,9 @@ import { mostStreams } from './streams.js';
  * seal and open it, and it cannot be replayed or reflected.
  */
 export const lengths = { hello: 92, challenge: 37, proof: 64, welcome: 69 } as const;
+
+/** The channel over which neighbours watch each other once the group is open. */
+export const controlChannel = 0;
 
 /** The channel on which neighbouring ranks detect each other's exit while the group opens. */
 export const watchChannel = 0xffff;
@@ -45,10 +47,7 @@ export interface Refusal {
  */
 export interface Hello {
   readonly version: number;
-  /**
-   * The channel of the connection: 0 if members use the connection to detect each other's exit once
-   * the group is open; 1 or more for data; or `watchChannel` or `messageChannel`.
-   */
+  /** `controlChannel`, `watchChannel` or `messageChannel`. */
   readonly channel: number;
   readonly from: number;
   readonly to: number;
@@ -101,7 +100,7 @@ export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefin
   // The lower rank listens.
   const isWanted = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
   if (!isWanted || hello.size !== member.size) return { why: 'rank', detail: member.rank };
-  const isKnown = hello.channel <= mostStreams(member) || [watchChannel, messageChannel].includes(hello.channel);
+  const isKnown = [controlChannel, watchChannel, messageChannel].includes(hello.channel);
   return isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 

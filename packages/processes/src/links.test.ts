@@ -6,6 +6,8 @@ import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import { sealSecret } from './sealed-secret.js';
 import type { SharedSegments } from './shared-memory.js';
 
+const data = { port: 4712, nonce: Buffer.alloc(32) };
+
 const jobKey = 'a secret of many letters';
 const connected = Promise.resolve();
 
@@ -39,7 +41,7 @@ async function find({
   const address = { host: '127.0.0.1', port: 1 };
   const peers = hosts.map((name, rank): PeerInfo => {
     const sealed = sealSecret(member, sealedAs[rank] ?? rank, Buffer.of(rank));
-    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [address], sealed), rank);
+    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [address], sealed, data), rank);
   });
   const segments = {
     open: (rank: number, secret: Buffer) => (secret[0] === rank ? refused[rank] : 'another secret'),
@@ -66,7 +68,7 @@ const tcp = (rank: number, reason: string) => ({ rank, transport: 'tcp', reason 
 describe('findLinks', () => {
   it("finds shared memory between members that have opened each other's memory", async () => {
     const { told, ...found } = await find({});
-    expect(found).toEqual({ links: [shared(1), shared(2)], areAllShared: true });
+    expect(found).toEqual({ links: [shared(1), shared(2)], areAllShared: true, areAnyShared: true });
     expect(told).toEqual([
       ['opened', { 1: null, 2: null }],
       ['links', { 1: null, 2: null }],
@@ -101,7 +103,10 @@ describe('findLinks', () => {
   it('tells the result only to members that are connected', async () => {
     const steps: string[] = [];
     const member = memberOf({ rank: 0, size: 1, jobKey });
-    const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }], ''), 0);
+    const info = readPeerInfo(
+      peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }], '', data),
+      0,
+    );
     const rendezvous = {
       gather: async (step: string, own: Buffer) => {
         steps.push(step);
@@ -129,10 +134,10 @@ describe('findLinks', () => {
   });
 
   it('uses TCP to a rank on another host, and names that host', async () => {
-    const { links, areAllShared, told } = await find({
+    const { links, areAllShared, areAnyShared, told } = await find({
       ...{ hosts: ['a', 'b', 'a'], others: ['{}', '{"0":null}'] },
     });
-    expect([links, areAllShared]).toEqual([[tcp(1, 'on another host, b'), shared(2)], false]);
+    expect([links, areAllShared, areAnyShared]).toEqual([[tcp(1, 'on another host, b'), shared(2)], false, true]);
     expect(told).toEqual([
       ['opened', { 2: null }],
       ['links', { 2: null }],
@@ -144,6 +149,7 @@ describe('findLinks', () => {
     expect(await find({ transport: 'tcp', others: ['{}', '{}'] })).toEqual({
       links: [tcp(1, reason), tcp(2, reason)],
       areAllShared: false,
+      areAnyShared: false,
       told: [
         ['opened', {}],
         ['links', {}],
@@ -156,10 +162,13 @@ describe('findLinks', () => {
     ['auto', true],
   ] as const)('finds shared memory for a single member with transport %s: %s', async (transport, areAllShared) => {
     const member = memberOf({ rank: 0, size: 1, jobKey, transport });
-    const info = readPeerInfo(peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }], ''), 0);
+    const info = readPeerInfo(
+      peerInfoOf(member, { name: 'a', bootId: '' }, [{ host: '127.0.0.1', port: 1 }], '', data),
+      0,
+    );
     const rendezvous = { gather: async (_: string, own: Buffer) => [own] } as unknown as StoreRendezvous;
     const found = await findLinks(member, [info], {} as SharedSegments, rendezvous, connected);
-    expect(found).toEqual({ links: [], areAllShared });
+    expect(found).toEqual({ links: [], areAllShared, areAnyShared: false });
   });
 
   it.each(['5', 'null', '"text"', '{', '[]'])('uses TCP to a rank that sends the invalid report %s', async (text) => {

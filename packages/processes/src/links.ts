@@ -10,6 +10,8 @@ export interface Links {
   readonly links: readonly Link[];
   /** Whether every pair of members shares memory. */
   readonly areAllShared: boolean;
+  /** Whether any pair of members shares memory. */
+  readonly areAnyShared: boolean;
   /** What rank 0 proposes as the thresholds of the group, as JSON that is not checked yet. */
   readonly proposed: unknown;
 }
@@ -52,11 +54,13 @@ export async function findLinks(
   const all = (await rendezvous.gather('links', Buffer.from(JSON.stringify(report)))).map(reportOf);
   const others = [...peers.keys()].filter((rank) => rank !== member.rank);
   const links = others.map((rank) => linkBetween(member, peers, rank, all));
+  const areShared = (rank: number, other: number) => all[rank]?.[other] === null && all[other]?.[rank] === null;
   const areAllShared =
     member.transport !== 'tcp' &&
-    peers.every((_, rank) => peers.every((_, other) => other === rank || all[rank]?.[other] === null));
+    peers.every((_, rank) => peers.every((_, other) => other === rank || areShared(rank, other)));
+  const areAnyShared = peers.some((_, rank) => peers.some((_, other) => areShared(rank, other)));
   if (member.transport === 'shared-memory' && !areAllShared) throw notShared(links);
-  return { links, areAllShared, proposed: all[0]?.proposed };
+  return { links, areAllShared, areAnyShared, proposed: all[0]?.proposed };
 }
 
 /** Opens another rank's memory. Returns the reason if that failed; undefined on success. */

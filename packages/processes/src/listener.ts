@@ -39,7 +39,7 @@ export interface ListenerOptions {
 // seconds.
 const helloMillis = 10_000;
 const fewestStrangers = 64;
-// Connections that a member may open at once: one to watch, one for data, and a retry.
+// Connections that a member may open at once: one for each channel.
 const connectionsAtOnce = 3;
 
 /**

@@ -3,10 +3,12 @@ import { doAllShareCores, localRankOf } from './local-rank.js';
 import { memberOf } from './member-config.js';
 import { peerInfoOf, readPeerInfo } from './peer-info.js';
 
+const data = { port: 4712, nonce: Buffer.alloc(32) };
+
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
 
 function cardOn(name: string, bootId: string, coreList = '0-1') {
-  const info = readPeerInfo(peerInfoOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }], ''), 0);
+  const info = readPeerInfo(peerInfoOf(member, { name, bootId }, [{ host: '127.0.0.1', port: 4711 }], '', data), 0);
   return { ...info, cores: 8, coreList };
 }
 

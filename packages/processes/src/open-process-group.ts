@@ -1,14 +1,15 @@
-import { CollError, RuntimeError } from '@coll/core';
+import { CollError, type Link, RuntimeError } from '@coll/core';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
 import { addressOf } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
-import { type Channel, connectAll, type Mesh } from './connections.js';
+import { connectAll, type Mesh } from './connections.js';
+import { type DataListener, dataConnections, listenForData } from './data-listener.js';
 import { Descriptors } from './descriptors.js';
 import { FailureDetector } from './failure-detector.js';
-import { isSameHost, thisHost } from './host.js';
+import { thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
 import { doAllShareCores, localRankOf } from './local-rank.js';
@@ -18,7 +19,7 @@ import { neighboursOf } from './neighbours.js';
 import { OpenedGroup, type OpenedGroupOptions } from './opened-group.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
-import { groupVersion, hostOf, type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
+import { groupVersion, type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
 import { type ProcessBinding, processBinding, type SegmentHandle } from './process-binding.js';
 import { NativeProcessGroup } from './process-group.js';
 import { sealSecret } from './sealed-secret.js';
@@ -27,7 +28,6 @@ import { Sockets } from './sockets.js';
 import { splitOf } from './split-process-group.js';
 import type { StallListener } from './stall-watch.js';
 import { stallListener, watchOpening } from './stalls.js';
-import { streamsTo } from './streams.js';
 import { agreedThresholds, proposedThresholds, reportOverruled } from './thresholds.js';
 
 /**
@@ -151,14 +151,15 @@ async function connect(
   };
   try {
     listener = await Listener.listen({ member, host, secret, sockets });
+    const data = listenForData(member, host, sockets);
     const sealed = sealSecret(member, member.rank, secret);
-    const info = peerInfoOf(member, thisHost(), [listener.address], sealed);
+    const info = peerInfoOf(member, thisHost(), [listener.address], sealed, data);
     const peers = (await rendezvous.gather('peers', info)).map(readPeerInfo);
     requireCompatible(peers);
     const mesh: Mesh = { member, host, secret, sockets, peers, listener, rendezvous };
     detector = new FailureDetector(mesh, (error) => void rendezvous.reportLoss(error));
     const reached = await reachAll(mesh, segments, binding);
-    const playing = await play(native, mesh, segments, reached, stalls);
+    const playing = await play(native, mesh, segments, data, reached, stalls);
     const hosts = peers.map(({ hostName }) => hostName);
     return {
       ...playing,
@@ -186,7 +187,6 @@ async function connect(
 interface Reached extends Links {
   /** The connections over which members detect each other's exit. */
   readonly controls: readonly Connection[];
-  readonly data: readonly Connection[];
   /** Shared memory for messages with each rank; undefined for ranks that are reached over TCP. */
   readonly rings: readonly (SegmentHandle | undefined)[];
   /** The thresholds of the group; undefined for a group that sends messages, which has none. */
@@ -196,49 +196,44 @@ interface Reached extends Links {
 async function reachAll(mesh: Mesh, segments: SharedSegments, binding: NativeBinding): Promise<Reached> {
   const { member, peers, rendezvous } = mesh;
   const neighbours = neighboursOf(member.rank, member.size);
-  const connecting = connectAll(
-    mesh,
-    neighbours.map((rank) => ({ rank, channel: 0 })),
-  );
+  const connecting = connectAll(mesh, neighbours);
   const propose = () => proposedThresholds(binding, member.size);
   const found = await findLinks(member, peers, segments, rendezvous, connecting, propose);
-  const { links, areAllShared } = found;
+  const { links, areAllShared, areAnyShared } = found;
   const controls = await connecting;
   if (areAllShared) {
     const calibration = agreedThresholds(found.proposed);
     reportOverruled(ownThresholds(), calibration, member.rank);
     // All members have their connections, and need no others.
-    return { ...found, controls, data: [], rings: [], calibration };
+    return { ...found, controls, rings: [], calibration };
   }
-  const far = links.filter(({ transport }) => transport === 'tcp').map((link) => link.rank);
-  const data = await connectAll(
-    mesh,
-    far.flatMap((rank) => dataChannels(member, peers, rank)),
-  );
-  const near = links.filter(({ transport }) => transport === 'shared-memory').map((link) => link.rank);
-  const rings = segments.makeRings(near, member.size);
-  // No member sends before all others have taken over their connections and have room.
-  await rendezvous.gather('ready', Buffer.of());
-  return { ...found, controls, data, rings, calibration: undefined };
+  const rings = segments.makeRings(ranksOver(links, 'shared-memory'), member.size);
+  // A member opens the rings of others once all have made theirs.
+  if (areAnyShared) await rendezvous.gather('ready', Buffer.of());
+  return { ...found, controls, rings, calibration: undefined };
 }
 
 async function play(
   native: ProcessBinding,
   { member, peers, sockets }: Mesh,
   segments: SharedSegments,
-  { areAllShared, controls, data, rings, calibration }: Reached,
+  { socket }: DataListener,
+  { areAllShared, controls, links, rings, calibration }: Reached,
   stalls: StallListener | undefined,
 ): Promise<Pick<Connected, 'group' | 'memory' | 'local'>> {
   const memory = areAllShared ? segments.join() : undefined;
   let group: NativeProcessGroup | undefined;
   const local = localRankOf(peers, member.rank);
   try {
-    group = startGroup(native, member, peers, sockets.handOver(controls), stalls);
-    const { size, generation } = member;
-    if (memory && calibration) group.useSharedMemory(memory, local, calibration.thresholds);
-    else {
-      const allShareCores = doAllShareCores(peers);
-      group.useMessages({ sockets: byRank(sockets.handOver(data), size), rings, generation, local, allShareCores });
+    for (const control of controls) sockets.handOver(control.socket);
+    group = startGroup(native, member, peers, controls, stalls);
+    const { generation } = member;
+    if (memory && calibration) {
+      sockets.discard(socket);
+      group.useSharedMemory(memory, local, calibration.thresholds);
+    } else {
+      const data = dataConnections(member, peers, ranksOver(links, 'tcp'), sockets.handOver(socket));
+      group.useMessages({ data, rings, generation, local, allShareCores: doAllShareCores(peers) });
     }
     return { group, memory, local };
   } catch (error) {
@@ -254,22 +249,16 @@ function startGroup(
   binding: ProcessBinding,
   { rank, heartbeatSeconds }: MemberConfig,
   peers: readonly PeerInfo[],
-  controls: ReadonlyMap<number, readonly number[]>,
+  controls: readonly Connection[],
   stalls: StallListener | undefined,
 ): NativeProcessGroup {
   const hosts = peers.map(({ hostName }) => hostName);
-  const sockets = peers.map((_, other) => controls.get(other)?.[0] ?? -1);
+  const sockets = peers.map((_, other) => controls.find((control) => control.rank === other)?.socket ?? -1);
   return new NativeProcessGroup(binding, { rank, sockets, hosts, heartbeatSeconds, stalls });
 }
 
-function dataChannels(member: MemberConfig, peers: readonly PeerInfo[], rank: number): readonly Channel[] {
-  const [own, other] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
-  const length = streamsTo(member, isSameHost(hostOf(own), hostOf(other)));
-  return Array.from({ length }, (_, index) => ({ rank, channel: index + 1 }));
-}
-
-function byRank(sockets: ReadonlyMap<number, readonly number[]>, size: number): readonly (readonly number[])[] {
-  return Array.from({ length: size }, (_, rank) => sockets.get(rank) ?? []);
+function ranksOver(links: readonly Link[], transport: Link['transport']): readonly number[] {
+  return links.filter((link) => link.transport === transport).map(({ rank }) => rank);
 }
 
 /**

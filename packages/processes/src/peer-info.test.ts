@@ -3,9 +3,11 @@ import { ownCores } from './cores.js';
 import { memberOf } from './member-config.js';
 import { type PeerInfo, peerInfoOf, readPeerInfo, requireCompatible } from './peer-info.js';
 
+const data = { port: 4712, nonce: Buffer.alloc(32) };
+
 const member = memberOf({ rank: 0, size: 2, jobKey: 'a secret of many letters' });
 const host = { name: 'host-a', bootId: 'boot-a' };
-const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4711 }], 'sealed'), 0);
+const info = readPeerInfo(peerInfoOf(member, host, [{ host: '127.0.0.1', port: 4711 }], 'sealed', data), 0);
 const other: PeerInfo = { ...info, hostName: 'host-b', addresses: [{ host: '10.0.0.2', port: 4711 }] };
 const near: PeerInfo = { ...info, addresses: [{ host: '10.0.0.1', port: 4711 }] };
 
@@ -13,6 +15,8 @@ describe('the peer info that a member publishes', () => {
   it('contains what peers need', () => {
     expect(info).toEqual({
       addresses: [{ host: '127.0.0.1', port: 4711 }],
+      dataPort: 4712,
+      nonce: Buffer.alloc(32).toString('base64'),
       hostName: 'host-a',
       bootId: 'boot-a',
       memory: 'sealed',
@@ -28,6 +32,10 @@ describe('the peer info that a member publishes', () => {
     ['text that is not JSON', 'hello'],
     ['nothing', 'null'],
     ['an object without a boot id', JSON.stringify({ ...info, bootId: undefined })],
+    ['an impossible data port', JSON.stringify({ ...info, dataPort: 70_000 })],
+    ['no data port', JSON.stringify({ ...info, dataPort: undefined })],
+    ['a nonce that is too short', JSON.stringify({ ...info, nonce: 'AAAA' })],
+    ['no nonce', JSON.stringify({ ...info, nonce: undefined })],
     ['an impossible port', JSON.stringify({ ...info, addresses: [{ host: 'a', port: 70_000 }] })],
     ['an address that is not an object', JSON.stringify({ ...info, addresses: [null] })],
     ['a number of streams that is text', JSON.stringify({ ...info, streams: 'many' })],
@@ -59,6 +67,7 @@ describe('the peer info that a member publishes', () => {
   it.each<[string, object]>([
     ['the longest names', { hostName: 'x'.repeat(255), bootId: 'x'.repeat(255) }],
     ['no boot id', { bootId: '' }],
+    ['no data port', { dataPort: 0 }],
     ['as many addresses as a host has', { addresses: Array(16).fill(info.addresses[0]) }],
     ['the first and the last port', { addresses: [1, 65_535].map((port) => ({ host: 'a', port })) }],
     ['the longest address', { addresses: [{ host: 'x'.repeat(255), port: 1 }] }],

@@ -8,7 +8,10 @@ import { type MemberConfig, type Transport, transports } from './member-config.j
  * Protocol version; members compare it before all other settings. Increase it whenever any message
  * between members changes.
  */
-export const groupVersion = 9;
+export const groupVersion = 10;
+
+/** Length in bytes of the nonce that each member publishes. */
+export const nonceBytes = 32;
 
 /** The address where a member listens. */
 export interface Address {
@@ -19,6 +22,10 @@ export interface Address {
 /** What a member publishes to the other members before they connect. Contains no secret in plain. */
 export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
+  /** The port, at the first address, where the member accepts data connections; 0 if it never uses TCP. */
+  readonly dataPort: number;
+  /** Random bytes of this member for the tickets of its data connections, as base64. */
+  readonly nonce: string;
   readonly hostName: string;
   readonly bootId: string;
   /** The sealed secret of the member's memory. */
@@ -31,11 +38,12 @@ export function peerInfoOf(
   host: Host,
   addresses: readonly Address[],
   memory: string,
+  data: { readonly port: number; readonly nonce: Buffer },
 ): Uint8Array {
   const { insecure, transport, streams, heartbeatSeconds } = member;
   const settings = { insecure, transport, streams, heartbeatSeconds };
   const place = { addresses, hostName: host.name, bootId: host.bootId, memory, ...ownCores() };
-  const info: PeerInfo = { ...place, ...settings };
+  const info: PeerInfo = { ...place, dataPort: data.port, nonce: data.nonce.toString('base64'), ...settings };
   return Buffer.from(JSON.stringify(info));
 }
 
@@ -112,13 +120,15 @@ function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {
 }
 
 function isPeerInfo(info: Partial<PeerInfo>): info is PeerInfo {
-  const { addresses, hostName, bootId, memory, insecure, transport, streams, heartbeatSeconds } = info;
+  const { addresses, dataPort, nonce, hostName, bootId, memory, insecure, transport, streams, heartbeatSeconds } = info;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
   const areTexts = isName(hostName) && isName(bootId) && isName(memory);
+  const isReachable = dataPort === 0 || isPort(dataPort);
+  const hasNonce = isName(nonce) && Buffer.from(nonce, 'base64').length === nonceBytes;
   const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
-  return areAddresses && areTexts && areCores(info) && areSettings && areNumbers;
+  return areAddresses && isReachable && hasNonce && areTexts && areCores(info) && areSettings && areNumbers;
 }
 
 function isName(value: unknown): value is string {
@@ -127,5 +137,9 @@ function isName(value: unknown): value is string {
 
 function isAddress(value: unknown): value is Address {
   const { host, port } = Object(value) as Partial<Address>;
-  return isName(host) && Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
+  return isName(host) && isPort(port);
+}
+
+function isPort(port: unknown): boolean {
+  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536;
 }

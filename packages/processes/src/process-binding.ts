@@ -26,8 +26,13 @@ export interface ProcessBinding {
    * descriptor.
    */
   takeSocket(descriptor: number): number;
-  /** Closes a duplicated descriptor that no group owns. */
+  /** Closes a descriptor of `takeSocket` or `listenForData` that no group owns. */
   closeSocket(descriptor: number): void;
+  /**
+   * Listens at a free port of `host`, an IP address, for the data connections of a group.
+   * @throws Error if that fails
+   */
+  listenForData(host: string): readonly [descriptor: number, port: number];
   /**
    * Creates memory to share on this host, with room for `maxBytes` of tensors; 0 means as much as
    * the machine has. Other processes pass `info` to `openSegment`.
@@ -71,14 +76,19 @@ export interface ProcessBinding {
     thresholds: ThresholdList,
   ): void;
   /**
-   * Connects ranks by messages. `sockets` and `rings` have an entry for each rank. The entry of one
-   * list is empty, that of the other contains either data connections, which the group takes over,
-   * or the segment of the lower rank of the pair, for which `makeRings` was called. Both entries of
-   * this rank are empty.
+   * Lets ranks send messages. All lists have an entry for each rank. The group takes over the
+   * listening socket `listener` of `listenForData`. A rank is reached either over connections to
+   * its host and port, one for each ticket of 64 bytes, which are made when a call first needs them;
+   * or through the segment of the lower rank of the pair, for which `makeRings` was called. A call
+   * fails if the connections with a rank are not made within `connectMillis`; 0 means no limit.
    */
   useMessages(
     group: GroupHandle,
-    sockets: readonly Int32Array[],
+    listener: number,
+    hosts: readonly string[],
+    ports: Int32Array,
+    tickets: readonly Uint8Array[],
+    connectMillis: number,
     rings: readonly (SegmentHandle | undefined)[],
     generation: number,
     localRank: number,
@@ -162,7 +172,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 11;
+const processInterface = 12;
 
 /**
  * Returns the addon.

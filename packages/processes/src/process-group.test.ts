@@ -87,12 +87,14 @@ describe('a NativeProcessGroup', () => {
     const local = { number: 1, ranks: 2, cores: 4 };
     group.useSharedMemory('memory' as never, local, usualThresholds);
     const rings = [undefined, undefined, 'ring' as never];
-    group.useMessages({ sockets: [[8], [], []], rings, generation: 6, local, allShareCores: true });
+    const tickets = [Uint8Array.of(9), Uint8Array.of(), Uint8Array.of()];
+    const data = { listener: 8, hosts: ['a', 'b', 'c'], ports: [1, 2, 3], tickets, connectMillis: 70 };
+    group.useMessages({ data, rings, generation: 6, local, allShareCores: true });
     group.tellOpened();
     expect(asked).toEqual([
       'group of rank 1 on 5,-1,7, 500 ms',
       'shared group memory 1 2 4 1024,262144,8388608,131072,4194304',
-      'messages ["group",[{"0":8},{},{}],[null,null,"ring"],6,1,2,4,true]',
+      'messages ["group",8,["a","b","c"],{"0":1,"1":2,"2":3},[{"0":9},{},{}],70,[null,null,"ring"],6,1,2,4,true]',
       'opened',
     ]);
   });

@@ -3,6 +3,7 @@ import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks }
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { listOf, status, type Thresholds } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
+import type { DataConnections } from './data-listener.js';
 import type {
   CallHandle,
   GroupHandle,
@@ -31,11 +32,11 @@ export interface NativeGroupOptions {
 }
 
 /**
- * How a member exchanges messages with the other ranks: over connections, which the group takes
- * over, or through the memory of the lower rank of each pair.
+ * How a member exchanges messages with the other ranks: over connections, or through the memory of
+ * the lower rank of each pair.
  */
 export interface MessageOptions {
-  readonly sockets: readonly (readonly number[])[];
+  readonly data: DataConnections;
   readonly rings: readonly (SegmentHandle | undefined)[];
   readonly generation: number;
   readonly local: LocalRank;
@@ -107,10 +108,11 @@ export class NativeProcessGroup {
   }
 
   /** Lets members exchange data by messages. */
-  useMessages({ sockets, rings, generation, local, allShareCores }: MessageOptions): void {
-    const lists = sockets.map((list) => Int32Array.from(list));
+  useMessages({ data, rings, generation, local, allShareCores }: MessageOptions): void {
+    const { listener, hosts, tickets, connectMillis } = data;
+    const connecting = [listener, hosts, Int32Array.from(data.ports), tickets, connectMillis] as const;
     const { number, ranks, cores } = local;
-    this.#binding.useMessages(this.#handle, lists, rings, generation, number, ranks, cores, allShareCores);
+    this.#binding.useMessages(this.#handle, ...connecting, rings, generation, number, ranks, cores, allShareCores);
   }
 
   /** Notifies the other members that this one has opened the group. */

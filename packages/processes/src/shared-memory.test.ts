@@ -5,6 +5,8 @@ import { type PeerInfo, peerInfoOf, readPeerInfo } from './peer-info.js';
 import type { ProcessBinding } from './process-binding.js';
 import { ranksToShareWith, SharedSegments } from './shared-memory.js';
 
+const data = { port: 4712, nonce: Buffer.alloc(32) };
+
 const jobKey = 'a secret of many letters';
 const member = memberOf({ rank: 1, size: 3, jobKey, maxBytes: 1000 });
 const secretOf = (first: number) => Buffer.alloc(secretBytes, first);
@@ -118,7 +120,7 @@ describe('the shared-memory segments of a member', () => {
 
 it('a member shares memory with members on the same host, unless transport is tcp', () => {
   const peers = ['a', 'a', 'b', 'a'].map((name): PeerInfo => {
-    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }], ''), 0);
+    return readPeerInfo(peerInfoOf(member, { name, bootId: '' }, [{ host: '127.0.0.1', port: 1 }], '', data), 0);
   });
   expect(ranksToShareWith(member, peers)).toEqual([0, 3]);
   expect(ranksToShareWith({ ...member, transport: 'shared-memory' }, peers)).toEqual([0, 3]);

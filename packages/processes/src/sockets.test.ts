@@ -25,28 +25,23 @@ it('a closed Sockets object refuses late connections, and leaves none open', asy
   server.close();
 });
 
-it('Sockets hands over the requested connections by rank and in channel order, and later closes all others', () => {
+it('Sockets keeps no socket that was handed over or discarded, and closes all others', () => {
   const closed: number[] = [];
   const binding = {
     takeSocket: (socket: number) => socket + 100,
+    listenForData: () => [200, 4711],
     closeSocket: (socket: number) => closed.push(socket),
   };
   const sockets = new Sockets(binding as unknown as ProcessBinding);
-  const [first, second, third, kept] = [1, 2, 3, 4].map((descriptor) => sockets.take(descriptor));
-  const taken = [
-    { rank: 2, channel: 2, socket: first as number },
-    { rank: 1, channel: 1, socket: second as number },
-    { rank: 2, channel: 1, socket: third as number },
-  ];
-  expect([...sockets.handOver(taken)]).toEqual([
-    [1, [102]],
-    [2, [103, 101]],
-  ]);
+  const [first, kept] = [1, 2].map((descriptor) => sockets.take(descriptor)) as [number, number];
+  expect(sockets.listen('127.0.0.1')).toEqual([200, 4711]);
+  expect(sockets.handOver(first)).toBe(first);
   const discarded = sockets.take(5);
   for (let times = 0; times < 2; times++) sockets.discard(discarded);
   expect(closed).toEqual([105]);
   sockets.close();
-  expect(closed).toEqual([105, kept]);
+  expect(closed).toEqual([105, kept, 200]);
+  expect(() => sockets.listen('127.0.0.1')).toThrow('the member is closed');
 });
 
 it('Sockets reports whether it could take over a file descriptor', () => {

@@ -2,14 +2,7 @@ import { Socket } from 'node:net';
 import type { Descriptors } from './descriptors.js';
 import type { ProcessBinding } from './process-binding.js';
 
-/** A connection that was taken over from Node.js, its peer and its channel. */
-interface Taken {
-  readonly rank: number;
-  readonly channel: number;
-  readonly socket: number;
-}
-
-/** Connections taken over from Node.js, until a group owns them. */
+/** Sockets that Node.js does not own, until a group owns them. */
 export class Sockets {
   readonly #binding: ProcessBinding;
   readonly #descriptors: Descriptors | undefined;
@@ -40,6 +33,14 @@ export class Sockets {
     }
   }
 
+  /** Listens at a free port. Returns the socket and the port. @throws Error if that fails, or after `close` */
+  listen(host: string): readonly [socket: number, port: number] {
+    if (this.#isClosed) throw new Error('the member is closed');
+    const [socket, port] = this.#binding.listenForData(host);
+    this.#taken.add(socket);
+    return [socket, port];
+  }
+
   /** Closes a connection that no group will own. */
   discard(socket: number): void {
     if (this.#taken.delete(socket)) this.#binding.closeSocket(socket);
@@ -51,17 +52,10 @@ export class Sockets {
     return new Socket({ fd: socket, readable: true, writable: true });
   }
 
-  /**
-   * Returns the connections with each rank, in the order of their channels, so that both ends use
-   * the same order. From then on, the caller must close them.
-   */
-  handOver(connections: readonly Taken[]): ReadonlyMap<number, readonly number[]> {
-    const byRank = new Map<number, number[]>();
-    for (const { rank, socket } of [...connections].sort((a, b) => a.channel - b.channel)) {
-      this.#taken.delete(socket);
-      byRank.set(rank, [...(byRank.get(rank) ?? []), socket]);
-    }
-    return byRank;
+  /** Hands a socket over to the caller, who must close it from then on. */
+  handOver(socket: number): number {
+    this.#taken.delete(socket);
+    return socket;
   }
 
   /** Closes the connections that were not handed over; later calls of `take` throw. */

@@ -15,8 +15,3 @@ export function streamsTo({ streams, size }: Settings, isSameHost: boolean): num
   // each other down.
   return isSameHost || size > 2 ? 1 : streamsOfTwoHosts;
 }
-
-/** The largest number of data connections between this member and any other member. */
-export function mostStreams(member: Settings): number {
-  return streamsTo(member, false);
-}

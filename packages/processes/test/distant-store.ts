@@ -30,16 +30,18 @@ export function distantStore(store: Store, rank: number, { hidden = [], stuckBef
       const value = await store.get(key, options);
       const { step, member = rank } = stepOf(key) ?? {};
       if (step !== 'peers' || member === rank) return value;
-      const { addresses, ...info } = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
+      const { addresses, dataPort, ...info } = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
       // Nobody listens at the first port.
       const seen = addresses.map(({ host, port }) => ({ host, port: hidden.includes(member) ? 1 : port }));
-      return Buffer.from(JSON.stringify({ ...info, hostName: `host-${member}`, addresses: seen }));
+      const seenData = hidden.includes(member) ? 1 : dataPort;
+      return Buffer.from(JSON.stringify({ ...info, hostName: `host-${member}`, addresses: seen, dataPort: seenData }));
     },
   };
 }
 
 interface PeerInfo {
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  readonly dataPort: number;
 }
 
 function stepOf(key: string): { readonly step: string; readonly member: number } | undefined {

@@ -20,10 +20,8 @@ describe.skipIf(!hasPrlimit)('a member with too few file descriptors', () => {
   afterEach(() => members[Symbol.asyncDispose]());
 
   it.each([
-    [0, 3],
-    [3, 3],
-    // Enough for the connections that watch the other members, but not for those with data.
-    [0, 9],
+    [0, 4],
+    [3, 4],
   ])('makes opening the group fail on all members for this reason: rank %i with %i descriptors', async (rank, free) => {
     const poor = members.all[rank] as Members['all'][0];
     // It has started when it answers.
@@ -42,6 +40,27 @@ describe.skipIf(!hasPrlimit)('a member with too few file descriptors', () => {
         rank,
         message: expect.stringMatching(
           new RegExp(`^rank ${rank} cannot open a group of 4: it has too many open files .EMFILE.; .*ulimit -n`),
+        ),
+      });
+    }
+  });
+
+  it.each([0, 3])('makes a call fail on all members for this reason: rank %i', async (rank) => {
+    await members.open({ transport: 'tcp' });
+    const { pid } = (members.all[rank] as Members['all'][0]).child;
+    // Open files stay open.
+    expect(spawnSync('prlimit', ['--pid', String(pid), '--nofile=0:0']).status).toBe(0);
+    const call = { do: 'run', collective: { kind: 'all-reduce', op: 'sum' }, length: 4 } as const;
+    const failures = await Promise.all(members.all.map((member) => member.failure(call)));
+    for (const failure of failures) {
+      expect(failure).toMatchObject({
+        name: 'UnavailableError',
+        code: 'ERR_COLL_PEER_FAILED',
+        rank,
+        message: expect.stringMatching(
+          new RegExp(
+            `rank ${rank} .*cannot continue: it cannot open a data connection with rank .: it has too many open files; .*ulimit -n`,
+          ),
         ),
       });
     }

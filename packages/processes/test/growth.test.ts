@@ -1,5 +1,8 @@
 import { readdirSync, readlinkSync } from 'node:fs';
+import { tensor } from '@coll/core';
+import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { MemoryStore, type Store } from '@coll/rendezvous';
+import { ringAlgorithm } from '@coll/ring';
 import { expect, it, vi } from 'vitest';
 import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
 
@@ -36,18 +39,19 @@ function counted(store: Store): { readonly store: Store; readonly requests: () =
   return { store: counting, requests: () => requests };
 }
 
-/** Opens a group of members of this process in shared memory, and counts what each of them needs. */
-async function open(size: number) {
+/** Opens a group of members of this process, and counts what each of them needs. */
+async function open(size: number, transport: 'shared-memory' | 'tcp' = 'shared-memory') {
   const before = sockets();
   const store = new MemoryStore();
   const stores = Array.from({ length: size }, () => counted(store));
   const groups = await Promise.all(
     stores.map((own, rank) =>
-      openProcessGroup({ store: own.store, rank, size, jobKey, maxBytes, timeoutSeconds: 120 }),
+      openProcessGroup({ store: own.store, rank, size, jobKey, maxBytes, transport, timeoutSeconds: 120 }),
     ),
   );
-  // Each member also listens.
-  const connections = () => (sockets() - before - size) / size;
+  // Each member also listens: for data only if it uses TCP.
+  const listening = transport === 'tcp' ? 2 : 1;
+  const connections = () => (sockets() - before) / size - listening;
   return { groups, connections, requests: stores.map((own) => own.requests()) };
 }
 
@@ -67,6 +71,36 @@ it.each([8, 16, 32, 64])(
     await Promise.all(groups.map((group) => group.allReduce('sum', new Float32Array([1]))));
     expect(connections()).toBeLessThanOrEqual(most);
     await close(groups);
+  },
+  120_000,
+);
+
+it.each([
+  ['ring', 8, ringAlgorithm(), 2],
+  ['ring', 32, ringAlgorithm(), 2],
+  // Each member but one has a connection with that one.
+  ['reduction to one', 32, reductionToOneAlgorithm(), (2 * 31) / 32],
+])(
+  'members over TCP make only the data connections that their calls need: %s of %i',
+  async (_, size, algorithm, expected) => {
+    const { groups, connections } = await open(size, 'tcp');
+    const controls = 2 * Math.log2(size) - 1;
+    await vi.waitFor(() => expect(connections()).toBe(controls), { timeout: 20_000 });
+    for (let call = 0; call < 2; call++) {
+      const results = await Promise.all(
+        groups.map((group) => {
+          const values = tensor(new Float32Array(2 ** 14).fill(1));
+          return group
+            .communicator(algorithm)
+            .run({ kind: 'all-reduce', op: 'sum' }, [values], [values])
+            .then(() => values.data);
+        }),
+      );
+      for (const data of results) expect(new Set(data)).toEqual(new Set([size]));
+      expect(connections() - controls).toBeCloseTo(expected);
+    }
+    await close(groups);
+    await vi.waitFor(() => expect(connections()).toBe(-2), { timeout: 20_000 });
   },
   120_000,
 );

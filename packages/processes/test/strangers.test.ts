@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { encodeHello, encodeProof, encodeRefusal, encodeWelcome, lengths } from '../src/hello.js';
 import { type OpenedProcessGroup, type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
 import { memberOf } from '../src/member-config.js';
-import { readPeerInfo } from '../src/peer-info.js';
+import { type Address, readPeerInfo } from '../src/peer-info.js';
 
 const jobKey = TcpStoreServer.newKey();
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
@@ -27,10 +27,11 @@ class Opening {
     return openProcessGroup({ store: this.store, rank, size: 2, jobKey, job: 'mine', timeoutSeconds: 120, ...options });
   }
 
-  /** A connection to rank 0, which has shown where it listens. */
-  async stranger(): Promise<Stranger> {
-    const info = readPeerInfo(await this.store.get('generation/0/peers/0'), 0);
-    const socket = connect(info.addresses[0] as { host: string; port: number });
+  /** A connection to rank 0, which has shown where it listens: for handshakes, or for data. */
+  async stranger(at: 'addresses' | 'data' = 'addresses'): Promise<Stranger> {
+    const { addresses, dataPort } = readPeerInfo(await this.store.get('generation/0/peers/0'), 0);
+    const address = addresses[0] as Address;
+    const socket = connect(at === 'data' ? { ...address, port: dataPort } : address);
     await once(socket, 'connect');
     return new Stranger(socket);
   }
@@ -122,6 +123,24 @@ describe('a group that opens among unauthenticated connections', () => {
     const many = await Promise.all(Array.from({ length: 200 }, () => opening.stranger()));
     await opening.expectToWork();
     for (const { socket } of many) socket.destroy();
+  });
+
+  it('closes data connections that send nothing or no valid ticket, and works despite 200 of them', async () => {
+    const opening = new Opening({ transport: 'tcp' });
+    const silent = await opening.stranger('data');
+    const wrong = await opening.stranger('data');
+    wrong.socket.write(Buffer.concat([Buffer.from('coll-dat'), Buffer.of(1, 0, 0, 0, 0, 0, 0, 0), randomBytes(32)]));
+    const [first, second] = await Promise.all([opening.first, opening.open(1, { transport: 'tcp' })]);
+    const begin = performance.now();
+    expect((await wrong.ending()).length).toBe(0);
+    expect((await silent.ending()).length).toBe(0);
+    expect(performance.now() - begin).toBeLessThan(60_000);
+    const many = await Promise.all(Array.from({ length: 200 }, () => opening.stranger('data')));
+    const groups = [first, second];
+    const sums = await Promise.all(groups.map((group) => group.allReduce('sum', new Float32Array([1, 2]))));
+    expect(sums).toEqual([new Float32Array([2, 4]), new Float32Array([2, 4])]);
+    for (const { socket } of many) socket.destroy();
+    await Promise.all(groups.map((group) => group.close()));
   });
 
   it('refuses proofs made with another key, for another handshake, or replayed', async () => {

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <utility>
 
+#include "../messages/lazy_channel.h"
 #include "../messages/message_executor.h"
 #include "../messages/ring_channel.h"
-#include "../messages/tcp_channel.h"
 #include "../shared/shared_executor.h"
 #include "exports.h"
 #include "memory.h"
@@ -69,63 +69,83 @@ class SegmentRing : public RingChannel {
   const SegmentPointer segment_;
 };
 
-// Sockets that no channel has taken over yet. Closes them if a channel cannot be made.
-struct Unclaimed {
-  std::vector<std::vector<int>> sockets;
-  ~Unclaimed() {
-    for (const std::vector<int>& list : sockets) {
-      for (const int socket : list) ::close(socket);
-    }
-  }
-};
-
-// A channel to each rank, over its sockets or its ring; null for one's own rank. Takes the sockets
-// over once all arguments are valid.
-std::vector<std::unique_ptr<Channel>> channels_of(int own, std::size_t size, const Napi::Value& sockets_by_rank, const Napi::Value& rings_by_rank) {
-  const Napi::Array lists = array_of(sockets_by_rank, "sockets", size);
-  const Napi::Array rings = array_of(rings_by_rank, "rings", size);
-  Unclaimed unclaimed;
-  std::vector<SegmentPointer> segments(size);
-  std::vector<std::vector<int>> sockets(size);
-  for (std::uint32_t rank = 0; rank < size; ++rank) {
-    const Elements list = elements_of(lists.Get(rank), napi_int32_array, "sockets");
-    const auto* const first = reinterpret_cast<const int*>(list.begin);
-    sockets[rank].assign(first, first + list.count);
-    const Napi::Value ring = rings.Get(rank);
-    if (!ring.IsUndefined()) segments[rank] = segment_of(ring);
-    const bool is_own = static_cast<int>(rank) == own;
-    if (is_own != (sockets[rank].empty() && !segments[rank])) throw WrongArgument("every other rank must have sockets or a ring, and this rank must have neither");
-  }
-  unclaimed.sockets = std::move(sockets);
-  std::vector<std::unique_ptr<Channel>> channels;
-  for (std::size_t rank = 0; rank < size; ++rank) {
-    std::vector<int> taken = std::exchange(unclaimed.sockets[rank], {});
-    const int other = static_cast<int>(rank);
-    if (segments[rank]) channels.push_back(std::make_unique<SegmentRing>(segments[rank], std::max(other, own), own < other));
-    else channels.push_back(taken.empty() ? nullptr : std::make_unique<TcpChannel>(std::move(taken)));
-  }
-  return channels;
+// listenForData(host: string): [descriptor: number, port: number]; an IP address and a free port
+Napi::Value listen_for_data(const Napi::CallbackInfo& info) {
+  const DataListener listener(text_of(info[0], "host"));
+  Napi::Array result = Napi::Array::New(info.Env(), 2);
+  result.Set(0u, listener.socket);
+  result.Set(1u, listener.port);
+  return result;
 }
 
-// useMessages(group, sockets: Int32Array[], rings: (External | undefined)[], generation: number,
-//   localRank: number, localRanks: number, cores: number, allShareCores: boolean)
-// For each rank: sockets, or the segment of the lower rank of the pair.
+// Where the other ranks listen, and the tickets of the connections with them.
+std::vector<DataPeer> data_peers_of(std::size_t size, const Napi::Value& hosts, const Napi::Value& ports, const Napi::Value& tickets) {
+  const Napi::Array host_list = array_of(hosts, "hosts", size);
+  const Elements port_list = elements_of(ports, napi_int32_array, "ports", size);
+  const Napi::Array ticket_lists = array_of(tickets, "tickets", size);
+  std::vector<DataPeer> peers;
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const std::string host = text_of(host_list.Get(rank), "hosts");
+    const int port = reinterpret_cast<const std::int32_t*>(port_list.begin)[rank];
+    const Elements bytes = elements_of(ticket_lists.Get(rank), napi_uint8_array, "tickets");
+    if (port < 0 || port > UINT16_MAX) throw WrongArgument("ports must be from 0 to 65535, got " + std::to_string(port));
+    if (bytes.count % sizeof(Ticket) != 0) throw WrongArgument("tickets must have 64 bytes each, got " + std::to_string(bytes.count));
+    DataPeer& peer = peers.emplace_back(DataPeer{parsed("hosts", [&] { return DataAddress(host, port); }), {}});
+    peer.tickets.resize(bytes.count / sizeof(Ticket));
+    if (bytes.count > 0) std::memcpy(peer.tickets.data(), bytes.begin, bytes.count);
+  }
+  return peers;
+}
+
+// The segments of the lower ranks of the pairs that share memory; null for others.
+std::vector<SegmentPointer> rings_of(const Napi::Value& rings, std::size_t size) {
+  const Napi::Array list = array_of(rings, "rings", size);
+  std::vector<SegmentPointer> segments(size);
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    const Napi::Value ring = list.Get(rank);
+    if (!ring.IsUndefined()) segments[rank] = segment_of(ring);
+  }
+  return segments;
+}
+
+// useMessages(group, listener: number, hosts: string[], ports: Int32Array, tickets: Uint8Array[],
+//   connectMillis: number, rings: (External | undefined)[], generation: number, localRank: number,
+//   localRanks: number, cores: number, allShareCores: boolean)
+// For each other rank: tickets for connections, or the segment of the lower rank of the pair.
 Napi::Value use_messages(const Napi::CallbackInfo& info) {
   HeldGroup& held_group = held<HeldGroup>(info[0]);
   Group& group = held_group.group();
-  const auto generation = static_cast<std::uint32_t>(count_of(info[3], "generation", UINT32_MAX));
-  const LocalRank local = local_rank_of(info, 4);
-  const bool all_share_cores = flag_of(info[7], "allShareCores");
+  const int own = group.rank();
+  const auto size = static_cast<std::size_t>(held_group.size());
+  const int listener = descriptor_of(info[1]);
+  std::vector<DataPeer> peers = data_peers_of(size, info[2], info[3], info[4]);
+  const std::chrono::milliseconds timeout(count_of(info[5], "connectMillis", INT_MAX));
+  const std::vector<SegmentPointer> rings = rings_of(info[6], size);
+  const auto generation = static_cast<std::uint32_t>(count_of(info[7], "generation", UINT32_MAX));
+  const LocalRank local = local_rank_of(info, 8);
+  const bool all_share_cores = flag_of(info[11], "allShareCores");
   held_group.require_no_executor();
-  const int size = held_group.size();
-  std::vector<std::unique_ptr<Channel>> channels = channels_of(group.rank(), static_cast<std::size_t>(size), info[1], info[2]);
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const bool is_own = static_cast<int>(rank) == own;
+    if (is_own != (peers[rank].tickets.empty() && !rings[rank])) throw WrongArgument("every other rank must have tickets or a ring, and this rank must have neither");
+  }
+  const auto data = std::make_shared<DataConnections>(own, listener, std::move(peers), timeout);
+  std::vector<std::unique_ptr<Channel>> channels(size);
+  for (int rank = 0; rank < static_cast<int>(size); ++rank) {
+    const SegmentPointer& ring = rings[static_cast<std::size_t>(rank)];
+    if (rank == own) continue;
+    std::unique_ptr<Channel>& channel = channels[static_cast<std::size_t>(rank)];
+    if (ring) channel = std::make_unique<SegmentRing>(ring, std::max(rank, own), own < rank);
+    else channel = std::make_unique<LazyChannel>(data, rank);
+  }
   Monitor& monitor = group.monitor();
   const auto lost = [&monitor](int rank, int error) {
     if (error == EBADMSG) monitor.fail_for_garbled(rank);
     else monitor.suspect(rank, error);
   };
-  held_group.take(std::make_unique<MessageExecutor>(std::move(channels), group.rank(), size, local, all_share_cores, generation, group.failure_word(), lost),
+  held_group.take(std::make_unique<MessageExecutor>(std::move(channels), own, static_cast<int>(size), local, all_share_cores, generation, group.failure_word(), lost),
                   Transport::kMessages);
+  monitor.serve(data);
   return info.Env().Undefined();
 }
 
@@ -134,6 +154,7 @@ Napi::Value use_messages(const Napi::CallbackInfo& info) {
 void add_executors(Napi::Object exports) {
   add<take_socket>(exports, "takeSocket");
   add<close_socket>(exports, "closeSocket");
+  add<listen_for_data>(exports, "listenForData");
   add<use_shared_memory>(exports, "useSharedMemory");
   add<use_messages>(exports, "useMessages");
 }

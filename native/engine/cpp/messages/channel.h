@@ -19,9 +19,9 @@ class Channel {
   // Returns the number of bytes received; 0 if there are none now; -1 if the other side is lost,
   // with errno, or 0 at the end of the stream.
   virtual ssize_t receive(const iovec* parts, int count) = 0;
-  // The socket to poll before the next attempt; negative for a channel in memory.
-  virtual int socket_to_send() const = 0;
-  virtual int socket_to_receive() const = 0;
+  // What to poll before the next attempt; a negative descriptor for a channel in memory.
+  virtual pollfd polled_to_send() const = 0;
+  virtual pollfd polled_to_receive() const = 0;
   // For a channel in memory: sleeps until the other side has sent or received something, or for
   // `millis`. May return early.
   virtual void sleep(int millis) = 0;

@@ -107,15 +107,12 @@ void MessageExecutor::avoid_shared_core(Clock::time_point now) {
 void MessageExecutor::sleep(int millis) {
   polled_.clear();
   Channel* in_memory = nullptr;
-  exchange_.visit_awaited(
-      [&](Channel& channel) {
-        if (channel.socket_to_send() < 0) in_memory = &channel;
-        else polled_.push_back({channel.socket_to_send(), POLLOUT, 0});
-      },
-      [&](Channel& channel) {
-        if (channel.socket_to_receive() < 0) in_memory = &channel;
-        else polled_.push_back({channel.socket_to_receive(), POLLIN, 0});
-      });
+  const auto add = [&](Channel& channel, const pollfd& polled) {
+    if (polled.fd < 0) in_memory = &channel;
+    else polled_.push_back(polled);
+  };
+  exchange_.visit_awaited([&](Channel& channel) { add(channel, channel.polled_to_send()); },
+                          [&](Channel& channel) { add(channel, channel.polled_to_receive()); });
   if (polled_.empty() && in_memory != nullptr) in_memory->sleep(std::min(millis, tuning::kNapMillis));
   else poll(polled_.data(), polled_.size(), in_memory != nullptr ? std::min(millis, tuning::kNapMillis) : millis);
 }

@@ -20,8 +20,8 @@ class RingChannel : public Channel {
 
   ssize_t send(const iovec* parts, int count) override;
   ssize_t receive(const iovec* parts, int count) override;
-  int socket_to_send() const override { return -1; }
-  int socket_to_receive() const override { return -1; }
+  pollfd polled_to_send() const override { return {-1, 0, 0}; }
+  pollfd polled_to_receive() const override { return {-1, 0, 0}; }
   void sleep(int millis) override;
 
  private:

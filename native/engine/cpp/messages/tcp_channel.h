@@ -17,7 +17,7 @@ struct TcpOptions {
 
 // Connected, non-blocking sockets, IPv4 or IPv6, that carry one stream per direction. Units of
 // equal size go over the sockets in turn.
-class TcpChannel : public Channel {
+class TcpChannel final : public Channel {
  public:
   // Takes the sockets over and closes them at the end, or at once if it throws: Error for options
   // that the system refuses. The other side must have the sockets in the same order.
@@ -27,8 +27,8 @@ class TcpChannel : public Channel {
 
   ssize_t send(const iovec* parts, int count) override;
   ssize_t receive(const iovec* parts, int count) override;
-  int socket_to_send() const override { return out_.socket(); }
-  int socket_to_receive() const override { return in_.socket(); }
+  pollfd polled_to_send() const override { return {out_.socket(), POLLOUT, 0}; }
+  pollfd polled_to_receive() const override { return {in_.socket(), POLLIN, 0}; }
   void sleep(int) override {}
   int core_of_peer() const override;
 

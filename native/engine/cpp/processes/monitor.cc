@@ -23,6 +23,8 @@ constexpr int kBeatsInSilence = 5;
 constexpr milliseconds kParting{500};
 // Time between two checks if something is about to happen.
 constexpr milliseconds kSoon{10};
+// Time between two checks of the data connections. Calls that wait for one do not wait for these.
+constexpr milliseconds kDataCheck{1000};
 // Time for the control connection to show why a data connection has ended.
 constexpr milliseconds kSuspicion{300};
 constexpr milliseconds kShortWait{25};
@@ -81,6 +83,11 @@ std::vector<int> Monitor::unopened() {
     if (static_cast<int>(rank) != watch_.rank && !opened_.has(rank)) ranks.push_back(static_cast<int>(rank));
   }
   return ranks;
+}
+
+void Monitor::serve(std::shared_ptr<DataConnections> data) {
+  const Lock lock(mutex_);
+  data_ = std::move(data);
 }
 
 void Monitor::fail(Failure failure) {
@@ -202,6 +209,7 @@ void Monitor::turn(Clock::time_point now) {
   last_turn_ = now;
   if (pending_ && calls_.current() >= pending_->after) adopt(*pending_);
   look_after(now);
+  serve_data();
   if (is_settled(now)) decide();
   pass_on_opened();
   pass_on_completed();
@@ -223,6 +231,7 @@ void Monitor::await_events() {
       if (!peer.is_connected()) continue;
       events.push_back({peer.control->socket(), static_cast<short>(peer.control->is_blocked() ? POLLIN | POLLOUT : POLLIN), 0});
     }
+    if (data_) longest = std::min(longest, kDataCheck);
     if (is_soon) longest = std::min(longest, kSoon);
   }
   poll(events.data(), events.size(), static_cast<int>(std::max<std::int64_t>(longest.count(), 1)));
@@ -294,6 +303,15 @@ void Monitor::look_after(Clock::time_point now) {
       lose(static_cast<int>(rank), "one of its data connections has ended");
     }
   }
+}
+
+// After a failure, no call needs a connection that is not made yet; nor does any rank need one with
+// a rank that leaves.
+void Monitor::serve_data() {
+  if (!data_) return;
+  if (!failure_ && !leaving_since_) return data_->turn();
+  data_->close();
+  data_.reset();
 }
 
 // Adopts a failure that another rank reports. A rank may fail after its part of a collective,

@@ -5,12 +5,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "calls.h"
+#include "data_connections.h"
 #include "executor.h"
 #include "failure.h"
 #include "questions.h"
@@ -50,6 +52,8 @@ class Monitor {
   void fail(Failure failure);
   // The same for a collective in which a member that has left does not take part.
   void fail_for_leaver();
+  // Serves these data connections while no call does, until the group fails or this rank leaves.
+  void serve(std::shared_ptr<DataConnections> data);
   // Reads what the others have sent so far. Returns whether the group has failed.
   bool catch_up();
   // Reports that a data connection to `rank` has ended, with errno `error` or 0. The monitor finds
@@ -85,6 +89,7 @@ class Monitor {
   bool have_answered();
   void lose(int rank, const std::string& how);
   void look_after(Clock::time_point now);
+  void serve_data();
   bool are_all_silent(Clock::time_point now) const;
   bool is_news(const Failure& failure);
   void spread(const Failure& failure);
@@ -107,6 +112,7 @@ class Monitor {
   std::mutex mutex_;
   std::condition_variable changed_;
   WatchedMembers peers_;
+  std::shared_ptr<DataConnections> data_;
   // Frames wait this long for others, unless they are urgent: in a large group, many arrive at once.
   const std::chrono::milliseconds batch_;
   std::optional<Failure> failure_;

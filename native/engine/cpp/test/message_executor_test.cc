@@ -182,8 +182,8 @@ class SilentPeer : public Channel {
     return static_cast<ssize_t>(bytes);
   }
   ssize_t receive(const iovec*, int) override { return 0; }
-  int socket_to_send() const override { return -1; }
-  int socket_to_receive() const override { return -1; }
+  pollfd polled_to_send() const override { return {-1, 0, 0}; }
+  pollfd polled_to_receive() const override { return {-1, 0, 0}; }
   void sleep(int) override {}
 
  private:

@@ -17,12 +17,21 @@ export function reroutedStore(store: Store, rank: number, reroute: Reroute): Sto
       const [, to] = /^generation\/\d+\/peers\/(\d+)$/.exec(key) ?? [];
       if (to === undefined || Number(to) === rank) return value;
       const info = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
-      const addresses = info.addresses.map(async ({ host, port }) => ({ host, port: await reroute(Number(to), port) }));
-      return Buffer.from(JSON.stringify({ ...info, addresses: await Promise.all(addresses) }));
+      const near = async ({ host, port }: Address) => ({ host, port: await reroute(Number(to), port) });
+      // A rank asks for one route to another at a time.
+      const addresses = await Promise.all(info.addresses.map(near));
+      const dataPort = info.dataPort === 0 ? 0 : await reroute(Number(to), info.dataPort);
+      return Buffer.from(JSON.stringify({ ...info, addresses, dataPort }));
     },
   };
 }
 
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
 interface PeerInfo {
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  readonly addresses: readonly Address[];
+  readonly dataPort: number;
 }

@@ -1,0 +1,156 @@
+#pragma once
+
+#if defined(__linux__)
+
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../clock.h"
+
+namespace coll {
+
+// Bytes that only two members can derive, for one connection between them. Each end shows the other
+// that it has them.
+struct Ticket {
+  using Half = std::array<std::byte, 32>;
+  Half request;  // sent by the higher rank, which connects
+  Half reply;    // sent by the lower rank, which accepts, once it has checked the request
+};
+
+// A socket address, as a numeric host and a port.
+struct DataAddress {
+  // Throws Error unless `host` is an IPv4 or IPv6 address.
+  DataAddress(const std::string& host, int port);
+  std::string text() const;
+
+  sockaddr_storage value{};
+  socklen_t bytes = 0;
+};
+
+struct DataListener {
+  // Listens at a free port. Throws Error if that fails.
+  explicit DataListener(const std::string& host);
+
+  int socket = -1;  // non-blocking; whoever takes it has to close it
+  int port = 0;
+};
+
+// Another member: where it listens, and the tickets of all connections with it, which is an empty
+// list if the pair needs none.
+struct DataPeer {
+  DataAddress address;
+  std::vector<Ticket> tickets;
+};
+
+// Makes the data connections of a member with others when a channel first needs them. Never waits,
+// and needs no thread of its own: whoever waits for a connection drives all of them by `take`, and
+// at other times the monitor does by `turn`. Any thread may call any method.
+class DataConnections {
+ public:
+  // Takes the listening socket over. `timeout`: for making the connections with one rank; 0: no
+  // limit. Throws Error if the system has no more descriptors.
+  DataConnections(int rank, int listener, std::vector<DataPeer> peers, std::chrono::milliseconds timeout);
+  ~DataConnections();
+  DataConnections(const DataConnections&) = delete;
+  DataConnections& operator=(const DataConnections&) = delete;
+
+  // The connections with a rank, in the same order on both ends, which the caller takes over; none
+  // as long as they are not all made. Begins to make them. Throws Error if they could not be made
+  // in time, or the process has too many open files.
+  std::optional<std::vector<int>> take(int rank);
+  // Becomes readable when there is something to do for `take` or `turn`.
+  int descriptor() const { return events_; }
+  // Goes on with what is under way, and closes connections of strangers.
+  void turn();
+  // Stops listening, and closes all connections that were not taken. No more are made.
+  void close();
+
+ private:
+  using Lock = std::lock_guard<std::mutex>;
+
+  // What the connecting end sends.
+  struct Request {
+    std::array<char, 8> magic = {'c', 'o', 'l', 'l', '-', 'd', 'a', 't'};
+    std::uint32_t rank = 0;
+    std::uint32_t index = 0;  // of the connection, among those of the pair
+    Ticket::Half ticket{};
+  };
+  static_assert(sizeof(Request) == 48, "the same for both ends");
+
+  // A connection whose ends have not both shown their tickets. An accepted one is a stranger's
+  // until its request has arrived.
+  struct Handshake {
+    bool is_accepted;
+    std::size_t rank = 0;
+    std::size_t index = 0;
+    bool has_sent = false;
+    std::array<std::byte, sizeof(Request)> received{};
+    std::size_t filled = 0;
+    Clock::time_point begun{};
+  };
+
+  struct Peer : DataPeer {
+    explicit Peer(DataPeer peer) : DataPeer(std::move(peer)), sockets(tickets.size(), -1) {}
+
+    std::vector<int> sockets;  // -1: not made yet
+    std::size_t made = 0;      // how many ever were
+    std::optional<Clock::time_point> wanted;
+    std::string problem;       // why the last attempt has failed
+  };
+
+  struct Attempt {
+    std::size_t rank;
+    std::size_t index;
+    Clock::time_point due;
+  };
+
+  using Handshakes = std::map<int, Handshake>;  // by socket
+
+  void turn_at(Clock::time_point now);
+  void connect(std::size_t rank, std::size_t index, Clock::time_point now);
+  void accept_all(Clock::time_point now);
+  void admit(int socket, Clock::time_point now);
+  void advance(Handshakes::iterator handshake, Clock::time_point now);
+  void advance_own(Handshakes::iterator handshake, Clock::time_point now);
+  bool receive(Handshakes::iterator handshake, std::size_t bytes, std::string& problem);
+  bool is_admitted(Handshake& handshake) const;
+  void fail(Handshakes::iterator handshake, const std::string& problem, Clock::time_point now);
+  void retry(std::size_t rank, std::size_t index, const std::string& problem, Clock::time_point now);
+  void finish(Handshakes::iterator handshake);
+  Handshakes::iterator drop(Handshakes::iterator handshake);
+  void lack_descriptors(Clock::time_point now);
+  void watch(int operation, int socket, std::uint32_t events);
+  void require_possible(std::size_t rank, Clock::time_point now) const;
+
+  const std::size_t rank_;
+  const std::chrono::milliseconds timeout_;
+  const std::size_t most_strangers_;
+  std::mutex mutex_;
+  int listener_;
+  int events_ = -1;
+  std::vector<Peer> peers_;
+  Handshakes handshakes_;
+  std::vector<Attempt> retries_;
+  // The first and the last of the attempts since the last success for which this process had too
+  // many open files, and when it accepts again.
+  struct Shortage {
+    Clock::time_point first;
+    Clock::time_point last;
+  };
+  std::optional<Shortage> shortage_;
+  std::optional<Clock::time_point> accepts_again_;
+  bool is_closed_ = false;
+};
+
+}  // namespace coll
+
+#endif

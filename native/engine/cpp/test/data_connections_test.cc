@@ -1,0 +1,409 @@
+#if defined(__linux__)
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "message_case.h"
+#include "message_group.h"
+#include "messages/lazy_channel.h"
+#include "processes/data_connections.h"
+
+namespace coll::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What a member sends first, written out by hand.
+struct Hello {
+  char magic[8] = {'c', 'o', 'l', 'l', '-', 'd', 'a', 't'};
+  std::uint32_t rank = 1;
+  std::uint32_t index = 0;
+  Ticket::Half ticket{};
+};
+
+Ticket::Half half(int lower, int higher, std::size_t index, int which) {
+  Ticket::Half bytes{};
+  bytes.fill(static_cast<std::byte>(which));
+  bytes[31] = static_cast<std::byte>(16 * lower + higher);
+  bytes[0] = static_cast<std::byte>(index);
+  return bytes;
+}
+
+Hello hello_of(int rank, std::size_t index = 0) {
+  Hello hello;
+  hello.rank = static_cast<std::uint32_t>(rank);
+  hello.index = static_cast<std::uint32_t>(index);
+  hello.ticket = half(0, rank, index, 1);
+  return hello;
+}
+
+// All members of a group, in this process.
+struct Members {
+  explicit Members(int size, std::size_t streams = 1, milliseconds timeout = milliseconds(20'000)) {
+    for (int rank = 0; rank < size; ++rank) listeners.emplace_back("127.0.0.1");
+    for (int rank = 0; rank < size; ++rank) {
+      std::vector<DataPeer> peers;
+      for (int other = 0; other < size; ++other) {
+        peers.push_back({DataAddress("127.0.0.1", listeners[static_cast<std::size_t>(other)].port), {}});
+        const auto [lower, higher] = std::minmax(rank, other);
+        for (std::size_t index = 0; other != rank && index < streams; ++index) peers.back().tickets.push_back({half(lower, higher, index, 1), half(lower, higher, index, 2)});
+      }
+      all.push_back(std::make_shared<DataConnections>(rank, listeners[static_cast<std::size_t>(rank)].socket, std::move(peers), timeout));
+    }
+  }
+
+  DataConnections& operator[](std::size_t rank) { return *all[rank]; }
+  int port(std::size_t rank) const { return listeners[rank].port; }
+
+  std::vector<DataListener> listeners;
+  std::vector<std::shared_ptr<DataConnections>> all;
+};
+
+// Waits until `is_over`, at most for ten seconds.
+bool await(const std::function<bool()>& is_over) {
+  for (int left = 10'000; left > 0; --left) {
+    if (is_over()) return true;
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  return false;
+}
+
+std::vector<int> taken(DataConnections& connections, int rank) {
+  std::optional<std::vector<int>> sockets;
+  await([&] { return (sockets = connections.take(rank)).has_value(); });
+  return sockets.value_or(std::vector<int>{});
+}
+
+void close_all(const std::vector<int>& sockets) {
+  for (const int socket : sockets) close(socket);
+}
+
+std::size_t open_sockets() {
+  std::size_t count = 0;
+  DIR* const directory = opendir("/proc/self/fd");
+  for (const dirent* entry = readdir(directory); entry != nullptr; entry = readdir(directory)) {
+    char target[16] = "";
+    const ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target);
+    if (length > 7 && std::memcmp(target, "socket:", 7) == 0) ++count;
+  }
+  closedir(directory);
+  return count;
+}
+
+// A program that connects to a member.
+struct Stranger {
+  explicit Stranger(int port) : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const DataAddress address("127.0.0.1", port);
+    EXPECT_EQ(connect(socket, reinterpret_cast<const sockaddr*>(&address.value), address.bytes), 0);
+    make_non_blocking(socket);
+  }
+  ~Stranger() { close(socket); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  void say(const void* bytes, std::size_t count) const { EXPECT_EQ(send(socket, bytes, count, MSG_NOSIGNAL), static_cast<ssize_t>(count)); }
+  bool has_ended() const {
+    char byte = 0;
+    const ssize_t count = recv(socket, &byte, 1, 0);
+    return count == 0 || (count < 0 && errno == ECONNRESET);
+  }
+
+  int socket;
+};
+
+// An error of connections that were never made.
+std::string error_of(DataConnections& connections, int rank) {
+  std::string text;
+  await([&] {
+    try {
+      return connections.take(rank).has_value();
+    } catch (const Error& error) {
+      text = error.what();
+      return true;
+    }
+  });
+  return text;
+}
+
+TEST(DataConnections, MakesAllConnectionsOfAPairInTheSameOrderOnBothEnds) {
+  Members members(2, 3);
+  std::optional<std::vector<int>> lower;
+  std::optional<std::vector<int>> higher;
+  ASSERT_TRUE(await([&] {
+    if (!higher) higher = members[1].take(0);
+    if (!lower) lower = members[0].take(1);
+    return lower && higher;
+  }));
+  ASSERT_EQ(lower->size(), 3u);
+  ASSERT_EQ(higher->size(), 3u);
+  for (char index = 0; index < 3; ++index) {
+    char found = -1;
+    ASSERT_EQ(write((*higher)[static_cast<std::size_t>(index)], &index, 1), 1);
+    ASSERT_TRUE(await([&] { return read((*lower)[static_cast<std::size_t>(index)], &found, 1) == 1; }));
+    EXPECT_EQ(found, index);
+  }
+  close_all(*lower);
+  close_all(*higher);
+}
+
+TEST(DataConnections, AcceptsWhileNoCallWaitsForTheConnection) {
+  Members members(2);
+  EXPECT_FALSE(members[1].take(0));
+  std::optional<std::vector<int>> higher;
+  EXPECT_TRUE(await([&] {
+    members[0].turn();
+    higher = members[1].take(0);
+    return higher.has_value();
+  }));
+  const std::optional<std::vector<int>> lower = members[0].take(1);
+  ASSERT_TRUE(lower);
+  close_all(*lower);
+  close_all(*higher);
+}
+
+TEST(DataConnections, ClosesConnectionsWithoutAValidTicketAndThenAdmitsTheMember) {
+  Members members(3);
+  Hello wrong_ticket = hello_of(1);
+  wrong_ticket.ticket[31] ^= std::byte{1};
+  Hello wrong_magic = hello_of(1);
+  wrong_magic.magic[0] = 'k';
+  Hello reply = hello_of(1);
+  reply.ticket = half(0, 1, 0, 2);
+  Hello of_another = hello_of(2);
+  of_another.rank = 1;
+  Hello unknown_rank = hello_of(1);
+  unknown_rank.rank = 3;
+  Hello own_rank = hello_of(1);
+  own_rank.rank = 0;
+  Hello unknown_index = hello_of(1);
+  unknown_index.index = 1;
+  for (const Hello& hello : {wrong_ticket, wrong_magic, reply, of_another, unknown_rank, own_rank, unknown_index}) {
+    const Stranger stranger(members.port(0));
+    stranger.say(&hello, sizeof hello);
+    EXPECT_TRUE(await([&] {
+      EXPECT_FALSE(members[0].take(1));
+      return stranger.has_ended();
+    }));
+  }
+  std::thread member([&] { close_all(taken(members[1], 0)); });
+  const std::vector<int> sockets = taken(members[0], 1);
+  EXPECT_EQ(sockets.size(), 1u);
+  member.join();
+  close_all(sockets);
+}
+
+TEST(DataConnections, AcceptsATicketOnce) {
+  Members members(2);
+  const Hello hello = hello_of(1);
+  const Stranger first(members.port(0));
+  first.say(&hello, sizeof hello);
+  // Before the connection is taken, and afterwards.
+  Ticket::Half reply{};
+  EXPECT_TRUE(await([&] {
+    members[0].turn();
+    return recv(first.socket, reply.data(), reply.size(), 0) == static_cast<ssize_t>(reply.size());
+  }));
+  EXPECT_EQ(reply, half(0, 1, 0, 2));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const Stranger again(members.port(0));
+    again.say(&hello, sizeof hello);
+    EXPECT_TRUE(await([&] {
+      members[0].turn();
+      return again.has_ended();
+    }));
+    if (attempt == 0) close_all(taken(members[0], 1));
+  }
+}
+
+TEST(DataConnections, ReadsNothingBeyondTheRequest) {
+  Members members(2);
+  const Stranger member(members.port(0));
+  Hello hello[2] = {hello_of(1), hello_of(1)};
+  member.say(hello, sizeof hello);
+  const std::vector<int> sockets = taken(members[0], 1);
+  ASSERT_EQ(sockets.size(), 1u);
+  Hello rest;
+  EXPECT_EQ(recv(sockets[0], &rest, sizeof rest, 0), static_cast<ssize_t>(sizeof rest));
+  EXPECT_EQ(std::memcmp(&rest, &hello[1], sizeof rest), 0);
+  close_all(sockets);
+}
+
+TEST(DataConnections, KeepsALimitedNumberOfSilentConnectionsAndClosesTheOldest) {
+  Members members(2);
+  std::vector<std::unique_ptr<Stranger>> strangers;
+  for (int i = 0; i < 80; ++i) {
+    strangers.push_back(std::make_unique<Stranger>(members.port(0)));
+    members[0].turn();
+  }
+  const auto ended = [&] { return std::count_if(strangers.begin(), strangers.end(), [](const auto& stranger) { return stranger->has_ended(); }); };
+  EXPECT_TRUE(await([&] {
+    members[0].turn();
+    return ended() == 16;
+  }));
+  EXPECT_TRUE(strangers.front()->has_ended());
+  EXPECT_FALSE(strangers.back()->has_ended());
+  std::thread member([&] { close_all(taken(members[1], 0)); });
+  const std::vector<int> sockets = taken(members[0], 1);
+  EXPECT_EQ(sockets.size(), 1u);
+  member.join();
+  close_all(sockets);
+}
+
+TEST(DataConnections, TriesAgainAfterTheOtherEndHasClosedTheConnection) {
+  Members members(2);
+  // A program that takes the first connection, in the place of rank 0.
+  ASSERT_FALSE(members[1].take(0));
+  int first = -1;
+  ASSERT_TRUE(await([&] { return (first = accept(members.listeners[0].socket, nullptr, nullptr)) >= 0; }));
+  close(first);
+  std::thread member([&] { close_all(taken(members[1], 0)); });
+  const std::vector<int> sockets = taken(members[0], 1);
+  EXPECT_EQ(sockets.size(), 1u);
+  member.join();
+  close_all(sockets);
+}
+
+TEST(DataConnections, ReportsAnImpostorAtTheAddressOfAMember) {
+  Members members(2, 1, milliseconds(300));
+  std::atomic<bool> is_over{false};
+  std::thread impostor([&] {
+    while (!is_over) {
+      const int socket = accept(members.listeners[0].socket, nullptr, nullptr);
+      if (socket < 0) {
+        std::this_thread::sleep_for(milliseconds(1));
+        continue;
+      }
+      // The ticket that it was sent is not the one that it would have to show.
+      const Ticket::Half told = half(0, 1, 0, 1);
+      send(socket, told.data(), told.size(), MSG_NOSIGNAL);
+      std::this_thread::sleep_for(milliseconds(20));
+      close(socket);
+    }
+  });
+  const std::string text = error_of(members[1], 0);
+  is_over = true;
+  impostor.join();
+  const std::string expected = "it cannot open a data connection with rank 0 at 127.0.0.1:" + std::to_string(members.port(0)) + ": the program that listens there has failed to prove that it is this rank";
+  EXPECT_EQ(text.substr(0, expected.size()), expected);
+}
+
+TEST(DataConnections, ReportsWhyAMemberCannotBeReached) {
+  Members members(2, 1, milliseconds(200));
+  members[0].close();
+  const auto begun = Clock::now();
+  const std::string text = error_of(members[1], 0);
+  EXPECT_GE(Clock::now() - begun, milliseconds(200));
+  EXPECT_NE(text.find("Connection refused; check the network"), std::string::npos) << text;
+  EXPECT_FALSE(members[0].take(1));
+}
+
+TEST(DataConnections, ReportsTooManyOpenFilesOnBothEnds) {
+  for (const int rank : {0, 1}) {
+    Members members(2);
+    const Stranger stranger(members.port(0));
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    close(lowest);
+    rlimit low = limit;
+    low.rlim_cur = static_cast<rlim_t>(lowest);
+    setrlimit(RLIMIT_NOFILE, &low);
+    const std::string text = error_of(members[static_cast<std::size_t>(rank)], 1 - rank);
+    setrlimit(RLIMIT_NOFILE, &limit);
+    EXPECT_EQ(text, "it cannot open a data connection with rank " + std::to_string(1 - rank) + ": it has too many open files; raise the limit before you start the process: ulimit -n 4096");
+    // It tries again at intervals.
+    std::this_thread::sleep_for(milliseconds(60));
+    std::thread member([&] { close_all(taken(members[1], 0)); });
+    close_all(taken(members[0], 1));
+    member.join();
+  }
+}
+
+TEST(DataConnections, RefusesAddressesThatAreNotNumeric) {
+  EXPECT_THROW(DataAddress("localhost", 1), Error);
+  EXPECT_THROW(DataListener("192.0.2.1"), Error);
+  EXPECT_EQ(DataAddress("::1", 7).text(), "[::1]:7");
+  EXPECT_EQ(DataAddress("10.0.0.1", 65535).text(), "10.0.0.1:65535");
+}
+
+TEST(DataConnections, ClosesWhatNobodyHasTaken) {
+  const std::size_t before = open_sockets();
+  {
+    Members members(2, 2);
+    const Stranger stranger(members.port(0));
+    const auto count = [&] { return open_sockets() - before; };
+    members[1].take(0);
+    EXPECT_TRUE(await([&] {
+      members[0].turn();
+      members[1].turn();
+      return count() == 2 + 2 + 2 * 2;
+    }));
+  }
+  EXPECT_EQ(open_sockets(), before);
+}
+
+// The executors of a group whose channels are made on demand.
+struct LazyGroup {
+  explicit LazyGroup(int size) : members(size) {
+    for (int rank = 0; rank < size; ++rank) {
+      std::vector<std::unique_ptr<Channel>> channels;
+      for (int other = 0; other < size; ++other) {
+        channels.push_back(other == rank ? nullptr : std::make_unique<LazyChannel>(members.all[static_cast<std::size_t>(rank)], other));
+      }
+      executors.push_back(std::make_unique<MessageExecutor>(std::move(channels), rank, size, LocalRank{rank, size, 2}, false, 7, failure, nullptr));
+    }
+  }
+
+  FailureWord failure{0};
+  Members members;
+  std::vector<std::unique_ptr<MessageExecutor>> executors;
+};
+
+TEST(LazyChannel, ARingOfEightRanksMakesOneConnectionPerNeighbour) {
+  const std::size_t before = open_sockets();
+  LazyGroup group(8);
+  EXPECT_EQ(open_sockets() - before, 8u);
+  std::mt19937 random(1);
+  const Schedule schedule = ring_all_reduce(Op::kSum, DType::kFloat32, 8);
+  for (int round = 0; round < 3; ++round) {
+    Case data(schedule, 5000, {0}, false, random);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 8; ++rank) {
+      threads.emplace_back([&, rank] {
+        // The last ranks come late.
+        if (round == 0) std::this_thread::sleep_for(milliseconds(5 * rank));
+        EXPECT_EQ(execute_to_end(*group.executors[static_cast<std::size_t>(rank)], data.offers[static_cast<std::size_t>(rank)]), Status::kDone);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(data.first_wrong(), -1);
+    // Each of the eight connections has two ends.
+    EXPECT_EQ(open_sockets() - before, 8u + 2 * 8u);
+  }
+}
+
+TEST(LazyChannel, WaitsForARankThatEndsBeforeItConnectsUntilTheGroupFails) {
+  for (const std::size_t rank : {0u, 1u}) {
+    LazyGroup group(2);
+    std::mt19937 random(1);
+    Case data(ring_all_reduce(Op::kSum, DType::kFloat32, 2), 1000, {0}, false, random);
+    MessageExecutor& executor = *group.executors[rank];
+    EXPECT_EQ(executor.execute(data.offers[rank], milliseconds(5)), Status::kWaiting);
+    group.members[1 - rank].close();
+    EXPECT_EQ(executor.execute(data.offers[rank], milliseconds(120)), Status::kWaiting);
+    group.failure = 1;
+    EXPECT_EQ(executor.execute(data.offers[rank], milliseconds(5)), Status::kFailed);
+  }
+}
+
+}  // namespace
+}  // namespace coll::test
+
+#endif
