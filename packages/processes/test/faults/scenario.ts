@@ -46,7 +46,7 @@ export type Fault = (typeof faults)[number];
 export const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
 
 /** What a member writes into the store while the group opens, in this order. */
-export const openingSteps = ['peers', 'opened', 'links', 'ready'] as const;
+export const openingSteps = ['peers', 'opened', 'links'] as const;
 
 /** A group, what it does, and what goes wrong. */
 export interface Scenario {
