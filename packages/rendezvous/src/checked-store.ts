@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { CollError, UnavailableError } from '@coll/core';
 import { requireAmount, requireKey, requireValue, requireWait, type Store, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
@@ -69,6 +70,8 @@ export abstract class CheckedStore implements Store {
    * Like `read` for several keys. Default: reads each of them by itself.
    */
   protected readAll(keys: readonly string[], over: AbortSignal): Promise<readonly Uint8Array[]> {
+    // Each key has a listener, which is not a leak.
+    setMaxListeners(0, over);
     return Promise.all(keys.map((key) => this.read(key, over)));
   }
 
