@@ -13,7 +13,7 @@ import {
 import { concatAlong, concatenateSlices } from '@coll/core/plugin';
 import { bufferOf, counts, flightRecorder, type Gpu, NcclAllReduce, toHost } from '@coll/nccl';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fourGpus } from './doubles.ts';
 import { quietGpus } from './quiet-gpus.ts';
 
@@ -88,7 +88,7 @@ describe('gathering values on GPUs', () => {
       }),
       { numRuns: 60 },
     );
-    await vi.waitFor(() => expect(counts().buffers).toBe(before));
+    await expect.poll(() => counts().buffers).toBe(before);
     expect(ops.explain().notes).toEqual([]);
   });
 
@@ -102,9 +102,9 @@ describe('gathering values on GPUs', () => {
       const slices = await Promise.all([1, 3].map((count, replica) => sliceOnGpu(rowsOf(count, replica, dtype))));
       const value = new PerReplica(slices);
       const joined = componentsOf(await ops.reduce(op, value, value));
-      await vi.waitFor(() => expect(counts().buffers).toBe(before + 8));
+      await expect.poll(() => counts().buffers).toBe(before + 8);
       dispose(...slices, ...joined);
-      await vi.waitFor(() => expect(counts().buffers).toBe(before));
+      await expect.poll(() => counts().buffers).toBe(before);
     }
   });
 

@@ -41,7 +41,7 @@ function keptThreads() {
   const kept = new KeptThreads(start);
   const run = (options: Step['options'] = {}) => kept.run({ module, argsOf: () => [], options });
   /** Waits until that many runs have begun. */
-  const begun = (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count));
+  const begun = (count: number) => expect.poll(() => runs).toHaveLength(count);
   return { kept, run, runs, started, begun };
 }
 

@@ -64,14 +64,14 @@ describe('a run in threads', () => {
       return [same === undefined || same === replica, refused];
     }`);
     await run();
-    await vi.waitFor(async () => {
-      expect(await run()).toEqual([
+    await expect
+      .poll(run)
+      .toEqual([
         [
           true,
           'ERR_COLL_CLOSED: allReduce: the run of this replica has ended: make this call before the function of the replica returns',
         ],
       ]);
-    });
   });
 
   it('ends once all calls of its replicas have ended, awaited or not', async () => {
