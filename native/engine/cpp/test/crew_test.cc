@@ -100,7 +100,8 @@ TEST(Crew, ServesSeveralOwnersAtTheSameTime) {
     });
   }
   for (std::thread& owner : owners) owner.join();
-  EXPECT_LE(crew->helpers(), 3);
+  // Each owner asks for three, which others may not have given back yet.
+  EXPECT_LE(crew->helpers(), 3 * 3);
 }
 
 TEST(Crew, IsOnePerProcessAndEndsWithItsLastOwner) {
