@@ -1,4 +1,4 @@
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { tensor } from '@coll/core';
 import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { MemoryStore, type Store } from '@coll/rendezvous';
@@ -9,9 +9,16 @@ import { type OpenedProcessGroup, openProcessGroup } from '../src/index.js';
 const jobKey = 'a secret of many letters';
 const maxBytes = 1 << 20;
 
-/** The number of sockets of this process. */
-function sockets(): number {
-  return readdirSync('/proc/self/fd').filter((name) => linkOf(name).startsWith('socket:')).length;
+const established = '01';
+
+/** The number of ends of established TCP connections that this process has. */
+function connectionEnds(): number {
+  const own = new Set(readdirSync('/proc/self/fd').map((name) => /^socket:\[(\d+)\]$/.exec(linkOf(name))?.[1]));
+  const lines = readFileSync('/proc/self/net/tcp', 'utf8').trim().split('\n').slice(1);
+  return lines.filter((line) => {
+    const fields = line.trim().split(/\s+/);
+    return fields[3] === established && own.has(fields[9]);
+  }).length;
 }
 
 function linkOf(name: string): string {
@@ -41,7 +48,7 @@ function counted(store: Store): { readonly store: Store; readonly requests: () =
 
 /** Opens a group of members of this process, and counts what each of them needs. */
 async function open(size: number, transport: 'shared-memory' | 'tcp' = 'shared-memory') {
-  const before = sockets();
+  const before = connectionEnds();
   const store = new MemoryStore();
   const stores = Array.from({ length: size }, () => counted(store));
   const groups = await Promise.all(
@@ -49,9 +56,7 @@ async function open(size: number, transport: 'shared-memory' | 'tcp' = 'shared-m
       openProcessGroup({ store: own.store, rank, size, jobKey, maxBytes, transport, timeoutSeconds: 120 }),
     ),
   );
-  // Each member also listens: for data only if it uses TCP.
-  const listening = transport === 'tcp' ? 2 : 1;
-  const connections = () => (sockets() - before) / size - listening;
+  const connections = () => (connectionEnds() - before) / size;
   return { groups, connections, requests: stores.map((own) => own.requests()) };
 }
 
@@ -85,9 +90,7 @@ it.each([
   async (_, size, algorithm, expected) => {
     const { groups, connections } = await open(size, 'tcp');
     const controls = 2 * Math.log2(size) - 1;
-    // This process may have another socket, too: less than one per member.
-    await vi.waitFor(() => expect(connections()).toBeLessThan(controls + 1), { timeout: 20_000 });
-    const opened = connections();
+    await vi.waitFor(() => expect(connections()).toBe(controls), { timeout: 20_000 });
     for (let call = 0; call < 2; call++) {
       const results = await Promise.all(
         groups.map((group) => {
@@ -99,10 +102,10 @@ it.each([
         }),
       );
       for (const data of results) expect(new Set(data)).toEqual(new Set([size]));
-      expect(connections() - opened).toBeCloseTo(expected, 1);
+      expect(connections() - controls).toBeCloseTo(expected);
     }
     await close(groups);
-    await vi.waitFor(() => expect(connections()).toBeLessThan(-1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(connections()).toBe(0), { timeout: 20_000 });
   },
   120_000,
 );
