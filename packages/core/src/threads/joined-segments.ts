@@ -1,8 +1,6 @@
+import { copyDisjoint } from '../values/copy-disjoint.js';
 import type { TypedArray } from '../values/dtype.js';
 import type { SegmentList } from './segment-list.js';
-
-// For fewer elements, a loop takes less time than creating a view.
-const fewElements = 32;
 
 /** Segments addressed like a single contiguous buffer. */
 export class JoinedSegments {
@@ -34,40 +32,21 @@ export class JoinedSegments {
   /** Copies elements `[begin, end)` to the start of an array. */
   copyTo(into: TypedArray, begin: number, end: number): void {
     for (let index = 0; index < this.#arrays.length; index++) {
-      const part = this.#part(index, begin, end);
-      if (!part) continue;
-      const at = Math.max(0, this.#beginOf(index) - begin);
-      if (part.length > fewElements) (into as Float32Array).set(part as Float32Array, at);
-      else for (let element = 0; element < part.length; element++) into[at + element] = part[element] as number;
+      const [array, first] = [this.#arrays[index] as TypedArray, this.#beginOf(index)];
+      const from = Math.max(begin, first);
+      const count = Math.min(end, this.#endOf(index)) - from;
+      if (count > 0) copyDisjoint(into, from - begin, array, from - first, count);
     }
   }
 
   /** Copies elements `[begin, end)` from the start of an array. */
   copyFrom(from: TypedArray, begin: number, end: number): void {
     for (let index = 0; index < this.#arrays.length; index++) {
-      const part = this.#part(index, begin, end);
-      if (!part) continue;
-      const at = Math.max(0, this.#beginOf(index) - begin);
-      if (part.length <= fewElements) {
-        for (let element = 0; element < part.length; element++) part[element] = from[at + element] as number;
-        continue;
-      }
-      const source = part.length === from.length ? from : from.subarray(at, at + part.length);
-      (part as Float32Array).set(source as Float32Array);
+      const [array, first] = [this.#arrays[index] as TypedArray, this.#beginOf(index)];
+      const at = Math.max(begin, first);
+      const count = Math.min(end, this.#endOf(index)) - at;
+      if (count > 0) copyDisjoint(array, at - first, from, at - begin, count);
     }
-  }
-
-  /**
-   * The part of a piece in `[begin, end)`. A whole piece is returned without a view, because views
-   * are slow to create.
-   */
-  #part(index: number, begin: number, end: number): TypedArray | undefined {
-    const array = this.#arrays[index] as TypedArray;
-    const first = this.#beginOf(index);
-    const from = Math.max(begin, first);
-    const to = Math.min(end, this.#endOf(index));
-    if (from >= to) return undefined;
-    return to - from === array.length ? array : array.subarray(from - first, to - first);
   }
 
   #beginOf(index: number): number {

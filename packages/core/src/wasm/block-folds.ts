@@ -3,6 +3,8 @@ import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
 import type { FoldSlice } from '../runtime/folding-communicator.js';
 import type { Arena } from '../threads/arena.js';
 import type { Plan } from '../threads/plans.js';
+
+import { copyDisjoint } from '../values/copy-disjoint.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
 
 // Bytes of one rank's block, so small that the blocks of all ranks stay in the L2 cache until the
@@ -41,11 +43,11 @@ export class BlockFolds {
     });
     const foldBlock = (begin: number, length: number) => {
       for (const [index, { array, at }] of inputs.entries()) {
-        copy(sources[index] as TypedArray, 0, array, at + begin, length);
+        copyDisjoint(sources[index] as TypedArray, 0, array, at + begin, length);
       }
       fold(0, length);
       for (const [index, { array, at }] of outputs.entries()) {
-        copy(array, at + begin, (targets[index] ?? targets[0]) as TypedArray, 0, length);
+        copyDisjoint(array, at + begin, (targets[index] ?? targets[0]) as TypedArray, 0, length);
       }
     };
     const sliceLength = blockLength * blocksOfSlice;
@@ -61,9 +63,4 @@ export class BlockFolds {
     while (this.#offsets.length <= index) this.#offsets.push(this.#arena.reserve(blockBytes));
     return viewOf(dtype, this.#arena.bytes, this.#offsets[index] as number, blockBytes / byteSize(dtype));
   }
-}
-
-function copy(into: TypedArray, intoAt: number, from: TypedArray, fromAt: number, count: number): void {
-  const part = count === from.length ? from : from.subarray(fromAt, fromAt + count);
-  (into as Float32Array).set(part as Float32Array, intoAt);
 }
