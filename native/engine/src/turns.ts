@@ -22,7 +22,8 @@ export class NewCalls {
 }
 
 // Two ranks that wait for each other synchronize while both are inside their calls: most of the
-// time at first, half of the time later, when a thread is busy with other work.
+// time at first, half of the time later, when a thread is busy with other work. More ranks stay in
+// their calls for longer: see kRanksPerPatientMilli in tuning.h.
 const eagerLooks = 50;
 const pauseMillis = 2;
 

@@ -48,7 +48,10 @@ Patience Waiter::blocking(int sleep_millis) const {
 
 Patience Waiter::brief() const { return {blocking(0).spins, tuning::kBriefRounds, 0}; }
 
-Patience Waiter::patient() const { return {blocking(0).spins, tuning::kBriefRounds, tuning::kPatientSleepMillis}; }
+Patience Waiter::patient() const {
+  const int sleep_millis = std::max(tuning::kLeastPatientMillis, static_cast<int>(cores_.size()) / tuning::kRanksPerPatientMilli);
+  return {blocking(0).spins, tuning::kBriefRounds, sleep_millis};
+}
 
 void Waiter::publish_core() {
   if (shares_core()) assigned_core_.go_back();
