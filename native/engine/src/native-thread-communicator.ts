@@ -214,17 +214,18 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     // Check the failure first: a rank that fails the group because of the offers of this
     // synchronization has reached it, and so has every other rank.
     let failure = this.#barrier.failure(operation);
+    const isLate = deadline !== undefined && Date.now() >= deadline;
+    if (!failure && !isLate) return;
     const others = Array.from({ length: this.size }, (_, other) => other).filter((other) => other !== rank);
     const absent = others.filter((other) => this.#binding.isMissing(this.#member, other));
     if (absent.length === 0) return;
-    if (!failure && deadline !== undefined && Date.now() >= deadline) {
+    if (!failure) {
       const meeting = this.#binding.meeting(this.#member);
       const missing = absent.filter((other) => ((this.#barrier.count(other) - meeting) | 0) < 0);
       if (missing.length > 0) this.#barrier.expire(rank, missing, 'did not arrive');
       else this.#barrier.expire(rank, absent, 'arrived, but is busy');
       failure = this.#barrier.failure(operation);
     }
-    if (!failure) return;
     this.#binding.abandon(this.#member);
     throw failure;
   }
