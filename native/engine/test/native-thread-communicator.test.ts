@@ -48,14 +48,18 @@ it('the native engine refuses a group of another engine', () => {
 it.each(['run', 'runSync'] as const)('the last rank to arrive wakes a waiting event loop, with %s', async (method) => {
   const group = native.createGroup({ size: 2 });
   const communicator = native.join(group, { rank: 0, algorithm: directAlgorithm() });
-  const arrival = new SharedBarrier(group.control, 2, 0).arrivalOf(0);
+  const barrier = new SharedBarrier(group.control, 2, 0);
   const wake = vi.spyOn(SharedBarrier.prototype, 'wake');
+  const slept = vi.spyOn(Atomics, 'waitAsync');
   // As rank 1 does.
-  Atomics.add(arrival, 1, 1);
-  const sleeping = Atomics.waitAsync(arrival, 0, 0, 60_000);
+  const count = barrier.advance(1);
+  const waiting = barrier.wait(count, { rank: 1, operation: 'all-reduce sum', deadline: undefined });
+  const sleeping = slept.mock.results[0]?.value as { value: Promise<string> };
+  slept.mockRestore();
   const call = [{ kind: 'all-reduce', op: 'sum' }, [tensor([1])], [tensor([0])], { timeoutSeconds: 0.1 }] as const;
-  const failed = expect((async () => communicator[method](...call))()).rejects.toThrow('rank 1 did not arrive');
+  const failed = expect((async () => communicator[method](...call))()).rejects.toThrow('rank 1 arrived, but is busy');
   expect(await sleeping.value).toBe('ok');
+  await waiting;
   // What wakes everybody at the end of a group comes later.
   expect(wake).toHaveBeenCalledExactlyOnceWith(0);
   await failed;

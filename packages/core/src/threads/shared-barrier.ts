@@ -42,16 +42,16 @@ export class SharedBarrier {
   }
 
   /**
-   * A rank's count, followed by the number of threads that sleep until the count changes. Code that
-   * changes the count without `advance` must call `wake` if that number is not 0.
+   * A rank's count, followed by the number of event loops that wait for the rank. Code that changes
+   * the count without `advance` must call `wake` if that number is not 0.
    */
   arrivalOf(rank: number): Int32Array {
     return this.#words.subarray(wordOf(rank), wordOf(rank) + 2);
   }
 
-  /** Wakes the threads that wait for a rank. */
+  /** Wakes the threads that sleep if all ranks have reached this rank's count. */
   wake(rank: number): void {
-    Atomics.notify(this.#words, wordOf(rank));
+    if (this.#countMissing(this.count(rank)) === 0) this.#open();
   }
 
   /** A rank's count. Counts wrap around: compare by difference. */
@@ -64,8 +64,10 @@ export class SharedBarrier {
     const next = (Atomics.add(this.#words, wordOf(rank), 1) + 1) | 0;
     // Waking costs a system call even if no thread sleeps. A thread that is about to sleep
     // registers first and then checks the count again, so that one of the two notices the other.
-    if (Atomics.load(this.#words, wordOf(rank) + sleepers) !== 0) Atomics.notify(this.#words, wordOf(rank));
-    if (Atomics.load(this.#words, this.#gate + sleepers) !== 0 && this.#countMissing(next) === 0) this.#open();
+    const mayWake =
+      Atomics.load(this.#words, wordOf(rank) + sleepers) !== 0 ||
+      Atomics.load(this.#words, this.#gate + sleepers) !== 0;
+    if (mayWake && this.#countMissing(next) === 0) this.#open();
     return next;
   }
 
@@ -97,15 +99,17 @@ export class SharedBarrier {
 
   /** Like `waitSync`, but does not block the thread. */
   async wait(count: number, wait: Wait): Promise<void> {
-    for (let rank = 0; rank < this.#size; rank++) {
-      let seen = this.#look(rank, count, Math.min(this.#spins, fewLooks));
-      while (behind(seen, count)) {
+    while (!this.spin(count, Math.min(this.#spins, fewLooks))) {
+      const seen = Atomics.load(this.#words, this.#gate);
+      const missing = this.#missing(count);
+      this.#sleep(missing, 1);
+      try {
+        if (this.#countMissing(count) === 0) return;
         this.#check(count, wait);
-        this.#sleep(rank, 1);
-        const woken = Atomics.waitAsync(this.#words, wordOf(rank), seen, sliceOf(wait));
+        const woken = Atomics.waitAsync(this.#words, this.#gate, seen, sliceOf(wait));
         if (woken.async) await woken.value;
-        this.#sleep(rank, -1);
-        seen = this.count(rank);
+      } finally {
+        this.#sleep(missing, -1);
       }
     }
   }
@@ -149,7 +153,6 @@ export class SharedBarrier {
       this.#words.set([rank, failureReasons.indexOf(reason), written, ranks.length, hosts.length], stateWord + 1);
       Atomics.store(this.#words, stateWord, failed);
     }
-    for (let other = 0; other < this.#size; other++) Atomics.notify(this.#words, wordOf(other));
     this.#open();
   }
 
@@ -242,8 +245,8 @@ export class SharedBarrier {
     Atomics.notify(this.#words, this.#gate);
   }
 
-  #sleep(rank: number, change: number): void {
-    Atomics.add(this.#words, wordOf(rank) + sleepers, change);
+  #sleep(missing: readonly number[], change: number): void {
+    for (const rank of missing) Atomics.add(this.#words, wordOf(rank) + sleepers, change);
   }
 
   #check(count: number, { operation, deadline, rank }: Wait): void {
@@ -283,7 +286,7 @@ export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
 }
 
 // Int32s of a cache line. Line 0 holds the group's state. Line r + 1 holds the words of rank r: its
-// count, the number of threads that sleep until it changes and, written only by rank r, its offers
+// count, the number of event loops that wait for it and, written only by rank r, its offers
 // of two turns, the turn, and the number of its latest offer. The last line holds the gate, with
 // its sleepers in the same place.
 const line = 16;
