@@ -94,9 +94,9 @@ export class Subject {
     }
   }
 
-  /** The roots to test: the first rank, one in the middle and the last. */
+  /** The roots to test: the first rank, one in the middle and the last; with many ranks only the last. */
   roots(): number[] {
-    return [...new Set([0, Math.floor(this.size / 2), this.size - 1])];
+    return this.hasManyRanks ? [this.size - 1] : [...new Set([0, Math.floor(this.size / 2), this.size - 1])];
   }
 
   /**
