@@ -41,9 +41,10 @@ constexpr int kPollingTurns = 4;
 // For waits that an event loop should not notice.
 constexpr int kBriefRounds = 12;
 // Sleep of later waits, after brief ones were in vain: two milliseconds, or half a millisecond per
-// rank. All ranks must be inside their calls at once, and every rank is outside for a turn of its
-// event loop, or for the pause of turns.ts, between two waits. With two milliseconds, 128 threads on
-// two cores needed 10 to 40 waits for a meeting, and sometimes a minute and a half.
+// rank if ranks share cores. All ranks must be inside their calls at once, and every rank is outside
+// for a turn of its event loop, or for the pause of turns.ts, between two waits. With two
+// milliseconds, 128 threads on two cores needed 10 to 40 waits for a meeting, and sometimes a minute
+// and a half.
 constexpr int kLeastPatientMillis = 2;
 constexpr int kRanksPerPatientMilli = 2;
 // A yield to a program that only computes takes milliseconds. A rank at work on another core

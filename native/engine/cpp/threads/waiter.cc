@@ -49,7 +49,8 @@ Patience Waiter::blocking(int sleep_millis) const {
 Patience Waiter::brief() const { return {blocking(0).spins, tuning::kBriefRounds, 0}; }
 
 Patience Waiter::patient() const {
-  const int sleep_millis = std::max(tuning::kLeastPatientMillis, static_cast<int>(cores_.size()) / tuning::kRanksPerPatientMilli);
+  const int more_millis = shares_core() ? static_cast<int>(cores_.size()) / tuning::kRanksPerPatientMilli : 0;
+  const int sleep_millis = std::max(tuning::kLeastPatientMillis, more_millis);
   return {blocking(0).spins, tuning::kBriefRounds, sleep_millis};
 }
 

@@ -43,7 +43,8 @@ class Waiter {
   Waiter& operator=(const Waiter&) = delete;
 
   // blocking(): spins, yields, then sleeps up to `sleep_millis`. brief(): some ten microseconds
-  // without sleep. patient(): the same and a short sleep, which is longer with more ranks.
+  // without sleep. patient(): the same and a short sleep, which is longer if more ranks share
+  // cores.
   Patience blocking(int sleep_millis) const;
   Patience brief() const;
   Patience patient() const;
