@@ -21,7 +21,7 @@ interface Found {
   readonly refused?: Readonly<Record<number, string>>;
   /** Ranks that have left no mark in the memory of rank 0. */
   readonly unmarked?: readonly number[];
-  /** The results of ranks 1 and 2 as JSON. Default: they opened the memory of all others. */
+  /** The reports of ranks 1 and 2 as JSON. Default: they opened the memory of all others. */
   readonly others?: readonly string[];
   /** By rank: the rank for which it has sealed the secret of its memory. Default: itself. */
   readonly sealedAs?: readonly number[];
@@ -48,10 +48,10 @@ async function find({
     hasMark: (rank: number) => !unmarked.includes(rank),
   } as unknown as SharedSegments;
   const told: [string, unknown][] = [];
-  const rest = others ?? ['{"0":null,"2":null}', '{"0":null,"1":null}'];
+  const rest = others ?? ['{"refused":{}}', '{"refused":{}}'];
   const rendezvous = {
     gather: async (name: string, own: Buffer) => {
-      told.push([name, JSON.parse(own.toString())]);
+      told.push([name, own.length === 0 ? undefined : JSON.parse(own.toString())]);
       return [own, ...rest.map((text) => Buffer.from(text))];
     },
   } as unknown as StoreRendezvous;
@@ -70,19 +70,19 @@ describe('findLinks', () => {
     const { told, ...found } = await find({});
     expect(found).toEqual({ links: [shared(1), shared(2)], areAllShared: true, areAnyShared: true });
     expect(told).toEqual([
-      ['opened', { 1: null, 2: null }],
-      ['links', { 1: null, 2: null }],
+      ['opened', undefined],
+      ['links', { refused: {} }],
     ]);
   });
 
   it('passes on what rank 0 proposes only if rank 0 shares memory with all others', async () => {
     expect((await find({ proposed: 'sizes' })).proposed).toBe('sizes');
     expect((await find({ proposed: 'sizes', refused: { 2: 'no file' } })).proposed).toBeUndefined();
-    expect((await find({ proposed: 'sizes', transport: 'tcp', others: ['{}', '{}'] })).proposed).toBeUndefined();
+    expect((await find({ proposed: 'sizes', transport: 'tcp' })).proposed).toBeUndefined();
   });
 
   it('reports why either side cannot use shared memory', async () => {
-    const others = ['{"0":null,"2":null}', '{"0":"no room","1":null}'];
+    const others = ['{"refused":{}}', '{"refused":{"0":"no room"}}'];
     expect(await find({ refused: { 1: 'no file' }, others })).toMatchObject({
       links: [
         tcp(1, 'on the same host, but its memory cannot be used: no file'),
@@ -128,32 +128,27 @@ describe('findLinks', () => {
       tcp(2, 'on the same host, but its memory cannot be used: no file'),
     ]);
     expect(told).toEqual([
-      ['opened', { 1: null, 2: 'no file' }],
-      ['links', { 1: reason, 2: 'no file' }],
+      ['opened', undefined],
+      ['links', { refused: { 1: reason, 2: 'no file' } }],
     ]);
   });
 
   it('uses TCP to a rank on another host, and names that host', async () => {
-    const { links, areAllShared, areAnyShared, told } = await find({
-      ...{ hosts: ['a', 'b', 'a'], others: ['{}', '{"0":null}'] },
-    });
+    const { links, areAllShared, areAnyShared, told } = await find({ hosts: ['a', 'b', 'a'] });
     expect([links, areAllShared, areAnyShared]).toEqual([[tcp(1, 'on another host, b'), shared(2)], false, true]);
     expect(told).toEqual([
-      ['opened', { 2: null }],
-      ['links', { 2: null }],
+      ['opened', undefined],
+      ['links', { refused: {} }],
     ]);
   });
 
   it('uses no shared memory with transport: tcp', async () => {
     const reason = 'the group was opened with transport: tcp';
-    expect(await find({ transport: 'tcp', others: ['{}', '{}'] })).toEqual({
+    expect(await find({ transport: 'tcp' })).toEqual({
       links: [tcp(1, reason), tcp(2, reason)],
       areAllShared: false,
       areAnyShared: false,
-      told: [
-        ['opened', {}],
-        ['links', {}],
-      ],
+      told: [['links', { refused: {} }]],
     });
   });
 
@@ -171,10 +166,22 @@ describe('findLinks', () => {
     expect(found).toEqual({ links: [], areAllShared, areAnyShared: false });
   });
 
-  it.each(['5', 'null', '"text"', '{', '[]'])('uses TCP to a rank that sends the invalid report %s', async (text) => {
-    const { links, areAllShared } = await find({ others: [text, '{"0":null,"1":null}'] });
-    const reason = 'on the same host, but its memory cannot be used: undefined';
-    expect([links, areAllShared]).toEqual([[tcp(1, reason), shared(2)], false]);
+  it.each(['5', 'null', '"text"', '{', '[]', '{}', '{"refused":null}', '{"refused":[]}'])(
+    'uses TCP to a rank that sends the invalid report %s',
+    async (text) => {
+      const { links, areAllShared, areAnyShared } = await find({ others: [text, '{"refused":{}}'] });
+      const reason = 'on the same host, but its memory cannot be used: rank 1 has sent a report that cannot be parsed';
+      expect([links, areAllShared, areAnyShared]).toEqual([[tcp(1, reason), shared(2)], false, true]);
+    },
+  );
+
+  it('finds that no pair shares memory', async () => {
+    const others = ['{"refused":{"2":"no room"}}', '{"refused":{}}'];
+    const found = await find({ refused: { 1: 'no file', 2: 'no file' }, others });
+    expect(found).toMatchObject({ areAllShared: false, areAnyShared: false });
+    const hosts = ['a', 'b', 'c'];
+    expect(await find({ hosts })).toMatchObject({ areAllShared: false, areAnyShared: false });
+    expect(await find({ hosts: ['a', 'b', 'b'] })).toMatchObject({ areAllShared: false, areAnyShared: true });
   });
 
   it('throws if requested shared memory is not available', async () => {
@@ -186,7 +193,7 @@ describe('findLinks', () => {
         /^shared memory was requested, but rank 1 is on the same host, .*: no file; rank 2 is on .*: no room; use transport: 'auto', which falls back to TCP$/,
       ),
     });
-    const others = ['{"0":null,"2":"no file"}', '{"0":null,"1":null}'];
+    const others = ['{"refused":{"2":"no file"}}', '{"refused":{}}'];
     await expect(find({ transport, others })).rejects.toMatchObject({
       ...refused,
       message: expect.stringContaining("but two other members cannot use each other's memory;"),

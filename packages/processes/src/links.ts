@@ -1,7 +1,8 @@
 import { CollError, type Link } from '@coll/core';
 import type { StoreRendezvous } from '@coll/rendezvous';
+import { isSameHost } from './host.js';
 import type { MemberConfig } from './member-config.js';
-import type { PeerInfo } from './peer-info.js';
+import { hostOf, type PeerInfo } from './peer-info.js';
 import { unsealSecret } from './sealed-secret.js';
 import { ranksToShareWith, type SharedSegments } from './shared-memory.js';
 
@@ -16,14 +17,13 @@ export interface Links {
   readonly proposed: unknown;
 }
 
-/**
- * For each rank whose memory a member tried to open: the reason for the failure, or null for
- * success.
- */
-type Found = Readonly<Record<number, string | null>>;
-
-/** The last report of a member. That of rank 0 also proposes thresholds, if it shares memory with all others. */
-type Report = Found & { readonly proposed?: unknown };
+/** What a member reports about the memory of the others on its host. */
+interface Report {
+  /** For each rank whose memory this member cannot use, the reason. The other ranks are left out. */
+  readonly refused: Readonly<Record<number, string>>;
+  /** The thresholds that rank 0 proposes, if it shares memory with all others. */
+  readonly proposed?: unknown;
+}
 
 /**
  * Finds the pairs that share memory: each member opens the other's memory, writes a mark there, and
@@ -41,26 +41,65 @@ export async function findLinks(
   propose: () => unknown = () => undefined,
 ): Promise<Links> {
   const near = ranksToShareWith(member, peers);
-  const opened: Record<number, string | null> = {};
-  for (const rank of near) opened[rank] = openMemory(member, peers[rank] as PeerInfo, rank, segments) ?? null;
-  await Promise.all([rendezvous.gather('opened', Buffer.from(JSON.stringify(opened))), connected]);
-  // Without the mark, the other member has opened different memory.
+  const refused: Record<number, string> = {};
   for (const rank of near) {
-    if (opened[rank] === null && !segments.hasMark(rank))
-      opened[rank] = `the shared-memory check failed: rank ${rank} did not write to the segment of rank ${member.rank}`;
+    const why = openMemory(member, peers[rank] as PeerInfo, rank, segments);
+    if (why !== undefined) refused[rank] = why;
   }
-  const sharesWithAll = near.filter((rank) => opened[rank] === null).length === peers.length - 1;
-  const report: Report = member.rank === 0 && sharesWithAll ? { ...opened, proposed: propose() } : opened;
-  const all = (await rendezvous.gather('links', Buffer.from(JSON.stringify(report)))).map(reportOf);
+  // Marks can be checked once all members have left theirs.
+  const marked = member.transport === 'tcp' ? undefined : rendezvous.gather('opened', Buffer.of());
+  await Promise.all([marked, connected]);
+  for (const rank of near) {
+    // Without the mark, the other member has opened different memory.
+    if (!segments.hasMark(rank))
+      refused[rank] ??=
+        `the shared-memory check failed: rank ${rank} did not write to the segment of rank ${member.rank}`;
+  }
+  const sharesWithAll = near.length === peers.length - 1 && Object.keys(refused).length === 0;
+  const own: Report = member.rank === 0 && sharesWithAll ? { refused, proposed: propose() } : { refused };
+  const reports = (await rendezvous.gather('links', Buffer.from(JSON.stringify(own)))).map(reportOf);
   const others = [...peers.keys()].filter((rank) => rank !== member.rank);
-  const links = others.map((rank) => linkBetween(member, peers, rank, all));
-  const areShared = (rank: number, other: number) => all[rank]?.[other] === null && all[other]?.[rank] === null;
-  const areAllShared =
-    member.transport !== 'tcp' &&
-    peers.every((_, rank) => peers.every((_, other) => other === rank || areShared(rank, other)));
-  const areAnyShared = peers.some((_, rank) => peers.some((_, other) => areShared(rank, other)));
+  const links = others.map((rank) => linkBetween(member, peers, rank, reports));
+  const areAllShared = areAllOnOneHost(member, peers) && reports.every(refusesNone);
+  const areAnyShared = areAllShared ? others.length > 0 : isAnyShared(member, peers, reports);
   if (member.transport === 'shared-memory' && !areAllShared) throw notShared(links);
-  return { links, areAllShared, areAnyShared, proposed: all[0]?.proposed };
+  return { links, areAllShared, areAnyShared, proposed: reports[0]?.proposed };
+}
+
+function areAllOnOneHost({ transport }: MemberConfig, peers: readonly PeerInfo[]): boolean {
+  const first = hostOf(peers[0] as PeerInfo);
+  return transport !== 'tcp' && peers.every((info) => isSameHost(first, hostOf(info)));
+}
+
+function refusesNone(report: Report | undefined): boolean {
+  return report !== undefined && Object.keys(report.refused).length === 0;
+}
+
+/** Whether any pair of members shares memory. */
+function isAnyShared(
+  { transport }: MemberConfig,
+  peers: readonly PeerInfo[],
+  reports: readonly (Report | undefined)[],
+): boolean {
+  if (transport === 'tcp') return false;
+  const areShared = (one: number, other: number) =>
+    isSameHost(hostOf(peers[one] as PeerInfo), hostOf(peers[other] as PeerInfo)) &&
+    refusalBetween(one, other, reports) === undefined;
+  return peers.some((_, one) => peers.some((_, other) => other > one && areShared(one, other)));
+}
+
+/** Why two members on one host do not share memory; undefined if they do. */
+function refusalBetween(one: number, other: number, reports: readonly (Report | undefined)[]): string | undefined {
+  for (const [rank, peer] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const report = reports[rank];
+    if (!report) return `rank ${rank} has sent a report that cannot be parsed`;
+    const why = report.refused[peer];
+    if (why !== undefined) return why;
+  }
+  return undefined;
 }
 
 /** Opens another rank's memory. Returns the reason if that failed; undefined on success. */
@@ -69,19 +108,20 @@ function openMemory(member: MemberConfig, info: PeerInfo, rank: number, segments
   return secret ? segments.open(rank, secret) : `rank ${rank} has sealed the key of its memory with another job key`;
 }
 
-function linkBetween(member: MemberConfig, peers: readonly PeerInfo[], rank: number, all: readonly Found[]): Link {
-  const own = all[member.rank]?.[rank];
-  const other = all[rank]?.[member.rank];
-  if (own === null && other === null) {
-    return {
-      rank,
-      transport: 'shared-memory',
-      reason: 'on the same host, and both have opened the memory of the other',
-    };
-  }
+function linkBetween(
+  member: MemberConfig,
+  peers: readonly PeerInfo[],
+  rank: number,
+  reports: readonly (Report | undefined)[],
+): Link {
   if (member.transport === 'tcp') return { rank, transport: 'tcp', reason: 'the group was opened with transport: tcp' };
-  if (own === undefined) return { rank, transport: 'tcp', reason: `on another host, ${peers[rank]?.hostName}` };
-  return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${own ?? other}` };
+  const [own, info] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
+  if (!isSameHost(hostOf(own), hostOf(info)))
+    return { rank, transport: 'tcp', reason: `on another host, ${info.hostName}` };
+  const why = refusalBetween(member.rank, rank, reports);
+  if (why !== undefined)
+    return { rank, transport: 'tcp', reason: `on the same host, but its memory cannot be used: ${why}` };
+  return { rank, transport: 'shared-memory', reason: 'on the same host, and both have opened the memory of the other' };
 }
 
 function notShared(links: readonly Link[]): CollError {
@@ -95,11 +135,13 @@ function notShared(links: readonly Link[]): CollError {
   });
 }
 
-function reportOf(bytes: Uint8Array): Report {
+/** Decodes a member's report; undefined if it is not valid. */
+function reportOf(bytes: Uint8Array): Report | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Report) : {};
+    const value: Partial<Report> | null = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    const { refused } = Object(value) as Partial<Report>;
+    return typeof refused === 'object' && refused !== null && !Array.isArray(refused) ? (value as Report) : undefined;
   } catch {
-    return {};
+    return undefined;
   }
 }
