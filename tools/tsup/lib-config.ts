@@ -1,9 +1,15 @@
 import { defineConfig, type Options } from 'tsup';
+import { fromOneFile, oneFile } from './one-file.ts';
 import { ownClassNames } from './own-class-names.ts';
 
-/** Builds the JavaScript of a published package: one ES module per entry, shared code in chunks. `tsc` writes the declarations. */
-export function libConfig(options: Options & { entry: string[] }) {
+/**
+ * Builds the JavaScript of a published package: one ES module per entry, shared code in chunks. If there is an entry for
+ * internal use, it holds the code of all entries. `tsc` writes the declarations.
+ */
+export function libConfig({ entry, ...options }: Options & { entry: string[] }) {
+  const whole = entry.find((source) => source === 'src/internal.ts');
   return defineConfig({
+    entry: Object.fromEntries(entry.map((source) => [source.replace(/^src\/(.*)\.ts$/, '$1'), source])),
     format: ['esm'],
     target: 'node20',
     platform: 'node',
@@ -12,7 +18,8 @@ export function libConfig(options: Options & { entry: string[] }) {
     // Entries of one package share module state: './register' registers the class that '.' exports.
     splitting: true,
     removeNodeProtocol: false,
-    plugins: [classNames],
+    plugins: [classNames, oneFileOfOthers],
+    esbuildPlugins: whole === undefined ? [] : [oneFile(entry, whole)],
     ...options,
   });
 }
@@ -23,4 +30,9 @@ const classNames: NonNullable<Options['plugins']>[number] = {
     const named = ownClassNames(code);
     return named === undefined ? undefined : { code: named };
   },
+};
+
+const oneFileOfOthers: NonNullable<Options['plugins']>[number] = {
+  name: 'one-file-of-others',
+  renderChunk: (code) => ({ code: fromOneFile(code) }),
 };
