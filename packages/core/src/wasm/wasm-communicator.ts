@@ -16,7 +16,7 @@ const sliceLength = 1 << 16;
 /**
  * A communicator with all ranks in one thread, which combines their data with WebAssembly. Memory
  * from `allocate` is used in place. Other memory is copied through blocks that stay in the cache,
- * which takes up to three times as long but is still faster than JavaScript.
+ * which takes several times as long but is still faster than JavaScript.
  */
 export class WasmCommunicator extends FoldingCommunicator<number> {
   readonly group: Group;
