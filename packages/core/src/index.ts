@@ -9,7 +9,14 @@ export {
   CommunicationOptions,
   type CommunicationOptionsInit,
 } from './collectives/communication-options.js';
-export type { Communicator, Group, RunOptions, Segments, SubGroup } from './collectives/communicator.js';
+export type {
+  Communicator,
+  Group,
+  PersistentCollective,
+  RunOptions,
+  Segments,
+  SubGroup,
+} from './collectives/communicator.js';
 export type { Link, ProcessGroup } from './collectives/process-group.js';
 export { ReduceOp, type ReduceOpLike } from './collectives/reduce-op.js';
 export { ConcatAndSplitPacker } from './compat/concat-and-split-packer.js';

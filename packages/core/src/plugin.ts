@@ -36,7 +36,7 @@ export type {
   CommunicationOptions,
   CommunicationOptionsInit,
 } from './collectives/communication-options.js';
-export type { Communicator, Group, RunOptions, Segments } from './collectives/communicator.js';
+export type { Communicator, Group, PersistentCollective, RunOptions, Segments } from './collectives/communicator.js';
 export type { Link, ProcessGroup } from './collectives/process-group.js';
 export { type ReduceOp, reduceOpFrom, reduceOps } from './collectives/reduce-op.js';
 export type {

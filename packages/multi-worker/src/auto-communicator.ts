@@ -1,4 +1,14 @@
-import type { Collective, Communicator, DType, Group, ProcessGroup, RunOptions, Segments, Tensor } from '@coll/core';
+import type {
+  Collective,
+  Communicator,
+  DType,
+  Group,
+  PersistentCollective,
+  ProcessGroup,
+  RunOptions,
+  Segments,
+  Tensor,
+} from '@coll/core';
 import {
   communicatorFor,
   endedAtOnce,
@@ -131,6 +141,27 @@ class AutoCommunicator implements Communicator {
     const begin = choice.begin();
     this.#of(choice).runSync(collective, inputs, outputs, options);
     choice.ended(begin);
+  }
+
+  /** Undefined until an algorithm was chosen for collectives of this size. */
+  persistent(
+    collective: Collective,
+    inputs: Buffers,
+    outputs: Buffers,
+    options?: RunOptions,
+  ): PersistentCollective | undefined {
+    const choice = this.#known(collective, inputs, outputs);
+    const prepared = choice && this.#of(choice).persistent?.(collective, inputs, outputs, options);
+    return (
+      prepared && {
+        run: () => followed(choice, choice.begin(), prepared.run()),
+        runSync: () => {
+          const begin = choice.begin();
+          prepared.runSync();
+          choice.ended(begin);
+        },
+      }
+    );
   }
 
   /** Closes the communicators of all algorithms; the group stays open. */

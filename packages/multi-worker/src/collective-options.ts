@@ -57,11 +57,10 @@ export interface CollectiveSetting {
   readonly group: ProcessGroup | undefined;
   /** Number of devices of all workers; undefined if `devices` is undefined. */
   readonly groupSize: number | undefined;
-  /**
-   * Counts a collective on these devices. Returns the group key of the devices, which is equal on
-   * all workers.
-   */
-  launch(): number;
+  /** The group key of the devices, which is equal on all workers; 0 if `devices` is undefined. */
+  readonly groupKey: number;
+  /** Counts a collective on these devices. */
+  count(): void;
 }
 
 /**
@@ -91,11 +90,10 @@ export function collectiveSetting(
   const reached = devices && (group ? devices.length * group.size : (world?.devices ?? devices).length);
   requireGroupSize(groupSize, devices, reached);
   const groupKey = devices ? collectiveKeys.getGroupKey(devices) : 0;
-  const launch = () => {
-    for (const device of devices ?? []) collectiveKeys.getInstanceKey(groupKey, device);
-    return groupKey;
+  const count = () => {
+    if (devices) for (const device of devices) collectiveKeys.getInstanceKey(groupKey, device);
   };
-  return { options: merged, devices, group, groupSize: reached, launch };
+  return { options: merged, devices, group, groupSize: reached, groupKey, count };
 }
 
 function requireDevices(devices: readonly string[]): void {

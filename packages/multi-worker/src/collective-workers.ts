@@ -18,14 +18,15 @@ import { inTask, joined, type OtherWorkers } from './worker-all-reduce.js';
  * there is only one worker.
  */
 export function othersOf(
-  { group, devices, launch }: CollectiveSetting,
+  { group, devices, groupKey, count }: CollectiveSetting,
   algorithm: Algorithm,
 ): OtherWorkers | undefined {
   if (!group || !devices) return undefined;
   return {
     group,
     devices,
-    launch,
+    groupKey,
+    count,
     gathering: algorithm,
     // One two-level communicator keeps the order of concurrent collectives. Several of them together do not.
     keepsOrder: true,

@@ -4,6 +4,7 @@ import {
   type Communicator,
   type DType,
   type Group,
+  type PersistentCollective,
   type ProcessGroup,
   type RunOptions,
   type Segments,
@@ -35,16 +36,10 @@ export interface GroupCommunicatorOptions {
    * of concurrent collectives.
    */
   readonly oneByOne?: boolean | undefined;
-  /** Called for each collective. Returns a number that must be equal on all members. */
-  readonly launch?: (() => number) | undefined;
-}
-
-/** The options of a call, and those for the communicator of the ranks. */
-interface LaunchedOptions {
-  readonly given: RunOptions;
-  readonly input: Segments;
-  readonly key: number;
-  readonly launched: RunOptions;
+  /** A number that must be equal on all members. Default: 0. */
+  readonly groupKey?: number | undefined;
+  /** Called for each collective. */
+  readonly count?: (() => void) | undefined;
 }
 
 /**
@@ -57,7 +52,6 @@ export class GroupCommunicator implements Communicator {
   readonly group: Group;
   readonly #options: GroupCommunicatorOptions;
   readonly #order = new CallOrder();
-  #latest: LaunchedOptions | undefined;
 
   constructor(options: GroupCommunicatorOptions) {
     const { ranks } = options;
@@ -71,21 +65,42 @@ export class GroupCommunicator implements Communicator {
     return this.#options.ranks.refuses(collective, dtype);
   }
 
-  run(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
-    const launched = this.#launched(options, inputs);
+  run(collective: Collective, inputs: Buffers, outputs: Buffers, given?: RunOptions): Promise<void> {
     const { ranks, oneByOne } = this.#options;
-    if (!oneByOne) return this.#watch(ranks.run(collective, inputs, outputs, launched));
-    return this.#order.hold(() => this.#watch(ranks.run(collective, inputs, outputs, launched)));
+    const options = this.#optionsOf(inputs, given);
+    this.#options.count?.();
+    if (!oneByOne) return this.#watch(ranks.run(collective, inputs, outputs, options));
+    return this.#order.hold(() => this.#watch(ranks.run(collective, inputs, outputs, options)));
   }
 
-  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
-    const launched = this.#launched(options, inputs);
-    try {
-      this.#options.ranks.runSync(collective, inputs, outputs, launched);
-    } catch (error) {
-      this.#failWith(error);
-      throw error;
-    }
+  runSync(collective: Collective, inputs: Buffers, outputs: Buffers, given?: RunOptions): void {
+    const options = this.#optionsOf(inputs, given);
+    this.#options.count?.();
+    this.#watchSync(() => this.#options.ranks.runSync(collective, inputs, outputs, options));
+  }
+
+  persistent(
+    collective: Collective,
+    inputs: Buffers,
+    outputs: Buffers,
+    given?: RunOptions,
+  ): PersistentCollective | undefined {
+    const { ranks, oneByOne, count } = this.#options;
+    if (oneByOne) return undefined;
+    const options = this.#optionsOf(inputs, given);
+    const prepared = this.#watchSync(() => ranks.persistent?.(collective, inputs, outputs, options));
+    if (!prepared) return undefined;
+    const runSync = () => prepared.runSync();
+    return {
+      run: () => {
+        count?.();
+        return this.#watch(prepared.run());
+      },
+      runSync: () => {
+        count?.();
+        this.#watchSync(runSync);
+      },
+    };
   }
 
   /** Closes `ranks` and the engine's communicator; the process group stays open. */
@@ -98,21 +113,24 @@ export class GroupCommunicator implements Communicator {
     return this.close();
   }
 
-  #launched(options: RunOptions = {}, inputs: Buffers): RunOptions {
-    const input = inputs[0] ?? [];
-    const key = this.#options.launch?.() ?? 0;
-    const before = this.#latest;
-    if (before?.given === options && before.input === input && before.key === key) return before.launched;
+  /** The options for the communicator of the ranks. */
+  #optionsOf(inputs: Buffers, options: RunOptions = {}): RunOptions {
+    const { names, groupKey = 0 } = this.#options;
     const { timeoutSeconds, layout = 0, signal, sharedResult, checkCalls, turn } = options;
-    const numbers = [layout, key];
+    const input = inputs[0] ?? [];
+    const numbers = [layout, groupKey];
     if (Array.isArray(input) && input.length > 1) for (const { data } of input) numbers.push(data.length);
-    const { names } = this.#options;
     const request = names && options.request ? { ...options.request, ranks: names } : options.request;
-    const made = { timeoutSeconds, layout: hashOf(numbers), request, signal, sharedResult, checkCalls, turn };
-    const launched = setRunOptions(made);
-    // Frozen options belong to a call that is repeated.
-    if (Object.isFrozen(options)) this.#latest = { given: options, input, key, launched: Object.freeze(launched) };
-    return launched;
+    return setRunOptions({ timeoutSeconds, layout: hashOf(numbers), request, signal, sharedResult, checkCalls, turn });
+  }
+
+  #watchSync<Result>(call: () => Result): Result {
+    try {
+      return call();
+    } catch (error) {
+      this.#failWith(error);
+      throw error;
+    }
   }
 
   #watch(running: Promise<void>): Promise<void> {

@@ -52,11 +52,10 @@ export interface OtherWorkers {
    * waits for the previous one.
    */
   readonly keepsOrder: boolean;
-  /**
-   * Called before each collective, to count it. Returns the key of its group of devices, which must
-   * be equal on all members.
-   */
-  launch?(): number;
+  /** A number that must be equal on all members. Default: 0. */
+  readonly groupKey?: number;
+  /** Called for each collective, to count it. */
+  count?(): void;
 }
 
 /** Options of an all-reduce, and the other workers if there are any. */

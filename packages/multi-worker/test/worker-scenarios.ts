@@ -13,7 +13,7 @@ import {
   zeros,
 } from '@coll/core';
 import { combine, concatAlong } from '@coll/core/plugin';
-import { CollectiveAllReduce } from '@coll/multi-worker';
+import { CollectiveAllReduce, CollectiveKeys } from '@coll/multi-worker';
 import { specScenarios } from './spec-scenarios.ts';
 import {
   assertAlike,
@@ -269,5 +269,38 @@ export const blockingScenarios: Readonly<Record<string, Scenario>> = {
     if (group.executesBy !== undefined) return;
     const { chosen, calls } = ops.explain().choices.find(({ kind }) => kind === 'all-reduce') ?? {};
     assert.ok(chosen !== undefined && (calls ?? 0) >= 20);
+  },
+
+  'counts each repetition of a call on the same array, and refuses the call once the array is detached': async (
+    group,
+  ) => {
+    const [device] = devicesOf(group.rank, 1) as [string];
+    const collectiveKeys = new CollectiveKeys();
+    await using ops = new CollectiveAllReduce([device], group.size, { group, collectiveKeys });
+    const [value, into] = [Float32Array.of(group.rank + 1), new Float32Array(1)];
+    const sum = Float32Array.of((group.size * (group.size + 1)) / 2);
+    const counts = () => [
+      collectiveKeys.getInstanceKey(collectiveKeys.getGroupKey([device]), device),
+      ops.explain().choices.find(({ kind }) => kind === 'all-reduce')?.calls ?? 0,
+    ];
+    await ops.allReduce(SUM, value, group.rank, { into });
+    const [key = 0, calls = 0] = counts();
+    for (let call = 0; call < 3; call++) {
+      await ops.allReduce(SUM, value, group.rank, { into });
+      assert.deepEqual(into, sum);
+      into.fill(0);
+    }
+    for (let call = 0; call < 3; call++) {
+      ops.allReduceSync(SUM, value, group.rank, { into });
+      assert.deepEqual(into, sum);
+      into.fill(0);
+    }
+    // Reading a key counts, too.
+    assert.deepEqual(counts(), [key + 7, group.executesBy === undefined ? calls + 6 : 0]);
+    structuredClone(into.buffer, { transfer: [into.buffer] });
+    await assert.rejects(ops.allReduce(SUM, value, group.rank, { into }), { code: 'ERR_COLL_BUFFER' });
+    assert.throws(() => ops.allReduceSync(SUM, value, group.rank, { into }), { code: 'ERR_COLL_BUFFER' });
+    const again = (await ops.allReduce(SUM, value, group.rank)) as Tensor;
+    assert.deepEqual(again.data, sum);
   },
 };

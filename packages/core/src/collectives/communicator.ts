@@ -96,8 +96,28 @@ export interface Communicator extends AsyncDisposable {
     options?: RunOptions,
   ): void;
 
+  /**
+   * Checks and prepares a collective that will be repeated on the same memory with the same options.
+   * Undefined, or without this method: the communicator has nothing to prepare, call `run`.
+   * @throws as `run`
+   */
+  persistent?(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options?: RunOptions,
+  ): PersistentCollective | undefined;
+
   /** Leaves the group. Later calls are refused, and peers waiting for this rank are notified. Idempotent. */
   close(): Promise<void>;
+}
+
+/** A collective on certain memory, prepared for repeated calls, as a persistent collective of MPI is. */
+export interface PersistentCollective {
+  /** Runs the collective once, as `Communicator.run`. */
+  run(): Promise<void>;
+  /** Runs the collective once, as `Communicator.runSync`. */
+  runSync(): void;
 }
 
 /** What all communicators of the same ranks share: the order of their calls, their failure and their memory. */

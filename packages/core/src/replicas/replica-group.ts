@@ -70,14 +70,15 @@ interface PreparedWork {
   /** The settings with which the work was described; those of the ops may change between calls. */
   readonly settings: CommunicationOptions;
   readonly work: Work<ValueLists>;
-  readonly isRepeatable: boolean;
+  /** Whether the work is prepared for repetitions of the calls. */
+  readonly isKept: boolean;
   readonly options: RunOptions;
 }
 
 /** The latest reduce of a replica, and its arguments. */
 interface LatestReduce {
   readonly known: KnownCall;
-  readonly call: ReplicaCall;
+  readonly made: GroupCall;
 }
 
 /**
@@ -127,11 +128,11 @@ export class ReplicaGroup {
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
     const latest = this.#latest[place];
-    if (latest && isKnownCall(latest.known, op, value, options)) return { place, call: latest.call };
-    const call = reduceCall(op, value, options, this.#deviceOf(place));
+    if (latest && isKnownCall(latest.known, op, value, options)) return latest.made;
+    const made = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
     const known = knownCall(op, value, options);
-    this.#latest[place] = known && { known, call };
-    return { place, call };
+    this.#latest[place] = known && { known, made };
+    return made;
   }
 
   /**
@@ -289,14 +290,14 @@ export class ReplicaGroup {
     const isRepeated = before?.perform === perform && areSameCalls(calls, before.calls);
     const given = isRepeated ? before.given : jointOptions(calls);
     const options = ops.withDefaults(given);
-    if (isRepeated && before.isRepeatable && areSameSettings(before.settings, options.options)) return before;
+    if (isRepeated && before.isKept && areSameSettings(before.settings, options.options)) return before;
     const described = ops[perform](batchOf(calls, isRepeated), options);
-    const isRepeatable = 'runs' in described && described.isRepeatable === true;
+    const isKept = isRepeated && 'runs' in described && described.isRepeatable === true;
     const settings = options.options;
     const forRuns = runOptionsOf(options);
-    const work = isRepeatable ? preparedWork(described, forRuns) : described;
-    const prepared = { calls, perform, given, settings, work, isRepeatable, options: forRuns };
-    const areKnown = calls.every((call, place) => call === this.#latest[place]?.call);
+    const work = isKept ? preparedWork(described, forRuns) : described;
+    const prepared = { calls, perform, given, settings, work, isKept, options: forRuns };
+    const areKnown = calls.every((call, place) => call === this.#latest[place]?.made.call);
     this.#prepared = areKnown ? prepared : undefined;
     return prepared;
   }

@@ -1,6 +1,6 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator, RunOptions, Segments } from '../collectives/communicator.js';
+import type { Communicator, PersistentCollective, RunOptions, Segments } from '../collectives/communicator.js';
 import { setRunOptions } from '../collectives/run-options.js';
 import { CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
@@ -17,6 +17,8 @@ export interface Run {
   readonly request?: CallerRequest | undefined;
   /** All options of the collective. Default: those of the call, with `layout` and `request`. */
   readonly options?: RunOptions | undefined;
+  /** The collective, prepared for repetitions. Undefined if it is made once. */
+  readonly persistent?: PersistentCollective | undefined;
 }
 
 /**
@@ -68,12 +70,14 @@ export function workDone<Result>(result: Result): Work<Result> {
   return { on: undefined, runs: [], finish: () => result };
 }
 
-/**
- * The same work, for repeated calls with these options: the options of each collective are made
- * once. They are frozen, so that communicators need not check and convert them again.
- */
-export function preparedWork<Result>(work: OnePhase<Result>, options: RunOptions): OnePhase<Result> {
-  const prepared = (run: Run): Run => ({ ...run, options: Object.freeze({ ...optionsOf(run, options) }) });
+/** The same work, for repeated calls with these options: each collective is checked and prepared once. */
+export function preparedWork<Result>(work: OnePhase<Result>, given: RunOptions): OnePhase<Result> {
+  const { on } = work;
+  const prepared = (run: Run): Run => {
+    const options = optionsOf(run, given);
+    const persistent = on?.persistent?.(run.collective, run.inputs, run.outputs, options);
+    return { ...run, options, persistent };
+  };
   return { ...work, runs: work.runs.map(prepared) };
 }
 
@@ -123,8 +127,12 @@ async function driveInTurn<Result>({ on, phases }: SeveralPhases<Result>, option
  */
 export function startRuns(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): Promise<void> {
   const ends: Promise<void>[] = [];
-  for (const run of runs)
-    ends.push((on as Communicator).run(run.collective, run.inputs, run.outputs, optionsOf(run, options)));
+  for (const run of runs) {
+    const { persistent, collective, inputs, outputs } = run;
+    ends.push(
+      persistent ? persistent.run() : (on as Communicator).run(collective, inputs, outputs, optionsOf(run, options)),
+    );
+  }
   return untilAllHaveEnded(ends);
 }
 
@@ -158,8 +166,11 @@ export function driveSync<Result>(operation: string, work: Work<Result>, options
 }
 
 function runAll(on: Communicator | undefined, runs: readonly Run[], options: RunOptions): void {
-  for (const run of runs)
-    (on as Communicator).runSync(run.collective, run.inputs, run.outputs, optionsOf(run, options));
+  for (const run of runs) {
+    const { persistent, collective, inputs, outputs } = run;
+    if (persistent) persistent.runSync();
+    else (on as Communicator).runSync(collective, inputs, outputs, optionsOf(run, options));
+  }
 }
 
 /**

@@ -50,16 +50,17 @@ export class CallCache<Handle> {
     return call && isOn(call.inputs, inputs) && isOn(call.outputs, outputs) ? call : undefined;
   }
 
-  /** Prepares a new call, and keeps it if the same call was made before. */
+  /** Prepares a new call, and keeps it if `isRepeated`, or if the same call was made before. */
   add(
     collective: Collective,
     inputs: readonly SegmentList[],
     outputs: readonly SegmentList[],
     { layout = 0, sharedResult = false, request }: RunOptions,
     prepare: (isKept: boolean) => Handle,
+    isRepeated: boolean,
   ): PreparedCall<Handle> {
     const key = outputs[0]?.[0]?.data;
-    const isKept = key !== undefined && this.#made.takeOrAdd(inputs[0]?.[0]?.data, key);
+    const isKept = isRepeated || (key !== undefined && this.#made.takeOrAdd(inputs[0]?.[0]?.data, key));
     const [read, written] = [preparedBuffers(inputs), preparedBuffers(outputs)];
     const call = {
       handle: prepare(isKept),
@@ -72,7 +73,7 @@ export class CallCache<Handle> {
       inputs: read.buffers,
       outputs: written.buffers,
     };
-    if (!isKept) return call;
+    if (!isKept || !key) return call;
     this.#byOutput.set(key, call);
     this.#latest = call;
     return call;
@@ -101,6 +102,11 @@ export class CallCache<Handle> {
   }
 }
 
+/** Whether no array of a call was detached or resized since the call was validated. */
+export function isWhole({ inputs, outputs }: PreparedCall<unknown>): boolean {
+  return inputs.every(hasItsLength) && outputs.every(hasItsLength);
+}
+
 /**
  * Finds a rank whose memory was transferred or resized since the call was validated. Required after
  * other code may have run during a call.
@@ -123,6 +129,10 @@ export class CallCache<Handle> {
 export function lostRank({ inputs, outputs }: PreparedCall<unknown>, ranks: number): number | undefined {
   const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
   return lost < 0 ? undefined : Math.floor((lost % inputs.length) / (inputs.length / ranks));
+}
+
+function hasItsLength({ data, length }: PreparedBuffer): boolean {
+  return data.length === length;
 }
 
 function preparedBuffers(lists: readonly SegmentList[]) {

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Group, RunOptions } from '../collectives/communicator.js';
+import type { Group, PersistentCollective, RunOptions } from '../collectives/communicator.js';
 import { ControllerGroup } from '../collectives/controller-group.js';
 import { zeros } from '../values/tensor.js';
 import type { PreparedCall } from './call-cache.js';
@@ -218,6 +218,57 @@ describe('calls of a communicator', () => {
     expect(await rejection(communicator.run(...asked))).toEqual(refused);
     expect(thrown(() => communicator.runSync(...asked))).toEqual(refused);
     expect(communicator.prepared).toEqual([]);
+  });
+});
+
+describe('a persistent collective', () => {
+  it('is checked and prepared once, at the first call, and keeps this preparation', async () => {
+    const communicator = new Noting();
+    const persistent = communicator.persistent(sum, buffer, buffer);
+    persistent.runSync();
+    persistent.runSync();
+    const running = persistent.run();
+    communicator.ends[0]?.resolve();
+    await running;
+    communicator.runSync(sum, buffer, buffer);
+    expect(communicator.played).toEqual(['sync 1', 'sync 1', 'now 1', 'sync 1']);
+    expect(communicator.kept).toEqual([true]);
+    expect(communicator.recycled).toEqual([]);
+    expect(thrown(() => communicator.persistent(sum, buffer, other))).toMatchObject({ code: 'ERR_COLL_BUFFER' });
+  });
+
+  it('waits for a turn that is held, and is refused while it would have to block for another call', async () => {
+    const communicator = new Noting();
+    const persistent = communicator.persistent(sum, buffer, buffer);
+    const turn = communicator.group.order.take();
+    const waiting = persistent.run();
+    const busy = { code: 'ERR_COLL_BUSY', rank: 1, operation: 'all-reduce sum' };
+    expect(thrown(() => persistent.runSync())).toMatchObject(busy);
+    expect(communicator.played).toEqual([]);
+    turn.end();
+    await expect.poll(() => communicator.played).toEqual(['later 1']);
+    expect(thrown(() => persistent.runSync())).toMatchObject(busy);
+    communicator.ends[0]?.resolve();
+    await waiting;
+  });
+
+  it('is refused once its communicator was closed, its signal aborted or its memory detached', async () => {
+    const communicator = new Noting();
+    const controller = new AbortController();
+    const floats = [zeros('float32', [3])];
+    const onFloats = communicator.persistent(sum, buffer, floats);
+    const abortable = communicator.persistent(sum, buffer, buffer, { signal: controller.signal });
+    structuredClone(floats[0]?.data, { transfer: [floats[0]?.data.buffer as ArrayBuffer] });
+    controller.abort();
+    const refusedBy = async (code: string, persistent: PersistentCollective) => {
+      expect(thrown(() => persistent.runSync())).toMatchObject({ code, rank: 1 });
+      expect(await rejection(persistent.run())).toMatchObject({ code, rank: 1 });
+    };
+    await refusedBy('ERR_COLL_BUFFER', onFloats);
+    await refusedBy('ERR_COLL_ABORTED', abortable);
+    await communicator.close();
+    await refusedBy('ERR_COLL_CLOSED', onFloats);
+    expect(communicator.played).toEqual([]);
   });
 });
 

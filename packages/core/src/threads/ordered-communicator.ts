@@ -2,12 +2,12 @@ import { requireCall, requireCollective } from '../collectives/buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../collectives/call-errors.js';
 import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator, Group, RunOptions, Segments } from '../collectives/communicator.js';
+import type { Communicator, Group, PersistentCollective, RunOptions, Segments } from '../collectives/communicator.js';
 import { requireRunOptions } from '../collectives/run-options.js';
 import { endedAtOnce } from '../runtime/until-all-have-ended.js';
 import type { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
-import { CallCache, type PreparedCall } from './call-cache.js';
+import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
 import { nextTurn } from './event-loop.js';
 import { type CheckedCall, checkedCall, listOf, type SegmentList } from './segment-list.js';
 
@@ -60,8 +60,6 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
   /** Bytes of calls that completed at once, since the last turn of the event loop. */
   #bytesOfTurn = 0;
   #isClosed = false;
-  /** Options that were checked and cannot have changed since. */
-  #checked = noOptions;
 
   constructor(size: number, localRanks: readonly number[]) {
     this.size = size;
@@ -123,12 +121,9 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     outputs: readonly Segments[],
     options: RunOptions = noOptions,
   ): void {
-    this.#requireOpen(collective, options);
-    const isBusy = this.#latest !== undefined || (this.group.order.isHeld && !options.turn);
-    if (isBusy) throw busyError(this.#detailsOf(collective, options.request));
-    const call = this.#callOf(collective, inputs, outputs, options);
-    this.playSync(call, options);
-    if (!call.isKept) this.recycle(call.handle);
+    if (options !== noOptions) requireRunOptions(options);
+    this.#requireIdle(collective, options);
+    this.#runNow(this.#callOf(collective, inputs, outputs, options), options);
   }
 
   run(
@@ -138,17 +133,39 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     options: RunOptions = noOptions,
   ): Promise<void> {
     try {
+      if (options !== noOptions) requireRunOptions(options);
       this.#requireOpen(collective, options);
-      const call = this.#callOf(collective, inputs, outputs, options);
-      const { order } = this.group;
-      if (!order.isHeld || options.turn) return this.#enqueue(call, options, false);
-      return order.start(async () => {
-        this.#requireStillOpen(collective, options);
-        await this.#enqueue(call, options, true);
-      });
+      return this.#enqueue(this.#callOf(collective, inputs, outputs, options), options, false);
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  persistent(
+    collective: Collective,
+    inputs: readonly Segments[],
+    outputs: readonly Segments[],
+    options: RunOptions = noOptions,
+  ): PersistentCollective {
+    if (options !== noOptions) requireRunOptions(options);
+    this.#requireOpen(collective, options);
+    const prepared = this.#callOf(collective, inputs, outputs, options, true);
+    // Memory that was detached or resized since is refused, or prepared anew.
+    const call = () => (isWhole(prepared) ? prepared : this.#callOf(collective, inputs, outputs, options));
+    return {
+      run: () => {
+        try {
+          this.#requireOpen(collective, options);
+          return this.#enqueue(call(), options, false);
+        } catch (error) {
+          return Promise.reject(error);
+        }
+      },
+      runSync: () => {
+        this.#requireIdle(collective, options);
+        this.#runNow(call(), options);
+      },
+    };
   }
 
   /**
@@ -166,16 +183,17 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     return this.close();
   }
 
-  #requireOpen(collective: Collective, options: RunOptions): void {
-    if (options !== this.#checked) {
-      requireRunOptions(options);
-      this.#checked = Object.isFrozen(options) ? options : noOptions;
-    }
-    const { signal, request } = options;
+  #requireOpen(collective: Collective, { signal, request }: RunOptions): void {
     if (this.#isClosed) throw closedError(this.#detailsOf(collective, request));
     // Remote ranks are notified by their engine.
     if (this.localRanks.length === this.size && this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('before it began', signal, this.#detailsOf(collective, request));
+  }
+
+  #requireIdle(collective: Collective, options: RunOptions): void {
+    this.#requireOpen(collective, options);
+    const isBusy = this.#latest !== undefined || (this.group.order.isHeld && !options.turn);
+    if (isBusy) throw busyError(this.#detailsOf(collective, options.request));
   }
 
   /**
@@ -202,10 +220,11 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     inputs: readonly Segments[],
     outputs: readonly Segments[],
     options: RunOptions,
+    isRepeated = false,
   ): PreparedCall<Handle> {
     requireCall(collective, inputs, outputs);
     const known = this.#calls.find(collective, inputs, outputs, options);
-    return known ?? this.#check(collective, inputs.map(listOf), outputs.map(listOf), options);
+    return known ?? this.#check(collective, inputs.map(listOf), outputs.map(listOf), options, isRepeated);
   }
 
   #check(
@@ -213,6 +232,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     inputs: readonly SegmentList[],
     outputs: readonly SegmentList[],
     options: RunOptions,
+    isRepeated: boolean,
   ): PreparedCall<Handle> {
     requireCollective(collective);
     const { size, localRanks } = this;
@@ -220,14 +240,27 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     const call = checkedCall(buffers, options);
     const refused = this.refuses(collective, call.dtype);
     if (refused) throw refusedError(refused, this.#detailsOf(collective, options.request));
-    return this.#calls.add(collective, inputs, outputs, options, (isKept) => this.prepare(call, isKept));
+    const prepare = (isKept: boolean) => this.prepare(call, isKept);
+    return this.#calls.add(collective, inputs, outputs, options, prepare, isRepeated);
+  }
+
+  #runNow(call: PreparedCall<Handle>, options: RunOptions): void {
+    this.playSync(call, options);
+    if (!call.isKept) this.recycle(call.handle);
   }
 
   /**
-   * Begins a call, or queues it behind the calls under way. `hasWaited` means that the call had to
-   * wait, so its memory may have been detached meanwhile.
+   * Begins a call, or queues it behind the calls under way and behind the turn that is held.
+   * `hasWaited` means that the call had to wait, so its memory may have been detached meanwhile.
    */
   #enqueue(call: PreparedCall<Handle>, options: RunOptions, hasWaited: boolean): Promise<void> {
+    const { order } = this.group;
+    if (order.isHeld && !options.turn && !hasWaited) {
+      return order.start(async () => {
+        this.#requireStillOpen(call.collective, options);
+        await this.#enqueue(call, options, true);
+      });
+    }
     const latest = this.#latest;
     const begin = hasWaited ? this.playLater : this.play;
     const playing = latest ? this.queue(latest, call, options) : begin.call(this, call, options);

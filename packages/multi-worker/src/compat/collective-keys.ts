@@ -21,7 +21,7 @@ const firstInstanceKey = 100;
  */
 export class CollectiveKeys {
   readonly #groupKeys: Map<string, number>;
-  readonly #nextInstances: Map<number, Map<string, number>>;
+  readonly #instances: Map<number, Map<string, Counter>>;
   #nextGroupKey: number;
 
   /**
@@ -34,7 +34,7 @@ export class CollectiveKeys {
     }
     this.#nextGroupKey = groupKeyStart;
     this.#groupKeys = new Map();
-    this.#nextInstances = new Map();
+    this.#instances = new Map();
   }
 
   /**
@@ -50,7 +50,7 @@ export class CollectiveKeys {
     if (known !== undefined) return known;
     const key = this.#nextGroupKey++;
     this.#groupKeys.set(name, key);
-    this.#nextInstances.set(key, new Map(devices.map((device) => [device, firstInstanceKey])));
+    this.#instances.set(key, new Map(devices.map((device) => [device, { next: firstInstanceKey }])));
     return key;
   }
 
@@ -59,12 +59,9 @@ export class CollectiveKeys {
    * @throws ValueError for an unknown group, or a device outside the group
    */
   getInstanceKey(groupKey: number, device: string): number {
-    const instances = this.#nextInstances.get(groupKey);
-    const key = instances?.get(device);
-    if (instances && key !== undefined) {
-      instances.set(device, key + 1);
-      return key;
-    }
+    const instances = this.#instances.get(groupKey);
+    const counter = instances?.get(device);
+    if (counter) return counter.next++;
     const problem = instances
       ? `device ${quote(device)} is not in group ${groupKey}`
       : `unknown group key ${quote(groupKey)}`;
@@ -75,7 +72,16 @@ export class CollectiveKeys {
   copy(): CollectiveKeys {
     const copied = new CollectiveKeys(this.#nextGroupKey);
     for (const [name, key] of this.#groupKeys) copied.#groupKeys.set(name, key);
-    for (const [key, instances] of this.#nextInstances) copied.#nextInstances.set(key, new Map(instances));
+    for (const [key, instances] of this.#instances) copied.#instances.set(key, copyOf(instances));
     return copied;
   }
+}
+
+/** The instance key of the next collective of a device. */
+interface Counter {
+  next: number;
+}
+
+function copyOf(instances: ReadonlyMap<string, Counter>): Map<string, Counter> {
+  return new Map(Array.from(instances, ([device, { next }]) => [device, { next }]));
 }
