@@ -1,3 +1,4 @@
+import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { ReplicaVerbs } from '../../test/replica-verbs.js';
 import { TestedAllReduce } from '../../test/tested-all-reduce.js';
@@ -6,9 +7,12 @@ import type { ResolvedOptions } from '../collectives/call-options.js';
 import { CommunicationOptions } from '../collectives/communication-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { threadWorld } from '../engines/worlds.js';
+import { jsEngine } from '../js/js-engine.js';
 import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { type Tensor, tensor } from '../values/tensor.js';
+import { ReplicaCollectives } from './replica-collectives.js';
+import { type Performer, ReplicaGroup } from './replica-group.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });
 const on = (replica: number, ...elements: readonly number[]) => ({ ...ints(...elements), device: `cpu:${replica}` });
@@ -212,6 +216,24 @@ describe('a replica whose peers are in other threads or processes', () => {
     await alone.close();
     await expect(alone.run(alone.reduceCall(ReduceOp.SUM, 1, 0), track)).rejects.toThrow('closed');
     expect(tracked.length).toBeGreaterThan(1);
+  });
+
+  it('returns one promise for all repetitions that end at once with the same result, and new lists of results', async () => {
+    const collectives = new ReplicaCollectives(jsEngine.communicator(1, directAlgorithm()));
+    const perform: Performer['perform'] = (batch, options) => collectives.perform(batch, options);
+    const ops = { perform, performSync: perform, withDefaults: (options: ResolvedOptions) => options };
+    const group = new ReplicaGroup({ ops, size: 1, ids: [0], devices: ['cpu:0'] });
+    const array = Float32Array.of(5);
+    const call = (value: Float32Array | Float32Array[]) =>
+      group.run(group.reduceCall(ReduceOp.MEAN, value, 0, { into: value }));
+    const prepared = [await call(array), call(array)][1];
+    expect(call(array)).toBe(prepared);
+    expect((await prepared) as Tensor).toMatchObject({ data: array });
+    const lists = [await call([array]), await call([array]), await call([array])] as Tensor[][];
+    for (const [index, list] of lists.entries()) {
+      expect(list).toMatchObject([{ data: array }]);
+      expect(lists.indexOf(list)).toBe(index);
+    }
   });
 
   it('allocates zeros of a shape on its device, in memory of its engine if available', () => {

@@ -73,6 +73,8 @@ interface PreparedWork {
   /** Whether the work is prepared for repetitions of the calls. */
   readonly isKept: boolean;
   readonly options: RunOptions;
+  /** The latest results of kept work that ended at once, and a promise of them. */
+  settled?: { readonly results: Structure<Value>; readonly promise: Promise<Structure<Value>> };
 }
 
 /** The latest reduce of a replica, and its arguments. */
@@ -165,9 +167,11 @@ export class ReplicaGroup {
     if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#perform));
     try {
       this.#arrivals.requireOpen(call);
-      const { work, options } = this.#preparedFor([call], 'perform');
+      const prepared = this.#preparedFor([call], 'perform');
+      const { work, options } = prepared;
       // `drive` would make one more promise, which takes time that a small collective does not have.
       const ended = 'runs' in work ? startRuns(work.on, work.runs, options) : drive(work, options);
+      if (prepared.isKept && ended === endedAtOnce) return settled(prepared, call);
       this.#underWay += 1;
       const results = ended.then(
         (outputs) => {
@@ -318,6 +322,14 @@ export class ReplicaGroup {
     else if (communicator) communicator.group.fail(error);
     this.#arrivals.fail((operation) => peerFailed(operation, error));
   }
+}
+
+/** A promise of the results of work that ended at once. The same promise as before if the results are the same object. */
+function settled(prepared: PreparedWork, call: ReplicaCall): Promise<Structure<Value>> {
+  const [own] = (prepared.work as OnePhase<ValueLists>).finish();
+  const results = call.finish(own as readonly Value[]);
+  if (prepared.settled?.results !== results) prepared.settled = { results, promise: Promise.resolve(results) };
+  return prepared.settled.promise;
 }
 
 function untracked<Result>(call: Promise<Result>): Promise<Result> {
