@@ -138,7 +138,8 @@ bool Waiter::sleep(const Words& words, std::uint32_t value, int millis) {
 bool Waiter::yields_briefly() {
   const auto before = Clock::now();
   yield();
-  if (Clock::now() - before < tuning::kLongYield) return true;
+  const std::chrono::microseconds long_yield = std::max(tuning::kLongYield, tuning::kLongYieldPerRank * static_cast<int>(cores_.size()));
+  if (Clock::now() - before < long_yield) return true;
   const std::uint64_t usual = take_short_time_slices();
   if (usual != 0 && std::this_thread::get_id() == maker_) usual_time_slice_ = usual;
   return false;
