@@ -54,7 +54,7 @@ constexpr int kRoundsWithoutYield = 20;
 // program. A thread that continues to yield is scheduled behind that program again and again; one
 // that sleeps is woken ahead of it.
 constexpr std::chrono::microseconds kLongYield = 200us;
-// The same in larger groups, per rank: a yield lets all other ranks on the core poll once, and with
+// The same per rank, in large groups that share cores: a yield lets all other ranks on the core poll once, and with
 // 32 of them takes more than a hundred microseconds.
 constexpr std::chrono::microseconds kLongYieldPerRank = 12us;
 // A rank that has moved to another core stays there at least this long: moving costs some ten

@@ -138,8 +138,8 @@ bool Waiter::sleep(const Words& words, std::uint32_t value, int millis) {
 bool Waiter::yields_briefly() {
   const auto before = Clock::now();
   yield();
-  const std::chrono::microseconds long_yield = std::max(tuning::kLongYield, tuning::kLongYieldPerRank * static_cast<int>(cores_.size()));
-  if (Clock::now() - before < long_yield) return true;
+  const auto of_ranks = shares_core() ? tuning::kLongYieldPerRank * static_cast<int>(cores_.size()) : tuning::kLongYield;
+  if (Clock::now() - before < std::max(tuning::kLongYield, of_ranks)) return true;
   const std::uint64_t usual = take_short_time_slices();
   if (usual != 0 && std::this_thread::get_id() == maker_) usual_time_slice_ = usual;
   return false;
