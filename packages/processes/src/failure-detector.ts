@@ -110,8 +110,8 @@ export class FailureDetector {
   async #endOf(connection: Connection): Promise<Error | undefined> {
     const { sockets, listener } = this.#mesh;
     const { signal } = this.#over;
-    const descriptor = connection.socket;
-    const socket = sockets.giveBack(descriptor);
+    const socket = sockets.giveBack(connection.socket);
+    connection.socket = -1;
     const end = () => socket.destroy();
     let why: Error | undefined;
     socket.setKeepAlive(true, keepAliveMillis);
@@ -125,7 +125,7 @@ export class FailureDetector {
     await new Promise((resolve) => socket.once('close', resolve));
     signal.removeEventListener('abort', end);
     // A newer connection may have replaced it.
-    if (connection.socket === descriptor) listener.forget(connection);
+    if (connection.socket < 0) listener.forget(connection);
     return why;
   }
 

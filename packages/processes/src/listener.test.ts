@@ -100,6 +100,24 @@ it('the listener waits for a new connection after it was told to forget the old 
   listener.close();
 });
 
+it('the listener closes a connection that a newer one replaces', async () => {
+  const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
+  const secret = Buffer.alloc(secretBytes);
+  let next = 1000;
+  const closeSocket = vi.fn();
+  const sockets = new Sockets({ takeSocket: () => next++, closeSocket } as unknown as ProcessBinding);
+  const listener = await Listener.listen({ member, host: '127.0.0.1', secret, sockets });
+  const { signal } = new AbortController();
+  const common = { member: other, rank: 0, addresses: [listener.address], channel: 0, signal, secret };
+  const dialed = () => connect({ ...common, sockets: new Sockets(untaken) });
+  await dialed();
+  const connection = await listener.accept(1, 0, signal);
+  await dialed();
+  await expect.poll(() => connection.socket).toBe(1001);
+  expect(closeSocket.mock.calls).toEqual([[1000]]);
+  listener.close();
+});
+
 it('the listener closes a connection without a proof of membership after 10 seconds', async () => {
   const [member, other] = [0, 1].map((rank) => memberOf({ rank, size: 2, jobKey })) as [MemberConfig, MemberConfig];
   const secret = Buffer.alloc(secretBytes);

@@ -19,8 +19,8 @@ export interface Connection {
   readonly rank: number;
   readonly channel: number;
   /**
-   * Descriptor of the connection in `Sockets`. A newer connection may replace it until all members
-   * have reported that they are connected.
+   * Descriptor of the connection in `Sockets`; -1 once it was given back to Node.js. A newer
+   * connection may replace it until all members have reported that they are connected.
    */
   socket: number;
   /** The peer's secret, known only to members. */
@@ -165,9 +165,13 @@ export class Listener {
   #add(connection: Connection): void {
     const key = keyOf(connection.rank, connection.channel);
     const known = this.#accepted.get(key);
-    // A member that was too slow to read the welcome has reconnected.
-    if (known) known.socket = connection.socket;
-    else this.#accepted.set(key, connection);
+    if (known) {
+      // A member that was too slow to read the welcome has reconnected.
+      this.#options.sockets.discard(known.socket);
+      known.socket = connection.socket;
+    } else {
+      this.#accepted.set(key, connection);
+    }
     this.#waiting.get(key)?.();
   }
 }

@@ -215,7 +215,7 @@ async function reachAll(mesh: Mesh, segments: SharedSegments, binding: NativeBin
 
 async function play(
   native: ProcessBinding,
-  { member, peers, sockets }: Mesh,
+  { member, peers, sockets, listener }: Mesh,
   segments: SharedSegments,
   { socket }: DataListener,
   { areAllShared, controls, links, rings, calibration }: Reached,
@@ -225,7 +225,10 @@ async function play(
   let group: NativeProcessGroup | undefined;
   const local = localRankOf(peers, member.rank);
   try {
-    for (const control of controls) sockets.handOver(control.socket);
+    for (const control of controls) {
+      sockets.handOver(control.socket);
+      listener.forget(control);
+    }
     group = startGroup(native, member, peers, controls, stalls);
     const { generation } = member;
     if (memory && calibration) {
