@@ -9,7 +9,7 @@ import { wasmEngine } from '../wasm/wasm-engine.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 
-// A call on this many elements takes several milliseconds.
+// So many elements that a call looks at the clock several times.
 const length = 2 ** 22;
 type Take = (communicator: Communicator) => Tensor;
 const own: Take = () => tensor(new Float32Array(length));
@@ -29,13 +29,17 @@ function begun(engine: Engine, take: Take, options: RunOptions = {}) {
   return { communicator, tensors, call: communicator.run(sum, tensors, tensors, options) };
 }
 
-const isAll = ({ data }: Tensor, value: number) => (data as Float32Array).every((element) => element === value);
-
-it.each(memories)('the engine %s lets the event loop run during a call on %s memory', async (_, __, engine, take) => {
-  // A millisecond passes with each look at the clock, so that the length of a call does not depend on the machine.
+/** Lets a millisecond pass with each look at the clock, so that the length of a call does not depend on the machine. */
+function passMillisPerLook(): void {
   let now = 0;
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now++);
   onTestFinished(() => clock.mockRestore());
+}
+
+const isAll = ({ data }: Tensor, value: number) => (data as Float32Array).every((element) => element === value);
+
+it.each(memories)('the engine %s lets the event loop run during a call on %s memory', async (_, __, engine, take) => {
+  passMillisPerLook();
   const { communicator, tensors, call } = begun(engine, take);
   let turns = 0;
   const count = () => {
@@ -55,6 +59,7 @@ it.each(memories)('the engine %s lets the event loop run during a call on %s mem
 it.each(memories)(
   'the engine %s ends a call on %s memory by signal and by deadline, and then executes the next call',
   async (_, __, engine, take) => {
+    passMillisPerLook();
     const ending = new AbortController();
     const { communicator, tensors, call } = begun(engine, take, { signal: ending.signal });
     ending.abort(new Error('enough'));
@@ -72,6 +77,7 @@ it.each(memories)(
 it.each([jsEngine, wasmEngine])(
   'the $name engine rejects a call whose memory is transferred to another thread during the call',
   async (engine) => {
+    passMillisPerLook();
     const { tensors, call } = begun(engine, own);
     const buffer = tensors[1]?.data.buffer as ArrayBuffer;
     structuredClone(buffer, { transfer: [buffer] });
