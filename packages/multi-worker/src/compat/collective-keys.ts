@@ -77,7 +77,7 @@ export class CollectiveKeys {
   }
 }
 
-/** The instance key of the next collective of a device. */
+/** The instance key that the next collective of a device gets. */
 interface Counter {
   next: number;
 }
