@@ -54,8 +54,8 @@ constexpr int kRoundsWithoutYield = 20;
 // program. A thread that continues to yield is scheduled behind that program again and again; one
 // that sleeps is woken ahead of it.
 constexpr std::chrono::microseconds kLongYield = 200us;
-// The same per rank, in large groups that share cores: a yield lets all other ranks on the core poll once, and with
-// 32 of them takes more than a hundred microseconds.
+// The same per rank, in large groups that share cores: a yield lets all other ranks on the core poll
+// once, and with 32 of them takes more than a hundred microseconds.
 constexpr std::chrono::microseconds kLongYieldPerRank = 12us;
 // A rank that has moved to another core stays there at least this long: moving costs some ten
 // microseconds, and systems may undo it with every wake-up.
@@ -73,7 +73,7 @@ constexpr std::chrono::milliseconds kShortPatience = 1ms;
 // Spins before yielding to a rank that is about to leave a meeting.
 constexpr int kLeavingSpins = 1000;
 
-// --- Helper threads (threads/crew.cc, helper.cc, helper_limit.cc, controller.cc) ---
+// --- Helper threads (threads/crew.cc, helper_thread.cc, helper_limit.cc, controller.cc) ---
 
 // Polls of a helper for the next task: back-to-back calls find it awake.
 constexpr int kHelperSpins = 2000;

@@ -70,7 +70,7 @@ bool Crew::start(int index) {
   const std::lock_guard lock(starting_);
   if (index < started_.load(std::memory_order_relaxed)) return true;
   try {
-    helpers_[static_cast<std::size_t>(index)] = std::make_unique<Helper>();
+    helpers_[static_cast<std::size_t>(index)] = std::make_unique<HelperThread>();
   } catch (const std::system_error&) {
     return false;
   }

@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "helper.h"
+#include "helper_thread.h"
 #include "helper_limit.h"
 #include "shared_job.h"
 
@@ -35,7 +35,7 @@ class Crew {
 
  private:
   struct Claim {
-    Helper* helper;
+    HelperThread* helper;
     std::uint32_t ticket;
   };
   int claim(const Task& task, int asked, Claim* claims);
@@ -44,7 +44,7 @@ class Crew {
 
   std::mutex starting_;
   std::atomic<int> started_{0};
-  std::array<std::unique_ptr<Helper>, kMostHelpers> helpers_;
+  std::array<std::unique_ptr<HelperThread>, kMostHelpers> helpers_;
   HelperLimit limit_;
   // When the latest task ended that had fewer helpers than it has work for, in ticks of the clock.
   std::atomic<Clock::rep> alone_{0};

@@ -6,7 +6,7 @@
 
 #include "../cache_line.h"
 #include "../thresholds.h"
-#include "helper.h"
+#include "helper_thread.h"
 #include "helper_limit.h"
 
 namespace coll {

@@ -22,14 +22,14 @@ class Job {
 
 // A thread that does parts of jobs of different owners, one job at a time. It polls for the next
 // one for a moment after each, and then sleeps. It does not stay on the core of an owner.
-class alignas(kCacheLinePair) Helper {
+class alignas(kCacheLinePair) HelperThread {
  public:
   // @throws std::system_error if the system refuses a thread
-  Helper();
+  HelperThread();
   // No job may be under way.
-  ~Helper();
-  Helper(const Helper&) = delete;
-  Helper& operator=(const Helper&) = delete;
+  ~HelperThread();
+  HelperThread(const HelperThread&) = delete;
+  HelperThread& operator=(const HelperThread&) = delete;
 
   bool is_asleep() const { return is_asleep_.load(std::memory_order_relaxed); }
   // Reserves the helper for one job. Returns a ticket; 0 if the helper has another job.

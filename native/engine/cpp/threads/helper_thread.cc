@@ -1,4 +1,4 @@
-#include "helper.h"
+#include "helper_thread.h"
 
 #include "../tuning.h"
 #include "waiting.h"
@@ -23,22 +23,22 @@ std::uint32_t next_ticket(std::uint32_t word) {
 
 }  // namespace
 
-Helper::Helper() : thread_([this] { run(); }) {}
+HelperThread::HelperThread() : thread_([this] { run(); }) {}
 
-Helper::~Helper() {
+HelperThread::~HelperThread() {
   word_.store(kEnded);
   unpark(word_);
   thread_.join();
 }
 
-std::uint32_t Helper::reserve() {
+std::uint32_t HelperThread::reserve() {
   std::uint32_t word = word_.load(std::memory_order_relaxed);
   if (state_of(word) != kIdle) return 0;
   const std::uint32_t ticket = next_ticket(word);
   return word_.compare_exchange_strong(word, with_state(ticket, kReserved), std::memory_order_acquire) ? ticket : 0;
 }
 
-void Helper::offer(std::uint32_t ticket, Job& job, int worker) {
+void HelperThread::offer(std::uint32_t ticket, Job& job, int worker) {
   job_ = &job;
   worker_ = worker;
   // Sequentially consistent, as in run(): either this sees that the helper sleeps, or the helper
@@ -47,7 +47,7 @@ void Helper::offer(std::uint32_t ticket, Job& job, int worker) {
   if (is_asleep_.load()) unpark(word_);
 }
 
-bool Helper::withdraw(std::uint32_t ticket) {
+bool HelperThread::withdraw(std::uint32_t ticket) {
   std::uint32_t word = with_state(ticket, kOffered);
   if (word_.compare_exchange_strong(word, with_state(ticket, kIdle))) return false;
   // Another owner may already have the next ticket.
@@ -55,7 +55,7 @@ bool Helper::withdraw(std::uint32_t ticket) {
   return true;
 }
 
-void Helper::run() {
+void HelperThread::run() {
   for (;;) {
     std::uint32_t word = word_.load();
     for (int spin = 0; spin < tuning::kHelperSpins && state_of(word) != kOffered && word != kEnded; ++spin) {
@@ -79,7 +79,7 @@ void Helper::run() {
 
 // Systems wake a thread on the core of the thread that wakes it, where it keeps the owner from
 // working, for call after call.
-void Helper::leave_core_of_owner() {
+void HelperThread::leave_core_of_owner() {
   const int core = current_core();
   if (core < 0 || core != job_->core()) return;
   const auto now = Clock::now();
