@@ -18,15 +18,21 @@ it('the estimated cost of handing a call to another thread includes waking the t
 });
 
 it.each([
-  [4, false],
-  [4.1, true],
-])('a program that blocks its event loop for %s ms counts as busy: %s', (millis, busy) => {
-  expect(isBusy(millis)).toBe(busy);
-});
+  [4, 0, false],
+  [4.1, 0, true],
+  // Moving this call would take 2.1 ms.
+  [6.2, 16e6, false],
+  [6.4, 16e6, true],
+])(
+  'a program that blocks its event loop for %s ms, with %s bytes to copy, counts as busy: %s',
+  (millis, bytes, busy) => {
+    expect(isBusy(millis, bytes)).toBe(busy);
+  },
+);
 
-it('a call counts as delayed once other members take longer than handing it to another thread would', () => {
-  // Moving this call would take 3.1 ms.
-  const pace = new CallTiming(24e6);
+it('a call counts as delayed once other members take three times as long as handing it to another thread would', () => {
+  // Moving this call would take 1.1 ms.
+  const pace = new CallTiming(8e6);
   const rounds = [];
   for (let round = 0; round < 4; round++) {
     pace.leave(status.waiting);
@@ -34,7 +40,7 @@ it('a call counts as delayed once other members take longer than handing it to a
     pace.comeBack();
     rounds.push(pace.isKeptWaiting);
   }
-  expect(rounds).toEqual([false, false, true, true]);
+  expect(rounds).toEqual([false, false, false, true]);
 });
 
 it('a call that is interrupted only to let the event loop run does not count as delayed', () => {

@@ -22,6 +22,10 @@ const wakingMillis = 0.1;
 const copiedBytesPerMilli = 8e6;
 // A program whose event loop turns take longer is busy with other work.
 const busyMillis = 4;
+// How many times as long as moving a call a delay lasts before the call is moved. Waiting costs
+// polls only, and moving a large call delays its result. If every call has new arrays of 16 MiB,
+// garbage collection on other members often takes as long as one move.
+const patienceInMoves = 3;
 
 /**
  * Timing of a call that is executed in slices, between which the event loop runs. Decides when the
@@ -29,11 +33,7 @@ const busyMillis = 4;
  */
 export class CallTiming {
   readonly #begun = performance.now();
-  /**
-   * Milliseconds that other members may keep the call waiting. Equals the time that it takes to
-   * move the call to the group's background thread.
-   */
-  readonly #mostWaiting: number;
+  readonly #copiedBytes: number;
   #left = this.#begun;
   #isWaiting = false;
   #waiting = 0;
@@ -44,7 +44,7 @@ export class CallTiming {
    * thread takes over the call.
    */
   constructor(copiedBytes: number) {
-    this.#mostWaiting = leavingMillis(copiedBytes);
+    this.#copiedBytes = copiedBytes;
   }
 
   /**
@@ -69,16 +69,16 @@ export class CallTiming {
   }
 
   /**
-   * Whether other members have kept the call waiting longer than it would take to move the call to
-   * the group's background thread.
+   * Whether other members have kept the call waiting so long that it should move to the group's
+   * background thread.
    */
   get isKeptWaiting(): boolean {
-    return this.#waiting > this.#mostWaiting;
+    return this.#waiting > patienceInMoves * leavingMillis(this.#copiedBytes);
   }
 
   /** Whether other work of this program has delayed the call, and with it the other members. */
   get wasLate(): boolean {
-    return isBusy(this.#away - (this.elapsedMillis - this.#away));
+    return isBusy(this.#away - (this.elapsedMillis - this.#away), this.#copiedBytes);
   }
 }
 
@@ -91,9 +91,10 @@ export function leavingMillis(copiedBytes: number): number {
 }
 
 /**
- * Whether a program is busy with other work. `awayMillis`: milliseconds after which its event loop
- * resumed a call.
+ * Whether a program is so busy with other work that a call should move to the group's background
+ * thread. `awayMillis`: milliseconds after which the event loop resumed the call. `copiedBytes`:
+ * the bytes to copy then.
  */
-export function isBusy(awayMillis: number): boolean {
-  return awayMillis > busyMillis;
+export function isBusy(awayMillis: number, copiedBytes: number): boolean {
+  return awayMillis > Math.max(busyMillis, patienceInMoves * leavingMillis(copiedBytes));
 }

@@ -182,9 +182,10 @@ export class ProcessQueue {
     first.isBroken = answer !== status.slice && answer !== status.waiting;
     if (first.isBroken) this.#handOver();
     else if (this.#wasLate(call)) {
+      const copiedBytes = this.#copiedBytes(call);
       this.#handOver();
       const left = performance.now();
-      setImmediate(() => this.#noteNeglect(call, isBusy(performance.now() - left)));
+      setImmediate(() => this.#noteNeglect(call, isBusy(performance.now() - left, copiedBytes)));
     }
   }
 
