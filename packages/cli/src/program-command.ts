@@ -3,6 +3,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
+import { collectorFlags } from '@coll/native/machine';
+import type { RunRequest } from './arguments.js';
 
 /** The command that starts a rank. */
 export interface Command {
@@ -14,11 +16,11 @@ const script = /\.([cm]?[jt]s|tsx)$/;
 const typescript = /\.([cm]?ts|tsx)$/;
 
 /**
- * The command for a program: scripts run under this Node.js, with a loader if they are TypeScript;
- * anything else is run as a command.
+ * The command for a program: scripts run under this Node.js, with a loader if they are TypeScript,
+ * and the options that suit the number of ranks; anything else is run as a command.
  * @throws CollError if a script does not exist, or is TypeScript and cannot be loaded
  */
-export function commandFor(program: string, args: readonly string[], isCommand: boolean): Command {
+export function commandFor({ program, args, isCommand, ranks }: RunRequest): Command {
   if (isCommand || !script.test(program)) return { file: program, args };
   if (!existsSync(program)) {
     const cure = 'pass the path of an existing script, or pass --command to run a command of that name';
@@ -26,7 +28,7 @@ export function commandFor(program: string, args: readonly string[], isCommand: 
   }
   const loader = typescript.test(program) ? typescriptLoader(path.resolve(program)) : [];
   // The path is absolute, because Node.js would read a name such as --eval.js as an option.
-  return { file: process.execPath, args: [...loader, path.resolve(program), ...args] };
+  return { file: process.execPath, args: [...collectorFlags(ranks), ...loader, path.resolve(program), ...args] };
 }
 
 /**

@@ -27,7 +27,7 @@ export interface RunEnd {
  */
 export async function run(request: RunRequest): Promise<RunEnd> {
   if (!request.isNested) requireNoLauncher(process.env);
-  const command = commandFor(request.program, request.args, request.isCommand);
+  const command = commandFor(request);
   const name = `run-${randomUUID()}`;
   const key = TcpStoreServer.newKey();
   await using server = await TcpStoreServer.listen({ job: name, jobKey: key });

@@ -2,6 +2,7 @@
  * What the machine offers to this process: cores, quota, NUMA nodes, caches and limits of the
  * system. Needs no addon.
  */
+export { collectorFlags } from './collector.js';
 export { coresIn, isCoreList, mostCores } from './core-list.js';
 export { availableCores, type Cores, type CoresOptions, findCores } from './cores.js';
 export { helperThreads } from './helper-threads.js';

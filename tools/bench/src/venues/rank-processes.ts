@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { collectorFlags } from '@coll/native/machine';
 import { TcpStoreServer } from '@coll/rendezvous';
 import type { Effort, Measurement } from '../measurement.js';
 import type { Trial } from '../trial.js';
@@ -46,7 +47,10 @@ async function start(ranks: number): Promise<Started> {
   const store = await TcpStoreServer.listen(member);
   const children = Array.from({ length: ranks }, (_, rank) => {
     const told: ProcessStart = { rank, ranks, address: store.address, ...member };
-    return fork(entry, [JSON.stringify(told)], { serialization: 'advanced' });
+    return fork(entry, [JSON.stringify(told)], {
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, ...collectorFlags(ranks)],
+    });
   });
   const end = () => {
     for (const child of children) child.kill('SIGKILL');
