@@ -1,4 +1,6 @@
-import { becomeProgram, prepare } from './phases.mjs';
+import { becomeScript, prepare } from './phases.mjs';
 
 await prepare();
-await becomeProgram('tools/bench/src/main.ts', process.argv.slice(2));
+// esbuild is installed by now.
+const { compileBench } = await import('./compile-bench.mjs');
+await becomeScript(await compileBench(), process.argv.slice(2));

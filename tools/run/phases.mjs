@@ -101,6 +101,11 @@ export async function becomeProgram(file, args, conditions = []) {
   process.exit((await run([node, ...flags, file, ...args], { name: file })).code);
 }
 
+/** Runs a JavaScript program and ends as it ends. */
+export async function becomeScript(file, args) {
+  process.exit((await run([node, file, ...args], { name: file })).code);
+}
+
 /** Runs an installed command. Returns its exit code. */
 export async function runCommand(name, args) {
   return (await run([...installed(name), ...args], { name })).code;

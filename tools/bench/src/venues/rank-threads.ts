@@ -6,11 +6,7 @@ import type { Trial } from '../trial.js';
 import type { FromRank, RankOrder, RankStart } from './rank-thread.js';
 import { packingOf, playedBy, type Venue } from './venue.js';
 
-// A thread does not inherit a TypeScript loader, so it brings one before its first module.
-const bootstrap = `
-const { workerData } = require('node:worker_threads');
-import(workerData.tsx).then(({ register }) => { register(); return import(workerData.entry); });
-`;
+const entry = new URL('./rank-thread.ts', import.meta.url);
 
 /**
  * A thread a rank. Messages say what to measure and bring the figures; while they measure, the threads meet through their thread
@@ -23,13 +19,9 @@ export class RankThreads implements Venue {
 
   constructor(ranks: number) {
     this.#ranks = ranks;
-    const loading = {
-      tsx: import.meta.resolve('tsx/esm/api'),
-      entry: new URL('./rank-thread.ts', import.meta.url).href,
-    };
     this.#workers = Array.from({ length: ranks }, (_, rank) => {
       const start: RankStart = { rank, ranks };
-      return new Worker(bootstrap, { eval: true, workerData: { ...start, ...loading }, name: `rank ${rank}` });
+      return new Worker(entry, { workerData: start, name: `rank ${rank}` });
     });
   }
 
