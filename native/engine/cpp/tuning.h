@@ -155,8 +155,8 @@ constexpr std::size_t kLeastMovsb = 2048;
 constexpr std::size_t kCachedBytes = 4 * kMiB;
 // Buffers of all ranks, together from this size on, are in no cache.
 constexpr std::size_t kUncachedBytes = 64 * kMiB;
-// The number of places from which memory outside the caches is copied in turn: processors prefetch
-// some lines at each.
+// The number of places from which Intel processors copy memory outside the caches in turn: they
+// prefetch some lines at each.
 constexpr std::size_t kCopyStreams = 4;
 constexpr std::size_t kCopyStep = 256;
 // Time for which an allocation collapses pages, enough for 256 MiB if pages are at hand: filling

@@ -36,9 +36,21 @@ std::size_t input_begin(const Offer& offer, int rank, std::size_t piece) {
   return offer.length / static_cast<std::size_t>(offer.program->ranks) * static_cast<std::size_t>(rank);
 }
 
-bool is_uncached(const Offer& offer) {
+// Whether this processor may copy memory that no cache has in streams. AMD's Zen 5 copies it 1.3 to
+// 1.5 times as fast from front to back.
+bool may_copy_in_streams() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
+// Whether the offer's memory is copied in streams.
+bool copies_in_streams(const Offer& offer) {
+  static const bool may_be = may_copy_in_streams();
   const std::size_t size = std::max(input_size(*offer.program), output_size(*offer.program));
-  return offer.length * size * static_cast<std::size_t>(offer.program->ranks) >= tuning::kUncachedBytes;
+  return may_be && offer.length * size * static_cast<std::size_t>(offer.program->ranks) >= tuning::kUncachedBytes;
 }
 
 // Copies from or to memory that no cache has: see tuning::kCopyStreams.
@@ -53,8 +65,8 @@ void copy_in_streams(std::byte* into, const std::byte* from, std::size_t bytes) 
 }
 
 // Copies between a rank's own memory and its slot.
-void carry(std::byte* into, const std::byte* from, std::size_t bytes, Write write, bool is_far) {
-  if (is_far && write == Write::kCached) copy_in_streams(into, from, bytes);
+void carry(std::byte* into, const std::byte* from, std::size_t bytes, Write write, bool in_streams) {
+  if (in_streams && write == Write::kCached) copy_in_streams(into, from, bytes);
   else copy(into, from, bytes, write);
 }
 
@@ -78,12 +90,12 @@ void SlotWork::fill(const Offer& offer, const SlotBlocks& blocks, std::size_t bl
   const Program& program = *offer.program;
   if (ranks_ == 1 || !program.reads(rank_)) return;
   const std::size_t size = input_size(program);
-  const bool is_far = is_uncached(offer);
+  const bool in_streams = copies_in_streams(offer);
   const auto copy_in = [&](const Range& range, std::size_t offset) {
     for_each_piece(offer.begins, range, [&](std::size_t piece, const Range& part) {
       const std::byte* const from = address_of(offer.buffers.inputs[piece], input_begin(offer, rank_, piece), part.begin, size);
       std::byte* const into = input_slot(rank_, phase) + (offset + part.begin - range.begin) * size;
-      carry(into, from, (part.end - part.begin) * size, Write::kCached, is_far);
+      carry(into, from, (part.end - part.begin) * size, Write::kCached, in_streams);
     });
   };
   for (int index = 0; index < blocks.strips(); ++index) {
@@ -178,12 +190,12 @@ void SlotWork::collect(std::size_t block, std::uint32_t phase) {
   const std::size_t size = output_size(*program_);
   const Range all = blocks_->strip(block, 0);
   const Range slice = blocks_->slice(block, rank_);
-  const bool is_far = is_uncached(*offer_);
+  const bool in_streams = copies_in_streams(*offer_);
   const auto copy_out = [&](const Range& range) {
     for_each_piece(offer_->begins, range, [&](std::size_t piece, const Range& part) {
       std::byte* const into = address_of(own.outputs[piece], offer_->begins[piece], part.begin, size);
       const std::byte* const from = result_slot(rank_, phase) + (part.begin - all.begin) * size;
-      carry(into, from, (part.end - part.begin) * size, collected_, is_far);
+      carry(into, from, (part.end - part.begin) * size, collected_, in_streams);
     });
   };
   copy_out({all.begin, slice.begin});
