@@ -3,11 +3,13 @@ import { fromOneFile, oneFile } from './one-file.ts';
 import { ownClassNames } from './own-class-names.ts';
 
 /**
- * Builds the JavaScript of a published package: one ES module per entry, shared code in chunks. If there is an entry for
- * internal use, it holds the code of all entries. `tsc` writes the declarations.
+ * Builds the JavaScript of a published package: one ES module per entry, shared code in chunks. In a package with an
+ * entry for internal use, or one that registers a plug-in, one entry holds the code of all others. `tsc` writes the
+ * declarations.
  */
 export function libConfig({ entry, ...options }: Options & { entry: string[] }) {
-  const whole = entry.find((source) => source === 'src/internal.ts');
+  const whole = ['src/internal.ts', 'src/addon.ts'].find((source) => entry.includes(source)) ?? 'src/index.ts';
+  const isOneFile = entry.includes('src/internal.ts') || entry.includes('src/register.ts');
   return defineConfig({
     entry: Object.fromEntries(entry.map((source) => [source.replace(/^src\/(.*)\.ts$/, '$1'), source])),
     format: ['esm'],
@@ -19,7 +21,7 @@ export function libConfig({ entry, ...options }: Options & { entry: string[] }) 
     splitting: true,
     removeNodeProtocol: false,
     plugins: [classNames, oneFileOfOthers],
-    esbuildPlugins: whole === undefined ? [] : [oneFile(entry, whole)],
+    esbuildPlugins: isOneFile ? [oneFile(entry, whole)] : [],
     ...options,
   });
 }

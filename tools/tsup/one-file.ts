@@ -2,8 +2,9 @@ import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
 
 /**
- * Puts the code of all entries into one of them; the others only re-export their names from it. Node.js
- * takes about half a millisecond for each file that a program loads.
+ * Puts the code of all entries into one of them; the others only re-export their names from it. An entry
+ * that exports nothing, but has an effect, keeps its code and imports the rest. Node.js takes about half a
+ * millisecond for each file that a program loads.
  * @param entries the sources of the entries
  * @param whole the entry that gets the code of all
  */
@@ -12,13 +13,18 @@ export function oneFile(entries: readonly string[], whole: string): Plugin {
     name: 'one-file',
     async setup(building) {
       const names = await exportedNames(entries);
-      building.onResolve({ filter: /./ }, ({ kind, path: file, namespace }) => {
+      const isEffect = (entry: string) => names.get(entry)?.length === 0;
+      const exporting = entries.filter((entry) => !isEffect(entry));
+      building.onResolve({ filter: /./ }, ({ kind, path: file, namespace, importer }) => {
         const source = path.posix.normalize(file);
-        if (kind === 'entry-point') return { path: source, namespace: source === whole ? 'whole' : 'part' };
-        return namespace === 'part' ? { path: file, external: true } : undefined;
+        if (kind === 'entry-point' && !isEffect(source))
+          return { path: source, namespace: source === whole ? 'whole' : 'part' };
+        if (namespace === 'part') return { path: file, external: true };
+        const from = path.posix.relative(process.cwd(), importer);
+        return file.startsWith('.') && isEffect(from) ? { path: addressFrom(from, whole), external: true } : undefined;
       });
       building.onLoad({ filter: /./, namespace: 'whole' }, () => ({
-        contents: entries.map((entry) => `export * from './${entry}';`).join('\n'),
+        contents: exporting.map((entry) => `export * from './${entry}';`).join('\n'),
         resolveDir: process.cwd(),
       }));
       building.onLoad({ filter: /./, namespace: 'part' }, ({ path: file }) => ({
@@ -30,12 +36,13 @@ export function oneFile(entries: readonly string[], whole: string): Plugin {
 
 /** Lets built code import the parts of our packages from the files with the code of all parts. */
 export function fromOneFile(code: string): string {
-  return code.replaceAll(
-    /^((?:import|\} from|export .* from|import .* from) "@coll\/(?:core|rendezvous))(?:\/\w+)?";$/gm,
-    '$1/internal";',
-  );
+  return code
+    .replaceAll(
+      /^((?:import|\} from|export .* from|import .* from) "@coll\/(?:core|rendezvous))(?:\/\w+)?";$/gm,
+      '$1/internal";',
+    )
+    .replaceAll(/^((?:import|\} from|export .* from|import .* from) "@coll\/native)\/machine";$/gm, '$1/addon";');
 }
-
 /** The values that each entry exports, by its source. */
 async function exportedNames(entries: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
   const { metafile } = await build({
