@@ -1,5 +1,4 @@
-import { createSocket, type Socket } from 'node:dgram';
-import { lookup } from 'node:dns/promises';
+import type { Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -21,7 +20,7 @@ export async function addressOf(host: string): Promise<string> {
     throw fail(`the network interface ${host} has no address that other hosts can reach`);
   }
   try {
-    return requireOne((await lookup(host)).address);
+    return requireOne(await lookedUp(host));
   } catch (cause) {
     if (cause instanceof ValueError) throw cause;
     const interfaces = Object.keys(networkInterfaces()).join(', ');
@@ -53,9 +52,15 @@ function requireOne(address: string): string {
  */
 export async function reachableAddress(name?: string, otherwise?: string): Promise<string> {
   if (name !== undefined && (isIP(name) !== 0 || name === 'localhost')) return addressOf(name);
-  const named = name === undefined ? undefined : await lookup(name).catch(() => undefined);
-  if (named && !isLoopback(named.address)) return named.address;
+  const named = name === undefined ? undefined : await lookedUp(name).catch(() => undefined);
+  if (named !== undefined && !isLoopback(named)) return named;
   return otherwise ? addressOf(otherwise) : routedAddress();
+}
+
+// Most members have an address already, and are spared the time to load these modules.
+async function lookedUp(name: string): Promise<string> {
+  const { lookup } = await import('node:dns/promises');
+  return (await lookup(name)).address;
 }
 
 // An address that documentation uses. Nothing is sent to it.
@@ -68,6 +73,7 @@ const elsewhere = '198.51.100.1';
 async function routedAddress(): Promise<string> {
   let socket: Socket | undefined;
   try {
+    const { createSocket } = await import('node:dgram');
     socket = createSocket('udp4');
     socket.connect(9, elsewhere);
     await once(socket, 'connect');
