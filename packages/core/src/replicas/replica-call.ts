@@ -48,6 +48,12 @@ export interface ReplicaCall {
   finish(results: readonly Value[]): Structure<Value>;
 }
 
+/** A prepared call, and the index of its replica among the local ones. */
+export interface GroupCall {
+  readonly place: number;
+  readonly call: ReplicaCall;
+}
+
 /**
  * Prepares the all-reduce of a replica. Values and results are on `device`; '' means the devices
  * that the values state.

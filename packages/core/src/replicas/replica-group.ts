@@ -11,11 +11,12 @@ import { packLike, type Structure } from '../values/structure.js';
 import { elementCount, requireShape, type Tensor, zeros } from '../values/tensor.js';
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
 import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
-import { isKnownCall, type KnownCall, knownCall } from './known-call.js';
+import { RecentReduces } from './recent-reduces.js';
 import { Rendezvous } from './rendezvous.js';
 import {
   arrivingCall,
   broadcastCall,
+  type GroupCall,
   gatherCall,
   type ReplicaCall,
   type ReplicaCallOptions,
@@ -55,12 +56,6 @@ export interface ReplicaGroupOptions {
 /** Remembers the promise of a call until the call has ended. Returns it, or one derived from it. */
 type Track = <Result>(call: Promise<Result>) => Promise<Result>;
 
-/** A prepared call, and the index of its replica among the local ones. */
-export interface GroupCall {
-  readonly place: number;
-  readonly call: ReplicaCall;
-}
-
 /** What the calls of all local replicas execute. */
 interface PreparedWork {
   readonly calls: readonly ReplicaCall[];
@@ -75,12 +70,6 @@ interface PreparedWork {
   readonly options: RunOptions;
   /** The latest results of kept work that ended at once, and a promise of them. */
   settled?: { readonly results: Structure<Value>; readonly promise: Promise<Structure<Value>> };
-}
-
-/** The latest reduce of a replica, and its arguments. */
-interface LatestReduce {
-  readonly known: KnownCall;
-  readonly made: GroupCall;
 }
 
 /**
@@ -104,16 +93,15 @@ export class ReplicaGroup {
   readonly #arrivals: Rendezvous;
   /** For each replica, its latest call with promised values; undefined once that call has ended. */
   readonly #arriving: (Promise<unknown> | undefined)[] = [];
-  /** For each replica, its latest reduce of arrays into known arrays, which is probably repeated. */
-  readonly #latest: (LatestReduce | undefined)[] = [];
-  /** What these reduces execute; undefined until they were made. */
-  #prepared: PreparedWork | undefined;
+  /** For each replica, its latest reduces. What all replicas execute is kept with that of the first one. */
+  readonly #recent: readonly RecentReduces<PreparedWork>[];
   /** Number of unfinished calls of `run`. */
   #underWay = 0;
 
   constructor(options: ReplicaGroupOptions) {
     this.#options = options;
     this.#arrivals = options.arrivals ?? new Rendezvous(options.ids);
+    this.#recent = options.ids.map(() => new RecentReduces());
   }
 
   /** Whether a replica's calls may block its thread, because no other replica shares it. */
@@ -129,11 +117,11 @@ export class ReplicaGroup {
    */
   reduceCall(op: ReduceOp, value: ReplicaValue, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
-    const latest = this.#latest[place];
-    if (latest && isKnownCall(latest.known, op, value, options)) return latest.made;
+    const recent = this.#recent[place] as RecentReduces<PreparedWork>;
+    const same = recent.find(op, value, options);
+    if (same) return same.made;
     const made = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
-    const known = knownCall(op, value, options);
-    this.#latest[place] = known && { known, made };
+    recent.add(op, value, options, made);
     return made;
   }
 
@@ -257,8 +245,7 @@ export class ReplicaGroup {
 
   /** Ends the communication of these replicas; later calls are refused. */
   async close(): Promise<void> {
-    this.#latest.length = 0;
-    this.#prepared = undefined;
+    for (const recent of this.#recent) recent.clear();
     this.#arrivals.close(
       (operation) =>
         new RuntimeError('ERR_COLL_CLOSED', `${operation}: these cross-device ops were closed; create new ops`, {
@@ -287,10 +274,11 @@ export class ReplicaGroup {
     return calls.map((call, place) => call.finish(outputs[place] as readonly Value[]));
   };
 
-  /** Describes what the calls execute, unless the latest calls were the same and their work is repeatable. */
+  /** Describes what the calls execute, unless recent calls were the same and their work is repeatable. */
   #preparedFor(calls: readonly ReplicaCall[], perform: PreparedWork['perform']): PreparedWork {
     const { ops } = this.#options;
-    const before = this.#prepared;
+    const reduce = this.#recent[0]?.of(calls[0] as ReplicaCall);
+    const before = reduce?.work;
     const isRepeated = before?.perform === perform && areSameCalls(calls, before.calls);
     const given = isRepeated ? before.given : jointOptions(calls);
     const options = ops.withDefaults(given);
@@ -301,8 +289,7 @@ export class ReplicaGroup {
     const forRuns = runOptionsOf(options);
     const work = isKept ? preparedWork(described, forRuns) : described;
     const prepared = { calls, perform, given, settings, work, isKept, options: forRuns };
-    const areKnown = calls.every((call, place) => call === this.#latest[place]?.made.call);
-    this.#prepared = areKnown ? prepared : undefined;
+    if (reduce && calls.every((call, place) => this.#recent[place]?.of(call))) reduce.work = prepared;
     return prepared;
   }
 
