@@ -1,5 +1,5 @@
 import { type DType, dtypes, type Tensor, type TypedArray } from '@coll/core';
-import type { MessageId, Post } from '@coll/core/internal';
+import { hasLength, type MessageId, type Post } from '@coll/core/internal';
 import { byteSize, viewOf } from '@coll/core/plugin';
 
 /*
@@ -108,7 +108,7 @@ export class PostReader {
     }
     const into = memoryFor(id);
     if (!into) return false;
-    const fits = into.dtype === dtype && into.data.length === length;
+    const fits = into.dtype === dtype && hasLength(into.data, length);
     if (fits && length > 0) this.#arriving = { id, into, bytes: length * byteSize(dtype), read: 0 };
     // Elements that do not fit the receiver's tensor are not read; delivering the post makes the
     // group fail.

@@ -4,7 +4,7 @@ import type { ProcessCall } from '../src/process-calls.js';
 
 /** An all-reduce in place, whose native part is its name. */
 export function processCallDouble(name: string): PreparedCall<ProcessCall> {
-  const known = { data: new Float32Array(4), dtype: 'float32', length: 4 } as const;
+  const known = { data: new Float32Array(4), dtype: 'float32', byteLength: 16 } as const;
   return {
     isKept: true,
     handle: { handle: name as unknown as CallHandle },

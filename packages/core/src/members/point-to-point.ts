@@ -4,6 +4,7 @@ import { failureError } from '../collectives/failures.js';
 import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError } from '../support/errors.js';
 import { afterSeconds } from '../support/timer.js';
 import type { DType, TypedArray } from '../values/dtype.js';
+import { hasLength } from '../values/has-length.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 
 /** Identifies a message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
@@ -213,12 +214,18 @@ export class PointToPoint {
     const sending = this.#sends.get(key);
     if (!sending || sending.isPosted) return;
     const { dtype, data } = sending.value;
-    if (data.length !== sending.length) {
+    if (!hasLength(data, sending.length)) {
       this.#fail(lostBufferError(operationOf(post, this.#rank), this.#rank));
       return;
     }
     sending.isPosted = true;
-    const posted = this.#postbox.post(post.to, { ...idOf(post), type: 'elements', dtype, length: data.length, data });
+    const posted = this.#postbox.post(post.to, {
+      ...idOf(post),
+      type: 'elements',
+      dtype,
+      length: sending.length,
+      data,
+    });
     if (posted) void posted.then(sending.resolve, () => {});
     else sending.resolve();
   }
@@ -230,11 +237,11 @@ export class PointToPoint {
     const details = { operation: operationOf(post, this.#rank), rank: this.#rank };
     const differ = (sent: string, taken: string) =>
       `${details.operation}: rank ${post.from} sends ${sent}, rank ${post.to} expects ${taken}`;
-    if (value.data.length !== receiving.length) this.#fail(lostBufferError(details.operation, this.#rank));
+    if (!hasLength(value.data, receiving.length)) this.#fail(lostBufferError(details.operation, this.#rank));
     else if (post.dtype !== value.dtype)
       this.#fail(new InternalError('ERR_COLL_DTYPE_MISMATCH', differ(post.dtype, value.dtype), details));
-    else if (post.length !== value.data.length) {
-      const told = differ(`${post.length} elements`, `${value.data.length}`);
+    else if (post.length !== receiving.length) {
+      const told = differ(`${post.length} elements`, `${receiving.length}`);
       this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details));
     } else {
       if (value.data !== post.data) copyElements(value.data, post.data);

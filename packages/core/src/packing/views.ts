@@ -1,5 +1,6 @@
 import type { Segments } from '../collectives/communicator.js';
 import type { TypedArray } from '../values/dtype.js';
+import { hasLength } from '../values/has-length.js';
 import type { Tensor } from '../values/tensor.js';
 import type { Piece } from './arrangement.js';
 import { slice } from './concatenate.js';
@@ -38,7 +39,7 @@ export class Views {
       views = [];
       this.#known.set(data, views);
     }
-    let view = views.find((known) => known.begin === begin && known.end === end && known.data.length === end - begin);
+    let view = views.find((known) => known.begin === begin && known.end === end && hasLength(known.data, end - begin));
     if (!view) {
       if (views.length >= mostViews) views.length = 0;
       view = { begin, end, data: slice(tensor, begin, end).data };

@@ -8,8 +8,8 @@ import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';
 interface KnownArrays {
   readonly isList: boolean;
   readonly arrays: readonly TypedArray[];
-  /** The lengths when the call was validated. A buffer that is detached or resized changes them. */
-  readonly lengths: readonly number[];
+  /** The sizes when the call was validated. A buffer that is detached or resized changes them. Not lengths: see `hasLength`. */
+  readonly byteLengths: readonly number[];
 }
 
 /** The arguments of a validated all-reduce, to recognize the same call on the same arrays. */
@@ -53,9 +53,9 @@ function hasOnlyInto(
 }
 
 function knownArrays(value: unknown): KnownArrays | undefined {
-  if (isPlainArray(value)) return { isList: false, arrays: [value], lengths: [value.length] };
+  if (isPlainArray(value)) return { isList: false, arrays: [value], byteLengths: [value.byteLength] };
   if (!Array.isArray(value) || value.length === 0 || !value.every(isPlainArray)) return undefined;
-  return { isList: true, arrays: [...value], lengths: value.map(({ length }) => length) };
+  return { isList: true, arrays: [...value], byteLengths: value.map(({ byteLength }) => byteLength) };
 }
 
 // An empty array cannot be told from a detached one.
@@ -63,11 +63,11 @@ function isPlainArray(value: unknown): value is TypedArray {
   return ArrayBuffer.isView(value) && plainDType(value) !== undefined && (value as TypedArray).length > 0;
 }
 
-function isOn({ isList, arrays, lengths }: KnownArrays, value: unknown): boolean {
-  if (!isList) return value === arrays[0] && (value as TypedArray).length === lengths[0];
+function isOn({ isList, arrays, byteLengths }: KnownArrays, value: unknown): boolean {
+  if (!isList) return value === arrays[0] && (value as TypedArray).byteLength === byteLengths[0];
   if (!Array.isArray(value) || value.length !== arrays.length) return false;
   for (let index = 0; index < arrays.length; index++) {
-    if (value[index] !== arrays[index] || arrays[index]?.length !== lengths[index]) return false;
+    if (value[index] !== arrays[index] || value[index].byteLength !== byteLengths[index]) return false;
   }
   return true;
 }

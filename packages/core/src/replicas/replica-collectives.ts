@@ -9,6 +9,7 @@ import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import { isIndexedSlices, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
 import { type CollError, NotImplementedError, ValueError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
+import { hasLength } from '../values/has-length.js';
 import { hashOf, layoutOf } from '../values/layout.js';
 import { resultsFor } from '../values/results.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
@@ -137,7 +138,7 @@ export class ReplicaCollectives {
     const runs = this.#reductions(op, [copy], [copy], layout, options);
     const finish = () => {
       const [result] = results as readonly [Tensor];
-      if (result.data.length !== copy.data.length) throw this.#lost(op);
+      if (!hasLength(result.data, copy.data.length)) throw this.#lost(op);
       copyElements(result.data, copy.data);
       this.#member.buffers.giveBack(buffers);
       return [...results];

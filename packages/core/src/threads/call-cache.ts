@@ -22,11 +22,14 @@ export interface PreparedCall<Handle> {
   readonly outputs: readonly PreparedBuffer[];
 }
 
-/** An array that a call uses, with its length when the call was validated. */
+/**
+ * An array that a call uses, with its size in bytes when the call was validated. Not its length: see
+ * `hasLength`.
+ */
 export interface PreparedBuffer {
   readonly data: TypedArray;
   readonly dtype: DType;
-  readonly length: number;
+  readonly byteLength: number;
 }
 
 /**
@@ -104,7 +107,7 @@ export class CallCache<Handle> {
 
 /** Whether no array of a call was detached or resized since the call was validated. */
 export function isWhole({ inputs, outputs }: PreparedCall<unknown>): boolean {
-  return inputs.every(hasItsLength) && outputs.every(hasItsLength);
+  return inputs.every(hasItsSize) && outputs.every(hasItsSize);
 }
 
 /**
@@ -117,7 +120,7 @@ export function isWhole({ inputs, outputs }: PreparedCall<unknown>): boolean {
  * import { type PreparedCall, lostRank } from '@coll/core/plugin';
  *
  * const data = new Float32Array(2);
- * const buffers = [{ data, dtype: 'float32', length: 2 }] as const;
+ * const buffers = [{ data, dtype: 'float32', byteLength: 8 }] as const;
  * const call: PreparedCall<string> = {
  *   ...{ handle: 'prepared', isKept: true, collective: { kind: 'all-gather' }, request: undefined },
  *   ...{ layout: 0, isShared: false, bytes: 8, inputs: buffers, outputs: buffers },
@@ -127,12 +130,12 @@ export function isWhole({ inputs, outputs }: PreparedCall<unknown>): boolean {
  * ```
  */
 export function lostRank({ inputs, outputs }: PreparedCall<unknown>, ranks: number): number | undefined {
-  const lost = [...inputs, ...outputs].findIndex(({ data, length }) => data.length !== length);
+  const lost = [...inputs, ...outputs].findIndex((buffer) => !hasItsSize(buffer));
   return lost < 0 ? undefined : Math.floor((lost % inputs.length) / (inputs.length / ranks));
 }
 
-function hasItsLength({ data, length }: PreparedBuffer): boolean {
-  return data.length === length;
+function hasItsSize({ data, byteLength }: PreparedBuffer): boolean {
+  return data.byteLength === byteLength;
 }
 
 function preparedBuffers(lists: readonly SegmentList[]) {
@@ -140,7 +143,7 @@ function preparedBuffers(lists: readonly SegmentList[]) {
   let bytes = 0;
   for (const list of lists) {
     for (const { data, dtype } of list) {
-      buffers.push({ data, dtype, length: data.length });
+      buffers.push({ data, dtype, byteLength: data.byteLength });
       bytes += data.byteLength;
     }
   }
@@ -165,5 +168,5 @@ function isOn(known: readonly PreparedBuffer[], buffers: readonly Segments[]): b
 // A value that is not a tensor is never known; validation reports it.
 function isOf(known: PreparedBuffer | undefined, tensor: Tensor | null | undefined): boolean {
   if (!known || !tensor) return false;
-  return known.data === tensor.data && known.length === tensor.data.length && known.dtype === tensor.dtype;
+  return known.data === tensor.data && hasItsSize(known) && known.dtype === tensor.dtype;
 }

@@ -1,5 +1,6 @@
 import { copyDisjoint } from '../values/copy-disjoint.js';
 import type { TypedArray } from '../values/dtype.js';
+import { hasLength } from '../values/has-length.js';
 import type { SegmentList } from './segment-list.js';
 
 /** Segments addressed like a single contiguous buffer. */
@@ -26,7 +27,7 @@ export class JoinedSegments {
 
   /** Whether all memory is intact, that is, not transferred by its owner. */
   get isWhole(): boolean {
-    return this.#arrays.every(({ length }, index) => length === this.#endOf(index) - this.#beginOf(index));
+    return this.#arrays.every((array, index) => hasLength(array, this.#endOf(index) - this.#beginOf(index)));
   }
 
   /** Copies elements `[begin, end)` to the start of an array. */

@@ -333,7 +333,7 @@ export function validateTensor(value: Tensor): void {
     );
   }
   requireShape(shape);
-  if (data.length === 0) refuseDetached(data);
+  if (data.byteLength === 0) refuseDetached(data);
   requireElements(data.length);
   requireSize(shape, data.length);
 }
