@@ -43,6 +43,7 @@ export function fromOneFile(code: string): string {
     )
     .replaceAll(/^((?:import|\} from|export .* from|import .* from) "@coll\/native)\/machine";$/gm, '$1/addon";');
 }
+
 /** The values that each entry exports, by its source. */
 async function exportedNames(entries: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
   const { metafile } = await build({
