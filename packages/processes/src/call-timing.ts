@@ -22,8 +22,8 @@ const wakingMillis = 0.1;
 const copiedBytesPerMilli = 8e6;
 // A program whose event loop turns take longer is busy with other work.
 const busyMillis = 4;
-// How many times as long as moving a call a delay lasts before the call is moved. Waiting costs
-// polls only, and moving a large call delays its result. If every call has new arrays of 16 MiB,
+// A call is moved once a delay has lasted this many times as long as the move takes. Waiting costs
+// only polls, while moving a large call delays its result. If every call has new arrays of 16 MiB,
 // garbage collection on other members often takes as long as one move.
 const patienceInMoves = 3;
 

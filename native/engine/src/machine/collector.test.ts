@@ -11,8 +11,8 @@ it.each([
 });
 
 it('this Node.js knows the options', () => {
-  const told = execFileSync(process.execPath, [...collectorFlags(1, 1), '-p', 'process.execArgv[0]'], {
+  const printed = execFileSync(process.execPath, [...collectorFlags(1, 1), '-p', 'process.execArgv[0]'], {
     encoding: 'utf8',
   });
-  expect(told).toBe('--no-incremental-marking\n');
+  expect(printed).toBe('--no-incremental-marking\n');
 });

@@ -1,6 +1,6 @@
 /**
  * What the machine offers to this process: cores, quota, NUMA nodes, caches and limits of the
- * system. Needs no addon.
+ * system, and the options of Node.js that suit its cores. Needs no addon.
  */
 export { collectorFlags } from './collector.js';
 export { coresIn, isCoreList, mostCores } from './core-list.js';
