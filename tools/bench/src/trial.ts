@@ -76,6 +76,8 @@ export type Work =
  * | `both` | a new array in each call | without `into` | |
  * | `alone` | a new array in each call, which nobody reduces | none | |
  * | `both-alone` | two new arrays in each call, which nobody reduces | none | |
+ *
+ * Without a reduction, replicas still meet: they all-reduce one number.
  */
 export const callMemory = ['known', 'new', 'result', 'both', 'alone', 'both-alone'] as const;
 export type CallMemory = (typeof callMemory)[number];

@@ -47,3 +47,17 @@ it('a replica that gets the values of another call reports a wrong result', asyn
     expect(doubled.problem()).toContain('element 0 is 6, not 3');
   });
 });
+
+it('replicas that only allocate memory wait for each other', async () => {
+  const strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: direct, engine: 'js' });
+  const events: string[] = [];
+  await strategy.run(async (context) => {
+    const replica = context.replicaIdInSyncGroup;
+    const subject = contextSubject(context, trialOf([5], 'in'), 'alone');
+    for (let turn = 0; turn < 3 * replica; turn++) await new Promise(setImmediate);
+    events.push(`replica ${replica} calls`);
+    await subject.call();
+    events.push('a call ends');
+  });
+  expect(events).toEqual(['replica 0 calls', 'replica 1 calls', 'a call ends', 'a call ends']);
+});

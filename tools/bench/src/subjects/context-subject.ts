@@ -18,6 +18,12 @@ export function contextSubject(context: ReplicaContext, trial: Trial, memory: Ca
   // Replicas that share a thread can only meet asynchronously; those that do not meet faster when they block.
   const canBlock = trial.form !== 'controller';
   const isList = values.length > 1;
+  const number = new Float32Array(1);
+  const intoNumber = { into: number };
+  // Replicas that reduce arrays also wait for each other's allocations and garbage collections.
+  const meet = isSync
+    ? () => void context.allReduceSync('max', number, intoNumber)
+    : () => context.allReduce('max', number, intoNumber);
   return {
     isSync,
     rewrite() {
@@ -27,7 +33,7 @@ export function contextSubject(context: ReplicaContext, trial: Trial, memory: Ca
       const { inputs, into } = arraysOf();
       // Kept like a result until the next call: else the compiler could leave the allocation out.
       latest = into ?? inputs;
-      if (isAllocationAlone(memory)) return undefined;
+      if (isAllocationAlone(memory)) return meet();
       const value = isList ? inputs : (inputs[0] as Float32Array);
       const options = into && { into: isList ? into : (into[0] as Float32Array) };
       if (isSync) {
