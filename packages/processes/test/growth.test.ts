@@ -102,7 +102,8 @@ it.each([
         }),
       );
       for (const data of results) expect(new Set(data)).toEqual(new Set([size]));
-      expect(connections() - controls).toBeCloseTo(expected);
+      // The system may list an end twice, or one whose peer has gone, while connections change.
+      await vi.waitFor(() => expect(connections() - controls).toBeCloseTo(expected), { timeout: 20_000 });
     }
     await close(groups);
     await vi.waitFor(() => expect(connections()).toBe(0), { timeout: 20_000 });
