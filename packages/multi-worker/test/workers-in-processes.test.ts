@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JobProcesses } from '../../rendezvous/test/job-processes.ts';
 import { expectedFailures, failingScenarios, type Told } from './failing-scenarios.ts';
-import type { WorkerAnswer, WorkerTask } from './fixtures/worker-process.ts';
+import type { PlayingTask, WorkerAnswer } from './fixtures/worker-process.ts';
 import { blockingScenarios, scenarios } from './worker-scenarios.ts';
 
 describe.each([
@@ -15,8 +15,14 @@ describe.each([
   });
   afterAll(() => workers[Symbol.asyncDispose]());
 
-  async function play(task: Pick<WorkerTask, 'scenario' | 'count'>): Promise<readonly unknown[]> {
-    const answers = await workers.play<WorkerAnswer>(() => ({ ...task, transport }));
+  /** Workers play only once all have opened the group: a failure would reach those that are still opening it there. */
+  async function play(task: PlayingTask): Promise<readonly unknown[]> {
+    await answersTo({ transport });
+    return await answersTo(task);
+  }
+
+  async function answersTo(task: object): Promise<readonly unknown[]> {
+    const answers = await workers.play<WorkerAnswer>(() => task);
     expect(answers.filter(({ error, endedBy }) => error ?? endedBy)).toEqual([]);
     return answers.map(({ value }) => value);
   }
