@@ -41,6 +41,8 @@ export class LinkTuning {
   readonly #group: ProcessGroup;
   readonly #rank: Group;
   #choices: AlgorithmChoices | undefined;
+  /** The measurement under way. Calls that share a turn begin together, and wait for one measurement. */
+  #measuring: Promise<AlgorithmChoices> | undefined;
 
   constructor(group: ProcessGroup) {
     this.#group = group;
@@ -77,7 +79,7 @@ export class LinkTuning {
    * @throws RuntimeError while asynchronous calls wait for the measurement
    */
   beginSync(options: RunOptions = {}, collective?: Collective): AlgorithmChoices {
-    if (!this.#choices && this.#rank.order.isHeld && !options.turn) {
+    if (!this.#choices && (this.#measuring || (this.#rank.order.isHeld && !options.turn))) {
       const told =
         'asynchronous collectives are still waiting for the measurement of the links; await those collectives first';
       throw new RuntimeError('ERR_COLL_BUSY', told, { operation: (options.request?.collective ?? collective)?.kind });
@@ -106,7 +108,7 @@ export class LinkTuning {
     let begun: Promise<void>;
     try {
       if (own?.begun) await own.begun;
-      this.#choices ??= await this.#measure(inTurn, collective);
+      this.#choices ??= await this.#measureOnce(inTurn, collective);
       if (signal?.aborted)
         throw abortedError('while it waited', signal, { operation: nameOf(collective ?? measuring.collective) });
       begun = call(this.#choices, inTurn);
@@ -117,6 +119,13 @@ export class LinkTuning {
       own?.end();
     }
     return begun;
+  }
+
+  #measureOnce(options: RunOptions, collective?: Collective): Promise<AlgorithmChoices> {
+    this.#measuring ??= this.#measure(options, collective).finally(() => {
+      this.#measuring = undefined;
+    });
+    return this.#measuring;
   }
 
   async #measure(options: RunOptions, collective?: Collective): Promise<AlgorithmChoices> {
