@@ -8,7 +8,7 @@ import { type MemberConfig, type Transport, transports } from './member-config.j
  * Protocol version; members compare it before all other settings. Increase it whenever any message
  * between members changes.
  */
-export const groupVersion = 11;
+export const groupVersion = 12;
 
 /** Length in bytes of the nonce that each member publishes. */
 export const nonceBytes = 32;
