@@ -66,22 +66,32 @@ function requireNone(refused: Refusal | undefined, member: MemberConfig, rank: n
   if (refused) throw refusal(refused, member, rank, address);
 }
 
-/** Makes the error for a connection that a member has refused. */
+/** Makes the error for a connection that the process at a member's address has refused. */
 function refusal({ why, detail }: Refusal, member: MemberConfig, rank: number, { host, port }: Address): CollError {
-  const reasons = {
+  if (why === 'key') {
+    const told = `rank ${rank} at ${host}:${port} has a different job key, or another process answers at this address`;
+    return distrust(`${told}: set the same COLL_JOB_KEY or jobKey on all members`, member);
+  }
+  const identities = {
     no: 'it gave no reason',
-    version: `it uses version ${detail} of the process group protocol: install the same release everywhere`,
+    version: `it uses version ${detail} of the process group protocol`,
     job: `it belongs to another job than "${member.job}"`,
-    generation: `its group has generation ${detail}, this group has ${member.generation}; after a failure all members must open the next generation together`,
-    rank: `it is rank ${detail}, which is not in the same group as rank ${member.rank} of ${member.size}`,
-    key: 'it has a different job key',
+    generation: `its group has generation ${detail}, this group has ${member.generation}`,
+    size: `its group has size ${detail}, this group has ${member.size}`,
+    rank: `it is rank ${detail}${detail === member.rank ? ', this member itself' : ''}`,
   };
-  return distrust(`rank ${rank} at ${host}:${port} refused rank ${member.rank}: ${reasons[why]}`, member);
+  return stranger(rank, { host, port }, member, `it refused rank ${member.rank}: ${identities[why]}`);
 }
 
-function unproven(member: MemberConfig, rank: number, { host, port }: Address): CollError {
-  const told = `the program that listens at ${host}:${port} failed to prove to rank ${member.rank} that it is rank ${rank} and has the job key`;
-  return distrust(`${told}: check which program uses this port`, member);
+/** Makes the error for a process that is not the member that registered this address. */
+function stranger(rank: number, { host, port }: Address, member: MemberConfig, problem: string): CollError {
+  const told = `another process answers at ${host}:${port}, the address of rank ${rank}: ${problem}`;
+  const cure = `set COLL_HOST or host of rank ${rank} to an address that only its host has`;
+  return distrust(`${told}; ${cure}, and look for port forwarding`, member);
+}
+
+function unproven(member: MemberConfig, rank: number, address: Address): CollError {
+  return stranger(rank, address, member, `it failed to prove to rank ${member.rank} that it has the job key`);
 }
 
 function distrust(told: string, { rank }: MemberConfig): CollError {

@@ -126,7 +126,7 @@ describe('a parsed first message of a handshake', () => {
     ['the rank of the listener', { from: 2 }, { why: 'rank', detail: 2 }],
     ['a lower rank', { from: 1 }, { why: 'rank', detail: 2 }],
     ['a rank beyond the group', { from: 5 }, { why: 'rank', detail: 2 }],
-    ['another size', { size: 6 }, { why: 'rank', detail: 2 }],
+    ['another size', { size: 6 }, { why: 'size', detail: 5 }],
     ['an unknown channel', { channel: 1 }, { why: 'rank', detail: 2 }],
     ['a channel before the last', { channel: messageChannel - 1 }, { why: 'rank', detail: 2 }],
   ])('is refused because of %s', (_, more, refusal) => {

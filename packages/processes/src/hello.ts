@@ -34,7 +34,7 @@ export const messageChannel = 0xfffe;
 export const secretBytes = 48;
 
 /** Reasons for a refusal. Messages contain the index of the reason. */
-export const refusals = ['no', 'version', 'job', 'generation', 'rank', 'key'] as const;
+export const refusals = ['no', 'version', 'job', 'generation', 'rank', 'key', 'size'] as const;
 
 /** A reason for a refusal, and a number that adds detail. */
 export interface Refusal {
@@ -97,11 +97,11 @@ export function refusalOf(hello: Hello, member: MemberConfig): Refusal | undefin
   if (hello.version !== groupVersion) return { why: 'version', detail: groupVersion };
   if (!hello.job.equals(jobHash(member.job))) return { why: 'job', detail: 0 };
   if (hello.generation !== member.generation) return { why: 'generation', detail: member.generation };
+  if (hello.size !== member.size) return { why: 'size', detail: member.size };
   // The lower rank listens.
-  const isWanted = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
-  if (!isWanted || hello.size !== member.size) return { why: 'rank', detail: member.rank };
+  const isPeer = hello.to === member.rank && hello.from > member.rank && hello.from < member.size;
   const isKnown = [controlChannel, watchChannel, messageChannel].includes(hello.channel);
-  return isKnown ? undefined : { why: 'rank', detail: member.rank };
+  return isPeer && isKnown ? undefined : { why: 'rank', detail: member.rank };
 }
 
 /**

@@ -75,7 +75,8 @@ export class Listener {
         const told = `rank ${rank} cannot listen at ${options.host}: ${cause.message}; set host to an address or interface of this machine`;
         reject(new RuntimeError('ERR_COLL_CLUSTER', told, { cause, operation: 'open a group', rank }));
       });
-      server.listen({ host: options.host, port: 0, backlog: 511 }, resolve);
+      // Workers of node:cluster would otherwise share one port.
+      server.listen({ host: options.host, port: 0, backlog: 511, exclusive: true }, resolve);
     });
     return new Listener(server, options);
   }

@@ -105,7 +105,8 @@ export class TcpStoreServer implements AsyncDisposable {
         const told = `a store cannot listen at ${host}:${port}: ${cause.message}`;
         reject(new CollError('ERR_COLL_STORE', told, { cause, operation: 'listen' }));
       });
-      server.listen(port, host, resolve);
+      // Workers of node:cluster would otherwise share one port, and each would have a part of the table.
+      server.listen({ port, host, exclusive: true }, resolve);
     });
     // For example, too many open files during a connection; the client retries.
     server.on('error', () => {});
