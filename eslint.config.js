@@ -11,6 +11,7 @@ export default tseslint.config(
       'native/*/build/',
       '.nx/',
       'docs/reference/api/',
+      '.builds/',
     ],
   },
   {

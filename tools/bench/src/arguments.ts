@@ -42,6 +42,8 @@ export interface MeasureRequest {
   readonly peers: readonly PeerName[];
   readonly installPeers: boolean;
   readonly isQuick: boolean;
+  /** The commit whose build this checkout is compared with; undefined: the figures of this checkout alone. */
+  readonly against: string | undefined;
   readonly format: Format;
   /** Where lines of JSON go besides. */
   readonly out: string | undefined;
@@ -110,6 +112,8 @@ export function parseArguments(args: readonly string[]): Request | undefined {
 
 function measureRequest(options: Options): MeasureRequest {
   if (options.json && options.markdown) throw new UsageError('--json and --markdown exclude each other');
+  if (options.against !== undefined && (options.markdown || options.peers || options.installPeers))
+    throw new UsageError('--against compares two builds of coll: omit --markdown, --peers and --install-peers');
   return {
     command: 'measure',
     suites: options.suite,
@@ -128,6 +132,7 @@ function measureRequest(options: Options): MeasureRequest {
     peers: options.peers ?? (options.installPeers ? peerNames : []),
     installPeers: options.installPeers ?? false,
     isQuick: options.quick ?? false,
+    against: options.against,
     format: options.json ? 'json' : options.markdown ? 'markdown' : 'table',
     out: options.out,
   };
@@ -159,6 +164,7 @@ function measureCommand(action: (options: Options) => void): Command {
       'how many cores coll takes this machine to have, whatever it finds',
       (text) => wholeNumbers('--emulate-cores', text, mostCores)[0],
     )
+    .option('--against <commit>', 'builds this commit as well, alternates both builds, and prints what differs')
     .option('--peers <list>', `measured beside ours: ${peerNames.join(', ')}`, listOf('peer', peerNames))
     .option('--install-peers', 'installs the peers with apt-get first')
     .option('--json', 'one line of JSON a case, and nothing else on stdout')

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { measureAgainst } from './against/measure-against.js';
 import { parseArguments } from './arguments.js';
 import { takeFigures } from './figures-run.js';
 import { measureCases } from './measure-cases.js';
@@ -9,7 +10,8 @@ async function main(): Promise<void> {
   const request = parseArguments(process.argv.slice(2));
   if (!request) return;
   if (request.command === 'measure') {
-    await measureCases(request);
+    if (request.against === undefined) await measureCases(request);
+    else await measureAgainst(request, request.against);
     return;
   }
   // Drawing takes a library that measuring does without.

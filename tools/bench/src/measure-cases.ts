@@ -7,12 +7,13 @@ import { compileBound, compilePeers, install, whyMissing } from './peers/build.j
 import type { PeerName } from './peers/peers.js';
 import { thisMachine } from './report/machine.js';
 import { markdownOf } from './report/markdown.js';
-import { type FailedRow, isMeasured, type Row } from './report/row.js';
+import { type CaseRow, type FailedRow, isMeasured, type Row } from './report/row.js';
 import { tableOf } from './report/table.js';
 import { type RunSettings, runSession } from './run-session.js';
 import { formatBytes } from './sizes.js';
 import type { Selection } from './suites/selection.js';
 import { sessionsOf } from './suites/suites.js';
+import type { Session } from './trial.js';
 import { UsageError } from './usage-error.js';
 
 type Thoroughness = Pick<RunSettings, 'rounds' | 'patienceSeconds' | 'repetitions' | 'effort'>;
@@ -51,21 +52,26 @@ export async function measureCases(request: MeasureRequest): Promise<void> {
 
 /** Measures what is asked for; progress goes to stderr. @throws UsageError, WrongResultError */
 export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row | FailedRow> {
-  // Threads and processes of ranks begin with this environment.
-  if (request.emulateCores !== undefined) process.env['COLL_CORES'] = String(request.emulateCores);
+  const settings = settingsOf(request);
+  for (const session of sessionsFor(request)) yield* runSession(session, settings);
+}
+
+/** All that is asked for. @throws UsageError */
+export function sessionsFor(request: MeasureRequest): Session[] {
   const selection = selectionOf(request);
-  const settings: RunSettings = {
+  return request.suites.flatMap((suite) => request.ranks.flatMap((ranks) => sessionsOf(suite, selection, ranks)));
+}
+
+/** How the requested cases are measured. From here on, threads and processes of ranks find the requested number of cores. */
+export function settingsOf(request: MeasureRequest): RunSettings {
+  if (request.emulateCores !== undefined) process.env['COLL_CORES'] = String(request.emulateCores);
+  return {
     ...(request.isQuick ? quick : full),
     rounds: roundsOf(request),
     silenceSeconds,
     machine: thisMachine(),
     onProgress: tell,
   };
-  for (const suite of request.suites) {
-    for (const ranks of request.ranks) {
-      for (const session of sessionsOf(suite, selection, ranks)) yield* runSession(session, settings);
-    }
-  }
 }
 
 function roundsOf({ rounds, isQuick }: MeasureRequest): number {
@@ -107,6 +113,11 @@ export function warnOf(rows: readonly (Row | FailedRow)[]): void {
   for (const row of rows)
     if (!isMeasured(row))
       tell(`${row.suite}, ${row.case}, ${row.ranks} ranks, ${formatBytes(row.bytes)}: ${row.failure}`);
+  warnOfLoad(rows);
+}
+
+/** Prints how many figures other programs disturbed. */
+export function warnOfLoad(rows: readonly Pick<CaseRow, 'foreignLoad'>[]): void {
   const disturbed = rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
   if (disturbed === 0) return;
   const told = `other programs took more than ${tolerableLoad * 100} % of the machine`;
@@ -114,6 +125,6 @@ export function warnOf(rows: readonly (Row | FailedRow)[]): void {
 }
 
 // Stdout belongs to the figures.
-function tell(message: string): void {
+export function tell(message: string): void {
   process.stderr.write(`${message}\n`);
 }

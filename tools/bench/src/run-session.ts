@@ -6,7 +6,16 @@ import { type BesideMpi, type FailedRow, type Findings, failedRowOf, type Row, r
 import { formatBytes } from './sizes.js';
 import { meanOf, summarize } from './statistics.js';
 import { worstOf } from './ticking.js';
-import { bytesOf, type Overlap, type Piece, type Session, type Trial, type VenueName, type Work } from './trial.js';
+import {
+  bytesOf,
+  type Overlap,
+  type Piece,
+  type Session,
+  type Trial,
+  type Turn,
+  type VenueName,
+  type Work,
+} from './trial.js';
 import { openVenue } from './venues/open-venue.js';
 import type { Venue } from './venues/venue.js';
 
@@ -40,28 +49,48 @@ export async function* runSession(session: Session, settings: RunSettings): Asyn
   }
 }
 
-function sizesOf(piece: Piece): string {
+export function sizesOf(piece: Piece): string {
   const sizes = piece.flatMap(({ trials }) => trials.map(bytesOf));
   const [least, most] = [Math.min(...sizes), Math.max(...sizes)].map(formatBytes);
   return least === most ? `${least}` : `${least} to ${most}`;
 }
 
 /** What the turns of a piece gave when they were taken once. */
-interface Round {
+export interface Round {
   readonly measured: ReadonlyMap<Trial, Measurement>;
   readonly foreignLoad: number | undefined;
 }
 
-async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): AsyncGenerator<Row | FailedRow> {
+/** Opens the place of a turn when it is first needed. */
+export interface Places<T extends Turn = Turn> {
+  open(turn: T): Venue;
+}
+
+/** Takes all rounds of a piece. `failures` has the trials that failed. */
+export async function takeRounds<T extends Turn>(
+  piece: readonly T[],
+  places: Places<T>,
+  settings: Omit<RunSettings, 'machine' | 'silenceSeconds'>,
+): Promise<{ readonly rounds: readonly Round[]; readonly failures: ReadonlyMap<Trial, string> }> {
   const rounds: Round[] = [];
   const failures: Failures = new Map();
   for (let round = 0; round < settings.rounds; round++) {
     const onProgress = (message: string) =>
       settings.onProgress(`round ${round + 1} of ${settings.rounds}${message && `, ${message}`}`);
-    rounds.push(await takeRound(piece, venues, { ...settings, onProgress }, round === 0, failures));
+    rounds.push(await takeRound(piece, places, { ...settings, onProgress }, round === 0, failures));
   }
+  return { rounds, failures };
+}
+
+/** The largest share of the machine that other programs took in a round; undefined if the system does not tell. */
+export function foreignLoadOf(rounds: readonly Round[]): number | undefined {
   const loads = rounds.flatMap(({ foreignLoad }) => (foreignLoad === undefined ? [] : [foreignLoad]));
-  const findings = { machine: settings.machine, foreignLoad: loads.length > 0 ? Math.max(...loads) : undefined };
+  return loads.length > 0 ? Math.max(...loads) : undefined;
+}
+
+async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): AsyncGenerator<Row | FailedRow> {
+  const { rounds, failures } = await takeRounds(piece, venues, settings);
+  const findings = { machine: settings.machine, foreignLoad: foreignLoadOf(rounds) };
   const trials = piece.flatMap((turn) => turn.trials);
   for (const trial of trials.filter(({ engine }) => engine !== 'copy')) {
     const failure = failures.get(trial);
@@ -74,10 +103,10 @@ async function* runPiece(piece: Piece, venues: Venues, settings: RunSettings): A
 type Failures = Map<Trial, string>;
 
 /** Takes all turns, and again where others disturb them. */
-async function takeRound(
-  piece: Piece,
-  venues: Venues,
-  settings: RunSettings,
+async function takeRound<T extends Turn>(
+  piece: readonly T[],
+  places: Places<T>,
+  settings: Omit<RunSettings, 'machine' | 'silenceSeconds'>,
   checks: boolean,
   failures: Failures,
 ): Promise<Round> {
@@ -88,7 +117,7 @@ async function takeRound(
     const told = [attempt > 0 ? 'again' : '', isQuiet ? '' : 'while other programs are busy'];
     onProgress(told.filter(Boolean).join(', '));
     const load = watchForeignLoad();
-    const measured = await takeTurns(piece, venues, { ...effort, checks: checks && attempt === 0 }, failures);
+    const measured = await takeTurns(piece, places, { ...effort, checks: checks && attempt === 0 }, failures);
     const round: Round = { measured, foreignLoad: load() };
     if ((round.foreignLoad ?? 0) <= (best?.foreignLoad ?? Number.POSITIVE_INFINITY)) best = round;
     if ((round.foreignLoad ?? 0) <= tolerableLoad) break;
@@ -96,17 +125,17 @@ async function takeRound(
   return best as Round;
 }
 
-async function takeTurns(
-  piece: Piece,
-  venues: Venues,
+async function takeTurns<T extends Turn>(
+  piece: readonly T[],
+  places: Places<T>,
   effort: Effort,
   failures: Failures,
 ): Promise<Map<Trial, Measurement>> {
   const all = new Map<Trial, Measurement>();
-  for (const { venue, trials } of piece) {
-    const open = trials.filter((trial) => !failures.has(trial));
+  for (const turn of piece) {
+    const open = turn.trials.filter((trial) => !failures.has(trial));
     if (open.length === 0) continue;
-    const measured = await venues.open(venue).measure(open, effort);
+    const measured = await places.open(turn).measure(open, effort);
     for (const [index, trial] of open.entries()) {
       const measurement = measured[index] as Measurement;
       all.set(trial, measurement);
@@ -168,7 +197,7 @@ function hiddenShareOf(
 }
 
 /** The places of one session, opened when they are first needed. */
-class Venues {
+class Venues implements Places {
   readonly #ranks: number;
   readonly #silenceSeconds: number;
   readonly #opened = new Map<VenueName, Venue>();
@@ -178,7 +207,7 @@ class Venues {
     this.#silenceSeconds = silenceSeconds;
   }
 
-  open(name: VenueName): Venue {
+  open({ venue: name }: Turn): Venue {
     const known = this.#opened.get(name);
     if (known) return known;
     const made = openVenue(name, this.#ranks, this.#silenceSeconds);

@@ -32,6 +32,7 @@ it('bench measures everything except peer libraries by default', () => {
     peers: [],
     installPeers: false,
     isQuick: false,
+    against: undefined,
     format: 'table',
     out: undefined,
   });

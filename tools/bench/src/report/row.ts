@@ -17,7 +17,7 @@ import {
 import type { Machine } from './machine.js';
 
 /** What a line of the report is about: one case at one size, on one machine. */
-interface Case extends Machine {
+export interface CaseRow extends Machine {
   readonly suite: SuiteName;
   readonly case: string;
   readonly engine: string;
@@ -41,13 +41,13 @@ interface Case extends Machine {
 }
 
 /** A line about a case that has no figures. */
-export interface FailedRow extends Case {
+export interface FailedRow extends CaseRow {
   /** Why, for people. */
   readonly failure: string;
 }
 
 /** A line of figures. */
-export interface Row extends Case {
+export interface Row extends CaseRow {
   readonly medianMicros: number;
   /** On average over the whole loop, what the garbage collector took included. */
   readonly meanMicros: number;
@@ -85,7 +85,7 @@ export function isMeasured(row: Row | FailedRow): row is Row {
 }
 
 /** The engine and how it was called, for people. */
-export function playerOf({ engine, form }: Pick<Case, 'engine' | 'form'>): string {
+export function playerOf({ engine, form }: Pick<CaseRow, 'engine' | 'form'>): string {
   return form === undefined ? engine : `${engine} ${form}`;
 }
 
@@ -139,10 +139,15 @@ export function rowOf(trial: Trial, findings: Findings): Row {
 }
 
 export function failedRowOf(trial: Trial, findings: Circumstances & Pick<FailedRow, 'failure'>): FailedRow {
-  return { ...caseOf(trial), failure: findings.failure, ...circumstancesOf(findings) };
+  return { ...caseRowOf(trial, findings), failure: findings.failure };
 }
 
-function caseOf(trial: Trial): Omit<Case, keyof Machine | 'foreignLoad'> {
+/** The fields of a row that do not depend on what was measured. */
+export function caseRowOf(trial: Trial, circumstances: Circumstances): CaseRow {
+  return { ...caseOf(trial), ...circumstancesOf(circumstances) };
+}
+
+function caseOf(trial: Trial): Omit<CaseRow, keyof Machine | 'foreignLoad'> {
   const { suite, name, engine, form, algorithm, peer, gradients, transport, memory, input, place, ranks } = trial;
   const level = levelOf(trial);
   return {
@@ -163,7 +168,7 @@ function caseOf(trial: Trial): Omit<Case, keyof Machine | 'foreignLoad'> {
   };
 }
 
-function circumstancesOf({ machine, foreignLoad }: Circumstances): Machine & Pick<Case, 'foreignLoad'> {
+function circumstancesOf({ machine, foreignLoad }: Circumstances): Machine & Pick<CaseRow, 'foreignLoad'> {
   return { ...(foreignLoad === undefined ? {} : { foreignLoad: rounded(foreignLoad) }), ...machine };
 }
 
