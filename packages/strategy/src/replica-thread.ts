@@ -1,5 +1,6 @@
+import { syncBuiltinESMExports } from 'node:module';
 import { Writable } from 'node:stream';
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import workerThreads, { type MessagePort } from 'node:worker_threads';
 import { CollError } from '@coll/core';
 import { failThreadGroup } from '@coll/core/internal';
 import { setOutside } from './contexts.js';
@@ -24,8 +25,7 @@ import { decode, encode } from './thread-values.js';
  * modules until the parent thread closes it or a run fails.
  */
 
-const port = parentPort as MessagePort;
-const start = workerData as ThreadStart & Loading;
+const { port, ...start } = takeWorkerData() as ThreadStart & Loading & { readonly port: MessagePort };
 const output = [process.stdout, process.stderr];
 
 /** Number of bytes that this thread has printed, so that the parent thread can wait for all of them. */
@@ -38,6 +38,14 @@ for (const stream of output) {
     printedBytes += typeof chunk === 'string' ? Buffer.byteLength(chunk, encodingIn(others)) : chunk.byteLength;
     return hasRoom;
   };
+}
+
+/** The start data of this thread. Modules that are loaded later see no `workerData`. */
+function takeWorkerData(): unknown {
+  const { workerData } = workerThreads;
+  Object.assign(workerThreads, { workerData: undefined });
+  syncBuiltinESMExports();
+  return workerData;
 }
 
 function encodingIn([encoding]: readonly unknown[]): BufferEncoding {
@@ -140,4 +148,6 @@ void main()
   .finally(() => {
     say({ type: 'end' }, 'the end');
     port.close();
+    // A listener of the user's module must not keep the thread alive any longer.
+    workerThreads.parentPort?.unref();
   });

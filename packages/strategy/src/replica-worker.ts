@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { CollError } from '@coll/core';
 import { Latch } from './latch.js';
 import type { Loading } from './module-loading.js';
@@ -37,6 +37,8 @@ export interface ReplicaListener {
 /** The worker thread of one replica. It keeps the process alive only between `run` and `rest`. */
 export class ReplicaWorker {
   readonly #worker: Worker;
+  /** Carries all messages to and from the thread, because `parentPort` belongs to the user's module. */
+  readonly #port: MessagePort;
   /** Opens when the result or error of the latest run has arrived. */
   #told = new Latch();
   /** Opens when all output of the thread has arrived. */
@@ -54,19 +56,24 @@ export class ReplicaWorker {
   /** @throws RuntimeError for options of the plug-in that cannot be posted */
   constructor(start: ThreadStart, loading: Loading, listener: ReplicaListener) {
     const { replica } = start;
-    const worker = startWorker(start, loading);
+    const { port1: port, port2 } = new MessageChannel();
+    const worker = startWorker(start, port2, loading);
     this.#worker = worker;
+    this.#port = port;
     this.#told.open();
     let crash: unknown;
     worker.on('error', (error) => {
       crash = error;
     });
-    worker.on('message', (message: FromReplica) => {
+    const hear = (message: FromReplica) => {
       if (message.type === 'result' || message.type === 'error') this.#told.open();
       if (message.type === 'end') this.#printed.open();
       else listener.message(replica, message);
-    });
+    };
+    port.on('message', hear);
     worker.on('exit', (code) => {
+      // The thread's last messages may still be in the port's queue.
+      for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port)) hear(last.message);
       for (const latch of [this.#told, this.#printed, this.#exited]) latch.open();
       listener.exit(replica, code, crash);
     });
@@ -83,13 +90,13 @@ export class ReplicaWorker {
   /** Asks the thread to call a function. @throws RuntimeError for arguments that cannot be posted */
   run(message: RunMessage, moved: readonly ArrayBuffer[]): void {
     this.#told = new Latch();
-    this.#worker.ref();
+    this.#keepAlive(true);
     this.tell(message, 'an argument of a replica', moved);
   }
 
   /** @throws RuntimeError for a message that cannot be posted */
   tell(message: ToReplica, what: string, moved?: readonly ArrayBuffer[]): void {
-    post(this.#worker, message, what, moved);
+    post(this.#port, message, what, moved);
   }
 
   /**
@@ -109,12 +116,12 @@ export class ReplicaWorker {
       void Promise.all([process.stdout, process.stderr].map(flush)).then(flushed.open);
       await this.#opensWhilePrinting(flushed);
     }
-    this.#worker.unref();
+    this.#keepAlive(false);
   }
 
   /** Waits until the thread has exited, but terminates it after `graceMillis` milliseconds. */
   async end(graceMillis: number): Promise<void> {
-    this.#worker.ref();
+    this.#keepAlive(true);
     this.tell({ type: 'close' }, 'the end');
     const hasEnded =
       (await this.#told.opens(graceMillis)) &&
@@ -122,6 +129,14 @@ export class ReplicaWorker {
       (await this.#exited.opens(graceMillis));
     if (!hasEnded) await this.#worker.terminate();
     await this.#opensWhilePrinting(this.#shown);
+  }
+
+  /** Sets whether the thread keeps the process alive. */
+  #keepAlive(isBusy: boolean): void {
+    for (const handle of [this.#worker, this.#port]) {
+      if (isBusy) handle.ref();
+      else handle.unref();
+    }
   }
 
   get #streams() {
@@ -154,12 +169,13 @@ function flush(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
-function startWorker(start: ThreadStart, { tsx, execArgv }: Loading): Worker {
+function startWorker(start: ThreadStart, port: MessagePort, { tsx, execArgv }: Loading): Worker {
   const entry = threadEntry();
   try {
     return new Worker(bootstrap, {
       eval: true,
-      workerData: { ...start, tsx, entry },
+      workerData: { ...start, port, tsx, entry },
+      transferList: [port],
       ...(execArgv ? { execArgv: [...execArgv] } : {}),
       name: `coll replica ${start.firstReplica + start.replica}`,
     });
