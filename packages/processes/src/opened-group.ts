@@ -30,10 +30,18 @@ export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 's
 }
 
 // One exit listener for all groups, because Node.js warns of many.
-const opened = new Set<NativeProcessGroup>();
+const opened = new Map<NativeProcessGroup, ProcessRank>();
+
+// Time for the other members to read the messages of a process that ends with exit code 0.
+const longestDrainMillis = 5000;
 
 function leaveAll(code: number): void {
-  for (const group of opened) group.exit(code);
+  const ranks = [...opened.values()];
+  const sockets = ranks.flatMap(({ messageSockets }) => messageSockets);
+  // All connections at once: two members of this process may have one with each other.
+  if (code === 0 && sockets.length > 0)
+    ranks[0]?.binding.processes.endSockets(Int32Array.from(sockets), longestDrainMillis);
+  for (const group of opened.keys()) group.exit(code);
 }
 
 /**
@@ -65,7 +73,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     this.#options = options;
     this.#own = own;
     if (opened.size === 0) process.on('exit', leaveAll);
-    opened.add(group);
+    opened.set(group, own);
   }
 
   communicator(algorithm: Algorithm): Communicator {
@@ -116,11 +124,11 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
 
   async #leave(): Promise<void> {
     const { binding, group, memory, stopListening } = this.#options;
+    const drained = this.#own.close();
+    stopListening();
+    await Promise.all([drained, group.close()]);
     opened.delete(group);
     if (opened.size === 0) process.removeListener('exit', leaveAll);
-    this.#own.close();
-    stopListening();
-    await group.close();
     if (memory) binding.processes.releaseMemory(memory);
     this.#release();
   }

@@ -10,7 +10,13 @@ export type CallHandle = Held<'call'>;
 export type MessagesHandle = Held<'messages'>;
 
 /** A `Failure` as a tuple, with its reason as a number. */
-export type NativeFailure = readonly [reason: number, rank: number, ranks: readonly number[], text: string];
+export type NativeFailure = readonly [
+  reason: number,
+  rank: number,
+  ranks: readonly number[],
+  text: string,
+  lost: readonly number[],
+];
 
 type Calling = readonly [...Offering, state: Float64Array, messages: MessagesHandle | undefined];
 
@@ -28,6 +34,11 @@ export interface ProcessBinding {
   takeSocket(descriptor: number): number;
   /** Closes a descriptor of `takeSocket` or `listenForData` that no group owns. */
   closeSocket(descriptor: number): void;
+  /**
+   * Ends this side of connections, and blocks until the other sides have read everything and ended
+   * theirs, or `millis` have passed.
+   */
+  endSockets(descriptors: Int32Array, millis: number): void;
   /**
    * Listens at a free port of `host`, an IP address, for the data connections of a group.
    * @throws Error if that fails
@@ -100,6 +111,10 @@ export interface ProcessBinding {
   tellOpened(group: GroupHandle): void;
   /** The ranks that have not opened the group yet. */
   unopened(group: GroupHandle): readonly number[];
+  /** The ranks that have left the group. */
+  left(group: GroupHandle): readonly number[];
+  /** Lets failures name ranks of an enclosing group of `ranks` ranks. */
+  enclose(group: GroupHandle, ranks: number): void;
   /** Compiles one rank's sends and receives of a schedule, encoded by `messageWords`. */
   messageProgram(words: Int32Array, rank: number): MessagesHandle;
   /**
@@ -172,7 +187,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 12;
+const processInterface = 13;
 
 /**
  * Returns the addon.

@@ -8,13 +8,13 @@ describe('failureFrom', () => {
 
   it('returns the reason for its code, and the hosts of the ranks that failed', () => {
     const number = failureReasons.indexOf('lost');
-    expect(failureFrom([number, 2, [0, 7], 'was lost'], hosts)).toEqual({
+    expect(failureFrom([number, 2, [0, 7], 'was lost', []], hosts)).toEqual({
       ...{ reason: 'lost', rank: 2, ranks: [0, 7], text: 'was lost', hosts: ['c', 'a', ''] },
     });
   });
 
   it('treats an unknown reason code as the failure of a member', () => {
-    expect(failureFrom([99, 1, [], 'broke'], hosts)).toMatchObject({ reason: 'failed', rank: 1, hosts: ['b'] });
+    expect(failureFrom([99, 1, [], 'broke', []], hosts)).toMatchObject({ reason: 'failed', rank: 1, hosts: ['b'] });
   });
 });
 

@@ -79,6 +79,7 @@ const failed = (reason: Failure['reason'], rank = 2, ranks: readonly number[] = 
   rank,
   ranks,
   'was stopped',
+  [],
 ];
 
 describe('a NativeProcessGroup', () => {
@@ -298,6 +299,13 @@ describe('leaving a group', () => {
     expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
     group.exit(code);
     expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
+  });
+
+  it('at process exit waits for the end of a close that has begun, and reports no failure', () => {
+    void group.close();
+    hasParted = true;
+    group.exit(0);
+    expect(asked.slice(1)).toEqual(['leave', 'stop']);
   });
 
   it('at process exit stops waiting for other members after six seconds', () => {

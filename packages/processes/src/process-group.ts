@@ -74,6 +74,7 @@ export class NativeProcessGroup {
   readonly #stalls: StallListener | undefined;
   #calls = 0;
   #isClosed = false;
+  #isStopped = false;
   #parted: (() => void) | undefined;
 
   constructor(binding: ProcessBinding, { rank, sockets, hosts, heartbeatSeconds, stalls }: NativeGroupOptions) {
@@ -118,6 +119,11 @@ export class NativeProcessGroup {
   /** Notifies the other members that this one has opened the group. */
   tellOpened(): void {
     this.#binding.tellOpened(this.#handle);
+  }
+
+  /** The members that have left the group. */
+  get leavers(): readonly number[] {
+    return this.#isClosed ? [] : this.#binding.left(this.#handle);
   }
 
   /** The members that have not opened the group yet. */
@@ -186,19 +192,26 @@ export class NativeProcessGroup {
     });
     this.#binding.leave(this.#handle);
     await parted;
-    this.#binding.stopGroup(this.#handle);
+    this.#stop();
     this.#queue.close();
   }
 
-  /** Leaves the group at once because the process ends. */
+  /** Leaves the group at once because the process ends, also if `close` has begun to leave it. */
   exit(code: number): void {
-    if (this.#isClosed) return;
-    if (code !== 0) this.fail('failed', `ended with exit code ${code}`);
-    else if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
-    this.#isClosed = true;
-    this.#binding.leave(this.#handle);
+    if (this.#isStopped) return;
+    if (!this.#isClosed) {
+      if (code !== 0) this.fail('failed', `ended with exit code ${code}`);
+      else if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
+      this.#isClosed = true;
+      this.#binding.leave(this.#handle);
+    }
     const until = performance.now() + longestExitMillis;
     while (!this.#binding.hasParted(this.#handle) && performance.now() < until) pauseThread();
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#isStopped = true;
     this.#binding.stopGroup(this.#handle);
   }
 

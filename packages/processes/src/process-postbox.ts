@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { CollError } from '@coll/core';
 import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
 import { connectOne, type Mesh } from './connections.js';
 import { messageChannel } from './hello.js';
@@ -11,6 +12,8 @@ import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
 interface Peer {
   /** The connection to the rank; undefined until it exists. */
   socket: Socket | undefined;
+  /** Descriptor of the connection. */
+  descriptor: number;
   hasLeft: boolean;
   /** Aborts the attempts to connect to the rank. */
   readonly stop: AbortController;
@@ -19,6 +22,13 @@ interface Peer {
 /** The group's members and their addresses. */
 export type MessageMesh = Omit<Mesh, 'meeting'>;
 
+/** What a postbox must know of its group. */
+export interface PostboxGroup {
+  readonly failure: CollError | undefined;
+  /** The ranks that have left the group. */
+  readonly leavers: readonly number[];
+}
+
 // Seconds of refused connections after which a member counts as lost; the same as in the failure
 // detector.
 const goneSeconds = 0.9;
@@ -26,6 +36,11 @@ const goneSeconds = 0.9;
 const fewestSilentSeconds = 5;
 // The reason why a member has left may arrive slightly after its connection has closed.
 const graceMillis = 1000;
+// Time for the other members to read what was sent to them before this member closed its group; the
+// same as for the collectives in which it took part.
+const longestDrainMillis = 5000;
+// The same, if the group has failed, so that nobody waits for it any more.
+const shortDrainMillis = 500;
 // Upper bound of the bytes that Node.js writes at once.
 const mostBytes = 2 ** 30;
 
@@ -36,21 +51,29 @@ const mostBytes = 2 ** 30;
 export class ProcessPostbox implements Postbox {
   readonly #mesh: MessageMesh;
   readonly #messages: () => PointToPoint;
+  readonly #group: PostboxGroup;
   readonly #peers = new Map<number, Peer>();
   readonly #over = new AbortController();
   #isWaiting = false;
 
   /** `messages` returns the object that receives the posts (steps of messages) of other ranks. */
-  constructor(mesh: MessageMesh, messages: () => PointToPoint) {
+  constructor(mesh: MessageMesh, messages: () => PointToPoint, group: PostboxGroup) {
     this.#mesh = mesh;
     this.#messages = messages;
+    this.#group = group;
+  }
+
+  /** The descriptors of all connections. */
+  get descriptors(): readonly number[] {
+    const peers = [...this.#peers.values()];
+    return peers.flatMap(({ socket, descriptor }) => (socket && !socket.destroyed ? [descriptor] : []));
   }
 
   open(rank: number): void {
     const known = this.#peers.get(rank);
     if (known?.hasLeft) void Promise.resolve().then(() => this.#messages().left(rank));
     if (known) return;
-    const peer: Peer = { socket: undefined, hasLeft: false, stop: new AbortController() };
+    const peer: Peer = { socket: undefined, descriptor: -1, hasLeft: false, stop: new AbortController() };
     this.#peers.set(rank, peer);
     void this.#connect(rank, peer);
   }
@@ -59,8 +82,14 @@ export class ProcessPostbox implements Postbox {
     const socket = this.#peers.get(rank)?.socket;
     // The caller posts again once the ranks are connected.
     if (!socket) return undefined;
+    if (post.type === 'elements') return written(socket, encodePost(post), bytesOf(post.data));
     socket.write(encodePost(post));
-    return post.type === 'elements' ? written(socket, bytesOf(post.data)) : undefined;
+    return undefined;
+  }
+
+  isDraining(rank: number, { code, rank: culprit }: CollError): boolean {
+    if (!this.#peers.get(rank)?.socket) return false;
+    return (code === 'ERR_COLL_CLOSED' && culprit === rank) || this.#group.leavers.includes(rank);
   }
 
   setWaiting(isWaiting: boolean): void {
@@ -70,9 +99,14 @@ export class ProcessPostbox implements Postbox {
     for (const { socket } of this.#peers.values()) socket?.[method]();
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#over.abort();
-    for (const { socket } of this.#peers.values()) socket?.destroySoon();
+    const { failure } = this.#group;
+    const isAwaited = !failure || failure.code === 'ERR_COLL_CLOSED';
+    const drained = [...this.#peers.values()].map(({ socket }) =>
+      untilRead(socket, isAwaited ? longestDrainMillis : shortDrainMillis),
+    );
+    await Promise.all(drained);
   }
 
   async #connect(rank: number, peer: Peer): Promise<void> {
@@ -87,6 +121,7 @@ export class ProcessPostbox implements Postbox {
         if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer);
       });
       if (rank > member.rank) listener.forget(connection);
+      peer.descriptor = connection.socket;
       this.#attach(rank, peer, sockets.giveBack(connection.socket));
     } catch {
       // The group is closed, the member has left, or a different process now listens at its address
@@ -159,10 +194,33 @@ export class ProcessPostbox implements Postbox {
   }
 }
 
-async function written(socket: Socket, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length; at += mostBytes) {
-    await new Promise<void>((resolve, reject) => {
-      socket.write(bytes.subarray(at, at + mostBytes), (error) => (error ? reject(error) : resolve()));
+/** Writes to a connection. Resolves when the system has all bytes, so that they outlive this process. */
+async function written(socket: Socket, header: Uint8Array, bytes: Uint8Array): Promise<void> {
+  const write = (part: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
+      socket.write(part, (error) => (error ? reject(error) : resolve()));
     });
-  }
+  if (bytes.length === 0) return await write(header);
+  socket.write(header);
+  for (let at = 0; at < bytes.length; at += mostBytes) await write(bytes.subarray(at, at + mostBytes));
+}
+
+/**
+ * Ends this side of a connection, and waits until the other side has read everything and ended, too,
+ * for at most `millis`. What arrives meanwhile is dropped: a connection that is closed with unread
+ * data is reset, and what this side has sent is lost.
+ */
+function untilRead(socket: Socket | undefined, millis: number): Promise<void> {
+  if (!socket || socket.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => socket.destroy(), millis);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    socket.removeAllListeners('data');
+    socket.resume();
+    socket.ref();
+    socket.end();
+  });
 }

@@ -28,13 +28,14 @@ export class ProcessRank implements Group {
   readonly memory: MemoryHandle | undefined;
   readonly #make: (rank: ProcessRank, algorithm: Algorithm) => Communicator;
   readonly #messages: PointToPoint;
+  readonly #postbox: ProcessPostbox;
   readonly #mesh: MessageMesh;
   readonly #split: ProcessRankOptions['split'];
 
   constructor({ binding, group, memory, mesh, communicator, split }: ProcessRankOptions) {
     this.binding = binding;
-    const postbox: ProcessPostbox = new ProcessPostbox(mesh, () => this.#messages);
-    this.#messages = new PointToPoint(group.rank, postbox, this);
+    this.#postbox = new ProcessPostbox(mesh, () => this.#messages, this);
+    this.#messages = new PointToPoint(group.rank, this.#postbox, this);
     this.#mesh = mesh;
     this.#split = split;
     this.group = group;
@@ -44,6 +45,16 @@ export class ProcessRank implements Group {
 
   get failure(): CollError | undefined {
     return this.group.failure();
+  }
+
+  /** The ranks that have left the group. */
+  get leavers(): readonly number[] {
+    return this.group.leavers;
+  }
+
+  /** The descriptors of the connections for messages. */
+  get messageSockets(): readonly number[] {
+    return this.#postbox.descriptors;
   }
 
   fail(error: CollError): void {
@@ -82,9 +93,12 @@ export class ProcessRank implements Group {
     return this.#mesh.peers[rank]?.addresses[0]?.host as string;
   }
 
-  /** Ends pending messages and closes their connections. */
-  close(): void {
-    this.#messages.close();
+  /**
+   * Ends pending messages, and closes their connections once the other members have read what was
+   * sent to them, or after some seconds.
+   */
+  close(): Promise<void> {
+    return this.#messages.close();
   }
 }
 

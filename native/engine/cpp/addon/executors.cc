@@ -14,6 +14,7 @@
 #include "../messages/lazy_channel.h"
 #include "../messages/message_executor.h"
 #include "../messages/ring_channel.h"
+#include "../processes/end_sockets.h"
 #include "../shared/shared_executor.h"
 #include "exports.h"
 #include "memory.h"
@@ -36,6 +37,15 @@ Napi::Value take_socket(const Napi::CallbackInfo& info) {
 // closeSocket(descriptor: number), for a socket that was taken but not used
 Napi::Value close_socket(const Napi::CallbackInfo& info) {
   ::close(descriptor_of(info[0]));
+  return info.Env().Undefined();
+}
+
+// endSockets(descriptors: Int32Array, millis: number): ends this side of connections, and blocks
+// until the others have read everything and ended theirs, or `millis` have passed
+Napi::Value end_sockets(const Napi::CallbackInfo& info) {
+  const Elements descriptors = elements_of(info[0], napi_int32_array, "descriptors", 0);
+  const auto* const first = reinterpret_cast<const int*>(descriptors.begin);
+  coll::end_sockets({first, first + descriptors.count}, std::chrono::milliseconds(integer_of(info[1], "millis", 0, INT_MAX)));
   return info.Env().Undefined();
 }
 
@@ -154,6 +164,7 @@ Napi::Value use_messages(const Napi::CallbackInfo& info) {
 void add_executors(Napi::Object exports) {
   add<take_socket>(exports, "takeSocket");
   add<close_socket>(exports, "closeSocket");
+  add<end_sockets>(exports, "endSockets");
   add<listen_for_data>(exports, "listenForData");
   add<use_shared_memory>(exports, "useSharedMemory");
   add<use_messages>(exports, "useMessages");

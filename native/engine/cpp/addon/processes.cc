@@ -41,6 +41,15 @@ Napi::Value tell_opened(const Napi::CallbackInfo& info) {
 // unopened(group): number[], the ranks that have not reported that
 Napi::Value unopened(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().unopened()); }
 
+// left(group): number[], the ranks that have left the group
+Napi::Value left(const Napi::CallbackInfo& info) { return list_of(info.Env(), group_of(info[0]).monitor().leavers()); }
+
+// enclose(group, ranks: number): failures may name ranks of an enclosing group of so many ranks
+Napi::Value enclose(const Napi::CallbackInfo& info) {
+  group_of(info[0]).monitor().enclose(integer_of(info[1], "ranks", 1, kMostRank));
+  return info.Env().Undefined();
+}
+
 // failGroup(group, kind: number, rank: number, ranks: Int32Array, text: string)
 Napi::Value fail_group(const Napi::CallbackInfo& info) {
   const auto kind = static_cast<FailureKind>(integer_of(info[1], "kind", 0, kFailureKindCount - 1));
@@ -53,16 +62,17 @@ Napi::Value fail_group(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// failure(group): [kind: number, rank: number, ranks: number[], text: string] | undefined
+// failure(group): [kind: number, rank: number, ranks: number[], text: string, lost: number[]] | undefined
 Napi::Value failure(const Napi::CallbackInfo& info) {
   Group& group = group_of(info[0]);
   if (!group.has_failed()) return info.Env().Undefined();
   const Failure found = group.monitor().settled_failure();
-  Napi::Array result = Napi::Array::New(info.Env(), 4);
+  Napi::Array result = Napi::Array::New(info.Env(), 5);
   result.Set(0u, static_cast<int>(found.kind));
   result.Set(1u, found.rank);
   result.Set(2u, list_of(info.Env(), found.ranks));
   result.Set(3u, found.text);
+  result.Set(4u, list_of(info.Env(), found.lost));
   return result;
 }
 
@@ -110,6 +120,8 @@ void add_processes(Napi::Object exports) {
   add<make_group>(processes, "group");
   add<tell_opened>(processes, "tellOpened");
   add<unopened>(processes, "unopened");
+  add<left>(processes, "left");
+  add<enclose>(processes, "enclose");
   add<fail_group>(processes, "failGroup");
   add<failure>(processes, "failure");
   add<missing>(processes, "missing");

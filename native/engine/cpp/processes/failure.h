@@ -28,6 +28,8 @@ struct Failure {
   std::uint64_t after = 0;
   // Other ranks that the message names.
   std::vector<std::int32_t> ranks = {};
+  // Further ranks that were lost. Each loss is sent in a frame of its own, so a frame has none.
+  std::vector<std::int32_t> lost = {};
 };
 
 // If members find different failures at the same time, all of them report the first in this order.

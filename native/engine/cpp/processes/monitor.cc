@@ -85,6 +85,20 @@ std::vector<int> Monitor::unopened() {
   return ranks;
 }
 
+std::vector<int> Monitor::leavers() {
+  const Lock lock(mutex_);
+  std::vector<int> ranks;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (peers_[rank].has_left) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+void Monitor::enclose(int ranks) {
+  const Lock lock(mutex_);
+  enclosing_ = ranks;
+}
+
 void Monitor::serve(std::shared_ptr<DataConnections> data) {
   const Lock lock(mutex_);
   data_ = std::move(data);
@@ -261,7 +275,7 @@ void Monitor::lose(int rank, const std::string& how) {
   peer.is_lost = true;
   // A rank that reported a failure ends because of that failure.
   const bool has_told = peer.has_reported || told_.has(static_cast<std::size_t>(rank));
-  const bool is_explained = failure_ && (has_told || is_decided_ || failure_->kind != FailureKind::kLost);
+  const bool is_explained = failure_ && (has_told || is_decided_);
   const bool is_expected = peer.has_left || is_explained;
   if (is_expected) return;
   const Failure loss{FailureKind::kLost, rank, "was lost: " + how};
@@ -353,10 +367,10 @@ bool Monitor::is_news(const Failure& failure) {
 void Monitor::decide() {
   if (is_decided_) return;
   is_decided_ = true;
-  if (failure_->kind != FailureKind::kLost) return;
-  failure_->ranks.clear();
+  auto& others = failure_->kind == FailureKind::kLost ? failure_->ranks : failure_->lost;
+  others.clear();
   for (const auto& [rank, text] : lost_) {
-    if (rank != failure_->rank && failure_->ranks.size() < kMostOtherRanks) failure_->ranks.push_back(rank);
+    if (rank != failure_->rank && others.size() < kMostOtherRanks) others.push_back(rank);
   }
 }
 

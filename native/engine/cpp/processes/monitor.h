@@ -47,6 +47,10 @@ class Monitor {
   void tell_opened();
   // The ranks that have not opened the group yet.
   std::vector<int> unopened();
+  // The ranks that have left.
+  std::vector<int> leavers();
+  // Failures may name ranks of an enclosing group of this many ranks from now on.
+  void enclose(int ranks);
   // Fails the group on every rank, unless it has failed already. Other ranks first complete the
   // collectives that this rank has completed.
   void fail(Failure failure);
@@ -84,6 +88,7 @@ class Monitor {
   void read(int rank, Clock::time_point now);
   void take(int rank, const Frame& frame);
   void take_failure(int rank, const Frame& frame);
+  bool may_name(int rank) const;
   void take_leave(int from, const Frame& frame);
   void begin_round(Question& question, const Asked& asked, int except);
   bool have_answered();
@@ -126,6 +131,8 @@ class Monitor {
   // Why this rank cannot continue, and the rank whose connection shows it, if any.
   std::string suspicion_ = "its transport has failed";
   std::vector<std::int32_t> suspected_;
+  // The number of ranks of the enclosing group.
+  int enclosing_ = 0;
   Clock::time_point failed_at_{};
   bool is_decided_ = false;
   // Who has opened the group, and who has told all others of a failure.

@@ -34,12 +34,15 @@ void Monitor::take(int rank, const Frame& frame) {
 void Monitor::take_failure(int rank, const Frame& frame) {
   auto failure = failure_of(frame);
   if (!failure) return;
-  if (failure->rank < -1 || failure->rank > kMostRank) failure->rank = rank;
+  if (failure->rank != -1 && !may_name(failure->rank)) failure->rank = rank;
   auto& others = failure->ranks;
-  others.erase(std::remove_if(others.begin(), others.end(), [](int other) { return other < 0 || other > kMostRank; }), others.end());
+  others.erase(std::remove_if(others.begin(), others.end(), [this](int other) { return !may_name(other); }), others.end());
   peers_[static_cast<std::size_t>(rank)].has_reported = true;
   hear_of(*failure);
 }
+
+// Whether a rank is one of this group or, from its size on, of the enclosing group.
+bool Monitor::may_name(int rank) const { return rank >= 0 && rank < static_cast<int>(peers_.size()) + enclosing_; }
 
 void Monitor::take_leave(int from, const Frame& frame) {
   const auto count = count_of(frame);

@@ -425,7 +425,7 @@ TEST_F(ProcessGroup, BlamesNoMemberForASilenceOfAllMembers) {
 TEST_F(ProcessGroup, BlamesTheOtherOfTwoMembers) { EXPECT_EQ(Lone(2, milliseconds(200)).failure().rank, 1); }
 
 TEST_F(ProcessGroup, NamesTheSenderOfAFailureWithAnImpossibleRank) {
-  for (const int rank : {2147483647, -5}) {
+  for (const int rank : {2147483647, -5, 3, kMostRank}) {
     Lone lone(3, kLong);
     lone.say(2, failure_frame({FailureKind::kFailed, rank, "of a stranger"}));
     EXPECT_EQ(lone.failure().rank, 2);
@@ -434,8 +434,33 @@ TEST_F(ProcessGroup, NamesTheSenderOfAFailureWithAnImpossibleRank) {
 
 TEST_F(ProcessGroup, OmitsImpossibleRanksFromAFailure) {
   Lone lone(3, kLong);
-  lone.say(2, failure_frame({FailureKind::kFailed, 1, "of a stranger", 0, {-1, 0, 2147483647, kMostRank}}));
-  EXPECT_EQ(lone.failure().ranks, (std::vector<std::int32_t>{0, kMostRank}));
+  lone.say(2, failure_frame({FailureKind::kFailed, 1, "of a stranger", 0, {-1, 0, 2147483647, kMostRank, 3}}));
+  EXPECT_EQ(lone.failure().ranks, (std::vector<std::int32_t>{0}));
+}
+
+TEST_F(ProcessGroup, AcceptsTheRanksThatTheEnclosingGroupHas) {
+  Lone lone(3, kLong);
+  lone.group->monitor().enclose(6);
+  lone.say(2, failure_frame({FailureKind::kFailed, 8, "of a replica", 0, {3, 9}}));
+  EXPECT_EQ(lone.failure().rank, 8);
+  EXPECT_EQ(lone.failure().ranks, (std::vector<std::int32_t>{3}));
+}
+
+TEST_F(ProcessGroup, ReportsLostMembersBesidesTheOneThatFailed) {
+  Lone lone(4, kLong, kLong);
+  lone.say(2, failure_frame({FailureKind::kFailed, 2, "ended with exit code 7"}));
+  while (!lone.group->has_failed()) std::this_thread::yield();
+  lone.hang_up(2);
+  lone.hang_up(1);
+  lone.hang_up(3);
+  EXPECT_EQ(lone.failure().lost, (std::vector<std::int32_t>{1, 3}));
+}
+
+TEST_F(ProcessGroup, KnowsWhoHasLeft) {
+  Lone lone(3, kLong);
+  lone.say(2, left_frame({2, 0}));
+  while (lone.group->monitor().leavers().empty()) std::this_thread::yield();
+  EXPECT_EQ(lone.group->monitor().leavers(), (std::vector<int>{2}));
 }
 
 TEST_F(ProcessGroup, NamesAllMembersThatAreLostTogether) {

@@ -340,7 +340,8 @@ export class Member implements AsyncDisposable {
 
   /**
    * Sends a value to member `to`, which calls `receive`. Resolves when the value may be changed
-   * again. Messages between two members arrive in the order sent. Messages do not wait for
+   * again; the value then arrives even if this member closes its group or its process ends with exit
+   * code 0. Messages between two members arrive in the order sent. Messages do not wait for
    * collectives or involve other members.
    * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not
    * support messages

@@ -42,7 +42,13 @@ export interface Postbox {
   post(peer: number, post: Post): Promise<void> | undefined;
   /** Sets whether this rank waits for a message; if so, its thread or process must stay alive. */
   setWaiting(isWaiting: boolean): void;
-  close(): void;
+  /**
+   * Whether `peer` has left, as in this `failure` of the group, and what it posted before that may
+   * still be on its way. Must become false after some seconds. Default: never.
+   */
+  isDraining?(peer: number, failure: CollError): boolean;
+  /** Ends all connections, once the peers have read what was posted. */
+  close(): void | Promise<void>;
 }
 
 /** A call of `send` or `receive` that is under way. */
@@ -89,6 +95,7 @@ export class PointToPoint {
   /** Number of messages received from each rank. */
   readonly #received: number[] = [];
   #look: ReturnType<typeof setInterval> | undefined;
+  #hasSeenFailure = false;
   #isClosed = false;
 
   constructor(rank: number, postbox: Postbox, group: Pick<Group, 'failure' | 'fail'>) {
@@ -148,7 +155,9 @@ export class PointToPoint {
     );
     if (!waiter) return;
     const failure = { reason: 'closed', rank: peer, ranks: [], text: 'has left the group' } as const;
-    this.#fail(failureError(failure, { operation: operationOf(waiter.id, this.#rank) }));
+    const error = failureError(failure, { operation: operationOf(waiter.id, this.#rank) });
+    this.#group.fail(error);
+    this.#rejectUndrained(this.#ownOr(error), error);
   }
 
   /** Repeats posts (steps of messages) that a newly reachable rank may have missed. */
@@ -165,12 +174,15 @@ export class PointToPoint {
     if (failure) this.#rejectAll(() => failure);
   }
 
-  /** Ends all calls of `send` and `receive` that are under way. */
-  close(): void {
+  /**
+   * Ends all calls of `send` and `receive` that are under way. Resolves when the peers have read what
+   * was sent to them, or after some seconds.
+   */
+  async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#rejectAll((operation) => closedError({ operation, rank: this.#rank }));
-    this.#postbox.close();
+    await this.#postbox.close();
   }
 
   #requireOpen(details: Details, { signal }: RunOptions): void {
@@ -251,12 +263,35 @@ export class PointToPoint {
 
   #fail(error: CollError): void {
     this.#group.fail(error);
-    this.#rejectAll((operation) => (operation === error.operation ? error : (this.#group.failure ?? error)));
+    this.#rejectAll(this.#ownOr(error));
+  }
+
+  /** The error of each call if `error` of one of them has failed the group. */
+  #ownOr(error: CollError): (operation: string) => CollError {
+    return (operation) => (operation === error.operation ? error : (this.#group.failure ?? error));
   }
 
   #rejectAll(errorFor: (operation: string) => CollError): void {
     for (const { id, reject } of [...this.#sends.values(), ...this.#receives.values()])
       reject(errorFor(operationOf(id, this.#rank)));
+  }
+
+  /** Like `#rejectAll`, except for messages that are still arriving from ranks that have left. */
+  #rejectUndrained(errorFor: (operation: string) => CollError, failure: CollError): void {
+    for (const { id, reject } of [...this.#sends.values(), ...this.#receives.values()]) {
+      const isKept = id.to === this.#rank && this.#postbox.isDraining?.(id.from, failure);
+      if (!isKept) reject(errorFor(operationOf(id, this.#rank)));
+    }
+  }
+
+  /**
+   * Ends the calls that are under way if the group has failed. In the turns of the event loop between
+   * two looks, this rank reads what has arrived before the failure.
+   */
+  #lookForFailure(): void {
+    const { failure } = this.#group;
+    if (failure && this.#hasSeenFailure) this.#rejectUndrained(() => failure, failure);
+    this.#hasSeenFailure = failure !== undefined;
   }
 
   /**
@@ -269,7 +304,7 @@ export class PointToPoint {
       clearInterval(this.#look);
       this.#look = undefined;
     } else {
-      this.#look = setInterval(() => this.endIfFailed(), lookMillis);
+      this.#look = setInterval(() => this.#lookForFailure(), lookMillis);
       // Only the postbox may keep the program alive. In browsers, timers have no `unref`.
       (this.#look as { unref?(): void }).unref?.();
     }
