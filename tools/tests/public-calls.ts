@@ -186,6 +186,7 @@ const examples: Readonly<Record<string, () => readonly unknown[]>> = {
   'strategy: MirroredStrategy.extended.reduceTo': reduced,
   'strategy: MirroredStrategy.extended.batchReduceTo': () => ['SUM', [[perReplica(), [...devices]]], {}],
   'strategy: MirroredStrategy.extended.broadcastTo': () => [1, [...devices]],
+  'tfjs: averageStatistics': () => [tf(), { weights: [{ read: weight }] }, strategy.getReplicaContext()],
   'tfjs: broadcastWeights': () => [tf(), [weight()], strategy.getReplicaContext(), 0],
   'tfjs: distributedOptimizer': () => [
     tf(),

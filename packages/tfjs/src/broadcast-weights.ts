@@ -1,4 +1,5 @@
-import { type Tensor, tensor } from '@coll/core';
+import { type Tensor, tensor, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { exchangeSync } from './exchange.js';
 import { type Place, requireContext, requireSameVariables } from './same-variables.js';
@@ -49,11 +50,20 @@ export function broadcastWeights(
 }
 
 function variablesOf(weights: TfModel | readonly TfVariable[], operation: string): readonly TfVariable[] {
-  const ofModel = (Object(weights) as Partial<TfModel>).weights;
-  const isModel = Array.isArray(ofModel) && ofModel.every((weight) => typeof Object(weight).read === 'function');
-  const variables = isModel ? ofModel.map((weight) => weight.read() as TfVariable) : weights;
+  const variables = isModel(weights) ? weights.weights.map((weight) => weight.read() as TfVariable) : weights;
   requireVariables(variables, operation);
   return variables;
+}
+
+function isModel(value: unknown): value is TfModel {
+  const { weights } = Object(value) as Partial<TfModel>;
+  return Array.isArray(weights) && weights.every((weight) => typeof Object(weight).read === 'function');
+}
+
+/** @throws ValueError unless `model` lists its weights, as a Layers model does */
+export function requireModel(model: unknown, name: string): asserts model is TfModel {
+  if (isModel(model)) return;
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be a Layers model of TensorFlow.js, got ${quote(model)}`);
 }
 
 /** Like `broadcastWeights`, but does not check that all replicas have the same variables. */

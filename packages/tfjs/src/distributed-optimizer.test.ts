@@ -4,6 +4,10 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { unisonContext } from '../test/unison-context.ts';
 import { distributedOptimizer } from './distributed-optimizer.js';
 import { reduceGradients } from './reduce-gradients.js';
+import { guardWidth } from './step-guard.js';
+
+/** The weight of the samples, newcomers, and the numbers of the guard. */
+const numbersPerStep = 2 + guardWidth;
 
 beforeAll(async () => {
   tf.enableProdMode();
@@ -133,7 +137,7 @@ describe('a distributed optimizer', () => {
     const first = calls.length;
     step();
     expect(calls.length - first).toBe(1);
-    expect(calls.at(-1)?.map(({ length }) => length)).toEqual([1, 2, 2]);
+    expect(calls.at(-1)?.map(({ length }) => length)).toEqual([1, 2, 2 + numbersPerStep]);
     expect(times.length).toBe(2);
     expect(Math.min(...times)).toBeGreaterThanOrEqual(0);
   });

@@ -1,39 +1,77 @@
 import { ValueError } from '@coll/core';
-import { optionsOf, quote } from '@coll/core/internal';
+import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { broadcastVariables } from './broadcast-weights.js';
-import { exchangeSync, type GradientOptions, gradientOptions } from './exchange.js';
-import { gradientList, isList, tensorsOf } from './gradient-list.js';
-import { GradientMean } from './gradient-mean.js';
-import { memoryOf } from './gradient-memory.js';
-import { noteTrained, watchPlainOptimizers } from './plain-optimizers.js';
+import { requireModel } from './broadcast-weights.js';
+import { DistributedStep } from './distributed-step.js';
+import type { GradientOptions } from './exchange.js';
+import { watchPlainOptimizers } from './plain-optimizers.js';
 import { requireContext } from './same-variables.js';
 import {
   requireTensorFlow,
   type TensorFlow,
   type TfGradients,
+  type TfModel,
   type TfOptimizer,
   type TfTensor,
   type TfVariable,
-  trainableVariables,
 } from './tensorflow.js';
+import { watchModels } from './watched-models.js';
+
+/** How a distributed optimizer averages gradients and keeps replicas equal. */
+export interface DistributedOptimizerOptions extends GradientOptions {
+  /**
+   * Models that the optimizer trains. Their other weights, such as those of frozen layers and moving
+   * statistics, are set to the values of replica 0 in the first step, too. Default: models that are
+   * compiled with the optimizer.
+   */
+  readonly model?: TfModel | readonly TfModel[] | undefined;
+  /**
+   * Called once per step, returns the number of samples in this replica's part of the batch, with
+   * which its gradients are weighted. The loss function is not called for 0 samples. Default: the
+   * size of the batch in `fit`, `fitDataset` and `trainOnBatch`; the same number on all replicas in
+   * other steps, but 0 if the loss was computed from empty tensors.
+   */
+  readonly samples?: (() => number) | undefined;
+  /**
+   * What happens if replicas are found to differ in the settings or the state of the optimizer, or
+   * in variables: 'throw' ends the training with an error, 'warn' logs one line. Default: 'throw'.
+   */
+  readonly onDifference?: 'throw' | 'warn' | undefined;
+}
+
+const distributedOptimizerOptions = knownOptions<DistributedOptimizerOptions>('distributedOptimizer', {
+  bytesPerPack: true,
+  timeoutSeconds: true,
+  onAllReduce: true,
+  model: true,
+  samples: true,
+  onDifference: true,
+});
 
 /**
  * Makes an optimizer whose steps apply the mean of all replicas' gradients. A model that is
  * compiled with this optimizer trains data-parallel in `model.fit`. All other methods, such as
  * `dispose` and those for saving, are those of the given optimizer.
  *
- * Each replica calls this function in its own thread, and computes each step on its own share of
- * the batch. If all shares have the same size, the step equals that of the whole batch. Variables
- * are set to the values of replica 0 on first use: before the first forward pass in `fit`,
- * `minimize` and `computeGradients`. Gradients passed to `applyGradients` hold the means
- * afterwards, unless their memory has another owner. A missing gradient counts as zeros if another
+ * Each replica calls this function in its own thread, and computes each step on its own part of
+ * the batch. Gradients are weighted by the samples of the parts, see the option `samples`, so the
+ * step equals that of the whole batch; an empty part contributes nothing. Variables are set to the
+ * values of replica 0 on first use: before the first forward pass in `fit`, `minimize` and
+ * `computeGradients`. Without a list of variables, the first step finds those that the loss depends
+ * on, and calls the loss function a second time. A missing gradient counts as zeros if another
  * replica has one; if no replica has one, the variable does not change. Losses and metrics are per
- * replica. If the model is compiled again with an optimizer that is not distributed, its first step
- * logs a warning.
+ * replica.
  *
- * @throws ValueError unless `optimizer` is an optimizer object; in the first step
- * InvalidArgumentError, the same on all replicas, if their models differ
+ * Each step compares the list of variables, and the class and scalar settings of the optimizer; the
+ * first step and the step after `setWeights` also its state; every `weights / 16384` steps the
+ * variables, on the cpu and wasm backends. Other weights, such as moving statistics, are not
+ * compared. The first NaN or infinity in a gradient is logged with its replica and step: small
+ * gradients are checked whole, large ones at 1024 elements, others in each step. If the model is
+ * compiled again with an optimizer that is not distributed, its first step logs a warning.
+ *
+ * @throws ValueError unless `optimizer` is an optimizer object; in a step InvalidArgumentError, the
+ * same on all replicas, if their models, optimizers or variables differ, before any variable
+ * changes
  *
  * @example
  * ```ts
@@ -54,30 +92,66 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
   tf: TensorFlow,
   optimizer: Optimizer,
   context: ReplicaContext,
-  options?: GradientOptions,
+  options?: DistributedOptimizerOptions,
 ): Optimizer {
   requireTensorFlow(tf, 'distributedOptimizer');
   requireOptimizer(optimizer);
   requireContext(context, 'allReduceSync', 'distributedOptimizer');
-  const given = optionsOf(options, '{ timeoutSeconds: 60 }', gradientOptions);
+  const { model, samples, onDifference, ...given } = checkedOptions(options);
   if (context.numReplicasInSync === 1) return optimizer;
-  const step = new DistributedStep(tf, optimizer, context, given);
+  const models = (Array.isArray(model) ? model : [model ?? []]).flat() as readonly TfModel[];
+  const step = new DistributedStep(tf, optimizer, context, {
+    ...given,
+    models,
+    samples,
+    onDifference: onDifference ?? 'throw',
+  });
   const replaced = {
     computeGradients: (f: () => TfTensor, variables?: TfVariable[]) => step.computeGradients(f, variables),
     applyGradients: (gradients: TfGradients) => step.applyGradients(gradients),
+    // The optimizer's own `minimize` calls the methods above.
+    minimize: (f: () => TfTensor, returnCost?: boolean, variables?: TfVariable[]) =>
+      step.minimize(f, variables, () => plain.minimize.call(distributed, f, returnCost, variables)),
+    setWeights: async (weights: unknown) => {
+      await plain.setWeights(weights);
+      step.noteLoad();
+    },
   };
-  const distributed = new Proxy(optimizer, {
+  const plain = optimizer as unknown as PlainOptimizer;
+  const distributed: Optimizer = new Proxy(optimizer, {
     get(target, key) {
-      if (Object.hasOwn(replaced, key)) return replaced[key as keyof typeof replaced];
+      if (Object.hasOwn(replaced, key) && key in target) return replaced[key as keyof typeof replaced];
       const value = Reflect.get(target, key, target);
-      // `minimize` must call the methods above. All other methods are bound to the optimizer,
-      // because they may use its private fields.
-      return typeof value === 'function' && key !== 'minimize' && key !== 'constructor' ? value.bind(target) : value;
+      // Methods are bound to the optimizer, because they may use its private fields.
+      return typeof value === 'function' && key !== 'constructor' ? value.bind(target) : value;
     },
     set: (target, key, value) => Reflect.set(target, key, value, target),
   });
+  watchModels(tf, distributed, step);
   watchPlainOptimizers(tf, optimizer, distributed, context.replicaIdInSyncGroup);
   return distributed;
+}
+
+/** The methods of an optimizer that the distributed one calls. */
+interface PlainOptimizer {
+  minimize(f: () => TfTensor, returnCost?: boolean, variables?: TfVariable[]): unknown;
+  setWeights(weights: unknown): Promise<void>;
+}
+
+/** @throws ValueError for an option of a wrong name or value */
+function checkedOptions(options: DistributedOptimizerOptions | undefined): DistributedOptimizerOptions {
+  const given = optionsOf(options, '{ timeoutSeconds: 60 }', distributedOptimizerOptions);
+  const { model = [], samples, onDifference = 'throw' } = given;
+  for (const each of Array.isArray(model) ? model : [model]) requireModel(each, 'distributedOptimizer: model');
+  if (samples !== undefined && typeof samples !== 'function') {
+    const told = `samples must be a function that returns the number of samples of a step, got ${quote(samples)}`;
+    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${told}`);
+  }
+  if (onDifference !== 'throw' && onDifference !== 'warn') {
+    const told = `onDifference must be 'throw' or 'warn', got ${quote(onDifference)}`;
+    throw new ValueError('ERR_COLL_VALUE', `distributedOptimizer: ${told}`);
+  }
+  return given;
 }
 
 function requireOptimizer(optimizer: unknown): void {
@@ -87,59 +161,4 @@ function requireOptimizer(optimizer: unknown): void {
     typeof optimizer === 'string' ? `pass tf.train.${optimizer}(0.01)` : 'pass for example tf.train.adam(0.01)';
   const told = `distributedOptimizer: optimizer must be an optimizer of TensorFlow.js, got ${quote(optimizer)}; ${cure}`;
   throw new ValueError('ERR_COLL_VALUE', told);
-}
-
-class DistributedStep {
-  readonly #tf: TensorFlow;
-  readonly #optimizer: TfOptimizer;
-  readonly #context: ReplicaContext;
-  readonly #options: GradientOptions;
-  readonly #mean: GradientMean;
-  /** Ids of the variables that have been set to the values of replica 0. */
-  readonly #started = new Set<number>();
-
-  constructor(tf: TensorFlow, optimizer: TfOptimizer, context: ReplicaContext, options: GradientOptions) {
-    this.#tf = tf;
-    this.#optimizer = optimizer;
-    this.#context = context;
-    this.#options = options;
-    this.#mean = new GradientMean(context);
-  }
-
-  computeGradients(f: () => TfTensor, variables?: TfVariable[]): unknown {
-    this.#start(variables ?? trainableVariables(this.#tf));
-    return this.#optimizer.computeGradients(f, variables);
-  }
-
-  applyGradients(gradients: TfGradients): void {
-    const { variables, gradients: own } = gradientList(this.#tf, gradients);
-    this.#start(variables);
-    const memory = memoryOf(this.#tf, variables, own);
-    const means = tensorsOf(
-      this.#tf,
-      variables,
-      exchangeSync(this.#mean.average(variables, memory), this.#context, this.#options),
-    );
-    // Optimizers identify their slots by position. The keys of a map may vary from step to step, so
-    // positions come from a list that only grows.
-    const positions = isList(gradients) ? [...variables.keys()] : this.#mean.known(variables);
-    try {
-      this.#optimizer.applyGradients(
-        positions.map((index) => ({ name: (variables[index] as TfVariable).name, tensor: means[index] })),
-      );
-    } finally {
-      means.forEach((mean, index) => {
-        if (mean !== own[index]) mean?.dispose();
-      });
-    }
-  }
-
-  #start(variables: readonly TfVariable[]): void {
-    const { timeoutSeconds } = this.#options;
-    exchangeSync(this.#mean.compare(variables), this.#context, { timeoutSeconds });
-    const added = variables.filter(({ id }) => !this.#started.has(id));
-    broadcastVariables(this.#tf, added, this.#context, { root: 0, timeoutSeconds });
-    for (const { id } of added) this.#started.add(id);
-    noteTrained(added);
-  }
 }

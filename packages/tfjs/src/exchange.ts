@@ -1,5 +1,4 @@
 import type { TypedArray } from '@coll/core';
-import { knownOptions } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 
 /** How gradients are averaged. */
@@ -17,12 +16,6 @@ export interface GradientOptions {
    */
   readonly onAllReduce?: ((milliseconds: number) => void) | undefined;
 }
-
-export const gradientOptions = knownOptions<GradientOptions>('distributedOptimizer', {
-  bytesPerPack: true,
-  timeoutSeconds: true,
-  onAllReduce: true,
-});
 
 /**
  * An all-reduce that the caller must execute before the exchange can continue. `into[i]` may use

@@ -1,38 +1,16 @@
 import type { GradientMemory } from './gradient-memory.js';
-import {
-  type TensorFlow,
-  type TfGradient,
-  type TfGradients,
-  type TfTensor,
-  type TfVariable,
-  trainableVariables,
-  variableNamed,
-} from './tensorflow.js';
+import { type TensorFlow, type TfGradients, type TfTensor, type TfVariable, variableNamed } from './tensorflow.js';
 
-/** Variables in an order that is equal on all replicas, and the gradient of each. */
-export interface GradientList {
-  readonly variables: readonly TfVariable[];
-  readonly gradients: readonly TfGradient[];
-}
-
-/**
- * Converts gradients to a list of variables and their gradients. A list keeps its order. A map
- * lacks the variables that the loss does not depend on; these variables are added from `candidates`
- * (default: all trainable variables) without a gradient.
- */
-export function gradientList(
+/** The gradients by their variable, without missing ones. @throws ValueError for an unknown name */
+export function gradientsByVariable<Gradient extends TfTensor>(
   tf: TensorFlow,
-  gradients: TfGradients,
-  candidates = trainableVariables(tf),
-): GradientList {
-  if (isList(gradients)) {
-    return {
-      variables: gradients.map(({ name }) => variableNamed(tf, name)),
-      gradients: gradients.map(({ tensor }) => tensor),
-    };
+  gradients: Readonly<Record<string, Gradient | null | undefined>>,
+): Map<TfVariable, Gradient> {
+  const found = new Map<TfVariable, Gradient>();
+  for (const [name, gradient] of Object.entries(gradients)) {
+    if (gradient) found.set(variableNamed(tf, name), gradient);
   }
-  const variables = [...new Set([...candidates, ...Object.keys(gradients).map((name) => variableNamed(tf, name))])];
-  return { variables, gradients: variables.map(({ name }) => gradients[name]) };
+  return found;
 }
 
 export function isList(gradients: TfGradients): gradients is Extract<TfGradients, readonly unknown[]> {

@@ -7,7 +7,7 @@ import type { TfGradient } from './tensorflow.js';
 const variablesFor = (gradients: readonly TfGradient[]) =>
   gradients.map((gradient) => tf.variable(tf.zeros(gradient?.shape ?? [2])));
 
-const memoryFor = (gradients: readonly TfGradient[]) => memoryOf(tf, variablesFor(gradients), gradients);
+const memoryFor = (gradients: readonly TfGradient[]) => memoryOf(tf, variablesFor(gradients), gradients, true);
 
 describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) => {
   beforeAll(async () => {
@@ -15,13 +15,25 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
     await tf.setBackend(backend);
   });
 
-  it("is the tensor's own memory if nothing else uses it", () => {
+  it("is the tensor's own memory on the wasm backend if nothing else uses it", () => {
     const gradient = tf.tensor1d([1, 2]);
     const [memory] = memoryFor([gradient]);
-    expect(memory?.tensor).toBe(gradient);
-    expect(memory?.output).toBe(memory?.input);
+    expect(memory?.tensor).toBe(backend === 'wasm' ? gradient : undefined);
     memory?.output.set([3, 4]);
-    expect(Array.from(gradient.dataSync())).toEqual([3, 4]);
+    expect(Array.from(gradient.dataSync())).toEqual(backend === 'wasm' ? [3, 4] : [1, 2]);
+  });
+
+  it("is not overwritten if it is the program's own typed array", () => {
+    const array = Float32Array.of(1, 2);
+    memoryFor([tf.tensor1d(array)])[0]?.output.fill(9);
+    expect(array).toEqual(Float32Array.of(1, 2));
+  });
+
+  it('is only read if the caller does not own it', () => {
+    const gradient = tf.tensor1d([1, 2]);
+    const [memory] = memoryOf(tf, variablesFor([gradient]), [gradient], false);
+    memory?.output.fill(9);
+    expect(Array.from(gradient.dataSync())).toEqual([1, 2]);
   });
 
   it('is not overwritten if two gradients share it', () => {
@@ -70,7 +82,7 @@ describe.each(['cpu', 'wasm'])('gradient memory on the %s backend', (backend) =>
 
   it('refuses gradients of another dtype or size, and names the variable', () => {
     const variable = tf.variable(tf.zeros([3]), true, `v-${backend}`);
-    const told = (gradient: tf.Tensor) => () => memoryOf(tf, [variable], [gradient]);
+    const told = (gradient: tf.Tensor) => () => memoryOf(tf, [variable], [gradient], true);
     expect(told(tf.zeros([2]))).toThrow(
       `the gradient of variable "v-${backend}" is float32 [2]; it must be float32 of the variable's shape [3]`,
     );

@@ -1,4 +1,5 @@
 import { ValueError } from '@coll/core';
+import { viewOf } from './tensor-memory.js';
 import {
   elementsOf,
   type TensorFlow,
@@ -19,32 +20,34 @@ export interface GradientMemory {
   readonly tensor?: TfTensor;
 }
 
-interface WasmBackend {
-  typedArrayFromHeap(tensor: TfTensor): Float32Array;
-}
-
 /**
  * Returns views of the gradients' own memory on the cpu and WASM backends, and copies on the other
  * backends. Views are valid until the next allocation of TensorFlow.js, which may move the WASM
- * heap. If several tensors share the memory of a gradient, it is read but not written: another
- * gradient may use it (as in the gradients of a sum), or a tensor of the user. Which gradients
- * share memory may differ between replicas, so each of these gradients is still reduced separately.
+ * heap.
+ *
+ * If `mayWrite`, means are written to the gradients' own memory on the WASM backend. Not on the cpu
+ * backend, where a tensor shares the memory of the typed array that it was created from, and not if
+ * several tensors share the memory of a gradient: another gradient may use it (as in the gradients
+ * of a sum), or a tensor of the user. Which gradients share memory may differ between replicas, so
+ * each of these gradients is still reduced separately.
  * @throws ValueError for a gradient that is not float32 or not of its variable's size
  */
 export function memoryOf(
   tf: TensorFlow,
   variables: readonly TfVariable[],
   gradients: readonly TfGradient[],
+  mayWrite: boolean,
 ): (GradientMemory | undefined)[] {
   const owners = new Map<object, number>();
   for (const gradient of gradients) if (gradient) owners.set(gradient.dataId, (owners.get(gradient.dataId) ?? 0) + 1);
+  const isInHeap = mayWrite && tf.getBackend() === 'wasm';
   return gradients.map((gradient, index) => {
     if (!gradient) return undefined;
     requireGradientOf(variables[index] as TfVariable, gradient);
-    // `refCount` is 0 for a tensor that is still on another backend.
-    const isOwnedOnce = owners.get(gradient.dataId) === 1 && tf.backend().refCount(gradient.dataId) === 1;
-    const view = isOwnedOnce ? liveView(tf, gradient) : undefined;
-    return view ? { input: view, output: view, tensor: gradient } : outOfPlace(gradient.dataSync());
+    const view = viewOf(tf, gradient);
+    const isOwnedOnce = () => owners.get(gradient.dataId) === 1 && tf.backend().refCount(gradient.dataId) === 1;
+    if (view && isInHeap && isOwnedOnce()) return { input: view, output: view, tensor: gradient };
+    return outOfPlace(view ?? gradient.dataSync());
   });
 }
 
@@ -77,19 +80,6 @@ export function zeroMemory({ size }: TfVariable): GradientMemory {
 function outOfPlace(data: TfData): GradientMemory {
   const input = elementsOf(data, 'float32') as Float32Array;
   return { input, output: new Float32Array(input.length) };
-}
-
-function liveView(tf: TensorFlow, tensor: TfTensor): Float32Array | undefined {
-  switch (tf.getBackend()) {
-    case 'cpu': {
-      const stored = tensor.dataSync();
-      return stored instanceof Float32Array ? stored : undefined;
-    }
-    case 'wasm':
-      return (tf.backend() as unknown as WasmBackend).typedArrayFromHeap(tensor);
-    default:
-      return undefined;
-  }
 }
 
 function requireGradientOf(variable: TfVariable, { dtype, shape, size }: TfTensor): void {

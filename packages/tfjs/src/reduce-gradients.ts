@@ -1,10 +1,19 @@
 import { ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
-import { type AsyncReducer, exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
-import { gradientList, tensorsOf } from './gradient-list.js';
-import { GradientMean } from './gradient-mean.js';
+import { type AgreedList, AgreedLists } from './agreed-lists.js';
+import {
+  type AsyncReducer,
+  type Exchange,
+  exchange,
+  exchangeSync,
+  type GradientOptions,
+  type SyncReducer,
+} from './exchange.js';
+import { gradientsByVariable, tensorsOf } from './gradient-list.js';
+import { meanOverReplicas } from './gradient-mean.js';
 import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
 import { type Place, requireContext } from './same-variables.js';
+import { StepGuard } from './step-guard.js';
 import {
   requireTensorFlow,
   requireVariables,
@@ -12,6 +21,7 @@ import {
   type TfGradient,
   type TfTensor,
   type TfVariable,
+  trainableVariables,
 } from './tensorflow.js';
 
 /** How gradients are averaged, and the variables that may have gradients. */
@@ -32,8 +42,14 @@ const reduceGradientsOptions = knownOptions<ReduceGradientsOptions>('reduceGradi
 
 type NamedGradients<T> = Readonly<Record<string, T>>;
 
-// State on which the replicas have agreed, kept as long as their context.
-const means = new WeakMap<Place, GradientMean>();
+/** State on which the replicas have agreed. */
+interface Agreed {
+  readonly lists: AgreedLists;
+  readonly guard: StepGuard;
+}
+
+// Kept as long as the context of the replica.
+const agreed = new WeakMap<Place, Agreed>();
 
 /**
  * The means over all replicas of the gradients that `tf.variableGrads` returns, under the same
@@ -65,19 +81,19 @@ export async function reduceGradients<T extends TfTensor>(
   context: Place & AsyncReducer,
   options?: ReduceGradientsOptions,
 ): Promise<Record<string, T>> {
-  const { variables: candidates, ...exchangeOptions } = checkedOptions({
-    tf,
-    gradients,
-    context,
-    options,
-    method: 'allReduce',
-  });
+  const { variables: candidates, ...given } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
   if (context.numReplicasInSync === 1) return { ...gradients };
-  const { variables, gradients: own } = gradientList(tf, gradients, candidates && [...candidates]);
-  const mean = meanOf(context);
-  await exchange(mean.compare(variables), context, { timeoutSeconds: exchangeOptions.timeoutSeconds });
-  const memory = await lastingMemoryOf(variables, own);
-  return takeOver(tf, variables, own, await exchange(mean.average(variables, memory), context, exchangeOptions));
+  const { timeoutSeconds } = given;
+  const { lists, guard } = agreedOf(context);
+  for (;;) {
+    const list = await exchange(listOf(tf, gradients, lists, candidates), context, { timeoutSeconds });
+    const { own, newcomers } = sortedOut(tf, gradients, list);
+    const memory = await lastingMemoryOf(list.variables, own);
+    const step = { list, gradients: memory, samples: undefined, newcomers };
+    const averaged = await exchange(meanOverReplicas(step, guard), context, given);
+    if (averaged !== 'newcomers') return takeOver(tf, list.variables, own, averaged);
+    await exchange(learn(tf, gradients, lists), context, { timeoutSeconds });
+  }
 }
 
 /**
@@ -106,7 +122,7 @@ export function reduceGradientsSync<T extends TfTensor>(
   context: Place & SyncReducer,
   options?: ReduceGradientsOptions,
 ): Record<string, T> {
-  const { variables: candidates, ...exchangeOptions } = checkedOptions({
+  const { variables: candidates, ...given } = checkedOptions({
     tf,
     gradients,
     context,
@@ -114,11 +130,43 @@ export function reduceGradientsSync<T extends TfTensor>(
     method: 'allReduceSync',
   });
   if (context.numReplicasInSync === 1) return { ...gradients };
-  const { variables, gradients: own } = gradientList(tf, gradients, candidates && [...candidates]);
-  const mean = meanOf(context);
-  exchangeSync(mean.compare(variables), context, { timeoutSeconds: exchangeOptions.timeoutSeconds });
-  const memory = memoryOf(tf, variables, own);
-  return takeOver(tf, variables, own, exchangeSync(mean.average(variables, memory), context, exchangeOptions));
+  const { timeoutSeconds } = given;
+  const { lists, guard } = agreedOf(context);
+  for (;;) {
+    const list = exchangeSync(listOf(tf, gradients, lists, candidates), context, { timeoutSeconds });
+    const { own, newcomers } = sortedOut(tf, gradients, list);
+    const memory = memoryOf(tf, list.variables, own, true);
+    const step = { list, gradients: memory, samples: undefined, newcomers };
+    const averaged = exchangeSync(meanOverReplicas(step, guard), context, given);
+    if (averaged !== 'newcomers') return takeOver(tf, list.variables, own, averaged);
+    exchangeSync(learn(tf, gradients, lists), context, { timeoutSeconds });
+  }
+}
+
+/** The list to which the gradients belong: the variables that were given, or the open list. */
+function* listOf(
+  tf: TensorFlow,
+  gradients: NamedGradients<TfTensor>,
+  lists: AgreedLists,
+  candidates: readonly TfVariable[] | undefined,
+): Exchange<AgreedList> {
+  const named = gradientsByVariable(tf, gradients);
+  if (candidates) return yield* lists.given([...new Set([...candidates, ...named.keys()])], undefined);
+  if (!lists.open) yield* learn(tf, gradients, lists);
+  return lists.open as AgreedList;
+}
+
+/** Adds the variables that have a gradient on any replica to the open list. */
+function* learn(tf: TensorFlow, gradients: NamedGradients<TfTensor>, lists: AgreedLists): Exchange<void> {
+  const withGradient = new Set(gradientsByVariable(tf, gradients).keys());
+  yield* lists.learn([...new Set([...trainableVariables(tf), ...withGradient])], withGradient, undefined);
+}
+
+/** The gradients of the list's variables, and how many others there are. */
+function sortedOut<T extends TfTensor>(tf: TensorFlow, gradients: NamedGradients<T>, { variables }: AgreedList) {
+  const named = gradientsByVariable(tf, gradients);
+  const own = variables.map((variable) => named.get(variable));
+  return { own, newcomers: named.size - own.filter((gradient) => gradient).length };
 }
 
 interface Call {
@@ -146,9 +194,9 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
   return given;
 }
 
-function meanOf(context: Place): GradientMean {
-  const known = means.get(context) ?? new GradientMean(context);
-  means.set(context, known);
+function agreedOf(context: Place): Agreed {
+  const known = agreed.get(context) ?? { lists: new AgreedLists(context), guard: new StepGuard(context) };
+  agreed.set(context, known);
   return known;
 }
 

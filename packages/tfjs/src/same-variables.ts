@@ -2,7 +2,9 @@ import { InvalidArgumentError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import type { Exchange } from './exchange.js';
+import { hashOf } from './hash.js';
 import { isCarried, type TfVariable } from './tensorflow.js';
+import { gatherValues } from './values-of-all.js';
 
 export type Place = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
 
@@ -21,55 +23,86 @@ interface Description {
   readonly shape: readonly number[];
 }
 
+/** The number of a training among those of its replica, in order of creation. */
+export interface TrainingNumber {
+  readonly number: number;
+  /** How many trainings the replica has created so far. */
+  readonly of: number;
+}
+
+/** What replicas tell each other in their first step with a list of variables. */
+interface FirstStep {
+  /**
+   * Detects replicas that begin different trainings of equal shapes. Not compared if replicas have
+   * created different numbers of trainings.
+   */
+  readonly training?: TrainingNumber;
+  readonly samples?: number | undefined;
+}
+
+interface Meeting {
+  readonly training: TrainingNumber | undefined;
+  readonly variables: readonly Description[];
+}
+
 /**
  * Checks that dtypes and shapes of variables are equal on all replicas, in list order. Names may
  * differ, because TensorFlow.js numbers layers separately in each process. If all replicas agree,
- * this takes a single all-reduce of two numbers.
+ * this takes a single all-reduce of three numbers. Returns the largest number of samples.
  * @throws InvalidArgumentError, the same on all replicas, with the first variable that differs and
  * its description on each replica; ValueError for dtypes that cannot be sent
  */
-export function* requireSameVariables(variables: readonly TfVariable[], place: Place): Exchange<void> {
+export function* requireSameVariables(
+  variables: readonly TfVariable[],
+  place: Place,
+  { training, samples = 0 }: FirstStep = {},
+): Exchange<number> {
   const odd = variables.find(({ dtype }) => !isCarried(dtype));
   if (odd)
     throw new ValueError(
       'ERR_COLL_VALUE',
       `the dtype of variable "${odd.name}" must be float32, int32 or bool, got ${odd.dtype}`,
     );
-  const hash = hashOf(JSON.stringify(variables.map(({ dtype, shape }) => [dtype, shape])));
-  const extremes = Float64Array.of(hash, -hash);
+  const hash = hashOf(`${formsOf(variables)} ${training?.number}`);
+  const extremes = Float64Array.of(hash, -hash, samples);
   yield { op: 'max', values: [extremes], into: [extremes] };
-  const [most, leastNegated] = extremes as unknown as [number, number];
-  if (most === -leastNegated) return;
-  const descriptions = variables.map(({ name, dtype, shape }): Description => ({ name, dtype, shape }));
-  const texts = yield* gatherTexts(JSON.stringify(descriptions), place);
-  throw differenceOf(texts.map((text): Description[] => JSON.parse(text)));
+  const [most, leastNegated, mostSamples] = extremes as unknown as [number, number, number];
+  if (most === -leastNegated) return mostSamples;
+  const meetings = yield* gatherValues<Meeting>({ training, variables: variables.map(describe) }, place);
+  const difference =
+    differenceOf(meetings.map((meeting) => meeting.variables)) ?? mixedOf(meetings.map((meeting) => meeting.training));
+  if (difference) throw difference;
+  return mostSamples;
 }
 
-/**
- * Sends the text of each replica to all replicas. Returns all texts in replica order. Uses
- * all-reduces because, unlike a gather, they exist in a blocking and an asynchronous form.
- */
-function* gatherTexts(text: string, { numReplicasInSync, replicaIdInSyncGroup }: Place): Exchange<string[]> {
-  const bytes = new TextEncoder().encode(text);
-  const longest = Float64Array.of(bytes.length);
-  yield { op: 'max', values: [longest], into: [longest] };
-  const width = longest[0] as number;
-  const rows = new Uint8Array(width * numReplicasInSync);
-  rows.set(bytes, width * replicaIdInSyncGroup);
-  yield { op: 'sum', values: [rows], into: [rows] };
-  return Array.from({ length: numReplicasInSync }, (_, replica) => {
-    const row = rows.subarray(width * replica, width * (replica + 1));
-    const end = row.indexOf(0);
-    return new TextDecoder().decode(end < 0 ? row : row.subarray(0, end));
-  });
+/** The error for replicas whose variables differ, the same on all replicas. */
+export function* differentVariables(variables: readonly TfVariable[], place: Place): Exchange<InvalidArgumentError> {
+  return differenceOf(yield* gatherValues(variables.map(describe), place)) as InvalidArgumentError;
 }
 
-function differenceOf(lists: readonly (readonly Description[])[]): InvalidArgumentError {
+function describe({ name, dtype, shape }: TfVariable): Description {
+  return { name, dtype, shape };
+}
+
+/** The dtypes and shapes of variables, as a text. */
+export function formsOf(variables: readonly TfVariable[]): string {
+  return JSON.stringify(variables.map(({ dtype, shape }) => [dtype, shape]));
+}
+
+/** For each number, whether it is equal on all replicas. Takes a single all-reduce. */
+export function* whichAreEqual(numbers: readonly number[]): Exchange<boolean[]> {
+  const extremes = Float64Array.from(numbers.flatMap((number) => [number, -number]));
+  yield { op: 'max', values: [extremes], into: [extremes] };
+  return numbers.map((_, index) => extremes[2 * index] === -(extremes[2 * index + 1] as number));
+}
+
+function differenceOf(lists: readonly (readonly Description[])[]): InvalidArgumentError | undefined {
   const first = lists[0] as readonly Description[];
   const formOf = (variable: Description | undefined) => JSON.stringify([variable?.dtype, variable?.shape]);
   const differs = (list: readonly Description[], index: number) => formOf(list[index]) !== formOf(first[index]);
   const length = Math.max(...lists.map((list) => list.length));
   const index = Array.from({ length }, (_, at) => at).findIndex((at) => lists.some((list) => differs(list, at)));
+  if (index < 0) return undefined;
   const rank = lists.findIndex((list) => differs(list, index));
   const told = lists.map((list, replica) => `${tell(list[index])} on replica ${replica}`).join(', ');
   return new InvalidArgumentError(
@@ -83,15 +116,21 @@ function tell(variable: Description | undefined): string {
   return variable ? `"${variable.name}", ${variable.dtype} [${variable.shape}],` : 'missing';
 }
 
-/** Computes a 53-bit hash of a text (cyrb53), which a float64 represents exactly. */
-function hashOf(text: string): number {
-  let [low, high] = [0xdeadbeef, 0x41c6ce57];
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    low = Math.imul(low ^ code, 2654435761);
-    high = Math.imul(high ^ code, 1597334677);
-  }
-  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
-  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
-  return 2 ** 32 * (high & 0x1fffff) + (low >>> 0);
+function mixedOf(trainings: readonly (TrainingNumber | undefined)[]): InvalidArgumentError | undefined {
+  const first = trainings[0];
+  if (trainings.some((training) => training && first && training.of !== first.of)) return undefined;
+  const rank = trainings.findIndex((training) => training?.number !== first?.number);
+  const told = trainings.map((training, replica) => {
+    const what = training ? `optimizer ${training.number}` : 'broadcastWeights';
+    return `${what} on replica ${replica}`;
+  });
+  return mixed(`replicas begin different work (optimizers are numbered as created): ${told.join(', ')}`, rank);
 }
+
+/** The error for replicas whose steps belong to different trainings. */
+export function mixed(told: string, rank: number | undefined, cause?: unknown): InvalidArgumentError {
+  return new InvalidArgumentError('ERR_COLL_MISMATCH', `${told}; ${oneAfterTheOther}`, { rank, cause });
+}
+
+const oneAfterTheOther =
+  'train one model after the other: await one model.fit before the next one begins, and step optimizers in the same order on all replicas';

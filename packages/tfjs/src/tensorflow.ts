@@ -48,6 +48,12 @@ export interface TfOptimizer {
   applyGradients(gradients: TfGradients): void;
 }
 
+/** What `computeGradients` of an optimizer returns. */
+export interface TfLossAndGradients {
+  readonly value: TfTensor;
+  readonly grads: Readonly<Record<string, TfGradient>>;
+}
+
 /** A Layers model, or anything else that lists its weights. */
 export interface TfModel {
   readonly weights: readonly { read(): TfTensor }[];
@@ -61,6 +67,8 @@ export interface TensorFlow {
   backend(): { refCount(dataId: object): number };
   /** The engine of TensorFlow.js, which lists all variables by name. */
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
+  /** The class of all Layers models; undefined in `@tensorflow/tfjs-core`. */
+  readonly LayersModel?: { readonly prototype: object };
   /** Creates a tensor with these elements. */
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: CarriedDType): TfTensor;
 }

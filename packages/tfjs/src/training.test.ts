@@ -41,10 +41,17 @@ const exercises = {
   loop: ['loop', { optimizer: 'adam', steps: 6 }],
   broadcast: ['broadcast', {}],
   mismatched: ['mismatched', {}],
+  'two trainings': ['twoTrainings', {}],
+  frozen: ['frozen', {}],
+  parted: ['parted', {}],
+  'not finite': ['notFinite', {}],
+  'empty parts': ['emptyParts', {}],
+  strays: ['strays', {}],
+  'own arrays': ['ownArrays', {}],
 } as const satisfies Record<string, Exercise>;
 
 type Exercises = typeof exercises;
-const alone = ['minimize by sgd', 'minimize by adam', 'fit'] as const;
+const alone = ['minimize by sgd', 'minimize by adam', 'fit', 'empty parts'] as const;
 
 describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend) => {
   let single: unknown[][];
@@ -139,5 +146,139 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
     expect(first?.message).toMatch(
       /^replicas train different models: variable 0 is "dense_Dense\d+\/kernel", float32 \[12,16\], on replica 0, "dense_Dense\d+\/kernel", float32 \[12,17\], on replica 1$/,
     );
+  });
+
+  it('refuse steps of two trainings that run at once, before any variable changes', () => {
+    for (const { atFirst, later, areUnchanged } of bothDid('two trainings')) {
+      for (const error of [...atFirst, ...later]) {
+        expect(error).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_MISMATCH', rank: 1 });
+        expect(error?.message).toMatch(/; train one model after the other: await one model\.fit before the next/);
+      }
+      expect(atFirst[0]?.message).toMatch(/optimizer \d+ on replica 0, optimizer \d+ on replica 1; /);
+      expect(later[0]?.message).toMatch(
+        /^replicas make steps of different trainings at the same time: replica 0 steps "dense_.*\/kernel" and 3 other variables, replica 1 steps /,
+      );
+      expect(areUnchanged).toBe(true);
+    }
+  });
+
+  it('get the frozen weights and moving statistics of replica 0 in the first step', () => {
+    const [first, second] = bothDid('frozen');
+    const isStatistic = first.names.map((name) => name.includes('moving'));
+    expect(isStatistic.filter((is) => is).length).toBe(2);
+    for (const [index, is] of isStatistic.entries()) {
+      if (is) expect(second.trained[index]).not.toEqual(first.trained[index]);
+      else expect(second.trained[index]).toEqual(first.trained[index]);
+      if (!is) expect(first.averaged[index]).toEqual(first.trained[index]);
+    }
+    expect(second.averaged).toEqual(first.averaged);
+    const mean = (index: number) =>
+      first.trained[index]?.map((value, at) => (value + (second.trained[index]?.[at] as number)) / 2) as number[];
+    for (const [index, is] of isStatistic.entries())
+      if (is) expectClose(first.averaged[index] as number[], mean(index), 1e-6);
+    expect([first.keptOwn, second.keptOwn]).toEqual([true, true]);
+  });
+
+  it.each([
+    [
+      'settings',
+      3,
+      /^replicas have different optimizers in step 3: replica 1 has Adam {"learningRate":0.5,.*}, the others have Adam {"learningRate":0.1,/,
+    ],
+    [
+      'state',
+      3,
+      /^replicas have different optimizers in step 3: replica 1 has Adam .* after 1 calls of setWeights, the others have Adam [^;]*}; /,
+    ],
+    ['class', 1, /^replicas have different optimizers in step 1: replica 1 has Momentum .*, the others have Adam /],
+    [
+      'variable',
+      3,
+      /^replicas have parted: the variable "weights" of replica 1 differs from that of the others in step 3; change weights/,
+    ],
+  ] as const)('end with an error that names replica 1 if its %s differs', (change, step, message) => {
+    for (const { [change]: done } of bothDid('parted')) {
+      expect(done.result).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_MISMATCH', rank: 1 });
+      expect(done.result?.message).toMatch(message);
+      // The step that found the difference has not changed the variable.
+      expect(done.values.length).toBe(step + 1);
+      expect(done.values.at(-1)).toEqual(done.values.at(-2));
+    }
+  });
+
+  it('end with an error if one replica has restored the state of the optimizer', () => {
+    for (const { restored } of bothDid('parted')) {
+      expect(restored.result).toMatchObject({ code: 'ERR_COLL_MISMATCH', rank: 1 });
+      expect(restored.result?.message).toMatch(
+        /^replicas have parted: the state of the optimizer, ".*" of replica 1 differs .* in step 1; load it on all replicas/,
+      );
+    }
+  });
+
+  it('log one line on replica 0 instead of an error if they should only warn', () => {
+    const [first, second] = bothDid('parted');
+    for (const change of ['settingsWarned', 'variableWarned'] as const) {
+      const lines = first[change].lines.split('\n');
+      // Other settings lead to other variables.
+      expect(lines.length).toBe(change === 'settingsWarned' ? 2 : 1);
+      for (const line of lines) expect(line).toMatch(/^warn: replicas have .* replica 1 /);
+      expect(second[change].lines).toBe('');
+      expect([first, second].map((replica) => [replica[change].result, replica[change].values.length])).toEqual([
+        [undefined, 4],
+        [undefined, 4],
+      ]);
+    }
+  });
+
+  it('name the first replica and step with a gradient that is not finite, once', () => {
+    const [first, second] = bothDid('not finite');
+    expect(first.lines).toMatch(
+      /^warn: NaN or infinity in the gradients of replica 1 in step 3, first in that of "of 40000"; .*$/,
+    );
+    expect(second.lines).toBe('');
+  });
+
+  it('weight gradients by samples, so that unequal and empty parts train like the whole batch', () => {
+    const [first, second] = bothDid('empty parts');
+    const alone = oneDid('empty parts');
+    for (const weights of ['fitted', 'minimized', 'unsaid'] as const) {
+      expect(second[weights]).toEqual(first[weights]);
+      const differences = first[weights].map((weight, index) => Math.abs(weight - (alone[weights][index] as number)));
+      expect(Math.max(...differences)).toBeLessThan(1e-6);
+    }
+    for (const { normalized } of [first, second]) expect(normalized.every(Number.isFinite)).toBe(true);
+    expect(second.losses[1]).toBe(0);
+    expect(second.losses[0]).toBeGreaterThan(0);
+    expect(second.history.every(Number.isFinite)).toBe(true);
+  });
+
+  it('train only variables that the loss uses, without a list of variables', () => {
+    const [first, second] = bothDid('strays');
+    expect([first.unused, second.unused]).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+    expect(second.values).toEqual(first.values);
+    // The passes on the weights of the replica itself are repeated on those of replica 0.
+    expect(second.seen[0]).toEqual([2, 3]);
+    expect(second.seen.slice(1, 3)).toEqual(first.seen.slice(1, 3));
+    expect(second.seen[3]).toEqual([6, 7]);
+    expect(second.seen.slice(4)).toEqual(first.seen.slice(4));
+    expect(first.seen.length).toBe(6);
+  });
+
+  it('do not write into arrays and tensors of the program', () => {
+    const results = bothDid('own arrays');
+    expect(results.map(({ array, gradient }) => [array, gradient])).toEqual([
+      [
+        [0, 0],
+        [0, 0],
+      ],
+      [
+        [1, 1],
+        [1, 1],
+      ],
+    ]);
+    for (const { values } of results) expectClose(values, [-0.1, -0.1], 1e-6);
   });
 });

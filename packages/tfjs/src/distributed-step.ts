@@ -1,0 +1,281 @@
+import type { CollError } from '@coll/core';
+import type { ReplicaContext } from '@coll/strategy';
+import { type AgreedList, AgreedLists } from './agreed-lists.js';
+import { broadcastVariables } from './broadcast-weights.js';
+import { isOfEmptyPart } from './empty-part.js';
+import { type Exchange, exchangeSync, type GradientOptions, type SyncReducer } from './exchange.js';
+import { gradientsByVariable, isList, tensorsOf } from './gradient-list.js';
+import { meanOverReplicas } from './gradient-mean.js';
+import { memoryOf } from './gradient-memory.js';
+import { OptimizerSettings, stateOf } from './optimizer-state.js';
+import { noteTrained } from './plain-optimizers.js';
+import { mixed } from './same-variables.js';
+import { type OnDifference, StepGuard } from './step-guard.js';
+import {
+  isCarried,
+  type TensorFlow,
+  type TfGradient,
+  type TfGradients,
+  type TfLossAndGradients,
+  type TfModel,
+  type TfOptimizer,
+  type TfTensor,
+  type TfVariable,
+  trainableVariables,
+  variableNamed,
+} from './tensorflow.js';
+import type { ModelListener } from './watched-models.js';
+
+/** How a distributed optimizer steps. */
+export interface StepOptions extends GradientOptions {
+  readonly models: readonly TfModel[];
+  readonly samples: (() => number) | undefined;
+  readonly onDifference: OnDifference;
+}
+
+/** The loss function of a call of `minimize` that is under way. */
+interface Minimizing {
+  readonly f: () => TfTensor;
+  readonly variables: TfVariable[] | undefined;
+}
+
+/** The steps of a distributed optimizer on one replica. */
+export class DistributedStep implements ModelListener {
+  readonly #tf: TensorFlow;
+  readonly #optimizer: TfOptimizer;
+  readonly #context: ReplicaContext;
+  readonly #options: StepOptions;
+  readonly #reducer: SyncReducer;
+  readonly #averaging: GradientOptions;
+  readonly #agreeing: GradientOptions;
+  readonly #settings: OptimizerSettings;
+  readonly #lists: AgreedLists;
+  readonly #guard: StepGuard;
+  readonly #models: Set<TfModel>;
+  /** Ids of the variables that have been set to the values of replica 0. */
+  readonly #started = new Set<number>();
+  #minimizing: Minimizing | undefined;
+  /** Samples of the batch of a step in `fit`. */
+  #samplesOfFit: number | undefined;
+  /** Samples of the present step; undefined if not known. */
+  #samples: number | undefined;
+
+  constructor(tf: TensorFlow, optimizer: TfOptimizer, context: ReplicaContext, options: StepOptions) {
+    this.#tf = tf;
+    this.#optimizer = optimizer;
+    this.#context = context;
+    this.#options = options;
+    const { bytesPerPack, timeoutSeconds, onAllReduce } = options;
+    this.#averaging = { bytesPerPack, timeoutSeconds, onAllReduce };
+    this.#agreeing = { timeoutSeconds };
+    this.#settings = new OptimizerSettings(optimizer);
+    this.#lists = new AgreedLists(context);
+    this.#reducer = explaining(context, this.#lists);
+    const { onDifference } = options;
+    this.#guard = new StepGuard(context, { tf, optimizer, settings: this.#settings, onDifference });
+    this.#models = new Set(options.models);
+  }
+
+  addModel(model: TfModel): void {
+    this.#models.add(model);
+  }
+
+  withSamples<Result>(samples: number, step: () => Result): Result {
+    this.#samplesOfFit = samples;
+    try {
+      return step();
+    } finally {
+      this.#samplesOfFit = undefined;
+    }
+  }
+
+  stepWithoutSamples(variables: TfVariable[]): void {
+    this.withSamples(0, () => this.applyGradients(variables.map(({ name }) => ({ name, tensor: undefined }))));
+  }
+
+  /** Records that `setWeights` of the optimizer was called. */
+  noteLoad(): void {
+    this.#settings.noteLoad();
+  }
+
+  /**
+   * Calls `minimize` of the optimizer, which must call the methods below.
+   * @param minimize called with the loss function
+   */
+  minimize<Result>(f: () => TfTensor, variables: TfVariable[] | undefined, minimize: () => Result): Result {
+    this.#minimizing = { f, variables };
+    try {
+      return minimize();
+    } finally {
+      this.#minimizing = undefined;
+    }
+  }
+
+  computeGradients(f: () => TfTensor, variables?: TfVariable[]): TfLossAndGradients {
+    this.#samples = this.#samplesOfFit ?? this.#options.samples?.();
+    if (variables) this.#begin(variables);
+    const pass = () => this.#pass(f, variables);
+    const result = pass();
+    if (variables || this.#lists.open || !this.#learn(result.grads)) return result;
+    // The variables have now the values of replica 0.
+    disposeOf(result);
+    return pass();
+  }
+
+  applyGradients(gradients: TfGradients): void {
+    this.#samples ??= this.#samplesOfFit ?? this.#options.samples?.();
+    try {
+      if (isList(gradients)) {
+        const variables = gradients.map(({ name }) => variableNamed(this.#tf, name));
+        const own = gradients.map(({ tensor }) => tensor);
+        this.#apply(this.#begin(variables), own, [...variables.keys()]);
+      } else this.#applyNamed(gradients);
+    } finally {
+      this.#samples = undefined;
+    }
+  }
+
+  /** A step with gradients by name, which may be those of variables that had none before. */
+  #applyNamed(gradients: Readonly<Record<string, TfGradient>>): void {
+    if (!this.#lists.open) this.#learn(gradients);
+    const list = this.#lists.open as AgreedList;
+    const ofList = (named: ReadonlyMap<TfVariable, TfTensor>) => list.variables.map((variable) => named.get(variable));
+    const named = gradientsByVariable(this.#tf, gradients);
+    const known = ofList(named);
+    const newcomers = named.size - known.filter((gradient) => gradient).length;
+    if (this.#apply(list, known, undefined, newcomers)) return;
+    this.#learn(gradients);
+    // A gradient may hold a mean by now, and those of newcomers belong to unequal weights.
+    const again = this.#minimizing && this.#pass(this.#minimizing.f, undefined);
+    this.#apply(list, ofList(again ? gradientsByVariable(this.#tf, again.grads) : named));
+    if (again) disposeOf(again);
+  }
+
+  /**
+   * Averages gradients and applies the means. Returns whether it did: not if a replica has
+   * newcomers.
+   * @param positions those of the variables to pass to the optimizer, which identifies its slots by
+   * position. Default: those of all variables that ever had a gradient
+   */
+  #apply(
+    list: AgreedList,
+    own: readonly TfGradient[],
+    positions: readonly number[] = list.known,
+    newcomers = 0,
+  ): boolean {
+    const { variables } = list;
+    const gradients = memoryOf(this.#tf, variables, own, this.#minimizing !== undefined);
+    const step = { list, gradients, samples: this.#samples, newcomers };
+    const averaged = this.#exchange(meanOverReplicas(step, this.#guard), this.#averaging);
+    if (averaged === 'newcomers') return false;
+    const means = tensorsOf(this.#tf, variables, averaged);
+    try {
+      this.#optimizer.applyGradients(
+        positions.map((index) => ({ name: (variables[index] as TfVariable).name, tensor: means[index] })),
+      );
+    } finally {
+      means.forEach((mean, index) => {
+        if (mean !== own[index]) mean?.dispose();
+      });
+    }
+    return true;
+  }
+
+  /**
+   * Computes loss and gradients. For an empty part of a batch, the loss is zero and there are no
+   * gradients.
+   */
+  #pass(f: () => TfTensor, variables: TfVariable[] | undefined): TfLossAndGradients {
+    if (this.#samples === 0) return this.#nothing();
+    let isEmpty = false;
+    const result = this.#optimizer.computeGradients(() => {
+      const loss = f();
+      isEmpty = isOfEmptyPart(this.#tf);
+      return loss;
+    }, variables) as TfLossAndGradients;
+    if (!isEmpty) return result;
+    disposeOf(result);
+    this.#samples = 0;
+    return this.#nothing();
+  }
+
+  #nothing(): TfLossAndGradients {
+    return { value: this.#tf.tensor(new Float32Array(1), [], 'float32'), grads: {} };
+  }
+
+  /**
+   * Agrees on the list of these variables, and sets those that have not been started to the values
+   * of replica 0.
+   */
+  #begin(variables: readonly TfVariable[]): AgreedList {
+    let isNew = false;
+    const frozen = () => {
+      isNew = true;
+      return this.#frozenWith(variables);
+    };
+    const list = this.#exchange(this.#lists.given(variables, this.#samples, frozen));
+    if (isNew) this.#start([...variables, ...this.#frozenWith(variables)]);
+    return list;
+  }
+
+  /**
+   * Adds the variables that have a gradient on any replica to the open list, and sets them to the
+   * values of replica 0. Returns whether that changed any.
+   */
+  #learn(gradients: Readonly<Record<string, TfGradient>>): boolean {
+    const withGradient = new Set(gradientsByVariable(this.#tf, gradients).keys());
+    const ofOptimizer = new Set(stateOf(this.#optimizer).map(({ variable }) => variable));
+    const candidates = new Set([...trainableVariables(this.#tf), ...withGradient]);
+    const added = this.#exchange(
+      this.#lists.learn(
+        [...candidates].filter((variable) => !ofOptimizer.has(variable)),
+        withGradient,
+        this.#samples,
+      ),
+    );
+    const frozen = this.#frozenWith(added);
+    this.#exchange(this.#lists.compare(frozen, undefined));
+    return this.#start([...added, ...frozen]);
+  }
+
+  /** Sets variables to the values of replica 0, once. Returns whether there were any. */
+  #start(variables: readonly TfVariable[]): boolean {
+    const added = variables.filter(({ id }) => !this.#started.has(id));
+    const { timeoutSeconds } = this.#options;
+    broadcastVariables(this.#tf, added, this.#context, { root: 0, timeoutSeconds });
+    for (const { id } of added) this.#started.add(id);
+    noteTrained(added);
+    return added.length > 0;
+  }
+
+  /** Weights of models that train some of these variables, but not these weights. */
+  #frozenWith(variables: readonly TfVariable[]): TfVariable[] {
+    const trained = new Set(variables);
+    const weights = [...this.#models].map((model) => model.weights.map((weight) => weight.read() as TfVariable));
+    const all = weights.filter((ofModel) => ofModel.some((weight) => trained.has(weight))).flat();
+    return [...new Set(all)].filter((weight) => !trained.has(weight) && isCarried(weight.dtype));
+  }
+
+  #exchange<Result>(steps: Exchange<Result>, options: GradientOptions = this.#agreeing): Result {
+    return exchangeSync(steps, this.#reducer, options);
+  }
+}
+
+/** All-reduces whose errors say so if steps of several trainings may have met. */
+function explaining(context: ReplicaContext, lists: AgreedLists): SyncReducer {
+  const allReduceSync = (...call: Parameters<ReplicaContext['allReduceSync']>) => {
+    try {
+      return context.allReduceSync(...call);
+    } catch (error) {
+      const { code, message, rank } = error as Partial<CollError>;
+      if (code !== 'ERR_COLL_MISMATCH' || !lists.hasOthers) throw error;
+      throw mixed(message as string, rank, error);
+    }
+  };
+  return { allReduceSync } as SyncReducer;
+}
+
+function disposeOf({ value, grads }: TfLossAndGradients): void {
+  value.dispose();
+  for (const gradient of Object.values(grads)) gradient?.dispose();
+}

@@ -1,0 +1,22 @@
+/** Computes a 53-bit hash of a text (cyrb53), which a float64 represents exactly. */
+export function hashOf(text: string): number {
+  return hashOfNumbers(text.length, (at) => text.charCodeAt(at));
+}
+
+/** Computes a 53-bit hash of the bits of an array. */
+export function hashOfBits({ buffer, byteOffset, length }: Float32Array): number {
+  const bits = new Int32Array(buffer, byteOffset, length);
+  return hashOfNumbers(length, (at) => bits[at] as number);
+}
+
+function hashOfNumbers(count: number, numberAt: (at: number) => number): number {
+  let [low, high] = [0xdeadbeef, 0x41c6ce57];
+  for (let at = 0; at < count; at++) {
+    const number = numberAt(at);
+    low = Math.imul(low ^ number, 2654435761);
+    high = Math.imul(high ^ number, 1597334677);
+  }
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
+  return 2 ** 32 * (high & 0x1fffff) + (low >>> 0);
+}
