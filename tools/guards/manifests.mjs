@@ -23,6 +23,15 @@ function ensure(file, wanted, fault) {
 const addressOf = (file) =>
   `${homepage}/${statSync(path.join(root, file)).isDirectory() ? 'tree' : 'blob'}/main/${file}`;
 
+// Members of a group compare the release, which bundles must contain, too.
+const releaseFile = 'packages/rendezvous/src/release.ts';
+const { version: release } = JSON.parse(read('packages/rendezvous/package.json'));
+ensure(
+  releaseFile,
+  read(releaseFile).replace(/release = '.*'/, `release = '${release}'`),
+  `the release must be ${release}`,
+);
+
 function manifestOf(folder) {
   const {
     name,

@@ -3,7 +3,7 @@ import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
-import { addressOf } from '@coll/rendezvous/internal';
+import { addressOf, jobStore, release } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { connectAll, type Mesh } from './connections.js';
 import { type DataListener, dataConnections, listenForData } from './data-listener.js';
@@ -76,7 +76,9 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
         rendezvous.end();
         if (isOwn) await store.close();
       });
-    return await opened(connected, member, rendezvous.secondsLeft, options.algorithm);
+    // The store of the environment is closed, and serves this run only.
+    const finish = isOwn ? undefined : () => rendezvous.finish();
+    return await opened({ ...connected, finish }, member, rendezvous.secondsLeft, options.algorithm);
   } catch (error) {
     requireGoing(member, error);
     throw error instanceof CollError ? error : unable(member, error);
@@ -86,21 +88,22 @@ export async function openProcessGroup(options: OpenProcessGroupOptions = {}): P
 }
 
 /**
- * A member's rendezvous. Its first step checks that protocol version and job are equal on all
- * members.
+ * A member's rendezvous, in the part of the store that belongs to its job. Its first step checks
+ * that release and protocol version are equal on all members.
  */
 function rendezvousOf(
   store: Store,
   { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
   onWait: OpenProcessGroupOptions['onWait'],
 ): StoreRendezvous {
-  const settings = { version: groupVersion, job };
+  const settings = { release, version: groupVersion };
   const operation = 'open a group';
-  return new StoreRendezvous(store, { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait });
+  const options = { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait };
+  return new StoreRendezvous(jobStore(store, job), options);
 }
 
 /** A member that has all its connections. */
-interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
+interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split' | 'finish'> {
   /**
    * Stops failure detection, and lets the process exit while it listens. Called once all members
    * have opened the group, or opening has failed.
@@ -109,7 +112,7 @@ interface Connected extends Omit<OpenedGroupOptions, 'algorithm' | 'split'> {
 }
 
 async function opened(
-  { leave, ...connected }: Connected,
+  { leave, ...connected }: Connected & Pick<OpenedGroupOptions, 'finish'>,
   member: MemberConfig,
   secondsLeft: number | undefined,
   algorithm: Algorithm = directAlgorithm(),

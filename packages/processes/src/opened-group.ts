@@ -25,6 +25,8 @@ export interface OpenedGroupOptions extends Pick<ProcessRankOptions, 'mesh' | 's
   readonly calibration: Calibration | undefined;
   /** This member among those that may use the same cores. */
   readonly local: LocalRank;
+  /** Marks this run as ended well in its store; undefined if no other run uses the store. */
+  readonly finish: (() => Promise<void>) | undefined;
   /** Stops listening for messages of other members. */
   readonly stopListening: () => void;
 }
@@ -123,10 +125,12 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   async #leave(): Promise<void> {
-    const { binding, group, memory, stopListening } = this.#options;
+    const { binding, group, memory, stopListening, finish } = this.#options;
+    // Without the store, which the program may have closed, the next run needs another generation.
+    const finished = group.failure() === undefined ? finish?.().catch(() => {}) : undefined;
     const drained = this.#own.close();
     stopListening();
-    await Promise.all([drained, group.close()]);
+    await Promise.all([drained, group.close(), finished]);
     opened.delete(group);
     if (opened.size === 0) process.removeListener('exit', leaveAll);
     if (memory) binding.processes.releaseMemory(memory);

@@ -8,8 +8,9 @@ import type { Store } from '@coll/rendezvous';
  */
 export interface OpenProcessGroupOptions {
   /**
-   * The store for the rendezvous. The group uses the store only until it is open, and the caller
-   * must close the store. Default: a connection to `COLL_STORE`, or else to the store that rank 0
+   * The store for the rendezvous. The group needs the store only until it is open, and the caller
+   * must close the store. If the store is still open when the group closes, the next run of the job
+   * may use it with the same generation. Default: a connection to `COLL_STORE`, or else to the store that rank 0
    * serves under the launcher that started the members. The default store is closed once the group
    * is open.
    */
@@ -26,7 +27,10 @@ export interface OpenProcessGroupOptions {
    * higher index. Default: `COLL_GENERATION`, else 0.
    */
   readonly generation?: number | undefined;
-  /** The name of the job; members of other jobs are refused. Default: `COLL_JOB`, else none. */
+  /**
+   * The name of the job, which must be the same on all members. Jobs in one store are independent of
+   * each other. Default: `COLL_JOB`, else none.
+   */
   readonly job?: string | undefined;
   /** The secret shared by all members: a text of 16 bytes or more. Default: `COLL_JOB_KEY`. */
   readonly jobKey?: string | undefined;

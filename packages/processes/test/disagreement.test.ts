@@ -1,4 +1,5 @@
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { release } from '@coll/rendezvous/internal';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type OpenProcessGroupOptions, openProcessGroup } from '../src/index.js';
 import { Members } from './members.js';
@@ -37,15 +38,6 @@ describe('members in separate processes', () => {
         { rank: 2, size: 3 },
       ],
       /another process has already joined as rank 2 of generation \d/,
-    ],
-    [
-      'of another job',
-      [
-        { rank: 0, size: 3, job: 'mine' },
-        { rank: 1, size: 3, job: 'mine' },
-        { rank: 2, size: 3, job: 'theirs' },
-      ],
-      /rank \d has job "(mine|theirs)", but rank \d has job "(mine|theirs)"/,
     ],
   ])('all fail at once if one is %s, and can open the next group', async (_, all, message) => {
     const generation = members.nextGeneration();
@@ -98,7 +90,7 @@ it('a member that ended after it joined is reported to all members at once', asy
   const options = { generation, ...patience };
   const lost = third.ask({ do: 'open', options }).catch(() => {});
   const waiting = second.failure({ do: 'open', options });
-  await store.get(`generation/${generation}/peers/2`);
+  await store.get(`job/test/generation/${generation}/peers/2`);
   third.child.kill('SIGKILL');
   await lost;
   for (const told of [await first.failure({ do: 'open', options }), await waiting]) {
@@ -109,7 +101,7 @@ it('a member that ended after it joined is reported to all members at once', asy
 
 it('a member refuses a member with another version of the library at once', async () => {
   const store = new MemoryStore();
-  const terms = { version: 1, job: '', size: 2 };
+  const terms = { release, version: 1, size: 2 };
   await store.set('newest', Buffer.from(JSON.stringify({ generation: 0, rank: 0, terms })));
   const member = { store, rank: 1, size: 2, jobKey: TcpStoreServer.newKey(), ...patience };
   await expect(openProcessGroup(member)).rejects.toMatchObject({

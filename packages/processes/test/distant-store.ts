@@ -45,6 +45,6 @@ interface PeerInfo {
 }
 
 function stepOf(key: string): { readonly step: string; readonly member: number } | undefined {
-  const [, step, member] = /^generation\/\d+\/(\w+)\/(\d+)$/.exec(key) ?? [];
+  const [, step, member] = /(?:^|\/)generation\/\d+\/(\w+)\/(\d+)$/.exec(key) ?? [];
   return step === undefined ? undefined : { step, member: Number(member) };
 }

@@ -27,7 +27,7 @@ describe.skipIf(ownAddress === undefined)('a member on another host that is kill
     const member = members.all[rank] as Members['all'][0];
     const lost = member.ask({ do: 'open', options: opening, distance }).catch(() => {});
     await using store = await members.store();
-    for (const key of keys) await store.get(`generation/${opening.generation}/${key}`);
+    for (const key of keys) await store.get(`job/test/generation/${opening.generation}/${key}`);
     member.child.kill('SIGKILL');
     await lost;
   }

@@ -38,7 +38,7 @@ it('after a member was lost while opening a group, the others and a replacement 
   const told = [first, second, spare].map(progressOf);
   second.send(0);
   lost.send(0);
-  await store.get('generation/0/peers/2');
+  await store.get('job/test/generation/0/peers/2');
   lost.kill('SIGKILL');
   await once(lost, 'exit');
   first.send(0);

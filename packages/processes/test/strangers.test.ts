@@ -29,7 +29,7 @@ class Opening {
 
   /** A connection to rank 0, which has shown where it listens: for handshakes, or for data. */
   async stranger(at: 'addresses' | 'data' = 'addresses'): Promise<Stranger> {
-    const { addresses, dataPort } = readPeerInfo(await this.store.get('generation/0/peers/0'), 0);
+    const { addresses, dataPort } = readPeerInfo(await this.store.get('job/mine/generation/0/peers/0'), 0);
     const address = addresses[0] as Address;
     const socket = connect(at === 'data' ? { ...address, port: dataPort } : address);
     await once(socket, 'connect');
@@ -192,7 +192,7 @@ describe('a group that opens among unauthenticated connections', () => {
     await opening.expectToWork();
   });
 
-  it('refuses a peer of another job, generation, version or rank with a message that states the difference', async () => {
+  it('refuses a peer of another job, generation, version or size with a message that states the difference', async () => {
     const opening = new Opening();
     const version = helloOf();
     version.writeUInt16BE(99, 8);
@@ -200,7 +200,7 @@ describe('a group that opens among unauthenticated connections', () => {
       [version, 1],
       [helloOf({ job: 'theirs' }), 2],
       [helloOf({ generation: 3 }), 3],
-      [helloOf({ rank: 1, size: 3 }), 4],
+      [helloOf({ rank: 1, size: 3 }), 6],
     ] as const) {
       const stranger = await opening.stranger();
       stranger.socket.write(hello);

@@ -17,6 +17,28 @@ const codes: readonly ErrorCode[] = [
 /** The classes of the errors that a member can publish for the other members, by class name. */
 const kinds = { CollError, DeadlineExceededError, RuntimeError, UnavailableError } as const;
 
+const sameForAll: readonly unknown[] = [
+  'ERR_COLL_CLUSTER',
+  'ERR_COLL_PEER_FAILED',
+  'ERR_COLL_REFUSED',
+  'ERR_COLL_STORE',
+];
+
+/** Converts an error that occurred on the member `rank` to the error that the other members get. */
+export function errorForOthers(error: unknown, rank: number, operation: string): CollError {
+  const details = { rank, operation };
+  const { message, code } = error as Partial<CollError>;
+  // All members detect mismatched or missing members and throw the same error.
+  if (sameForAll.includes(code)) return error as CollError;
+  const why = code === 'ERR_COLL_ABORTED' ? 'the call was aborted' : message;
+  const told = `rank ${rank} cannot ${operation}: ${why}`;
+  // The time limit has passed for all members.
+  if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
+  // A mistake in the program; retrying does not help.
+  if (code === 'ERR_COLL_VALUE') return new RuntimeError('ERR_COLL_CLUSTER', told, details);
+  return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
+}
+
 /** Encodes the error that a member publishes in the store for all members. */
 export function encodeFailureRecord({ name, code, message, rank }: CollError): Uint8Array {
   return Buffer.from(JSON.stringify({ name, code, message: message.slice(0, mostCharacters), rank }));

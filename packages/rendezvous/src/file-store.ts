@@ -11,8 +11,9 @@ import { poll } from './waiting.js';
 /** Options of a file store. */
 export interface FileStoreOptions {
   /**
-   * The folder of the store. All members must have access to the folder, and no other job may use
-   * it. If the folder does not exist, the store creates a folder that only this user can access.
+   * The folder of the store. All members must have access to the folder. Other jobs may use it, too:
+   * process groups of each job use keys of their own. If the folder does not exist, the store creates
+   * a folder that only this user can access.
    */
   readonly folder: string;
 }

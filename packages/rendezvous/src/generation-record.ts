@@ -9,6 +9,10 @@ export type Settings = Readonly<Record<string, string | number>>;
  * member of that group writes the record.
  */
 export interface GenerationRecord {
+  /** Number of the run, from 0: the next run begins once a group of this run has ended well. */
+  readonly run: number;
+  /** Whether the group has ended well, so that the next run may use any generation. */
+  readonly hasEnded: boolean;
   readonly generation: number;
   /** Rank of the member that wrote the record. */
   readonly rank: number;
@@ -19,8 +23,8 @@ export interface GenerationRecord {
  * Encodes a record. Settings are stored under the name `terms`, which members of all releases can
  * read, so that a member of another release can report that the versions differ.
  */
-export function encodeGenerationRecord({ generation, rank, settings }: GenerationRecord): Uint8Array {
-  return Buffer.from(JSON.stringify({ generation, rank, terms: settings }));
+export function encodeGenerationRecord({ settings, ...record }: GenerationRecord): Uint8Array {
+  return Buffer.from(JSON.stringify({ ...record, terms: settings }));
 }
 
 /** Decodes a record. @throws CollError (ERR_COLL_STORE) unless a member wrote it */
@@ -33,20 +37,34 @@ export function decodeGenerationRecord(bytes: Uint8Array, operation: string): Ge
   });
 }
 
+type Member = Pick<GenerationRecord, 'rank' | 'settings'>;
+
 /** Describes the settings that differ between two members; undefined if all are equal. */
-export function differenceOf(own: GenerationRecord, other: GenerationRecord): string | undefined {
+export function differenceOf(own: Member, other: Member): string | undefined {
   const names = [...new Set([...Object.keys(own.settings), ...Object.keys(other.settings)])];
   const odd = names.filter((name) => own.settings[name] !== other.settings[name]);
   if (odd.length === 0) return undefined;
-  const said = ({ rank, settings }: GenerationRecord) =>
+  const said = ({ rank, settings }: Member) =>
     `rank ${rank} has ${odd.map((name) => `${name} ${quote(settings[name])}`).join(', ')}`;
   return `${said(other)}, but ${said(own)}`;
 }
 
+/** What to do if the store still has the data of an earlier run, which had this generation. */
+export function cureForNextRun(generation: number): string {
+  return `another run needs generation ${generation + 1} or higher on all members (generation or COLL_GENERATION), or a job or store of its own`;
+}
+
 function parse(bytes: Uint8Array): GenerationRecord | undefined {
   try {
-    const { generation, rank, terms: settings } = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    return isCount(generation) && isCount(rank) && areSettings(settings) ? { generation, rank, settings } : undefined;
+    const {
+      run = 0,
+      hasEnded = false,
+      generation,
+      rank,
+      terms: settings,
+    } = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    const isRecord = isCount(run) && isCount(generation) && isCount(rank) && areSettings(settings);
+    return isRecord ? { run, hasEnded: hasEnded === true, generation, rank, settings } : undefined;
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 export { generationFromEnvironment, hostFromEnvironment, jobFromEnvironment } from './environment-store.js';
 export { hostedStore, hostStore, listenForGroup } from './hosted-store.js';
 export { requireJobKey } from './job-key.js';
+export { jobStore } from './job-store.js';
 export { type LauncherMeeting, launcherMeeting } from './launcher-meeting.js';
 export {
   collectiveLeader,
@@ -17,10 +18,11 @@ export { membershipFrom } from './launchers/environment-membership.js';
 export { expandHostList, expandTaskCounts } from './launchers/host-list.js';
 export { launchers } from './launchers/launchers.js';
 export type { Membership } from './launchers/membership.js';
-export { clusterOf, type TFConfig, taskIdOf, taskTypeOf, tfConfigFrom } from './launchers/tf-config.js';
+export { clusterOf, type TFConfig, taskIdOf, taskTypeOf, tfConfigFrom, withoutScheme } from './launchers/tf-config.js';
 export { wholeNumber, wrongValue } from './launchers/wrong-value.js';
 export { makeFolder } from './make-folder.js';
 export { addressOf, isLoopback, reachableAddress } from './own-address.js';
 export { claimPmi, holdLauncher } from './pmi/launcher-channel.js';
+export { release } from './release.js';
 export { stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

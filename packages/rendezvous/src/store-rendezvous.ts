@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AbortedError, CollError, DeadlineExceededError, RuntimeError, UnavailableError, ValueError } from '@coll/core';
+import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
-import { decodeFailureRecord, encodeFailureRecord } from './failure-record.js';
+import { decodeFailureRecord, encodeFailureRecord, errorForOthers } from './failure-record.js';
 import {
   areSettings,
+  cureForNextRun,
   decodeGenerationRecord,
   differenceOf,
   encodeGenerationRecord,
@@ -66,7 +67,8 @@ const unref = { ref: false };
  * The store holds the newest generation with the settings of its first member (`newest`), and for
  * each failed generation the error that ended its rendezvous (`generation/0/over`). A member that
  * joins a newer generation ends the previous one. Each generation has its own keys, so data of
- * older generations does not interfere.
+ * older generations does not interfere. Once a group has ended well (`finish`), the next run may use
+ * any generation, with keys of its own (`run/1/generation/0/…`).
  *
  * @example
  * ```ts
@@ -83,7 +85,7 @@ export class StoreRendezvous {
   /** Aborts when the caller or another member ends the rendezvous, or when the rendezvous fails. */
   readonly signal: AbortSignal;
   readonly #store: Store;
-  readonly #own: GenerationRecord;
+  readonly #own: Omit<GenerationRecord, 'run' | 'hasEnded'>;
   readonly #size: number;
   readonly #operation: string;
   readonly #timeoutSeconds: number | null;
@@ -91,7 +93,11 @@ export class StoreRendezvous {
   readonly #onWait: StoreRendezvousOptions['onWait'];
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
+  /** Number of this run in the store; 0 until this member has entered. */
+  #run = 0;
   #first: string | undefined;
+  /** Whether this member has published a card. */
+  #hasArrived = false;
   /** The time at which the store last answered, in milliseconds. */
   #heard = performance.now();
 
@@ -123,7 +129,6 @@ export class StoreRendezvous {
     this.signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
     // Each member adds several listeners, and Node.js warns of more than ten.
     setMaxListeners(0, this.signal);
-    this.#heed();
   }
 
   /** Seconds that remain for the rendezvous; undefined means no limit. */
@@ -143,14 +148,15 @@ export class StoreRendezvous {
   async gather(step: string, card: Uint8Array): Promise<readonly Uint8Array[]> {
     requireValue(card);
     const { generation, rank } = this.#own;
-    const keyOf = (member: number) => `generation/${generation}/${step}/${member}`;
     try {
-      this.#entered ??= this.#answered(newestKey, () => this.#enter());
-      await this.#entered;
+      await this.#entry();
+      const begin = this.#keyOf(generation, step);
+      const keyOf = (member: number) => `${begin}/${member}`;
       if (!(await this.#answered(keyOf(rank), () => this.#store.compareSet(keyOf(rank), undefined, card))))
         await this.#answered(newestKey, () =>
           this.#refuse(`another process has already joined as rank ${rank} of generation ${generation}`),
         );
+      this.#hasArrived = true;
       this.#heard = performance.now();
       return await this.#collect(step, keyOf, card);
     } catch (error) {
@@ -177,7 +183,7 @@ export class StoreRendezvous {
 
   /** Ends the rendezvous for all members, including this one, unless it has already ended. */
   fail(error: unknown): Promise<void> {
-    const told = this.#forOthers(error);
+    const told = errorForOthers(error, this.#own.rank, this.#operation);
     // The original error is more useful than one of the store.
     return this.#endFor(told, () => told);
   }
@@ -200,8 +206,30 @@ export class StoreRendezvous {
     this.#over.abort();
   }
 
+  /**
+   * Marks the group of this rendezvous as ended well, so that the next run may use the store with
+   * any generation. Does nothing if a newer group has begun, and gives up after a second.
+   * @throws the errors of the store
+   */
+  async finish(): Promise<void> {
+    await Promise.race([this.#markEnd(), pause(longestTellingMillis, undefined, unref)]);
+  }
+
+  async #markEnd(): Promise<void> {
+    const bytes = await this.#store.get(newestKey, { timeoutSeconds: longestLookSeconds });
+    const newest = decodeGenerationRecord(bytes, this.#operation);
+    const isOwn = newest.run === this.#run && newest.generation === this.#own.generation;
+    if (!isOwn || newest.hasEnded) return;
+    await this.#store.compareSet(newestKey, bytes, encodeGenerationRecord({ ...newest, hasEnded: true }));
+  }
+
   get #waiting(): WaitOptions {
     return { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
+  }
+
+  #entry(): Promise<void> {
+    this.#entered ??= this.#answered(newestKey, () => this.#enter());
+    return this.#entered;
   }
 
   /**
@@ -210,22 +238,26 @@ export class StoreRendezvous {
    */
   async #enter(): Promise<void> {
     const own = this.#own;
-    const told = encodeGenerationRecord(own);
-    for (;;) {
-      if (await this.#store.compareSet(newestKey, undefined, told)) return;
+    const recordOf = (run: number) => encodeGenerationRecord({ run, hasEnded: false, ...own });
+    let isEntered = await this.#store.compareSet(newestKey, undefined, recordOf(0));
+    while (!isEntered) {
       const bytes = await this.#store.get(newestKey, this.#waiting);
       const newest = decodeGenerationRecord(bytes, this.#operation);
-      if (newest.generation > own.generation) return this.#endWith(this.#overtaken(own.generation, newest));
-      if (newest.generation === own.generation) {
-        const difference = differenceOf(own, newest);
-        if (difference === undefined) return;
-        return this.#refuse(`the members of generation ${own.generation} disagree: ${difference}`);
+      this.#run = newest.hasEnded ? newest.run + 1 : newest.run;
+      if (!newest.hasEnded) {
+        if (newest.generation > own.generation) return this.#endWith(this.#overtaken(own.generation, newest));
+        if (newest.generation === own.generation) {
+          const difference = differenceOf(own, newest);
+          if (difference === undefined) break;
+          return this.#refuse(`the members of generation ${own.generation} disagree: ${difference}`);
+        }
+        // The older generation ends first, so that its members stop waiting even if this member exits
+        // before the next line.
+        await this.#leave(newest.generation, this.#overtaken(newest.generation, own));
       }
-      // The older generation ends first, so that its members stop waiting even if this member exits
-      // before the next line.
-      await this.#leave(newest.generation, this.#overtaken(newest.generation, own));
-      if (await this.#store.compareSet(newestKey, bytes, told)) return;
+      isEntered = await this.#store.compareSet(newestKey, bytes, recordOf(this.#run));
     }
+    this.#heed();
   }
 
   async #collect(step: string, keyOf: (member: number) => string, card: Uint8Array): Promise<readonly Uint8Array[]> {
@@ -328,16 +360,15 @@ export class StoreRendezvous {
     return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: this.#operation, cause });
   }
 
-  #overtaken(generation: number, { rank, generation: newer }: GenerationRecord): UnavailableError {
+  #overtaken(generation: number, { rank, generation: newer }: Omit<GenerationRecord, 'run' | 'hasEnded'>) {
     const told = `generation ${generation} has ended, because rank ${rank} joined generation ${newer}`;
-    const cure = 'join the newer generation; another run needs its own store or job';
+    const cure = `join the newer generation; ${cureForNextRun(newer)}`;
     return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
   }
 
   #refuse(problem: string): Promise<never> {
-    const { rank } = this.#own;
-    const cure =
-      'start all members with the same release, the same settings and a different rank each; a group that joins again uses the next generation, and another run needs its own store or job';
+    const { generation, rank } = this.#own;
+    const cure = `start all members with the same release, the same settings and a different rank each; ${cureForNextRun(generation)}`;
     const details = { rank, operation: this.#operation };
     return this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
   }
@@ -349,15 +380,19 @@ export class StoreRendezvous {
   async #endWith(error: CollError): Promise<never> {
     const { generation } = this.#own;
     if (await this.#leave(generation, error)) throw error;
-    throw decodeFailureRecord(await this.#store.get(overKey(generation), this.#waiting), this.#operation);
+    throw decodeFailureRecord(await this.#store.get(this.#overKey(generation), this.#waiting), this.#operation);
   }
 
   async #endFor(error: CollError, withoutStore: (cause: unknown) => CollError): Promise<void> {
     let reason = error;
-    const telling = this.#leave(this.#own.generation, error).catch((cause) => {
-      reason = withoutStore(cause);
-      return true;
-    });
+    const leave = () => this.#leave(this.#own.generation, error);
+    // The keys of the run are known once this member has entered. If it cannot, the store fails as well.
+    const telling = this.#entry()
+      .then(leave, leave)
+      .catch((cause) => {
+        reason = withoutStore(cause);
+        return true;
+      });
     // The store may never answer.
     const isFirst = await Promise.race([telling, pause(longestTellingMillis, true, unref)]);
     // If another error was first, `#heed` receives it.
@@ -369,48 +404,42 @@ export class StoreRendezvous {
    * another error was published before.
    */
   #leave(generation: number, error: CollError): Promise<boolean> {
-    return this.#store.compareSet(overKey(generation), undefined, encodeFailureRecord(error));
+    return this.#store.compareSet(this.#overKey(generation), undefined, encodeFailureRecord(error));
+  }
+
+  /** The key with the error that ended a generation of this run. */
+  #overKey(generation: number): string {
+    return this.#keyOf(generation, 'over');
+  }
+
+  #keyOf(generation: number, name: string): string {
+    return `${this.#run === 0 ? '' : `run/${this.#run}/`}generation/${generation}/${name}`;
   }
 
   #heed(): void {
     const waiting = { signal: this.signal, timeoutSeconds: null };
-    this.#store.get(overKey(this.#own.generation), waiting).then(
-      (bytes) => this.#over.abort(decodeFailureRecord(bytes, this.#operation)),
+    this.#store.get(this.#overKey(this.#own.generation), waiting).then(
+      (bytes) => this.#over.abort(this.#failureIn(bytes)),
       // The wait ends without an error of a member when the rendezvous ends, or when the store
       // fails, which the steps detect.
       () => {},
     );
   }
 
-  /** Converts an error that occurred on this member to the error that the other members get. */
-  #forOthers(error: unknown): CollError {
-    const { rank } = this.#own;
-    const details = { rank, operation: this.#operation };
-    const { message, code } = error as Partial<CollError>;
-    // All members detect mismatched or missing members and throw the same error.
-    if (sameForAll.includes(code)) return error as CollError;
-    const why = code === 'ERR_COLL_ABORTED' ? 'the call was aborted' : message;
-    const told = `rank ${rank} cannot ${this.#operation}: ${why}`;
-    // The time limit has passed for all members.
-    if (code === 'ERR_COLL_DEADLINE') return new DeadlineExceededError(code, told, details);
-    // A mistake in the program; retrying does not help.
-    if (code === 'ERR_COLL_VALUE') return new RuntimeError('ERR_COLL_CLUSTER', told, details);
-    return new UnavailableError('ERR_COLL_PEER_FAILED', told, details);
+  /** The error with which this generation has failed. It may have failed in an earlier run. */
+  #failureIn(bytes: Uint8Array): CollError {
+    const error = decodeFailureRecord(bytes, this.#operation);
+    const { generation, rank: ownRank } = this.#own;
+    const cure = cureForNextRun(generation);
+    if (this.#hasArrived || error.message.includes(cure)) return error;
+    const why = `generation ${generation} had failed before rank ${ownRank} joined; ${cure}`;
+    const Kind = error.constructor as typeof CollError;
+    const { code, rank, operation } = error;
+    return new Kind(code, `${error.message} (${why})`, { rank, operation, cause: error });
   }
 }
 
 const newestKey = 'newest';
-const sameForAll: readonly unknown[] = [
-  'ERR_COLL_CLUSTER',
-  'ERR_COLL_PEER_FAILED',
-  'ERR_COLL_REFUSED',
-  'ERR_COLL_STORE',
-];
-
-function overKey(generation: number): string {
-  return `generation/${generation}/over`;
-}
-
 function requireMember(generation: number, rank: number, size: number): void {
   if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
   const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;

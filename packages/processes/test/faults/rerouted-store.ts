@@ -14,7 +14,7 @@ export function reroutedStore(store: Store, rank: number, reroute: Reroute): Sto
     [Symbol.asyncDispose]: () => store.close(),
     async get(key, options) {
       const value = await store.get(key, options);
-      const [, to] = /^generation\/\d+\/peers\/(\d+)$/.exec(key) ?? [];
+      const [, to] = /(?:^|\/)generation\/\d+\/peers\/(\d+)$/.exec(key) ?? [];
       if (to === undefined || Number(to) === rank) return value;
       const info = JSON.parse(Buffer.from(value).toString('utf8')) as PeerInfo;
       const near = async ({ host, port }: Address) => ({ host, port: await reroute(Number(to), port) });

@@ -19,5 +19,5 @@ export function watchedStore(store: Store, onPut: (key: string) => void): Store 
 
 /** The step of the opening to which a key of the store belongs. */
 export function stepOf(key: string): string | undefined {
-  return /^generation\/\d+\/(\w+)\/\d+$/.exec(key)?.[1];
+  return /(?:^|\/)generation\/\d+\/(\w+)\/\d+$/.exec(key)?.[1];
 }

@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { joinGroup, type Store, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { jobStore } from '@coll/rendezvous/internal';
 import { afterEach, expect, it, vi } from 'vitest';
 import { keepStore, openWorkerGroup } from './open-worker-group.js';
 
@@ -14,7 +15,7 @@ function seatAt(address: string, size: number) {
 
 /** Waits until a member has published its peer info. */
 async function cardOf(store: Store, rank: number) {
-  await subStore(store, 'main').get(`generation/${generation}/peers/${rank}`);
+  await subStore(store, 'main').get(`job/${job.job}/generation/${generation}/peers/${rank}`);
 }
 
 afterEach(() => {
@@ -26,7 +27,7 @@ it('opening the group fails at once if workers of a newer generation have joined
   await using server = await TcpStoreServer.listen(job);
   const { address } = server;
   await using store = await TcpStore.connect({ ...job, address });
-  const part = subStore(store, 'main');
+  const part = jobStore(subStore(store, 'main'), job.job);
   const card = new Uint8Array();
   const over = new AbortController();
   const newer = joinGroup(part, { rank: 0, size: 2, generation: 1, card, signal: over.signal }).catch(() => {});
@@ -42,7 +43,7 @@ it('opening the group fails at once if workers of a newer generation have joined
 
 it('opening the group reports the expected address of worker 0 at the timeout', async () => {
   const seat = { ...seatAt('tcp://127.0.0.1:1', 2), startupTimeoutSeconds: 0.3 };
-  const store = 'worker 0 at 127.0.0.1:1 could not be reached';
+  const store = 'worker 0 at 127.0.0.1:1 could not be reached: connect ECONNREFUSED 127.0.0.1:1';
   await expect(openWorkerGroup(seat)).rejects.toMatchObject({
     ...{ name: 'RuntimeError', code: 'ERR_COLL_DEADLINE', rank: 1, operation: 'start' },
     message: `worker 1 of 2 waited 0.3 seconds for the others to start: ${store}`,
@@ -112,7 +113,7 @@ it('opening the group logs missing workers after 30 seconds, and then every minu
   const over = new AbortController();
   const opening = openWorkerGroup(seatAt(address, 4), over.signal);
   await cardOf(store, 1);
-  await subStore(store, 'main').set(`generation/${generation}/peers/2`, new Uint8Array());
+  await subStore(store, 'main').set(`job/${job.job}/generation/${generation}/peers/2`, new Uint8Array());
   await cardOf(store, 2);
   vi.advanceTimersByTime(29_999);
   expect(lines).not.toHaveBeenCalled();
