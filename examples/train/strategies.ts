@@ -14,5 +14,7 @@ export function mirrored(choice: Choice): MirroredStrategy {
 export function multiWorker(choice: Choice): MultiWorkerMirroredStrategy | undefined {
   if (!membershipFrom(process.env)) return undefined;
   const { engine, insecure } = choice;
-  return new MultiWorkerMirroredStrategy({ devices: devicesOf(choice), engine, insecure });
+  // Without the option, COLL_INSECURE decides.
+  const consent = insecure ? { insecure } : {};
+  return new MultiWorkerMirroredStrategy({ devices: devicesOf(choice), engine, ...consent });
 }

@@ -50,6 +50,18 @@ describe('memberOf', () => {
     expect(memberOf({}, variables)).toMatchObject({ host: 'eth0', insecure: true });
     const options = { host: '10.0.0.1', insecure: false };
     expect(memberOf(options, variables)).toMatchObject(options);
+    const decided = [
+      memberOf({}, launched),
+      memberOf({}, variables),
+      memberOf({ insecure: true }, variables),
+      memberOf(options, variables),
+    ];
+    expect(decided.map(({ insecureBy }) => insecureBy)).toEqual([
+      'default',
+      'COLL_INSECURE',
+      'the option insecure',
+      'the option insecure, which overrules COLL_INSECURE=1',
+    ]);
     expect(() => memberOf({}, { ...launched, COLL_INSECURE: 'yes' })).toThrow(
       'COLL_INSECURE must be 0 or 1, got "yes"',
     );

@@ -27,6 +27,8 @@ export interface MemberConfig {
   readonly key: Buffer;
   readonly host: string;
   readonly insecure: boolean;
+  /** What has decided `insecure`, for error messages. */
+  readonly insecureBy: string;
   readonly transport: Transport;
   readonly streams: number | 'auto';
   readonly heartbeatSeconds: number;
@@ -49,7 +51,8 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
   const place = placeOf(options, environment);
   const { transport = 'auto', streams = 'auto', signal } = options;
   const host = options.host ?? (environment['COLL_HOST'] || '127.0.0.1');
-  const insecure = options.insecure ?? isSet('COLL_INSECURE', environment);
+  const isInsecureHere = isSet('COLL_INSECURE', environment);
+  const insecure = options.insecure ?? isInsecureHere;
   const jobKey = options.jobKey ?? environment['COLL_JOB_KEY'];
   const job = options.job ?? environment['COLL_JOB'] ?? '';
   const { timeoutSeconds = 60 } = options;
@@ -69,6 +72,7 @@ export function memberOf(given: OpenProcessGroupOptions, environment: Environmen
     key: keyOf(jobKey),
     host,
     insecure,
+    insecureBy: deciderOf(options.insecure, isInsecureHere),
     transport,
     streams: streams === 'auto' ? streams : within('streams', streams, 1, 16),
     heartbeatSeconds: seconds(options.heartbeatSeconds ?? 5),
@@ -108,6 +112,13 @@ function isSet(name: string, environment: Environment): boolean {
   const text = environment[name] || '0';
   demand(/^(0|1|true|false)$/.test(text), `${name} must be 0 or 1, got ${quote(text)}`);
   return text === '1' || text === 'true';
+}
+
+/** What has decided whether data between hosts may be unencrypted: the option, the environment or neither. */
+function deciderOf(option: boolean | undefined, isInsecureHere: boolean): string {
+  if (option === undefined) return isInsecureHere ? 'COLL_INSECURE' : 'default';
+  const isOverruled = !option && isInsecureHere;
+  return `the option insecure${isOverruled ? ', which overrules COLL_INSECURE=1' : ''}`;
 }
 
 function keyOf(jobKey: unknown): Buffer {

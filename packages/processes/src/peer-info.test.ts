@@ -22,6 +22,7 @@ describe('the peer info that a member publishes', () => {
       memory: 'sealed',
       ...ownCores(),
       insecure: false,
+      insecureBy: 'default',
       transport: 'auto',
       streams: 'auto',
       heartbeatSeconds: 5,
@@ -95,7 +96,7 @@ describe('requireCompatible', () => {
     'names the member whose %s differs',
     (setting) => {
       const odd = { ...info, [setting]: 'other' } as unknown as PeerInfo;
-      refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0, but other on rank 2`));
+      refused([info, info, odd], 2, new RegExp(`${setting} is .* on rank 0, but other( \\(by default\\))? on rank 2`));
     },
   );
 
@@ -131,5 +132,21 @@ describe('requireCompatible', () => {
       /rank 0 is on host-a, rank 2 on host-b, .*not encrypted.*insecure: true on all members/,
     );
     requireCompatible([near, other].map((one) => ({ ...one, insecure: true })));
+  });
+
+  it('names what has decided whether traffic may be unencrypted', () => {
+    const insecureBy = 'the option insecure, which overrules COLL_INSECURE=1';
+    const forbidden = { ...info, insecureBy };
+    refused(
+      [{ ...near, insecureBy }, other],
+      1,
+      /insecure: false forbids \(by the option insecure, which overrules COLL_INSECURE=1\)/,
+    );
+    const allowed = { ...info, insecure: true, insecureBy: 'COLL_INSECURE' };
+    refused(
+      [forbidden, allowed],
+      1,
+      /insecure is false \(by the option insecure, .*\) on rank 0, but true \(by COLL_INSECURE\) on rank 1/,
+    );
   });
 });

@@ -20,7 +20,9 @@ export interface Address {
 }
 
 /** What a member publishes to the other members before they connect. Contains no secret in plain. */
-export interface PeerInfo extends Cores, Pick<MemberConfig, 'insecure' | 'transport' | 'streams' | 'heartbeatSeconds'> {
+export interface PeerInfo
+  extends Cores,
+    Pick<MemberConfig, 'insecure' | 'insecureBy' | 'transport' | 'streams' | 'heartbeatSeconds'> {
   readonly addresses: readonly Address[];
   /** The port, at the first address, where the member accepts data connections; 0 if it never uses TCP. */
   readonly dataPort: number;
@@ -40,8 +42,8 @@ export function peerInfoOf(
   memory: string,
   data: { readonly port: number; readonly nonce: Buffer },
 ): Uint8Array {
-  const { insecure, transport, streams, heartbeatSeconds } = member;
-  const settings = { insecure, transport, streams, heartbeatSeconds };
+  const { insecure, insecureBy, transport, streams, heartbeatSeconds } = member;
+  const settings = { insecure, insecureBy, transport, streams, heartbeatSeconds };
   const place = { addresses, hostName: host.name, bootId: host.bootId, memory, ...ownCores() };
   const info: PeerInfo = { ...place, dataPort: data.port, nonce: data.nonce.toString('base64'), ...settings };
   return Buffer.from(JSON.stringify(info));
@@ -56,7 +58,7 @@ export function readPeerInfo(bytes: Uint8Array, rank: number): PeerInfo {
   if (info && isPeerInfo(info)) return info;
   throw new CollError(
     'ERR_COLL_STORE',
-    `cannot parse the peer info of rank ${rank}: does it run a different version of coll?`,
+    `cannot parse the peer info of rank ${rank}: does another program use the store?`,
     { rank, operation },
   );
 }
@@ -72,7 +74,9 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
     const [first] = peers as readonly [PeerInfo, ...PeerInfo[]];
     const odd = peers.findIndex((info) => info[setting] !== first[setting]);
     if (odd < 0) continue;
-    const told = `${setting} is ${first[setting]} on rank 0, but ${peers[odd]?.[setting]} on rank ${odd}`;
+    const valueIn = (info: PeerInfo) =>
+      setting === 'insecure' ? `${info.insecure} (by ${info.insecureBy})` : info[setting];
+    const told = `${setting} is ${valueIn(first)} on rank 0, but ${valueIn(peers[odd] as PeerInfo)} on rank ${odd}`;
     throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: all members must use the same value`, {
       rank: odd,
       operation,
@@ -94,8 +98,8 @@ export function requireCompatible(peers: readonly PeerInfo[]): void {
   }
   if (!one.insecure) {
     const cure =
-      'encrypt the network with WireGuard or IPsec, or trust it, and open the group with insecure: true on all members';
-    const told = `${hosts}, and the data sent over TCP is not encrypted`;
+      'encrypt the network with WireGuard or IPsec, or trust it, and open the group with insecure: true on all members, or set COLL_INSECURE=1 and pass no option insecure';
+    const told = `${hosts}, and the data sent over TCP is not encrypted, which insecure: false forbids (by ${one.insecureBy})`;
     throw new RuntimeError('ERR_COLL_CLUSTER', `${told}: ${cure}`, { rank: other, operation });
   }
 }
@@ -120,13 +124,15 @@ function parse(bytes: Uint8Array): Partial<PeerInfo> | undefined {
 }
 
 function isPeerInfo(info: Partial<PeerInfo>): info is PeerInfo {
-  const { addresses, dataPort, nonce, hostName, bootId, memory, insecure, transport, streams, heartbeatSeconds } = info;
+  const { addresses, dataPort, nonce, hostName, bootId, memory, insecure, insecureBy } = info;
+  const { transport, streams, heartbeatSeconds } = info;
   const areSome = Array.isArray(addresses) && addresses.length > 0 && addresses.length <= mostAddresses;
   const areAddresses = areSome && addresses.every(isAddress);
   const areTexts = isName(hostName) && isName(bootId) && isName(memory);
   const isReachable = dataPort === 0 || isPort(dataPort);
   const hasNonce = isName(nonce) && Buffer.from(nonce, 'base64').length === nonceBytes;
-  const areSettings = typeof insecure === 'boolean' && transports.includes(transport as Transport);
+  const areSettings =
+    typeof insecure === 'boolean' && isName(insecureBy) && transports.includes(transport as Transport);
   const areNumbers = (streams === 'auto' || Number.isInteger(streams)) && typeof heartbeatSeconds === 'number';
   return areAddresses && isReachable && hasNonce && areTexts && areCores(info) && areSettings && areNumbers;
 }

@@ -30,7 +30,16 @@ export async function listenForGroup(options: TcpStoreServerOptions): Promise<Tc
   } catch (cause) {
     if (!(cause instanceof CollError) || cause.code !== 'ERR_COLL_STORE') throw cause;
     const told = `rank 0 must host the store of its group, but ${cause.message}`;
-    const cure = 'free the port, or run `coll store` and set the variables that its --print-env prints on all members';
+    const cure = `${cureFor((cause.cause as NodeJS.ErrnoException).code)}, or run \`coll store\` and set the variables that its --print-env prints on all members`;
     throw new CollError(cause.code, `${told}: ${cure}`, { rank: 0, operation: cause.operation, cause });
   }
+}
+
+/** What to do if this process cannot listen at the address of rank 0. */
+function cureFor(code: string | undefined): string {
+  if (code === 'EADDRINUSE') return 'free the port';
+  if (code === 'EACCES') return 'choose a port above 1023';
+  if (code === 'EADDRNOTAVAIL')
+    return 'give rank 0 an address of this host, or start rank 0 on the host with this address';
+  return 'correct the name of the host, or use its IP address';
 }

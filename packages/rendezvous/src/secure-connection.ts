@@ -57,8 +57,14 @@ export function connectSecurely(target: { readonly host: string; readonly port: 
  * Creates a server that passes authenticated connections to `accept`. The server does not listen
  * yet.
  * @param seconds time limit for the preamble of a new connection, and again for its TLS handshake
+ * @param refuse called with a connection of a member that has another job key
  */
-export function createSecureServer(jobKey: string, seconds: number, accept: (socket: TLSSocket) => void): Server {
+export function createSecureServer(
+  jobKey: string,
+  seconds: number,
+  accept: (socket: TLSSocket) => void,
+  refuse: (socket: Socket) => void = () => {},
+): Server {
   const psk = keyOf(jobKey, 'store');
   const preambleKey = keyOf(jobKey, 'preamble');
   const pskCallback = (_: unknown, identity: string) => (identity === pskIdentity ? psk : null);
@@ -67,11 +73,17 @@ export function createSecureServer(jobKey: string, seconds: number, accept: (soc
   // handshake on their own side.
   secure.on('tlsClientError', (_, socket) => socket.destroy());
   return createServer((socket) =>
-    expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket)),
+    expectPreamble(socket, preambleKey, seconds, () => secure.emit('connection', socket), refuse),
   );
 }
 
-function expectPreamble(socket: Socket, key: Buffer, seconds: number, accept: () => void): void {
+function expectPreamble(
+  socket: Socket,
+  key: Buffer,
+  seconds: number,
+  accept: () => void,
+  refuse: (socket: Socket) => void,
+): void {
   const tooLate = setTimeout(() => socket.destroy(), seconds * 1000).unref();
   socket.on('error', () => socket.destroy());
   socket.once('close', () => clearTimeout(tooLate));
@@ -86,6 +98,7 @@ function expectPreamble(socket: Socket, key: Buffer, seconds: number, accept: ()
       clearTimeout(tooLate);
       accept();
     } else {
+      refuse(socket);
       socket.end(refusal);
       // Closing a connection with unread bytes resets it, and the refusal is lost.
       socket.resume();

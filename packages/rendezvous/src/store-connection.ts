@@ -11,6 +11,7 @@ import {
   type Op,
   type Request,
 } from './frames.js';
+import { release } from './release.js';
 import { mostValueBytes, requireAmount, requireKey, requireValue } from './store.js';
 import type { Table } from './table.js';
 
@@ -18,6 +19,7 @@ import type { Table } from './table.js';
 // further requests are read.
 const mostUnreadBytes = 16 * mostValueBytes;
 const mostWaits = 4096;
+const mostReleaseBytes = 64;
 
 /** The job, table and limits of a connection. */
 export interface StoreConnectionOptions {
@@ -177,8 +179,14 @@ function requireKeys(keys: readonly string[]): readonly string[] {
 function refusalOf({ op, key, value }: Request, job: string): string | undefined {
   if (op !== 'hello') return 'the first message of a connection must be the handshake';
   if (value[0] !== frameVersion)
-    return `this store uses protocol version ${frameVersion}, the client uses version ${value[0]}: install the same release everywhere`;
+    return `this store is of release ${release} (protocol version ${frameVersion}), the client is of ${releaseIn(value)} (version ${value[0]}): install the same release everywhere`;
   return key === job ? undefined : `this store belongs to job "${job}", not to "${key}"`;
+}
+
+/** The release in the hello of a client. Early releases sent none. */
+function releaseIn(value: Uint8Array): string {
+  const text = Buffer.from(value.subarray(1, 1 + mostReleaseBytes)).toString('latin1');
+  return /^[\w.+-]+$/.test(text) ? `release ${text}` : 'another release';
 }
 
 function refusal(code: string, message: string): Buffer {

@@ -1,7 +1,8 @@
-import type { AddressInfo, Server } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { CollError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { logFirst } from '@coll/core/plugin';
 import { newJobKey, requireJob, requireJobKey } from './job-key.js';
 import { createSecureServer } from './secure-connection.js';
 import { requireKey, requireValue } from './store.js';
@@ -92,12 +93,13 @@ export class TcpStoreServer implements AsyncDisposable {
     const table = new Table(limits);
     const sockets = new Set<TLSSocket>();
     const strangers = new UnauthenticatedConnections();
-    const server = createSecureServer(jobKey, helloSeconds, (socket) => {
+    const accept = (socket: TLSSocket) => {
       strangers.know(socket);
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
       new StoreConnection({ socket, job, table, helloSeconds });
-    });
+    };
+    const server = createSecureServer(jobKey, helloSeconds, accept, (socket) => reportOtherKey(job, socket));
     server.maxConnections = mostConnections;
     server.prependListener('connection', (socket) => strangers.add(socket));
     await new Promise<void>((resolve, reject) => {
@@ -140,6 +142,12 @@ export class TcpStoreServer implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** Warns once per job and host, because a program that waits for its members would not know why. */
+function reportOtherKey(job: string, { remoteAddress }: Socket): void {
+  const told = `a process at ${remoteAddress} has another job key than the store of job "${job}", and was refused: set the same COLL_JOB_KEY or jobKey on all members`;
+  logFirst(1, `job key ${job} ${remoteAddress}`, 'warn', told);
 }
 
 function requirePlace(host: unknown, port: unknown): void {

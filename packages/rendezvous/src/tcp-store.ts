@@ -14,8 +14,10 @@ import {
   type Op,
 } from './frames.js';
 import { requireJob, requireJobKey } from './job-key.js';
+import { release } from './release.js';
 import { connectSecurely } from './secure-connection.js';
 import { requireWaitFields, type WaitOptions } from './store.js';
+import { UnreachableHost } from './unreachable-host.js';
 
 /** The server, and how long to wait for it. */
 export interface TcpStoreOptions extends WaitOptions {
@@ -103,8 +105,8 @@ export class TcpStore extends CheckedStore {
    * Connects to the server, retrying for up to `timeoutSeconds` (default: 60) while no server
    * listens at the address.
    * @throws ValueError for an invalid address, job, key, timeout or signal; CollError if the server
-   * has a different key, or refuses this job or version; DeadlineExceededError after
-   * `timeoutSeconds`; AbortedError if `signal` aborts
+   * has a different key, or refuses this job or version, or if its host has been unknown or without a
+   * route for 15 seconds; DeadlineExceededError after `timeoutSeconds`; AbortedError if `signal` aborts
    */
   static async connect(options: TcpStoreOptions): Promise<TcpStore> {
     const given = optionsOf(
@@ -123,6 +125,7 @@ export class TcpStore extends CheckedStore {
     const end = () => over.abort();
     const endTimer = afterSeconds(timeoutSeconds, end);
     signal?.addEventListener('abort', end);
+    const unreachable = new UnreachableHost();
     try {
       for (;;) {
         if (signal?.aborted) throw aborted(address, signal);
@@ -131,6 +134,10 @@ export class TcpStore extends CheckedStore {
         if (!signal?.aborted && performance.now() + retryMillis > deadline) {
           const told = `could not connect to the store at ${address} within ${timeoutSeconds} seconds: ${reached.message}`;
           throw new DeadlineExceededError('ERR_COLL_DEADLINE', told, { operation: 'connect', cause: reached });
+        }
+        if (unreachable.hasLasted(reached)) {
+          const told = `cannot connect to the store at ${address}: ${reached.message}; ${unreachable.cure}`;
+          throw new CollError('ERR_COLL_STORE', told, { operation: 'connect', cause: reached });
         }
         await pause(retryMillis, undefined, { signal: over.signal }).catch(() => {});
       }
@@ -211,7 +218,7 @@ export class TcpStore extends CheckedStore {
 
   async #greet(job: string): Promise<TcpStore | Error> {
     try {
-      await this.#ask('hello', job, Buffer.of(frameVersion));
+      await this.#ask('hello', job, Buffer.concat([Buffer.of(frameVersion), Buffer.from(release)]));
       return this;
     } catch (error) {
       await this.close();

@@ -2,8 +2,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { AbortedError, CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AbortedError, CollError, DeadlineExceededError, setLogSink, UnavailableError } from '@coll/core';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { encodeAnswer, encodeRequest } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectSecurely, createSecureServer } from '../src/secure-connection.js';
@@ -24,10 +24,18 @@ const portOf = ({ address }: TcpStoreServer) => Number(new URL(address).port);
 
 describe('TcpStore', () => {
   it('requires the key of the job', async () => {
+    const lines: string[] = [];
+    setLogSink((_, message) => lines.push(message));
+    onTestFinished(() => setLogSink());
+    await expect(open({ jobKey: TcpStoreServer.newKey() })).rejects.toThrow(/has a different job key/);
     await expect(open({ jobKey: TcpStoreServer.newKey() })).rejects.toMatchObject({
       code: 'ERR_COLL_STORE',
       message: `the store at ${server.address} has a different job key, or the program at this address is not a store`,
     });
+    // The process that waits for its members hears of it as well, once.
+    expect(lines).toEqual([
+      'a process at 127.0.0.1 has another job key than the store of job "here", and was refused: set the same COLL_JOB_KEY or jobKey on all members',
+    ]);
     for (const short of ['', 'x'.repeat(15), 5 as never])
       await expect(open({ jobKey: short })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
   });
@@ -43,6 +51,13 @@ describe('TcpStore', () => {
 
   it('is refused by the server of another job with a message that names both jobs', async () => {
     await expect(open({ job: 'there' })).rejects.toThrow('this store belongs to job "here", not to "there"');
+  });
+
+  it('reports at its timeout that the name of its host is unknown', async () => {
+    const address = 'tcp://no-such-host.invalid:4000';
+    await expect(open({ address, timeoutSeconds: 0.2 })).rejects.toThrow(
+      /within 0.2 seconds: getaddrinfo (ENOTFOUND|EAI_AGAIN) no-such-host.invalid|did not answer/,
+    );
   });
 
   it('waits for a server that starts later, up to its timeout', async () => {

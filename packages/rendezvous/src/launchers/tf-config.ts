@@ -34,11 +34,30 @@ export function tfConfigFrom(variables: Environment = processEnvironment()): TFC
 /** @throws ValueError for an invalid cluster */
 export function clusterOf({ cluster }: TFConfig): ClusterSpec {
   try {
-    return new ClusterSpec(cluster ?? {});
+    return new ClusterSpec(withoutSchemes(cluster ?? {}) as ClusterDescription);
   } catch (cause) {
     if (!(cause instanceof WrongTypeError)) throw cause;
     throw new ValueError('ERR_COLL_CLUSTER', `TF_CONFIG: ${cause.message}`, { cause });
   }
+}
+
+/**
+ * Drops the schemes `grpc://` and `tcp://` of addresses, which clusters for TensorFlow may have.
+ * @throws ValueError that names the address, for any other scheme
+ */
+export function withoutScheme(address: string): string {
+  const { scheme, rest } = /^(?<scheme>[a-z][a-z0-9+.-]*):\/\/(?<rest>.*)$/is.exec(address)?.groups ?? {};
+  if (scheme === undefined || rest === undefined) return address;
+  if (['grpc', 'tcp'].includes(scheme.toLowerCase())) return rest.replace(/\/$/, '');
+  const told = `the address ${quote(address)} of a task has the scheme ${quote(scheme)}: write host:port`;
+  throw new ValueError('ERR_COLL_CLUSTER', told);
+}
+
+function withoutSchemes(cluster: unknown): unknown {
+  if (typeof cluster === 'string') return withoutScheme(cluster);
+  if (Array.isArray(cluster)) return cluster.map(withoutSchemes);
+  if (typeof cluster !== 'object' || cluster === null || cluster instanceof ClusterSpec) return cluster;
+  return Object.fromEntries(Object.entries(cluster).map(([name, value]) => [name, withoutSchemes(value)]));
 }
 
 /** @throws ValueError unless the type, if there is one, is a string or a number */

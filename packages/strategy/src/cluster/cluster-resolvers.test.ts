@@ -41,6 +41,14 @@ describe('TFConfigClusterResolver', () => {
     expect(resolver.numAccelerators()).toEqual({});
   });
 
+  it('drops the scheme grpc of addresses, and refuses other schemes by name', () => {
+    const resolver = of({ cluster: { worker: ['grpc://a:1', 'GRPC://[::1]:2/'], chief: { 0: 'grpc://c:3' } } });
+    expect(resolver.clusterSpec().asDescription()).toEqual({ chief: ['c:3'], worker: ['a:1', '[::1]:2'] });
+    expect(() => of({ cluster: { worker: ['a:1', 'https://b:2'] } }).clusterSpec()).toThrow(
+      'the address "https://b:2" of a task has the scheme "https": write host:port',
+    );
+  });
+
   it('reads TF_CONFIG anew at each call', () => {
     const variables: Record<string, string> = {};
     const resolver = new TFConfigClusterResolver({ variables });

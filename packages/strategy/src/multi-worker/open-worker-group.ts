@@ -132,7 +132,8 @@ async function meetAndOpen(
   await using store = await TcpStore.connect(where).catch((error) => {
     if (!(error instanceof DeadlineExceededError)) throw error;
     const details = { rank: 0, operation: 'start', cause: error };
-    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} could not be reached`, details);
+    const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+    throw new DeadlineExceededError('ERR_COLL_DEADLINE', `${storeIn(meeting)} could not be reached${why}`, details);
   });
   // The store answers this request first. The store of a previous group does not have the key.
   const marked = () => {

@@ -6,6 +6,7 @@ import {
   jobFromEnvironment,
   launcherMeeting,
   processEnvironment,
+  withoutScheme,
 } from '@coll/rendezvous/internal';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
@@ -88,13 +89,13 @@ export async function storeAddress(
  */
 export function ownHost(resolver: ClusterResolver, { task }: WorkerPlace): string | undefined {
   const address = task && resolver.clusterSpec().taskAddress(task.taskType, task.taskId);
-  return address?.match(/^\[?([^/]+?)\]?:\d+$/)?.[1];
+  return withoutScheme(address ?? '').match(/^\[?([^/]+?)\]?:\d+$/)?.[1];
 }
 
 function addressOfFirst(resolver: ClusterResolver): string {
   const cluster = resolver.clusterSpec();
   const job = ['chief', 'worker', 'evaluator'].find((name) => cluster.jobs.includes(name)) as string;
-  const address = cluster.taskAddress(job, 0);
+  const address = withoutScheme(cluster.taskAddress(job, 0));
   if (/:\d+$/.test(address) && URL.canParse(`tcp://${address}`)) return `tcp://${address}`;
   const cure = 'describe the cluster with addresses host:port, or set COLL_STORE to the address of a TcpStoreServer';
   const told = `all workers connect to the address of ${job} 0, which is ${address === '' ? 'not known' : quote(address)}`;

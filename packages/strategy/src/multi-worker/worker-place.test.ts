@@ -123,7 +123,7 @@ describe('the host of a worker', () => {
     [['a:1', 'b:1'], 'b'],
     [['[::1]:1', '[fe80::2]:2'], 'fe80::2'],
     [['a:1', ''], undefined],
-    [['a:1', 'tcp://127.0.0.1:1'], undefined],
+    [['a:1', 'tcp://127.0.0.1:1'], '127.0.0.1'],
   ])('in the cluster %j is %s', (worker, host) => {
     const resolver = resolverOf('worker', 1, { worker });
     expect(ownHost(resolver, placeOf(resolver))).toBe(host);
