@@ -23,6 +23,7 @@ export { findCurrentReplica } from './replicas/current-replica.js';
 export { type ErrorFor, type Joining, Rendezvous } from './replicas/rendezvous.js';
 export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
+export { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './replicas/run-note.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export { drive, stepOf, type Work, workDone } from './runtime/drive.js';
 export { endedAtOnce } from './runtime/until-all-have-ended.js';

@@ -1,5 +1,5 @@
 import type { CrossDeviceOps } from '@coll/core';
-import { ReplicaGroup } from '@coll/core/internal';
+import { logRunNotes, ReplicaGroup, takeRunNote } from '@coll/core/internal';
 import { runInReplica } from './contexts.js';
 import { LocalReplicaContext } from './local-replica-context.js';
 import { ReplicaScheduler } from './replica-scheduler.js';
@@ -33,7 +33,9 @@ export async function runLocalReplicas({ strategy, fn, argsOf, options }: LocalR
     await context.settle();
     return result;
   };
-  return scheduler.run(call, options.signal);
+  const results = await scheduler.run(call, options.signal);
+  logRunNotes(contexts.map(takeRunNote), firstReplica);
+  return results;
 }
 
 function groupOf(strategy: Strategy, ops: CrossDeviceOps, scheduler: ReplicaScheduler): ReplicaGroup {

@@ -2,7 +2,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { Writable } from 'node:stream';
 import workerThreads, { type MessagePort } from 'node:worker_threads';
 import { CollError } from '@coll/core';
-import { failThreadGroup } from '@coll/core/internal';
+import { failThreadGroup, takeRunNote } from '@coll/core/internal';
 import { setOutside } from './contexts.js';
 import { importModule, type Loading } from './module-loading.js';
 import { openPluginHome, type ThreadHome } from './plugin-home.js';
@@ -91,7 +91,8 @@ async function run(context: ThreadReplicaContext, message: RunMessage): Promise<
   });
   const canGoOn = await context.leave();
   const { value, moved } = encode(result);
-  say({ type: 'result', value, canGoOn, printed: printedBytes }, 'the result of a replica', moved);
+  const note = takeRunNote(context);
+  say({ type: 'result', value, canGoOn, printed: printedBytes, note }, 'the result of a replica', moved);
 }
 
 function tell(error: unknown): void {

@@ -1,6 +1,6 @@
 import type { TransferListItem } from 'node:worker_threads';
 import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@coll/core';
-import { messageOf } from '@coll/core/internal';
+import { messageOf, type RunNote } from '@coll/core/internal';
 import type { ClusterDescription, Task } from '@coll/rendezvous/internal';
 import type { Tsx } from './module-loading.js';
 import type { WorkerConfig } from './multi-worker/open-worker-group.js';
@@ -62,6 +62,8 @@ export interface ResultMessage {
   readonly canGoOn: boolean;
   /** Number of bytes that the thread has printed since its start. */
   readonly printed: number;
+  /** What this replica wants to be logged if other replicas want the same. */
+  readonly note?: RunNote | undefined;
 }
 
 /** Messages of a replica; a result or an error is the last one of a run. */

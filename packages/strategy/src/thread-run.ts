@@ -1,5 +1,5 @@
 import { AbortedError, type CollError, InternalError, RuntimeError, type ThreadGroup } from '@coll/core';
-import { failThreadGroup, messageOf } from '@coll/core/internal';
+import { failThreadGroup, logRunNotes, messageOf, type RunNote } from '@coll/core/internal';
 import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
 import type { RunOptions } from './run-options.js';
@@ -32,6 +32,7 @@ export class ThreadRun {
   readonly printed: number[] = [];
   readonly #replicas: RunningReplicas;
   readonly #merges: MergeCalls;
+  readonly #notes: (RunNote | undefined)[] = [];
   readonly #done = new Map<number, unknown>();
   readonly #hasToldError = new Set<number>();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -97,6 +98,7 @@ export class ThreadRun {
         this.#done.set(replica, decode(message.value));
         this.canGoOn &&= message.canGoOn;
         this.printed[replica] = message.printed;
+        this.#notes[replica] = message.note;
         this.#holdMerge();
         this.#resolveOnceDone();
         return;
@@ -124,6 +126,7 @@ export class ThreadRun {
     const { size } = this.#replicas.group;
     if (this.#done.size < size) return;
     for (const timer of this.#timers) clearTimeout(timer);
+    logRunNotes(this.#notes, this.#replicas.firstReplica);
     this.#resolve(Array.from({ length: size }, (_, replica) => this.#done.get(replica)));
   }
 

@@ -3,6 +3,7 @@ import type { ReplicaContext } from '@coll/strategy';
 import { requireModel } from './broadcast-weights.js';
 import { type Exchange, exchangeSync } from './exchange.js';
 import { hashOfBits } from './hash.js';
+import { watchPlainOptimizers } from './plain-optimizers.js';
 import { type Place, requireContext, requireSameVariables, whichAreEqual } from './same-variables.js';
 import { elementsOf, requireTensorFlow, type TensorFlow, type TfModel, type TfVariable } from './tensorflow.js';
 
@@ -37,6 +38,7 @@ export function averageStatistics(
   requireModel(model, `${operation}: model`);
   requireContext(context, 'allReduceSync', operation);
   if (context.numReplicasInSync === 1) return;
+  watchPlainOptimizers(tf);
   const weights = model.weights.map((weight) => weight.read() as TfVariable);
   const fixed = weights.filter(({ trainable, dtype }) => !trainable && dtype === 'float32');
   const different = exchangeSync(differentOf(weights, fixed, context), context);

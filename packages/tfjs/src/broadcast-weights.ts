@@ -2,6 +2,7 @@ import { type Tensor, tensor, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
 import { exchangeSync } from './exchange.js';
+import { watchPlainOptimizers } from './plain-optimizers.js';
 import { type Place, requireContext, requireSameVariables } from './same-variables.js';
 import {
   type CarriedDType,
@@ -45,6 +46,7 @@ export function broadcastWeights(
   requireContext(context, 'broadcastSync', operation);
   const variables = variablesOf(weights, operation);
   if (context.numReplicasInSync === 1) return;
+  watchPlainOptimizers(tf);
   exchangeSync(requireSameVariables(variables, context), context);
   broadcastVariables(tf, variables, context, { root });
 }

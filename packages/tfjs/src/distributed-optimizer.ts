@@ -4,7 +4,7 @@ import type { ReplicaContext } from '@coll/strategy';
 import { requireModel } from './broadcast-weights.js';
 import { DistributedStep } from './distributed-step.js';
 import type { GradientOptions } from './exchange.js';
-import { watchPlainOptimizers } from './plain-optimizers.js';
+import { noteDistributed, watchPlainOptimizers } from './plain-optimizers.js';
 import { requireContext } from './same-variables.js';
 import {
   requireTensorFlow,
@@ -67,7 +67,8 @@ const distributedOptimizerOptions = knownOptions<DistributedOptimizerOptions>('d
  * variables, on the cpu and wasm backends. Other weights, such as moving statistics, are not
  * compared. The first NaN or infinity in a gradient is logged with its replica and step: small
  * gradients are checked whole, large ones at 1024 elements, others in each step. If the model is
- * compiled again with an optimizer that is not distributed, its first step logs a warning.
+ * compiled again with an optimizer that is not distributed, its first step logs a warning. So does
+ * a run at its end if optimizers stepped on several replicas, and none of them was distributed.
  *
  * @throws ValueError unless `optimizer` is an optimizer object; in a step InvalidArgumentError, the
  * same on all replicas, if their models, optimizers or variables differ, before any variable
@@ -128,7 +129,9 @@ export function distributedOptimizer<Optimizer extends TfOptimizer>(
     set: (target, key, value) => Reflect.set(target, key, value, target),
   });
   watchModels(tf, distributed, step);
-  watchPlainOptimizers(tf, optimizer, distributed, context.replicaIdInSyncGroup);
+  noteDistributed(distributed);
+  watchPlainOptimizers(tf);
+  watchPlainOptimizers(tf, optimizer);
   return distributed;
 }
 

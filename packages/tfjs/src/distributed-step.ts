@@ -8,7 +8,7 @@ import { gradientsByVariable, isList, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas } from './gradient-mean.js';
 import { memoryOf } from './gradient-memory.js';
 import { OptimizerSettings, stateOf } from './optimizer-state.js';
-import { noteTrained } from './plain-optimizers.js';
+import { noteDistributedStep, noteTrained } from './plain-optimizers.js';
 import { mixed } from './same-variables.js';
 import { type OnDifference, StepGuard } from './step-guard.js';
 import {
@@ -168,6 +168,7 @@ export class DistributedStep implements ModelListener {
     const step = { list, gradients, samples: this.#samples, newcomers };
     const averaged = this.#exchange(meanOverReplicas(step, this.#guard), this.#averaging);
     if (averaged === 'newcomers') return false;
+    noteDistributedStep(this.#context);
     const means = tensorsOf(this.#tf, variables, averaged);
     try {
       this.#optimizer.applyGradients(

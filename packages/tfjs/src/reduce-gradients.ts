@@ -12,6 +12,7 @@ import {
 import { gradientsByVariable, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas } from './gradient-mean.js';
 import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
+import { noteDistributedStep, watchPlainOptimizers } from './plain-optimizers.js';
 import { type Place, requireContext } from './same-variables.js';
 import { StepGuard } from './step-guard.js';
 import {
@@ -83,6 +84,8 @@ export async function reduceGradients<T extends TfTensor>(
 ): Promise<Record<string, T>> {
   const { variables: candidates, ...given } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
   if (context.numReplicasInSync === 1) return { ...gradients };
+  watchPlainOptimizers(tf);
+  noteDistributedStep(context);
   const { timeoutSeconds } = given;
   const { lists, guard } = agreedOf(context);
   for (;;) {
@@ -130,6 +133,8 @@ export function reduceGradientsSync<T extends TfTensor>(
     method: 'allReduceSync',
   });
   if (context.numReplicasInSync === 1) return { ...gradients };
+  watchPlainOptimizers(tf);
+  noteDistributedStep(context);
   const { timeoutSeconds } = given;
   const { lists, guard } = agreedOf(context);
   for (;;) {

@@ -67,6 +67,8 @@ export interface TensorFlow {
   backend(): { refCount(dataId: object): number };
   /** The engine of TensorFlow.js, which lists all variables by name. */
   engine(): { readonly registeredVariables: Readonly<Record<string, TfVariable>> };
+  /** The base class of all optimizers. */
+  readonly Optimizer?: { readonly prototype: object };
   /** The class of all Layers models; undefined in `@tensorflow/tfjs-core`. */
   readonly LayersModel?: { readonly prototype: object };
   /** Creates a tensor with these elements. */
