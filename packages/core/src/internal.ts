@@ -1,5 +1,6 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
 export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './collectives/call-options.js';
+export { purposeName } from './collectives/caller-request.js';
 export { bufferLengths, hasOneResult, inputBlocks, isSameCollective, outputBlocks } from './collectives/collective.js';
 export { ControllerGroup, requireCollError } from './collectives/controller-group.js';
 export { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from './collectives/failures.js';

@@ -14,7 +14,7 @@ export {
   refusedError,
 } from './collectives/call-errors.js';
 export type { CallFields, CallOptions, ResolvedOptions } from './collectives/call-options.js';
-export { type AskedCall, type CallerRequest, operationOf } from './collectives/caller-request.js';
+export { type AskedCall, type CallerRequest, operationOf, type Purpose } from './collectives/caller-request.js';
 export {
   type Collective,
   type CollectiveKind,

@@ -1,3 +1,4 @@
+import { asTensor, type Tensor } from '@coll/core';
 import { ReplicaGroup } from '@coll/core/internal';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { currentFrame, runAcross } from './contexts.js';
@@ -26,6 +27,10 @@ export class DefaultReplicaContext extends GroupReplicaContext {
     this.requireHere('mergeCall');
     const list = requireMergeCall(fn, args, kwargs);
     return runAcross(this.strategy, () => fn(this.strategy, ...list));
+  }
+
+  maxForInput(numbers: Float64Array | Uint8Array): Tensor {
+    return asTensor(numbers);
   }
 
   report(): void {}

@@ -59,6 +59,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
 
   abstract report(value: unknown): void;
 
+  /**
+   * The element-wise maxima of the numbers of all replicas, which read one dataset. Matches no call of
+   * a program. Blocks the thread if it belongs to this replica alone, because that takes less time.
+   */
+  abstract maxForInput(numbers: Float64Array | Uint8Array): Tensor | Promise<Tensor>;
+
   get canBlock(): boolean {
     return this.groupFor('canBlock').canBlock;
   }

@@ -1,13 +1,16 @@
 import {
   AbortedError,
+  asTensor,
   NotImplementedError,
+  ReduceOp,
   type ReplicaGroup,
   regroup,
   type Structure,
   selectReplica,
+  type Tensor,
   ValueError,
 } from '@coll/core';
-import type { Joining } from '@coll/core/internal';
+import { type Joining, purposeName } from '@coll/core/internal';
 import { requireReplica, runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
@@ -29,6 +32,10 @@ interface MergeCall extends Joining {
   /** Runs a merge call of all replicas by calling replica 0's function once. */
   merge(calls: readonly MergeCall[]): Promise<readonly unknown[]>;
   readonly args: readonly unknown[];
+}
+
+interface InputCall extends Joining {
+  readonly numbers: Float64Array | Uint8Array;
 }
 
 /** A replica that runs in this thread, alone or together with other replicas. */
@@ -63,6 +70,25 @@ export class LocalReplicaContext extends GroupReplicaContext {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  maxForInput(numbers: Float64Array | Uint8Array): Promise<Tensor> {
+    requireReplica(this, 'shardForReplica');
+    const { scheduler, place } = this.#replica;
+    const call: InputCall = { name: purposeName('input') as string, form: `${numbers.length}`, numbers };
+    return this.track(scheduler.arrivals.join(place, call, (calls) => this.#maxForInput(calls)));
+  }
+
+  /** Combines the numbers of this worker's replicas, then those of all workers. */
+  async #maxForInput(calls: readonly InputCall[]): Promise<readonly Tensor[]> {
+    const { workers } = this.strategy.extended;
+    const here = asTensor((calls[0] as InputCall).numbers.slice());
+    for (const { numbers } of calls)
+      numbers.forEach((number, at) => {
+        here.data[at] = Math.max(here.data[at] as number, number);
+      });
+    const all = await workers.allReduceFor('input', ReduceOp.MAX, here);
+    return calls.map(() => all);
   }
 
   async #merge(fn: MergeFunction, calls: readonly MergeCall[]): Promise<readonly unknown[]> {

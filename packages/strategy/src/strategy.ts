@@ -23,6 +23,7 @@ import { distributeDataset } from './data/distribute-dataset.js';
 import type { Distributed, DistributedDataset } from './data/distributed-dataset.js';
 import { InputContext } from './data/input-context.js';
 import type { InputOptionsInit } from './data/input-options.js';
+import { Readers, readersOf } from './data/readers.js';
 import { ValueContext } from './data/value-context.js';
 import type { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
@@ -30,6 +31,7 @@ import type { ReplicaContext } from './replica-context.js';
 import type { MainExport, ModuleOptionsOf, ModuleResult, RunOptions, RunOptionsOf } from './run-options.js';
 import type { Axes, LocalResult, ReducedAcross, Regrouped } from './structure-types.js';
 import { Variable } from './variables/variable.js';
+import type { WorkerGroup } from './worker-group.js';
 
 /**
  * The function of each replica. Its parameters are the replica's context and the arguments of
@@ -216,7 +218,8 @@ export abstract class Strategy {
    * step has a `PerReplica` in place of each batch. Parts are as even as possible, larger ones
    * first. A batch of another size, such as the last one, is split into parts of its size divided
    * by the number of replicas, rounded up, until no items are left; later replicas may get smaller
-   * or empty parts.
+   * or empty parts. Several workers end each reading together: those whose source has ended get
+   * empty parts.
    * @throws ValueError for an invalid dataset or options, and, while reading, for an element that
    * cannot be split; NotImplementedError for the replication mode PER_REPLICA; RuntimeError inside
    * a replica or another strategy's scope
@@ -227,14 +230,14 @@ export abstract class Strategy {
   ): DistributedDataset<Distributed<Element>> {
     requireCrossReplica(this, 'experimentalDistributeDataset');
     const { workers, workerDevices } = this.extended;
-    const max = (numbers: Float64Array) => workers.allReduce(ReduceOp.MAX, asTensor(numbers));
-    return distributeDataset(dataset, this.inputContext, workerDevices, options, max);
+    return distributeDataset(dataset, this.inputContext, workerDevices, options, readersIn(workers));
   }
 
   /**
    * The dataset that a function creates for an input pipeline. Its batches have the size for one
    * replica, and each step takes one element per replica. If too few elements are left for the last
-   * step, the last replicas get empty batches.
+   * step, the last replicas get empty batches, as do workers whose source has ended before those of
+   * others.
    * @throws ValueError for invalid options, and a result that is not a dataset; RuntimeError inside
    * a replica or another strategy's scope; the error that the function throws
    */
@@ -243,7 +246,8 @@ export abstract class Strategy {
     options?: InputOptionsInit,
   ): DistributedDataset<Distributed<Element>> {
     requireCrossReplica(this, 'distributeDatasetsFromFunction');
-    return distributeDatasetsFromFunction(make, this.inputContext, this.extended.workerDevices, options);
+    const { workers, workerDevices } = this.extended;
+    return distributeDatasetsFromFunction(make, this.inputContext, workerDevices, options, readersIn(workers));
   }
 
   /**
@@ -289,6 +293,13 @@ export abstract class Strategy {
       return op === ReduceOp.MEAN ? trueMean(value) : value;
     });
   }
+}
+
+/** The workers of a strategy, as readers of datasets. */
+function readersIn(workers: WorkerGroup): Readers {
+  const create = () =>
+    new Readers('worker', (numbers) => workers.allReduceFor('input', ReduceOp.MAX, asTensor(numbers)));
+  return readersOf(workers, create);
 }
 
 /** Whether `scope` was called with a function. @throws ValueError for anything else */

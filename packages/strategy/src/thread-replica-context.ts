@@ -6,6 +6,7 @@ import {
   type CrossDeviceOps,
   InternalError,
   NotImplementedError,
+  ReduceOp,
   type ReplicaGroup,
   RuntimeError,
   regroup,
@@ -15,6 +16,7 @@ import {
   type TensorLike,
 } from '@coll/core';
 import { resolveCallOptions } from '@coll/core/internal';
+import { deviceType } from '@coll/core/plugin';
 import { runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
@@ -120,6 +122,16 @@ export class ThreadReplicaContext extends GroupReplicaContext {
       return result as Result;
     };
     return this.track(merge());
+  }
+
+  maxForInput(numbers: Float64Array | Uint8Array): Tensor | Promise<Tensor> {
+    const method = 'shardForReplica';
+    this.requireHere(method);
+    const [group, id] = [this.groupFor(method), this.replicaIdInSyncGroup];
+    const call = group.ownCall('input', ReduceOp.MAX, numbers, id, this.merged({}));
+    // GPUs do not block threads, and a replica that has other calls under way must not.
+    const canBlock = deviceType(this.devices[0]) === 'CPU' && !group.isBusy(id);
+    return (canBlock ? group.runSync(call) : this.track(group.run(call))) as Tensor | Promise<Tensor>;
   }
 
   report(value: unknown): void {

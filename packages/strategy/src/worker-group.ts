@@ -1,4 +1,5 @@
 import type { CallOptions, ReduceOp, Tensor } from '@coll/core';
+import type { Purpose } from '@coll/core/plugin';
 
 /**
  * The workers of a strategy, for communication without its cross-device ops. All workers make the
@@ -14,6 +15,8 @@ export interface WorkerGroup {
   broadcastSync(value: Tensor, worker: number, options?: CallOptions): Tensor;
   /** Combines the values of all workers, which have the same shape and dtype. */
   allReduce(op: ReduceOp, value: Tensor, options?: CallOptions): Promise<Tensor>;
+  /** `allReduce` for a purpose of the library's own, which never matches a call of a program. */
+  allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor): Promise<Tensor>;
   /** `allReduce` that blocks. @throws RuntimeError while the group of workers is not open yet */
   allReduceSync(op: ReduceOp, value: Tensor): Tensor;
 }
@@ -24,5 +27,6 @@ export const oneWorker: WorkerGroup = Object.freeze({
   broadcast: async (values: readonly Tensor[]) => values,
   broadcastSync: (value: Tensor) => value,
   allReduce: async (_op: ReduceOp, value: Tensor) => value,
+  allReduceFor: async (_purpose: Purpose, _op: ReduceOp, value: Tensor) => value,
   allReduceSync: (_op: ReduceOp, value: Tensor) => value,
 });

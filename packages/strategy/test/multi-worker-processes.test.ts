@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { expectWhole } from './read-items.js';
 import { type EndOfWorker, runWorkers } from './worker-processes.js';
 
 /** What workers print, after they ended as they should. */
@@ -58,6 +59,23 @@ describe.concurrent('workers in separate processes', () => {
       };
     };
     expect(told).toEqual([0, 1].map((worker) => [result(worker, 1), result(worker, 10)]));
+  });
+
+  it('end each epoch of files of unequal lengths together', async () => {
+    const told = printed(await runWorkers('worker.js', 2, ['unequal'])) as string[][];
+    for (const place of [0, 1])
+      expectWhole(
+        told.map((results) => JSON.parse(results[place] as string)),
+        [2, 10, 3],
+      );
+  });
+
+  it('all throw if only one of them requests a step of a dataset', async () => {
+    for (const error of printed(await runWorkers('worker.js', 2, ['differentSteps'])))
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_MISMATCH',
+        message: expect.stringMatching(/next step of a dataset/),
+      });
   });
 
   it.each(['throws', 'throwsInThread'])(

@@ -5,7 +5,10 @@ import { type Collective, isSameCollective, nameOf } from './collective.js';
  * The possible purposes of a collective: `itself` if the caller requested this collective,
  * otherwise the request that the collective is a part of.
  */
-export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split'] as const;
+export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split', 'input'] as const;
+
+/** A possible purpose of a collective. */
+export type Purpose = (typeof purposes)[number];
 
 /**
  * The caller's request that a collective is a part of. Ranks compare both the request and the
@@ -18,9 +21,9 @@ export interface CallerRequest {
   readonly length: number;
   /**
    * What the collective is for: to join values, reduce sparse ones, measure links, wait for all
-   * ranks, or split a group. Default: the collective itself.
+   * ranks, split a group, or read a dataset. Default: the collective itself.
    */
-  readonly purpose?: (typeof purposes)[number];
+  readonly purpose?: Purpose;
   /** The collective that link measurements are for. Ranks need not agree on it. */
   readonly measuredFor?: Collective | undefined;
   /**
@@ -34,6 +37,19 @@ export interface CallerRequest {
 export interface AskedCall {
   readonly collective: Collective;
   readonly request?: CallerRequest | undefined;
+}
+
+/** The name of calls that the library makes for a purpose of its own; undefined if the call keeps its name. */
+export function purposeName(purpose: Purpose | undefined): string | undefined {
+  switch (purpose) {
+    case 'barrier':
+    case 'split':
+      return purpose;
+    case 'input':
+      return 'next step of a dataset';
+    default:
+      return undefined;
+  }
 }
 
 /**
@@ -54,7 +70,8 @@ export function operationOf({ collective, request }: AskedCall): string {
   if (request?.purpose === 'measure') {
     return `measure the links${request.measuredFor ? ` for ${nameOf(request.measuredFor)}` : ''}`;
   }
-  if (request?.purpose === 'barrier' || request?.purpose === 'split') return request.purpose;
+  const own = purposeName(request?.purpose);
+  if (own !== undefined) return own;
   // The ranks compare the reduce op of sparse values in their first exchange.
   return request?.purpose === 'sparse' ? request.collective.kind : nameOf(request?.collective ?? collective);
 }

@@ -1,3 +1,4 @@
+import type { Purpose } from '../collectives/caller-request.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { PossiblyMirrored } from '../ops/reducible.js';
 import type { Value } from '../sparse/sparse.js';
@@ -31,6 +32,8 @@ export interface Batch {
    * fails.
    */
   readonly announced?: readonly number[] | undefined;
+  /** What the call is for, if it is part of a request of the library's own. Default: the call itself. */
+  readonly purpose?: Purpose | undefined;
   /** Whether the latest call was the same, on the same memory. Default: false. */
   readonly isRepeated?: boolean | undefined;
 }

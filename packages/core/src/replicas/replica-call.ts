@@ -5,6 +5,7 @@ import {
   resolveCallOptions,
   resolveWithoutInto,
 } from '../collectives/call-options.js';
+import type { Purpose } from '../collectives/caller-request.js';
 import { collectiveOp } from '../collectives/collective.js';
 import { CommunicationOptions } from '../collectives/communication-options.js';
 import { ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
@@ -43,6 +44,8 @@ export interface ReplicaCall {
   /** Validated memory for the dense results. */
   readonly into: readonly Tensor[] | undefined;
   readonly announced?: readonly number[] | undefined;
+  /** What the call is for, if the library makes it for itself. Calls for different purposes never match. */
+  readonly purpose?: Purpose | undefined;
   readonly options: ResolvedOptions;
   /** Writes the results to `into`, if given, and packs them into the structure of the values. */
   finish(results: readonly Value[]): Structure<Value>;

@@ -1,5 +1,6 @@
 import { lostBufferError } from '../collectives/call-errors.js';
 import type { ResolvedOptions } from '../collectives/call-options.js';
+import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
 import { type Collective, type CollectiveOp, collectiveOp, nameOf } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
@@ -39,6 +40,8 @@ export interface ReplicaReduceOptions {
   readonly deduplicate?: boolean;
   /** Numbers that must be equal on all replicas, in addition to shape and dtype; otherwise the call fails. */
   readonly announced?: readonly number[] | undefined;
+  /** What the call is for; ranks compare it. Default: the call itself. */
+  readonly purpose?: Purpose | undefined;
   /** Whether the call before was on the same memory, so that the engine may keep the call. Default: false. */
   readonly isRepeated?: boolean | undefined;
 }
@@ -82,14 +85,17 @@ export class ReplicaCollectives {
    * Describes the call of the only local replica.
    * @throws NotImplementedError for `sharedResult`; ValueError if the engine refuses the collective
    */
-  perform({ request, inputs, into, form, announced, isRepeated }: Batch, call: ResolvedOptions): Work<ValueLists> {
+  perform(
+    { request, inputs, into, form, announced, purpose, isRepeated }: Batch,
+    call: ResolvedOptions,
+  ): Work<ValueLists> {
     if (this.#communicator.size > 1) refuseSharedResult(call);
     const [values, memory] = [inputs[0] as readonly Value[], into?.[0]];
     switch (request.kind) {
       case 'all-reduce': {
         const { options, deduplicate = false } = call;
         const { bytesPerPack } = options;
-        const own = { bytesPerPack, into: memory, form, deduplicate, announced, isRepeated };
+        const own = { bytesPerPack, into: memory, form, deduplicate, announced, purpose, isRepeated };
         return asLists(this.allReduce(collectiveOp(request.op), values, own));
       }
       case 'all-gather':
@@ -216,7 +222,7 @@ export class ReplicaCollectives {
     values: readonly Tensor[],
     results: readonly Tensor[],
     layout: number,
-    { bytesPerPack = 0 }: ReplicaReduceOptions,
+    { bytesPerPack = 0, purpose }: ReplicaReduceOptions,
   ): Run[] {
     return this.#batches.packsOf(values, bytesPerPack).map(({ pieces, variant, layout: packed }) => ({
       collective: { kind: 'all-reduce', op, variant },
@@ -224,6 +230,7 @@ export class ReplicaCollectives {
       outputs: [this.#views.cut(results, pieces)],
       // Replicas with different packing would add up unrelated elements.
       layout: hashOf([layout, packed]),
+      request: purpose && requestOf(purpose, op, values),
     }));
   }
 
@@ -242,6 +249,12 @@ export class ReplicaCollectives {
       if (refused) throw new ValueError('ERR_COLL_REFUSED', `all-reduce: ${refused}`, { operation: 'all-reduce' });
     }
   }
+}
+
+/** A request of the library's own, for an all-reduce of dense values. */
+function requestOf(purpose: Purpose, op: CollectiveOp, values: readonly Tensor[]): CallerRequest {
+  const { dtype } = values[0] as Tensor;
+  return { collective: { kind: 'all-reduce', op }, dtype, length: values.length, purpose };
 }
 
 /** The work of one replica, as that of a list of replicas. */

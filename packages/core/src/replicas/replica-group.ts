@@ -1,4 +1,5 @@
 import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
+import { type Purpose, purposeName } from '../collectives/caller-request.js';
 import type { CommunicationOptions } from '../collectives/communication-options.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
@@ -109,6 +110,11 @@ export class ReplicaGroup {
     return this.#arrivals.size === 1;
   }
 
+  /** Whether a call of a local replica is under way, so that its calls must not block. */
+  isBusy(replicaId: number): boolean {
+    return this.#underWay > 0 || this.#arriving[this.#placeOf(replicaId)] !== undefined;
+  }
+
   /**
    * Prepares a call that combines the values of all replicas; the result has the structure of
    * `value`.
@@ -123,6 +129,17 @@ export class ReplicaGroup {
     const made = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
     recent.add(op, value, options, made);
     return made;
+  }
+
+  /**
+   * Prepares an all-reduce for a purpose of the library's own, which never matches a call for another
+   * purpose.
+   * @throws the errors of `reduceCall`
+   */
+  ownCall(purpose: Purpose, op: ReduceOp, value: ReplicaValue, replicaId: number, options?: CallOptions): GroupCall {
+    const place = this.#placeOf(replicaId);
+    const call = reduceCall(op, value, options, this.#deviceOf(place));
+    return { place, call: { ...call, name: purposeName(purpose) ?? call.name, purpose } };
   }
 
   /**
@@ -324,9 +341,9 @@ function untracked<Result>(call: Promise<Result>): Promise<Result> {
 }
 
 function batchOf(calls: readonly ReplicaCall[], isRepeated: boolean): Batch {
-  const { request, form, announced } = calls[0] as ReplicaCall;
+  const { request, form, announced, purpose } = calls[0] as ReplicaCall;
   const into = calls.some((call) => call.into) ? calls.map((call) => call.into) : undefined;
-  return { request, inputs: calls.map(({ values }) => values), into, form, announced, isRepeated };
+  return { request, inputs: calls.map(({ values }) => values), into, form, announced, purpose, isRepeated };
 }
 
 /** The options of the first replica, with the earliest deadline and the signals of all replicas. */

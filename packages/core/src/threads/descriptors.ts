@@ -1,5 +1,5 @@
 import { clashError } from '../collectives/call-errors.js';
-import { purposes } from '../collectives/caller-request.js';
+import { purposeName, purposes } from '../collectives/caller-request.js';
 import {
   type Collective,
   type CollectiveKind,
@@ -232,6 +232,8 @@ export class Descriptors {
         return `${this.#kind(rank)} of ${length === 1 ? `1 ${dtype} value` : `${length} values, the first of ${dtype}`}`;
       case 'sparse':
         return `${this.#kind(rank)} of ${length} sparse ${length === 1 ? 'value' : 'values'}`;
+      case 'input':
+        return `${purposeName('input')}`;
       case 'measure':
         return 'a measurement of the links, before the first collective';
       default: {

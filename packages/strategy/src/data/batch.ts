@@ -56,6 +56,15 @@ export class Batch {
     return onDevice(this.#rows.slice(begin, end), device);
   }
 
+  /** An empty leaf of the same kind, which shares no memory with this one. @throws ValueError for a scalar */
+  empty(): unknown {
+    const none = this.part(0, 0);
+    if (isTfTensor(none) || Array.isArray(none)) return none;
+    return ArrayBuffer.isView(none)
+      ? unshared(none as TypedArray)
+      : { ...(none as Tensor), data: unshared((none as Tensor).data) };
+  }
+
   /** The whole leaf, unchanged except for the device. */
   whole(device?: string): unknown {
     return onDevice(this.value, device);
@@ -135,12 +144,17 @@ function isCarried(value: unknown): boolean {
   return (isTensor(value) && !isTfTensor(value)) || tensorSymbol in value;
 }
 
-function isTfTensor(value: unknown): value is TfTensor {
+/** Whether a value is a tensor of TensorFlow.js. */
+export function isTfTensor(value: unknown): value is TfTensor {
   if (typeof value !== 'object' || value === null) return false;
   const { dataId, shape, slice, dispose: free } = value as Partial<TfTensor>;
   return (
     typeof dataId === 'object' && Array.isArray(shape) && typeof slice === 'function' && typeof free === 'function'
   );
+}
+
+function unshared<Data extends TypedArray>(none: Data): Data {
+  return Uint8Array.prototype.slice.call(none) as Data;
 }
 
 function isPlain(value: unknown): boolean {

@@ -1,11 +1,14 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
+import { CommonSteps } from './common-steps.js';
 import { type DatasetLike, requireDataset } from './dataset.js';
 import { DatasetReader } from './dataset-reader.js';
 import { DealtSteps } from './dealt-steps.js';
 import { type Distributed, DistributedDataset } from './distributed-dataset.js';
+import { EmptySteps } from './empty-steps.js';
 import { InputContext } from './input-context.js';
 import { InputOptions, type InputOptionsInit } from './input-options.js';
+import type { Readers } from './readers.js';
 
 /** Creates the dataset of one input pipeline. Its batches must have the size for one replica. */
 export type DatasetFunction<Element> = (
@@ -14,7 +17,7 @@ export type DatasetFunction<Element> = (
 
 /**
  * The datasets that a function creates for a worker whose replicas are on these devices: one for
- * all replicas, or one per replica.
+ * all replicas, or one per replica. `others` are the workers. Default: they do not meet.
  * @throws ValueError for invalid options, a missing function, or a result that is not a dataset;
  * the error that the function throws
  */
@@ -23,6 +26,7 @@ export function distributeDatasetsFromFunction<Element>(
   context: InputContext,
   devices: readonly string[],
   init?: InputOptionsInit,
+  others?: Readers,
 ): DistributedDataset<Distributed<Element>> {
   const options = new InputOptions(init);
   if (typeof make !== 'function') {
@@ -38,14 +42,16 @@ export function distributeDatasetsFromFunction<Element>(
     return dataset;
   });
   const places = devices.map((device) => (options.experimentalFetchToDevice ? device : undefined));
-  return new DistributedDataset(
-    () =>
-      new DealtSteps(
-        datasets.map((dataset) => new DatasetReader(dataset)),
-        places,
-      ) as never,
-    options.experimentalPerReplicaBufferSize,
-  );
+  const { numInputPipelines: count, inputPipelineId: index } = context;
+  const begin = () => {
+    const readers = datasets.map((dataset) => new DatasetReader(dataset));
+    if (!others || count === 1) return { steps: new DealtSteps(readers, places) };
+    const empty = new EmptySteps(places);
+    const { equalSteps } = options;
+    const agreement = new CommonSteps({ readers: others, count, index, empty, equalSteps });
+    return { steps: new DealtSteps(readers, places, empty), agreement };
+  };
+  return new DistributedDataset(begin as never, options.experimentalPerReplicaBufferSize);
 }
 
 /** One pipeline per replica of a worker, numbered worker by worker. */

@@ -2,6 +2,7 @@ import { PerReplica, type Structure, ValueError } from '@coll/core';
 import { mapStructure, zipStructures } from '@coll/core/internal';
 import { Batch, batchesOf, dispose } from './batch.js';
 import type { DatasetReader } from './dataset-reader.js';
+import type { EmptySteps } from './empty-steps.js';
 import type { Steps } from './read-ahead.js';
 
 /**
@@ -12,11 +13,16 @@ import type { Steps } from './read-ahead.js';
 export class DealtSteps implements Steps<Structure<unknown>> {
   readonly #readers: readonly DatasetReader[];
   readonly #devices: readonly (string | undefined)[];
+  readonly #empty: EmptySteps | undefined;
 
-  /** `devices`: for each replica, the device of its tensors; undefined leaves the device unchanged. */
-  constructor(readers: readonly DatasetReader[], devices: readonly (string | undefined)[]) {
+  /**
+   * `devices`: for each replica, the device of its tensors; undefined leaves the device unchanged.
+   * `empty` learns the structure of the first element.
+   */
+  constructor(readers: readonly DatasetReader[], devices: readonly (string | undefined)[], empty?: EmptySteps) {
     this.#readers = readers;
     this.#devices = devices;
+    this.#empty = empty;
   }
 
   async next(): Promise<IteratorResult<Structure<unknown>, undefined>> {
@@ -52,6 +58,7 @@ export class DealtSteps implements Steps<Structure<unknown>> {
   #joined(elements: readonly IteratorResult<unknown, undefined>[]): Structure<unknown> {
     const read = elements.map(({ done, value }) => (done ? undefined : batchesOf(value)));
     const model = read.find((batches) => batches !== undefined) as Structure<Batch>;
+    this.#empty?.learn(model);
     const empty = () => mapStructure(model, emptyLike);
     return zipped(
       read.map((batches) => batches ?? empty()),

@@ -1,5 +1,5 @@
 import type { PerReplica, Structure, TensorCarrier } from '@coll/core';
-import { ReadAhead, type Steps } from './read-ahead.js';
+import { type Agreement, ReadAhead, type Steps } from './read-ahead.js';
 
 type Plain = number | string | boolean | bigint | symbol | null | undefined;
 
@@ -12,6 +12,13 @@ export type Distributed<Element> = unknown extends Element
   : Element extends Leaf | Plain
     ? PerReplica<Element>
     : { readonly [Key in keyof Element]: Distributed<Element[Key]> };
+
+/** One reading of a dataset from its beginning. */
+export interface Reading<Step> {
+  readonly steps: Steps<Step>;
+  /** What the readers of the dataset agree on in each step. Default: nothing. */
+  readonly agreement?: Agreement<Step> | undefined;
+}
 
 /**
  * The input of the replicas, step by step: `for await (const step of dataset)`. Every loop reads
@@ -29,15 +36,13 @@ export type Distributed<Element> = unknown extends Element
  * ```
  */
 export class DistributedDataset<Step> implements AsyncIterable<Step> {
-  readonly #begin: () => Steps<Step>;
-  readonly #afterFirst: ((steps: Steps<Step>) => Promise<void>) | undefined;
+  readonly #begin: () => Reading<Step>;
   readonly #bufferSize: number;
 
-  /** `afterFirst` is awaited before the first step of each reading is returned. */
-  constructor(begin: () => Steps<Step>, bufferSize: number, afterFirst?: (steps: Steps<Step>) => Promise<void>) {
+  /** `begin` is called for each reading. */
+  constructor(begin: () => Reading<Step>, bufferSize: number) {
     this.#begin = begin;
     this.#bufferSize = bufferSize;
-    this.#afterFirst = afterFirst;
   }
 
   /**
@@ -45,8 +50,7 @@ export class DistributedDataset<Step> implements AsyncIterable<Step> {
    * frees prefetched steps.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<Step, undefined> & AsyncDisposable {
-    const steps = this.#begin();
-    const afterFirst = this.#afterFirst;
-    return new ReadAhead(steps, this.#bufferSize, afterFirst && (() => afterFirst(steps)));
+    const { steps, agreement } = this.#begin();
+    return new ReadAhead(steps, this.#bufferSize, agreement);
   }
 }

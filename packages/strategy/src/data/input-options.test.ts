@@ -4,6 +4,7 @@ import { InputOptions } from './input-options.js';
 describe('input options', () => {
   it('have the defaults of TensorFlow', () => {
     expect({ ...new InputOptions() }).toEqual({
+      equalSteps: false,
       experimentalFetchToDevice: true,
       experimentalReplicationMode: 'PER_WORKER',
       experimentalPlaceDatasetOnDevice: false,

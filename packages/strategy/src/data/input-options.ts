@@ -47,6 +47,12 @@ export interface InputOptionsInit {
   readonly globalBatchSize?: number | undefined;
   /** How several workers share the dataset. Default: `AUTO`. */
   readonly autoShardPolicy?: AutoShardPolicy | undefined;
+  /**
+   * Whether all readers, such as the workers of a strategy, are known to have equally many steps in
+   * each epoch. They then meet only at the end of an epoch, instead of in each step, and different
+   * numbers of steps are an error on all of them. Must be the same on all readers. Default: false.
+   */
+  readonly equalSteps?: boolean | undefined;
 }
 
 const inputOptionsFields = knownOptions<InputOptionsInit>('InputOptions', {
@@ -56,6 +62,7 @@ const inputOptionsFields = knownOptions<InputOptionsInit>('InputOptions', {
   experimentalPerReplicaBufferSize: true,
   globalBatchSize: true,
   autoShardPolicy: true,
+  equalSteps: true,
 });
 
 /**
@@ -76,6 +83,7 @@ export class InputOptions implements InputOptionsInit {
   readonly experimentalPerReplicaBufferSize: number;
   readonly globalBatchSize: number | undefined;
   readonly autoShardPolicy: AutoShardPolicy;
+  readonly equalSteps: boolean;
 
   /**
    * @throws ValueError for unknown fields or values, sizes that are not whole numbers, and a
@@ -95,6 +103,7 @@ export class InputOptions implements InputOptionsInit {
     this.experimentalPerReplicaBufferSize = experimentalPerReplicaBufferSize;
     this.globalBatchSize = globalBatchSize;
     this.autoShardPolicy = autoShardPolicy;
+    this.equalSteps = requireBoolean('equalSteps', fields.equalSteps ?? false);
     this.#requirePlacement();
   }
 
@@ -111,6 +120,11 @@ export class InputOptions implements InputOptionsInit {
 /** @throws ValueError unless `options` are valid `InputOptions` or undefined */
 export function requireInputOptions(options: InputOptionsInit | undefined): void {
   new InputOptions(options);
+}
+
+function requireBoolean(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new ValueError('ERR_COLL_VALUE', `${name} must be true or false, got ${quote(value)}`);
 }
 
 function requireMember(name: string, value: unknown, members: Readonly<Record<string, string>>): void {

@@ -137,10 +137,30 @@ describe('reading ahead', () => {
   ])('discards the steps that it has read if a check fails at %s', async (_, begin, discarded) => {
     const steps = new NumberedSteps();
     begin(steps);
-    const ahead = new ReadAhead(steps, 0, () => Promise.reject(new Error('differs')));
+    const ahead = new ReadAhead(steps, 0, { agree: () => Promise.reject(new Error('differs')), close: () => {} });
     await expect(ahead.next()).rejects.toThrow('differs');
     expect(steps.discarded).toEqual(discarded);
     expect(await ahead.next()).toEqual(over);
+  });
+
+  it('agrees on each step that is requested, in order, and never on prefetched ones', async () => {
+    const steps = new NumberedSteps();
+    const agreed: unknown[] = [];
+    const agree = async (own: Promise<IteratorResult<number, undefined>>) => {
+      const step = await own;
+      agreed.push(step.value);
+      return step.done || step.value === 0 ? ({ done: false, value: -1 } as const) : step;
+    };
+    const ahead = new ReadAhead(steps, 2, { agree, close: () => {} });
+    steps.give(0, 1);
+    steps.end(2);
+    expect(await ahead.next()).toEqual({ done: false, value: -1 });
+    await settled();
+    expect([steps.asked, agreed]).toEqual([3, [0]]);
+    expect(await Promise.all([ahead.next(), ahead.next(), ahead.next()])).toEqual(
+      [1, -1, -1].map((value) => ({ done: false, value })),
+    );
+    expect(agreed).toEqual([0, 1, undefined, undefined]);
   });
 
   it('is closed at the end of a using block', async () => {

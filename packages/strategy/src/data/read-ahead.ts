@@ -7,6 +7,17 @@ export interface Steps<Step> {
   discard(step: Step): void;
 }
 
+/** What the readers of a dataset agree on before a step is returned, such as whether any of them has one. */
+export interface Agreement<Step> {
+  /**
+   * The step to return for this reader's own one. Called for each requested step, in order, and never
+   * for prefetched ones.
+   */
+  agree(own: Promise<IteratorResult<Step, undefined>>): Promise<IteratorResult<Step, undefined>>;
+  /** Called when no more steps are returned. */
+  close(): void;
+}
+
 /**
  * Prefetches up to `size` steps. An error is thrown in place of its step, and no further steps
  * follow.
@@ -17,24 +28,20 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
   readonly #buffer: Promise<IteratorResult<Step, undefined>>[] = [];
   #latest: Promise<unknown> = Promise.resolve();
   #isOver = false;
-  #afterFirst: (() => Promise<void>) | undefined;
+  readonly #agreement: Agreement<Step> | undefined;
+  #isClosed = false;
 
-  /**
-   * `afterFirst` is awaited before the first step is returned, or before the end if there is no
-   * step.
-   */
-  constructor(steps: Steps<Step>, size: number, afterFirst?: () => Promise<void>) {
+  constructor(steps: Steps<Step>, size: number, agreement?: Agreement<Step>) {
     this.#steps = steps;
     this.#size = size;
-    this.#afterFirst = afterFirst;
+    this.#agreement = agreement;
   }
 
   next(): Promise<IteratorResult<Step, undefined>> {
+    if (this.#isClosed) return Promise.resolve(over);
     const step = this.#buffer.shift() ?? this.#read();
     void this.#fillAfter(step);
-    const afterFirst = this.#afterFirst;
-    this.#afterFirst = undefined;
-    return afterFirst ? this.#checked(step, afterFirst) : step;
+    return this.#agreement ? this.#agreed(step, this.#agreement) : step;
   }
 
   /** Ends reading: closes the source and frees prefetched steps. */
@@ -42,6 +49,8 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
     const unread = this.#buffer.splice(0);
     const wasOver = this.#isOver;
     this.#isOver = true;
+    this.#isClosed = true;
+    this.#agreement?.close();
     try {
       // Closes before pending reads have finished, because the source's `return` may be what
       // cancels them.
@@ -62,16 +71,22 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
     await this.return();
   }
 
-  async #checked(step: Promise<IteratorResult<Step, undefined>>, check: () => Promise<void>) {
-    const first = await step;
+  async #agreed(own: Promise<IteratorResult<Step, undefined>>, agreement: Agreement<Step>) {
     try {
-      await check();
-      return first;
+      const step = await agreement.agree(own);
+      if (step.done) await this.#end(own);
+      return step;
     } catch (error) {
-      if (!first.done) this.#steps.discard(first.value);
-      await this.return().catch(() => {});
+      await this.#end(own);
       throw error;
     }
+  }
+
+  /** Ends reading after a step that is not returned. */
+  async #end(own: Promise<IteratorResult<Step, undefined>>): Promise<void> {
+    const step = await own.catch(() => over);
+    if (!step.done) this.#steps.discard(step.value);
+    await this.return().catch(() => {});
   }
 
   /** Reads one step once all earlier reads have finished. */

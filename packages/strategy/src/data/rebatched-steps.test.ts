@@ -7,6 +7,7 @@ import { DatasetReader } from './dataset-reader.js';
 import { distributeDataset } from './distribute-dataset.js';
 import { InputContext } from './input-context.js';
 import type { InputOptionsInit } from './input-options.js';
+import { Readers } from './readers.js';
 import { RebatchedSteps } from './rebatched-steps.js';
 
 describe('a dataset of several workers', () => {
@@ -107,18 +108,20 @@ describe('the steps of a dataset', () => {
   });
 
   it.each([
-    ['one worker', 1, undefined, 0],
-    ['two workers', 2, undefined, 1],
-    ['two workers that each get all items', 2, 'OFF', 0],
+    ['one worker', 1, undefined, 0, 0],
+    ['two workers', 2, undefined, 1, 1],
+    ['two workers that each get all items, in two steps', 2, 'OFF', 0, 3],
   ] as const)(
     'are compared between workers only if the workers share one dataset: %s',
-    async (_, numInputPipelines, autoShardPolicy, times) => {
-      const max = vi.fn(async (numbers: Float64Array) => numbers);
+    async (_, numInputPipelines, autoShardPolicy, times, meetings) => {
+      const max = vi.fn(async (numbers: Float64Array | Uint8Array) => numbers);
       const context = new InputContext({ numInputPipelines, numReplicasInSync: 2 * numInputPipelines });
       const data = vi.fn(async () => Float32Array.of(1, 2, 3, 4));
       const tensor = { dataId: {}, shape: [4], dtype: 'float32', data, slice: () => tensor, dispose: () => {} };
-      await collect(distributeDataset([tensor] as never, context, cpu(2), { autoShardPolicy }, max));
-      expect(max).toHaveBeenCalledTimes(times);
+      await collect(
+        distributeDataset([tensor] as never, context, cpu(2), { autoShardPolicy }, new Readers('worker', max)),
+      );
+      expect(max).toHaveBeenCalledTimes(meetings);
       expect(data).toHaveBeenCalledTimes(times);
     },
   );

@@ -3,6 +3,7 @@ import { mapStructure } from '@coll/core/internal';
 import type { Sharding } from './auto-shard.js';
 import { type Batch, batchesOf, batchSizeOf, dispose } from './batch.js';
 import type { DatasetReader } from './dataset-reader.js';
+import type { EmptySteps } from './empty-steps.js';
 import type { Steps } from './read-ahead.js';
 import { checksumOf } from './same-input.js';
 import { evenSizes, sizesUntilExhausted, stepsOfBatch, type WorkerPlace } from './sub-batches.js';
@@ -14,12 +15,14 @@ export interface Rebatching {
    * Number of items in a full batch of all replicas; undefined means the size of the first batch.
    */
   readonly globalBatchSize: number | undefined;
-  /** The device of each replica's tensors; an empty list leaves their devices unchanged. */
-  readonly devices: readonly string[];
+  /** For each replica, the device of its tensors; undefined leaves the device unchanged. */
+  readonly devices: readonly (string | undefined)[];
   /** Joins the parts of one batch, one per replica, into the value used in a step. */
   readonly join: (parts: readonly unknown[]) => unknown;
   /** Whether to compute the checksum of the first batch. */
   readonly isChecked: boolean;
+  /** Learns the structure of the first element. Default: nothing does. */
+  readonly empty?: EmptySteps | undefined;
 }
 
 /** Batches of the global size, split across the replicas. */
@@ -76,6 +79,7 @@ export class RebatchedSteps implements Steps<Structure<unknown>> {
     try {
       const batches = batchesOf(element);
       const steps = this.#stepsOf(batches);
+      this.#rebatching.empty?.learn(batches);
       if (this.#rebatching.isChecked) this.#checksum ??= await checksumOf(batches);
       return steps;
     } catch (error) {

@@ -1,7 +1,8 @@
 import { tensor } from '@coll/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { batchesOf } from './batch.js';
-import { checksumOf, requireSameInput } from './same-input.js';
+import { type MaxOverReaders, Readers } from './readers.js';
+import { checksumOf, SameInput } from './same-input.js';
 
 const sumOf = (element: unknown) => checksumOf(batchesOf(element));
 
@@ -48,24 +49,34 @@ describe('checksumOf', () => {
   });
 });
 
-describe('requireSameInput', () => {
-  it('asks for the highest and the lowest checksum of all readers, where -1 stands for no batch', async () => {
+describe('the first batches of the readers of one dataset', () => {
+  const step = { done: false, value: 1 };
+  const check = (checksum: number | undefined, max: MaxOverReaders) =>
+    new SameInput(new Readers('replica', max), { checksum }).agree(Promise.resolve(step));
+
+  it('are compared by the highest and the lowest checksum, where -1 stands for no batch', async () => {
     const asked: unknown[] = [];
-    const max = async (numbers: Float64Array) => {
+    const max: MaxOverReaders = async (numbers) => {
       asked.push([...numbers]);
       return numbers;
     };
-    await requireSameInput({ checksum: 7 }, { max, readers: 'workers' });
-    await requireSameInput({ checksum: undefined }, { max, readers: 'workers' });
+    expect(await check(7, max)).toBe(step);
+    await check(undefined, max);
     expect(asked).toEqual([
       [7, -7],
       [-1, 1],
     ]);
   });
 
-  it('refuses different checksums, and names the readers', async () => {
-    const max = async () => Float64Array.of(9, -7);
-    await expect(requireSameInput({ checksum: 7 }, { max, readers: 'replicas' })).rejects.toMatchObject({
+  it('are compared once in each reading', async () => {
+    const max = vi.fn((numbers: Float64Array | Uint8Array) => numbers);
+    const agreement = new SameInput(new Readers('replica', max), { checksum: 7 });
+    for (const each of [step, step]) expect(await agreement.agree(Promise.resolve(each))).toBe(step);
+    expect(max).toHaveBeenCalledOnce();
+  });
+
+  it('must have equal checksums', async () => {
+    await expect(check(7, async () => Float64Array.of(9, -7))).rejects.toMatchObject({
       ...{ name: 'ValueError', code: 'ERR_COLL_VALUE', operation: 'input' },
       message: expect.stringMatching(/^replicas read different first batches of one dataset/),
     });

@@ -1,34 +1,54 @@
-import { asTensor, type Structure, type TensorLike, ValueError } from '@coll/core';
+import { asTensor, type Structure, ValueError } from '@coll/core';
 import { flatten } from '@coll/core/internal';
 import type { Batch } from './batch.js';
+import type { Agreement } from './read-ahead.js';
+import type { Readers } from './readers.js';
 
-/** Returns the element-wise maxima of the numbers that the readers of a dataset pass. */
-export type MaxOverReaders = (numbers: Float64Array) => Promise<TensorLike>;
-
-/** The readers of the same dataset. */
-export interface Readers {
-  readonly max: MaxOverReaders;
-  /** What the readers are called in error messages, such as `workers`. */
-  readonly readers: string;
+/** The part of `RebatchedSteps` that is compared. */
+interface Checked {
+  /** Checksum of the first batch; undefined if there is none. */
+  readonly checksum: number | undefined;
 }
 
 /**
- * Compares the checksum of the first batch of an epoch with the checksums of all other readers of
+ * Compares the checksum of the first batch of a reading with the checksums of all other readers of
  * the same dataset.
- * @throws ValueError on all readers if the checksums differ
  */
-export async function requireSameInput(
-  { checksum = -1 }: { readonly checksum: number | undefined },
-  { max, readers }: Readers,
-): Promise<void> {
-  const [highest, lowest] = asTensor(await max(Float64Array.of(checksum, -checksum))).data;
-  if (Number(highest) === -Number(lowest)) return;
-  throw new ValueError(
-    'ERR_COLL_VALUE',
-    `${readers} read different first batches of one dataset, so samples are lost or read twice. Is the dataset shuffled without a seed? ` +
-      'Pass a seed to the shuffle, shuffle(1000, seed); the seed may change with the epoch. Or shard the samples before you shuffle',
-    { operation: 'input' },
-  );
+export class SameInput implements Agreement<Structure<unknown>> {
+  readonly #readers: Readers;
+  readonly #steps: Checked;
+  #isChecked = false;
+
+  constructor(readers: Readers, steps: Checked) {
+    this.#readers = readers;
+    this.#steps = steps;
+  }
+
+  agree<Step>(own: Promise<Step>): Promise<Step> {
+    if (this.#isChecked) return own;
+    this.#isChecked = true;
+    return this.#readers.inOrder(async () => {
+      const step = await own;
+      await this.#check();
+      return step;
+    });
+  }
+
+  close(): void {}
+
+  /** @throws ValueError on all readers if the checksums differ */
+  async #check(): Promise<void> {
+    const { checksum = -1 } = this.#steps;
+    const { max, what } = this.#readers;
+    const [highest, lowest] = asTensor(await max(Float64Array.of(checksum, -checksum))).data;
+    if (Number(highest) === -Number(lowest)) return;
+    throw new ValueError(
+      'ERR_COLL_VALUE',
+      `${what}s read different first batches of one dataset, so samples are lost or read twice. Is the dataset shuffled without a seed? ` +
+        'Pass a seed to the shuffle, shuffle(1000, seed); the seed may change with the epoch. Or shard the samples before you shuffle',
+      { operation: 'input' },
+    );
+  }
 }
 
 /** A number from 0 to 2**32 - 1 that depends on every value of a batch. */

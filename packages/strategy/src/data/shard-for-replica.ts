@@ -1,18 +1,21 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
+import { GroupReplicaContext } from '../group-replica-context.js';
 import type { ReplicaContext } from '../replica-context.js';
 import type { DatasetLike } from './dataset.js';
 import { rebatched } from './distribute-dataset.js';
 import type { DistributedDataset } from './distributed-dataset.js';
 import type { InputOptionsInit } from './input-options.js';
+import { type MaxOverReaders, Readers, readersOf } from './readers.js';
 
 /**
  * One replica's part of a dataset, for replicas that read their input themselves, such as those in
  * worker threads: in every step a replica gets the part that `experimentalDistributeDataset` would
  * give this replica. Every replica passes the same dataset, batched by the global batch size, and
  * keeps its part. If the dataset is made of at least one file per replica, each replica reads only
- * its own files. In each epoch replicas compare a checksum of their first batch. This comparison is
- * a collective, so all replicas must read the dataset equally often.
+ * its own files, and replicas that have read theirs get empty parts until all have. Otherwise, in
+ * each epoch replicas compare a checksum of their first batch. Both are collectives, so all replicas
+ * must read the dataset equally often, and leave a loop after the same step.
  * @throws ValueError for an invalid dataset or options, and in the first step if the first batches
  * differ, for example after a shuffle without a seed; NotImplementedError for PER_REPLICA
  *
@@ -39,14 +42,18 @@ export function shardForReplica<Element>(
 ): DistributedDataset<Element> {
   const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = requireContext(context);
   const place = { numWorkers, workerIndex, replicasPerWorker: 1 };
-  const others = context.allReduce && {
-    max: (numbers: Float64Array) => (context as ReplicaContext).allReduce('max', numbers),
-    readers: 'replicas',
-  };
+  const max = maxOf(context);
+  const others = max && readersOf(context, () => new Readers('replica', max));
   return rebatched(dataset, { place, devices, join: ([part]) => part, others }, options);
 }
 
 type Context = Parameters<typeof shardForReplica>[1];
+
+/** How a replica meets the others; undefined if its context has no collectives. */
+function maxOf(context: Context): MaxOverReaders | undefined {
+  if (context instanceof GroupReplicaContext) return (numbers) => context.maxForInput(numbers);
+  return context.allReduce && ((numbers) => (context as ReplicaContext).allReduce('max', numbers));
+}
 
 function requireContext(context: Context): Context {
   const { numReplicasInSync, replicaIdInSyncGroup, devices } = Object(context) as Partial<Context>;

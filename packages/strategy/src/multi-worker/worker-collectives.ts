@@ -11,7 +11,7 @@ import {
   type Tensor,
 } from '@coll/core';
 import { messageOf, RankNames, resolveCallOptions } from '@coll/core/internal';
-import { deviceType, portableWorld } from '@coll/core/plugin';
+import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import { warnOfInvisible } from '../visible-devices.js';
 import type { WorkerGroup } from '../worker-group.js';
@@ -102,6 +102,14 @@ export class WorkerCollectives implements WorkerGroup {
     if (this.size === 1) return value;
     const { hostOps, group } = await this.#open();
     return hostOps.allReduce(op, value, (group as ProcessGroup).rank, this.#merged(call)) as Promise<Tensor>;
+  }
+
+  async allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor): Promise<Tensor> {
+    if (this.size === 1) return value;
+    const opened = await this.#open();
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    return group.run(group.ownCall(purpose, op, value, rank, this.#call)) as Promise<Tensor>;
   }
 
   allReduceSync(op: ReduceOp, value: Tensor): Tensor {
