@@ -17,6 +17,7 @@ export type {
   Segments,
   SubGroup,
 } from './collectives/communicator.js';
+export type { FailureReason } from './collectives/failures.js';
 export type { Link, ProcessGroup } from './collectives/process-group.js';
 export { ReduceOp, type ReduceOpLike } from './collectives/reduce-op.js';
 export { ConcatAndSplitPacker } from './compat/concat-and-split-packer.js';
@@ -109,6 +110,7 @@ export {
 } from './support/errors.js';
 export { type LogLevel, type LogSink, setLogSink } from './support/logger.js';
 export type { ArenaMemory } from './threads/arena.js';
+export { failThreadGroup } from './threads/thread-group.js';
 export {
   canonicalize,
   canonicalizeWithoutJobAndTask,

@@ -55,7 +55,7 @@ export {
 export { nextTurn } from './threads/event-loop.js';
 export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
 export { ThreadCommunicator } from './threads/thread-communicator.js';
-export { failThreadGroup, requireJoin } from './threads/thread-group.js';
+export { requireJoin } from './threads/thread-group.js';
 export { type ThreadEngine, ThreadRank } from './threads/thread-rank.js';
 export {
   componentOf,

@@ -1,8 +1,8 @@
 import { syncBuiltinESMExports } from 'node:module';
 import { Writable } from 'node:stream';
 import workerThreads, { type MessagePort } from 'node:worker_threads';
-import { CollError } from '@coll/core';
-import { failThreadGroup, takeRunNote } from '@coll/core/internal';
+import { CollError, failThreadGroup } from '@coll/core';
+import { takeRunNote } from '@coll/core/internal';
 import { setOutside } from './contexts.js';
 import { importModule, type Loading } from './module-loading.js';
 import { openPluginHome, type ThreadHome } from './plugin-home.js';

@@ -1,5 +1,5 @@
-import { AbortedError, type Engine, RuntimeError, type ThreadGroup } from '@coll/core';
-import { failThreadGroup, log, messageOf } from '@coll/core/internal';
+import { AbortedError, type Engine, failThreadGroup, RuntimeError, type ThreadGroup } from '@coll/core';
+import { log, messageOf } from '@coll/core/internal';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';

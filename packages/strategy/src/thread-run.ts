@@ -1,5 +1,12 @@
-import { AbortedError, type CollError, InternalError, RuntimeError, type ThreadGroup } from '@coll/core';
-import { failThreadGroup, logRunNotes, messageOf, type RunNote } from '@coll/core/internal';
+import {
+  AbortedError,
+  type CollError,
+  failThreadGroup,
+  InternalError,
+  RuntimeError,
+  type ThreadGroup,
+} from '@coll/core';
+import { logRunNotes, messageOf, type RunNote } from '@coll/core/internal';
 import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
 import type { RunOptions } from './run-options.js';

@@ -1,5 +1,5 @@
 import { type Engine, jsEngine, type ThreadGroup } from '@coll/core';
-import { failThreadGroup, knownOptions, requireKnownOptions } from '@coll/core/internal';
+import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import { type Call, Group, type GroupMember, type OpenGroup, type Outcome } from './group.js';
 import { buffersOf, decodeError, type Played } from './rank-messages.js';
 import type { ModuleExport } from './suite-algorithm.js';
@@ -95,7 +95,7 @@ interface Seat {
 
 async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
   const group = groups++;
-  const { rank, threads } = seat;
+  const { rank } = seat;
   await thread.request({ type: 'join', group, ...seat });
   return {
     localRanks: [rank],
@@ -105,10 +105,7 @@ async function join(thread: ThreadClient, seat: Seat): Promise<GroupMember> {
     close: async () => {
       if (!thread.hasEnded) await thread.request({ type: 'close', group });
     },
-    crash: async () => {
-      await thread.terminate();
-      failThreadGroup(threads, rank, 'ended its thread');
-    },
+    crash: () => thread.terminate(),
   };
 }
 

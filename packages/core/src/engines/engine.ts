@@ -23,6 +23,12 @@ export interface ThreadGroup {
   readonly size: number;
   /** How often a waiting thread polls a peer's counter before it sleeps. */
   readonly spins: number;
+  /**
+   * The thread that created the group, as `threadId` of Node.js. As long as that thread returns to
+   * its event loop, it fails the group if the thread of a member ends. Undefined on platforms that
+   * cannot watch threads: browsers, and other runtimes without `postMessageToThread`.
+   */
+  readonly creator?: number | undefined;
   readonly control: SharedArrayBuffer;
   readonly descriptors: SharedArrayBuffer;
   readonly arena: ArenaMemory;

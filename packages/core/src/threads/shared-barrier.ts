@@ -161,6 +161,21 @@ export class SharedBarrier {
     this.fail({ reason: 'closed', rank, ranks: [], text: 'has left the group' });
   }
 
+  /** Fails the group because the thread of a rank has ended. */
+  lose(rank: number): void {
+    this.fail({ reason: 'lost', rank, ranks: [], text: 'was lost: its thread ended before it closed the group' });
+  }
+
+  /** The rank of the thread that created the group; undefined if that thread is not a member. */
+  get creator(): number | undefined {
+    const number = Atomics.load(this.#words, creatorWord);
+    return number === 0 ? undefined : number - 1;
+  }
+
+  set creator(rank: number | undefined) {
+    Atomics.store(this.#words, creatorWord, rank === undefined ? 0 : rank + 1);
+  }
+
   /**
    * Fails the group because a rank has timed out waiting for others. In the message, `text` follows
    * the rank numbers `others`.
@@ -285,7 +300,7 @@ export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
   return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }
 
-// Int32s of a cache line. Line 0 holds the group's state. Line r + 1 holds the words of rank r: its
+// Int32s of a cache line. Line 0 holds the group's state, and the creator's rank. Line r + 1 holds the words of rank r: its
 // count, the number of event loops that wait for it and, written only by rank r, its offers
 // of two turns, the turn, and the number of its latest offer. The last line holds the gate, with
 // its sleepers in the same place.
@@ -295,6 +310,7 @@ const offers = 2;
 const turns = 4;
 const lastOffer = 5;
 const stateWord = 0;
+const creatorWord = 8;
 const writing = 1;
 const failed = 2;
 const textBytes = 4096;

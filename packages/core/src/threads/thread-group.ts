@@ -3,10 +3,11 @@ import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '.
 import { CollError, ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { quote } from '../support/quote.js';
-import { requireSize } from '../support/ranks.js';
+import { oneRank, requireSize } from '../support/ranks.js';
 import { createArenaMemory, createWasmArenaMemory } from './arena.js';
 import { bytesOfDescriptors } from './descriptors.js';
 import { SharedBarrier } from './shared-barrier.js';
+import { watchRanks } from './thread-watch.js';
 
 const groupOptions = knownOptions<ThreadGroupOptions>('createGroup', { size: true, maxBytes: true, spins: true });
 
@@ -46,6 +47,7 @@ export function createThreadGroup(options: ThreadGroupOptions, engine: EngineNam
     id: crypto.randomUUID(),
     size,
     spins,
+    creator: watchRanks(),
     control: new SharedArrayBuffer(SharedBarrier.bytesFor(size)),
     descriptors: new SharedArrayBuffer(bytesOfDescriptors(size)),
     arena: engine === 'wasm' ? createWasmArenaMemory(maxBytes) : createArenaMemory(maxBytes),
@@ -81,8 +83,26 @@ export function requireGroup(group: unknown): asserts group is ThreadGroup {
 }
 
 /**
- * Fails a group from any thread, because of `rank`. `text` completes a sentence whose subject is
- * the rank.
+ * Fails a group of threads, from any thread that has the group. Waiting and later calls of all
+ * members throw `UnavailableError` (ERR_COLL_PEER_FAILED). Does nothing if the group has failed
+ * already. A group whose creator runs in Node.js fails by itself if the thread of a member ends.
+ * @param rank the member because of which the group fails
+ * @param text completes a sentence whose subject is the rank, for the message of the errors
+ * @param reason selects the class and code of the errors. Default: `'failed'`
+ * @throws ValueError for anything but a group, and for a rank outside of it
+ *
+ * @example
+ * ```ts
+ * import { failThreadGroup, joinThreadGroup, jsEngine } from '@coll/core';
+ * import { ringAlgorithm } from '@coll/ring';
+ *
+ * const group = jsEngine.createGroup({ size: 2 });
+ * const member = joinThreadGroup(group, { rank: 0, algorithm: ringAlgorithm() });
+ * const barrier = member.barrier();
+ * failThreadGroup(group, 1, 'has no data');
+ * console.log(await barrier.catch((error) => error.message)); // barrier: rank 1 has no data
+ * await member.close();
+ * ```
  */
 export function failThreadGroup(
   group: ThreadGroup,
@@ -91,5 +111,6 @@ export function failThreadGroup(
   reason: FailureReason = 'failed',
 ): void {
   requireGroup(group);
+  oneRank(rank, group.size);
   new SharedBarrier(group.control, group.size, 0).fail({ reason, rank, ranks: [], text });
 }

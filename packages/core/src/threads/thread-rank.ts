@@ -11,6 +11,7 @@ import type { Arena } from './arena.js';
 import type { SharedBarrier } from './shared-barrier.js';
 import { ThreadPostbox } from './thread-postbox.js';
 import { shareGroup } from './thread-split.js';
+import { beWatched } from './thread-watch.js';
 
 /** Makes and joins groups of threads. */
 export type ThreadEngine = Pick<Engine, 'createGroup' | 'join'>;
@@ -30,11 +31,14 @@ export interface ThreadRankOptions {
 export class ThreadRank implements Group {
   readonly order = new CallOrder();
   readonly #options: ThreadRankOptions;
+  readonly #stopBeingWatched: () => void;
   #messages: PointToPoint | undefined;
   #splits = 0;
 
   constructor(options: ThreadRankOptions) {
     this.#options = options;
+    const { threads, rank, barrier } = options;
+    this.#stopBeingWatched = beWatched(threads, rank, barrier);
   }
 
   get failure(): CollError | undefined {
@@ -80,7 +84,8 @@ export class ThreadRank implements Group {
 
   /** Ends all sends and receives that are under way. Called when the rank leaves the group. */
   close(): void {
-    this.#messages?.close();
+    this.#stopBeingWatched();
+    void this.#messages?.close();
   }
 
   #openMessages(): PointToPoint {
