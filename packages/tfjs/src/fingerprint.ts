@@ -12,7 +12,7 @@ export function stepsBetweenFingerprints(variables: readonly TfVariable[]): numb
 
 /**
  * The sum of a float32 variable's elements, in an order that is the same on all replicas; undefined
- * if the elements are not in the CPU's memory. NaN has only one form here, unlike in float32.
+ * if the elements are not in the CPU's memory.
  */
 export function sumOf(tf: TensorFlow, variable: TfVariable): number | undefined {
   const values = variable.dtype === 'float32' ? viewOf(tf, variable) : undefined;
@@ -38,7 +38,8 @@ const words = new Uint32Array(float.buffer);
 export function combined(sums: readonly number[]): number {
   let hash = 0x811c9dc5;
   for (const sum of sums) {
-    float[0] = sum;
+    // The bits of NaN may differ between replicas that have computed the same.
+    float[0] = Number.isNaN(sum) ? Number.POSITIVE_INFINITY : sum;
     hash = Math.imul(hash ^ (words[0] as number), 0x01000193);
     hash = Math.imul(hash ^ (hash >>> 15) ^ (words[1] as number), 0x85ebca6b);
   }

@@ -70,7 +70,7 @@ export function* requireSameVariables(
   if (most === -leastNegated) return mostSamples;
   const meetings = yield* gatherValues<Meeting>({ training, variables: variables.map(describe) }, place);
   const difference =
-    differenceOf(meetings.map((meeting) => meeting.variables)) ?? mixedOf(meetings.map((meeting) => meeting.training));
+    mixedOf(meetings.map((meeting) => meeting.training)) ?? differenceOf(meetings.map((meeting) => meeting.variables));
   if (difference) throw difference;
   return mostSamples;
 }
@@ -120,6 +120,7 @@ function mixedOf(trainings: readonly (TrainingNumber | undefined)[]): InvalidArg
   const first = trainings[0];
   if (trainings.some((training) => training && first && training.of !== first.of)) return undefined;
   const rank = trainings.findIndex((training) => training?.number !== first?.number);
+  if (rank < 0) return undefined;
   const told = trainings.map((training, replica) => {
     const what = training ? `optimizer ${training.number}` : 'broadcastWeights';
     return `${what} on replica ${replica}`;
