@@ -3,7 +3,14 @@ export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './
 export { purposeName } from './collectives/caller-request.js';
 export { bufferLengths, hasOneResult, inputBlocks, isSameCollective, outputBlocks } from './collectives/collective.js';
 export { ControllerGroup, requireCollError } from './collectives/controller-group.js';
-export { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from './collectives/failures.js';
+export {
+  type Failure,
+  failureError,
+  failureOf,
+  failureReasons,
+  mostOtherRanks,
+  nameIn,
+} from './collectives/failures.js';
 export { requireGivenGroup, requireProcessGroup } from './collectives/process-group.js';
 export { requireRunOptions, requireTimeout, setRunOptions } from './collectives/run-options.js';
 export { RankNames } from './hierarchical/rank-names.js';

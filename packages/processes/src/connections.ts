@@ -83,5 +83,10 @@ function tooLate(
   const told = `rank ${rank} waited ${seconds} seconds for connections with the other members: rank ${waiting.join(', ')} could not be reached`;
   // For example, too many open files in this process.
   const why = cause instanceof Error ? `; the last attempt failed: ${cause.message}` : '';
-  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, { rank, operation: 'open a group', cause });
+  return new DeadlineExceededError('ERR_COLL_DEADLINE', `${told}${why}`, {
+    rank,
+    ranks: waiting,
+    operation: 'open a group',
+    cause,
+  });
 }

@@ -37,6 +37,8 @@ export interface MemberConfig {
   /** Seconds within which the group must be open; undefined means no limit. */
   readonly timeoutSeconds: number | undefined;
   readonly signal: AbortSignal | undefined;
+  /** If the group is made by `split`: the rank of each member in the whole group. */
+  readonly whole?: readonly number[] | undefined;
 }
 
 const mostMembers = 1024;

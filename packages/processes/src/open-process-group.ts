@@ -57,9 +57,14 @@ import { agreedThresholds, proposedThresholds, reportOverruled } from './thresho
  * console.log(await group.allReduce('sum', new Float32Array([1, 2]))); // Float32Array(2) [ 1, 2 ]
  * ```
  */
-export async function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
+export function openProcessGroup(options: OpenProcessGroupOptions = {}): Promise<OpenedProcessGroup> {
+  return openGroup(options);
+}
+
+/** `whole`: if the group is made by `split`, the rank of each member in the whole group. */
+async function openGroup(options: OpenProcessGroupOptions, whole?: readonly number[]): Promise<OpenedProcessGroup> {
   const meeting = await meetingOf(options);
-  const told = memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options);
+  const told = { ...memberOf(meeting ? { ...options, jobKey: meeting.jobKey } : options), whole };
   requireGoing(told);
   const binding = processBinding();
   // A value of COLL_THRESHOLDS that is not valid is refused before other members wait for this one.
@@ -117,7 +122,7 @@ async function opened(
   secondsLeft: number | undefined,
   algorithm: Algorithm = directAlgorithm(),
 ): Promise<OpenedGroup> {
-  const split = splitOf(member, openProcessGroup);
+  const split = splitOf(member, openGroup);
   const group = new OpenedGroup({ ...connected, algorithm, split });
   try {
     await awaitAllOpened(connected.group, member, secondsLeft);
@@ -253,14 +258,14 @@ async function play(
 
 function startGroup(
   binding: ProcessBinding,
-  { rank, heartbeatSeconds }: MemberConfig,
+  { rank, heartbeatSeconds, whole }: MemberConfig,
   peers: readonly PeerInfo[],
   controls: readonly Connection[],
   stalls: StallListener | undefined,
 ): NativeProcessGroup {
   const hosts = peers.map(({ hostName }) => hostName);
   const sockets = peers.map((_, other) => controls.find((control) => control.rank === other)?.socket ?? -1);
-  return new NativeProcessGroup(binding, { rank, sockets, hosts, heartbeatSeconds, stalls });
+  return new NativeProcessGroup(binding, { rank, sockets, hosts, whole, heartbeatSeconds, stalls });
 }
 
 function ranksOver(links: readonly Link[], transport: Link['transport']): readonly number[] {

@@ -3,9 +3,16 @@ import { bytesOfDescriptors, Descriptors, type Failure, failureReasons } from '@
 import type { NativeFailure } from './process-binding.js';
 
 /** Converts a failure from the form of native code. `hosts`: the host of each member. */
-export function failureFrom([kind, rank, ranks, text]: NativeFailure, hosts: readonly string[]): Failure {
+export function failureFrom([kind, rank, ranks, text, lost]: NativeFailure, hosts: readonly string[]): Failure {
   const places = [rank, ...ranks].map((other) => hosts[other] ?? '');
-  return { reason: failureReasons[kind] ?? 'failed', rank, ranks, text, hosts: places };
+  return {
+    reason: failureReasons[kind] ?? 'failed',
+    rank,
+    ranks,
+    text,
+    hosts: places,
+    ...(lost.length > 0 ? { lost } : {}),
+  };
 }
 
 /**

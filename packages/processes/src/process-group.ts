@@ -1,5 +1,5 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
-import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from '@coll/core/internal';
+import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks, nameIn } from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { listOf, status, type Thresholds } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
@@ -26,6 +26,8 @@ export interface NativeGroupOptions {
   readonly sockets: readonly number[];
   /** Names of the hosts of all ranks. */
   readonly hosts: readonly string[];
+  /** If the group was made by `split`: the rank of each member in the whole group. */
+  readonly whole?: readonly number[] | undefined;
   readonly heartbeatSeconds: number;
   /** Receives reports of stalled calls. */
   readonly stalls?: StallListener | undefined;
@@ -70,6 +72,7 @@ export class NativeProcessGroup {
   readonly #executeCall: ProcessBinding['executeCall'];
   readonly #handle: GroupHandle;
   readonly #hosts: readonly string[];
+  readonly #whole: readonly number[] | undefined;
   readonly #queue: ProcessQueue;
   readonly #stalls: StallListener | undefined;
   #calls = 0;
@@ -77,12 +80,13 @@ export class NativeProcessGroup {
   #isStopped = false;
   #parted: (() => void) | undefined;
 
-  constructor(binding: ProcessBinding, { rank, sockets, hosts, heartbeatSeconds, stalls }: NativeGroupOptions) {
+  constructor(binding: ProcessBinding, { rank, sockets, hosts, whole, heartbeatSeconds, stalls }: NativeGroupOptions) {
     this.rank = rank;
     this.size = sockets.length;
     this.#binding = binding;
     this.#executeCall = binding.executeCall;
     this.#hosts = hosts;
+    this.#whole = whole;
     this.#stalls = stalls;
     const wake = () => this.#settle();
     this.#handle = binding.group(rank, Int32Array.from(sockets), heartbeatSeconds * 1000, wake);
@@ -119,6 +123,11 @@ export class NativeProcessGroup {
   /** Notifies the other members that this one has opened the group. */
   tellOpened(): void {
     this.#binding.tellOpened(this.#handle);
+  }
+
+  /** Lets failures name ranks of an enclosing group of `ranks` ranks. */
+  enclose(ranks: number): void {
+    if (!this.#isClosed) this.#binding.enclose(this.#handle, ranks);
   }
 
   /** The members that have left the group. */
@@ -226,7 +235,7 @@ export class NativeProcessGroup {
    */
   #end(answer: number, call: Call): void {
     if (answer === status.disagreed) {
-      this.failWith(disagreementOf(this.#binding.states(this.#handle), call.request?.ranks));
+      this.failWith(disagreementOf(this.#binding.states(this.#handle), call.request?.ranks ?? this.#names));
       return;
     }
     const operation = operationOf(call);
@@ -291,7 +300,12 @@ export class NativeProcessGroup {
    */
   #errorOf(failure: NativeFailure, operation: string, number: number | undefined): CollError {
     const where = number === undefined ? '' : ` (collective ${number} of the group)`;
-    return failureError(failureFrom(failure, this.#hosts), { operation, where, size: this.size });
+    return failureError(failureFrom(failure, this.#hosts), { operation, where, size: this.size, whole: this.#whole });
+  }
+
+  /** The names of the ranks in messages about different calls; undefined for plain numbers. */
+  get #names(): readonly string[] | undefined {
+    return this.#whole?.map((_, rank) => nameIn(this.#whole, rank));
   }
 
   #requireOpen(call: Call): void {

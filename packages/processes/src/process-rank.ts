@@ -57,6 +57,10 @@ export class ProcessRank implements Group {
     return this.#postbox.descriptors;
   }
 
+  enclose(ranks: number): void {
+    this.group.enclose(ranks);
+  }
+
   fail(error: CollError): void {
     requireCollError(error);
     this.group.failWith(error);

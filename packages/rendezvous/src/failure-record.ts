@@ -26,8 +26,8 @@ const sameForAll: readonly unknown[] = [
 
 /** Converts an error that occurred on the member `rank` to the error that the other members get. */
 export function errorForOthers(error: unknown, rank: number, operation: string): CollError {
-  const details = { rank, operation };
-  const { message, code } = error as Partial<CollError>;
+  const { message, code, ranks } = error as Partial<CollError>;
+  const details = { rank, ranks, operation };
   // All members detect mismatched or missing members and throw the same error.
   if (sameForAll.includes(code)) return error as CollError;
   const why = code === 'ERR_COLL_ABORTED' ? 'the call was aborted' : message;
@@ -40,15 +40,15 @@ export function errorForOthers(error: unknown, rank: number, operation: string):
 }
 
 /** Encodes the error that a member publishes in the store for all members. */
-export function encodeFailureRecord({ name, code, message, rank }: CollError): Uint8Array {
-  return Buffer.from(JSON.stringify({ name, code, message: message.slice(0, mostCharacters), rank }));
+export function encodeFailureRecord({ name, code, message, rank, ranks }: CollError): Uint8Array {
+  return Buffer.from(JSON.stringify({ name, code, message: message.slice(0, mostCharacters), rank, ranks }));
 }
 
 /** Decodes an error that a member has published. */
 export function decodeFailureRecord(bytes: Uint8Array, operation: string): CollError {
-  const { name, code, message, rank } = parse(bytes);
+  const { name, code, message, rank, ranks } = parse(bytes);
   const Kind = Object.hasOwn(kinds, String(name)) ? kinds[name as keyof typeof kinds] : CollError;
-  const details = { operation, ...(isRank(rank) ? { rank } : {}) };
+  const details = { operation, ...(isRank(rank) ? { rank } : {}), ...(areRanks(ranks) ? { ranks } : {}) };
   if (typeof message === 'string' && codes.includes(code as ErrorCode))
     return new Kind(code as ErrorCode, printable(message.slice(0, mostCharacters)), details);
   const told =
@@ -60,12 +60,16 @@ function isRank(rank: unknown): rank is number {
   return Number.isInteger(rank) && (rank as number) >= 0 && (rank as number) < mostRanks;
 }
 
+function areRanks(ranks: unknown): ranks is readonly number[] {
+  return Array.isArray(ranks) && ranks.length <= mostRanks && ranks.every(isRank);
+}
+
 /** Replaces control characters, which could confuse terminals. */
 function printable(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}/gu, ' ');
 }
 
-function parse(bytes: Uint8Array): Readonly<Partial<Record<'name' | 'code' | 'message' | 'rank', unknown>>> {
+function parse(bytes: Uint8Array): Readonly<Partial<Record<'name' | 'code' | 'message' | 'rank' | 'ranks', unknown>>> {
   try {
     const value = JSON.parse(Buffer.from(bytes).toString('utf8'));
     return { ...value, name: String(value?.name) };

@@ -302,7 +302,7 @@ export class StoreRendezvous {
     if (!late) return cards;
     if (isKept === undefined) throw this.#silent(late);
     const whom = `the ${this.#size} members of generation ${generation}: rank ${[...missing].join(', ')} ${problem}`;
-    throw this.#late(`for ${whom}`, late);
+    throw this.#late(`for ${whom}`, late, [...missing]);
   }
 
   /**
@@ -354,10 +354,10 @@ export class StoreRendezvous {
     return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
   }
 
-  #late(forWhat: string, cause: unknown): DeadlineExceededError {
+  #late(forWhat: string, cause: unknown, ranks?: readonly number[]): DeadlineExceededError {
     const { rank } = this.#own;
     const told = `rank ${rank} waited ${this.#timeoutSeconds} seconds ${forWhat}`;
-    return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, operation: this.#operation, cause });
+    return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, ranks, operation: this.#operation, cause });
   }
 
   #overtaken(generation: number, { rank, generation: newer }: Omit<GenerationRecord, 'run' | 'hasEnded'>) {
@@ -434,8 +434,8 @@ export class StoreRendezvous {
     if (this.#hasArrived || error.message.includes(cure)) return error;
     const why = `generation ${generation} had failed before rank ${ownRank} joined; ${cure}`;
     const Kind = error.constructor as typeof CollError;
-    const { code, rank, operation } = error;
-    return new Kind(code, `${error.message} (${why})`, { rank, operation, cause: error });
+    const { code, rank, ranks, operation } = error;
+    return new Kind(code, `${error.message} (${why})`, { rank, ranks, operation, cause: error });
   }
 }
 

@@ -132,6 +132,11 @@ export interface Group {
    */
   fail(error: CollError): void;
   /**
+   * Called if this group is a level of a larger one, with the number of ranks of that one: its
+   * failures may then name these ranks, as in `Failure`.
+   */
+  enclose?(ranks: number): void;
+  /**
    * Memory that the engine uses without a copy, or ordinary memory if the engine needs no special
    * memory. Valid until the group is closed.
    * @throws ValueError for an unknown dtype or an invalid length; CollError if the memory of the

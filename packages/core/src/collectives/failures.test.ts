@@ -32,7 +32,7 @@ describe('failureError', () => {
       const error = failureError(failure, call);
       expect(keptFailure(error)).toBe(failure);
       expect(failureOf(error, 3)).toBe(failure);
-      expect(JSON.stringify(error)).not.toContain('ranks');
+      expect(JSON.stringify(error)).not.toContain('reason');
     },
   );
 
@@ -67,6 +67,47 @@ describe('failureError', () => {
     expect(failureError(failure, call).message).toBe(`all-reduce sum: ${plain}`);
     const words = wordsOf(failureError({ ...failure, hosts }, call));
     expect(words((rank) => 'ABCD'[rank] as string)).toBe(`all-reduce sum: ${named}`);
+  });
+
+  it.each<[Partial<Failure>, readonly number[] | undefined]>([
+    [{}, [1]],
+    [{ text: 'cannot continue: a connection has ended', ranks: [2] }, [1]],
+    [{ text: 'ended with exit code 7', lost: [3, 0] }, [0, 1, 3]],
+    [{ reason: 'closed' }, [1]],
+    [{ reason: 'lost', ranks: [3, 0] }, [0, 1, 3]],
+    [{ reason: 'deadline', ranks: [2, 0] }, [0, 2]],
+    [{ reason: 'aborted' }, undefined],
+    [{ reason: 'shapes' }, undefined],
+    [{ rank: -1 }, undefined],
+  ])('lists all members that are lost, have failed or left, or are missing: %j', (fields, ranks) => {
+    const error = failureError({ ...failed, ...fields }, call);
+    expect(error.ranks).toEqual(ranks);
+    expect('ranks' in error).toBe(ranks !== undefined);
+  });
+
+  it('names members that were lost besides the one that failed', () => {
+    const failure = { ...failed, text: 'ended with exit code 7', lost: [2, 3] };
+    expect(failureError(failure, call).message).toBe(
+      'all-reduce sum: rank 1 ended with exit code 7; rank 2, rank 3 were lost, too',
+    );
+  });
+
+  it('names the ranks of a group made by split by both numbers', () => {
+    const error = failureError(
+      { ...failed, reason: 'lost', text: 'was lost', ranks: [0] },
+      { ...call, whole: [4, 6, 7, 9] },
+    );
+    expect(error).toMatchObject({
+      ...{ rank: 1, ranks: [0, 1], wholeRanks: [4, 6] },
+      message:
+        'all-reduce sum: rank 1 (rank 6 of the whole group) was lost; rank 0 (rank 4 of the whole group) was lost, too',
+    });
+  });
+
+  it('names no rank for a failure that no rank of the group has caused', () => {
+    const error = failureError({ ...failed, rank: -1, text: 'another group failed' }, call);
+    expect(error.message).toBe('all-reduce sum: another group failed');
+    expect('rank' in error).toBe(false);
   });
 
   it('includes the position of the collective in the group', () => {

@@ -41,7 +41,7 @@ export const mostOtherRanks = 64;
  */
 export interface Failure {
   readonly reason: FailureReason;
-  /** The rank because of which the group failed. */
+  /** The rank because of which the group failed; -1 for none of its ranks. */
   readonly rank: number;
   /** Other ranks that the message names, at most `mostOtherRanks`. */
   readonly ranks: readonly number[];
@@ -51,6 +51,8 @@ export interface Failure {
    * (`failed: out of memory`).
    */
   readonly text: string;
+  /** Further ranks that were lost; the message names them. Default: none. */
+  readonly lost?: readonly number[] | undefined;
   /** The host of `rank`, followed by the hosts of `ranks`; empty if unknown. Default: all unknown. */
   readonly hosts?: readonly string[] | undefined;
 }
@@ -62,6 +64,11 @@ export interface FailedCall {
   readonly where?: string;
   /** Number of ranks of the group. Default: all rank numbers denote ranks of the group itself. */
   readonly size?: number;
+  /**
+   * If the group was made by `split`: the rank of each of its members in the whole group. Messages
+   * then contain both numbers.
+   */
+  readonly whole?: readonly number[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -81,14 +88,35 @@ const kinds = {
 /** The error that a call throws because its group failed. */
 export function failureError(
   failure: Failure,
-  { operation, where = '', size = Infinity, cause }: FailedCall,
+  { operation, where = '', size = Infinity, whole, cause }: FailedCall,
 ): CollError {
   const { reason, rank } = failure;
   const [Type, code] = kinds[reason];
   const head = isDisagreement(reason) ? '' : `${operation}${where}: `;
   const words = (name: RankName) => head + failureWords(failure, name);
-  const message = words((other) => (other < size ? `${other}` : `${other - size} of the enclosing group`));
-  return keepFailure(keepWords(new Type(code, message, { operation, rank, cause }), words), failure);
+  const message = words((other) => (other < size ? nameIn(whole, other) : `${other - size} of the enclosing group`));
+  const ranks = culpritsOf(failure);
+  const wholeRanks = whole && ranks?.map((other) => whole[other] ?? other - size);
+  return keepFailure(
+    keepWords(
+      new Type(code, message, { operation, rank: rank < 0 ? undefined : rank, ranks, wholeRanks, cause }),
+      words,
+    ),
+    failure,
+  );
+}
+
+/** The name of a rank in a message; for a group made by `split`, with its number in the whole group. */
+export function nameIn(whole: readonly number[] | undefined, rank: number): string {
+  return whole ? `${rank} (rank ${whole[rank]} of the whole group)` : `${rank}`;
+}
+
+/** All ranks that are lost, have failed or left, or did not arrive; undefined if there are none. */
+function culpritsOf({ reason, rank, ranks, lost = [] }: Failure): readonly number[] | undefined {
+  const named = reason === 'deadline' || isDisagreement(reason) || reason === 'aborted' ? [] : [rank];
+  const others = reason === 'deadline' || reason === 'lost' ? ranks : [];
+  const all = [...new Set([...named, ...others, ...lost])].filter((other) => other >= 0);
+  return all.length > 0 ? all.sort((a, b) => a - b) : undefined;
 }
 
 /** Attaches the failure of a group to an error that a call throws because of this failure. */
@@ -119,8 +147,15 @@ function isDisagreement(reason: FailureReason): boolean {
   return reason === 'shapes' || reason === 'dtypes' || reason === 'mismatch';
 }
 
-function failureWords({ reason, rank, ranks, text, hosts = [] }: Failure, name: RankName): string {
-  if (isDisagreement(reason)) return text;
+function failureWords(failure: Failure, name: RankName): string {
+  const { lost = [] } = failure;
+  const words = reasonWords(failure, name);
+  if (lost.length === 0) return words;
+  return `${words}; ${lost.map((rank) => `rank ${name(rank)}`).join(', ')} ${lost.length > 1 ? 'were' : 'was'} lost, too`;
+}
+
+function reasonWords({ reason, rank, ranks, text, hosts = [] }: Failure, name: RankName): string {
+  if (isDisagreement(reason) || rank < 0) return text;
   const [culprit, ...others] = [rank, ...ranks].map((other, index) => {
     const host = hosts[index];
     return `rank ${name(other)}${host ? ` on ${host}` : ''}`;

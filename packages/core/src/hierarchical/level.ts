@@ -10,6 +10,7 @@ export class Level extends RankNames {
   constructor(communicator: Communicator, begins: readonly number[], firsts?: readonly number[]) {
     super(begins, firsts);
     this.communicator = communicator;
+    communicator.group.enclose?.(begins.at(-1) as number);
   }
 
   /**

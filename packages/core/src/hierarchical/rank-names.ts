@@ -50,9 +50,14 @@ export class RankNames {
    * `Failure`.
    */
   marked(error: CollError): CollError {
-    const { message, rank } = error;
+    const { message, rank, ranks } = error;
     if (rank === undefined) return error;
-    const marked = copyOf(error, message, rank + this.names.length);
+    const marked = copyOf(
+      error,
+      message,
+      rank + this.names.length,
+      ranks?.map((other) => other + this.names.length),
+    );
     this.#originals.set(marked, error);
     return keepFailure(
       marked,
@@ -65,7 +70,8 @@ export class RankNames {
     if (!isKnown(error)) return error;
     const words = wordsOf(error);
     const failure = keptFailure(error);
-    const retold = copyOf(error, words(this.#name), error.rank === undefined ? undefined : this.#rankOf(error.rank));
+    const rank = error.rank === undefined ? undefined : this.#rankOf(error.rank);
+    const retold = copyOf(error, words(this.#name), rank, error.ranks?.flatMap(this.#ranksOf));
     keepWords(retold, (name) => words((rank) => name(this.#rankOf(rank))));
     return this.#originals.get(error) ?? (failure ? keepFailure(retold, inRanks(failure, this.#ranksOf)) : retold);
   }
@@ -117,14 +123,22 @@ export function isKnown(error: unknown): error is CollError {
   );
 }
 
-function copyOf(error: CollError, message: string, rank: number | undefined): CollError {
+function copyOf(
+  error: CollError,
+  message: string,
+  rank: number | undefined,
+  ranks: readonly number[] | undefined,
+): CollError {
   const { code, cause, operation } = error;
   const Same = error.constructor as typeof CollError;
-  return new Same(code, message, { cause, rank, operation });
+  return new Same(code, message, { cause, rank, ranks, operation });
 }
 
 /** The failure with each rank replaced by the ranks that `ranksOf` returns, and hosts repeated accordingly. */
-function inRanks({ rank, ranks, hosts, ...rest }: Failure, ranksOf: (rank: number) => readonly number[]): Failure {
+function inRanks(
+  { rank, ranks, lost, hosts, ...rest }: Failure,
+  ranksOf: (rank: number) => readonly number[],
+): Failure {
   const others = ranks.flatMap((other, index) =>
     ranksOf(other).map((each) => ({ rank: each, host: hosts?.[index + 1] })),
   );
@@ -133,6 +147,7 @@ function inRanks({ rank, ranks, hosts, ...rest }: Failure, ranksOf: (rank: numbe
     ...rest,
     rank: ranksOf(rank)[0] as number,
     ranks: named.map((other) => other.rank),
+    lost: lost?.flatMap(ranksOf),
     hosts: hosts && [hosts[0] ?? '', ...named.map(({ host }) => host ?? '')],
   };
 }

@@ -1,5 +1,6 @@
 import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
+import { failureError, reasonOf } from '../collectives/failures.js';
 import { type Joining, Rendezvous } from '../replicas/rendezvous.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, RuntimeError } from '../support/errors.js';
@@ -111,10 +112,9 @@ export class LocalMembers implements LocalGroup {
    */
   fail(error: CollError): void {
     const { group } = this.communicator;
-    const { code, message, operation } = error;
-    const Same = error.constructor as typeof CollError;
-    const told = `another group of its members failed: ${message}`;
-    if (!group.failure) group.fail(new Same(code, told, { operation, cause: error }));
+    const text = `another group of its members failed: ${error.message}`;
+    const failure = { reason: reasonOf(error), rank: -1, ranks: [], text };
+    if (!group.failure) group.fail(failureError(failure, { operation: error.operation ?? 'group', cause: error }));
     this.#arrivals.fail(() => error);
   }
 

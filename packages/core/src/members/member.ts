@@ -390,6 +390,8 @@ export class Member implements AsyncDisposable {
    * Makes one group per color, and returns this member's `Member` of the new group; undefined for a
    * negative color. All members must call `split`. The new group has the same algorithm and its own
    * call order, and fails together with this one.
+   * The limit and the signal also apply to the opening of the new group; if it fails, this group
+   * fails for the same reason.
    * @param color a 32-bit integer
    * @param key a 32-bit integer that orders the members of a color. Default: the rank
    * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not

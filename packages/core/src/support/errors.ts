@@ -39,6 +39,10 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   /** The rank on which, or because of which, the operation failed. */
   readonly rank?: number | undefined;
+  /** See `CollError.ranks`. */
+  readonly ranks?: readonly number[] | undefined;
+  /** See `CollError.wholeRanks`. */
+  readonly wholeRanks?: readonly number[] | undefined;
   /** The operation, for example `all-reduce` or `reduce`. */
   readonly operation?: string | undefined;
 }
@@ -65,6 +69,15 @@ const brand = Symbol.for('@coll/core.error');
 export class CollError extends Error {
   readonly code: ErrorCode;
   readonly rank?: number;
+  /**
+   * All members that are known to be lost, to have failed or to have left, or that did not arrive in
+   * time, in ascending order.
+   */
+  readonly ranks?: readonly number[];
+  /**
+   * The same members as in `ranks`, numbered in the whole group, if the group was made by `split`.
+   */
+  readonly wholeRanks?: readonly number[];
   readonly operation?: string;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
@@ -72,6 +85,8 @@ export class CollError extends Error {
     this.name = new.target.name;
     this.code = code;
     if (details.rank !== undefined) this.rank = details.rank;
+    if (details.ranks !== undefined) this.ranks = details.ranks;
+    if (details.wholeRanks !== undefined) this.wholeRanks = details.wholeRanks;
     if (details.operation !== undefined) this.operation = details.operation;
   }
 

@@ -6,7 +6,7 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   kill: ["The member's process is killed.", 'all others'],
   'kill two': [
     'The processes of two members are killed.',
-    'All other members get the error. The message names each member whose loss has already been detected.',
+    'All other members get the error, which names each member whose loss has already been detected.',
   ],
   exit: ["The member's process ends with an exit code other than 0.", 'all others'],
   stop: [
