@@ -1,17 +1,19 @@
 import { hkdfSync } from 'node:crypto';
-import { type Communicator, type SubGroup, tensor, zeros } from '@coll/core';
+import { type Communicator, type RunOptions, type SubGroup, tensor, zeros } from '@coll/core';
 import { communicatorFor, groupOfRank } from '@coll/core/internal';
 import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import type { MemberConfig } from './member-config.js';
 import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import type { ProcessRankOptions } from './process-rank.js';
+import { SplitWatch } from './split-watch.js';
 
-type Open = (options: OpenProcessGroupOptions) => Promise<OpenedProcessGroup>;
+type Open = (options: OpenProcessGroupOptions, whole: readonly number[]) => Promise<OpenedProcessGroup>;
 
 /**
  * Splits a member's group: the members of each color open a new group with the same options. The
- * first member of the new group hosts the store until the group is open.
+ * first member of the new group hosts the store until the group is open. If the old group fails
+ * meanwhile, all members throw its failure.
  */
 export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['split'] {
   let splits = 0;
@@ -27,13 +29,15 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
       if (!ranks) return [undefined];
       const first = ranks[0] as number;
       const address = addressOf(rank.hostOf(first), ports[first] as number);
-      const { timeoutSeconds, signal } = options;
-      const limits = { timeoutSeconds: timeoutSeconds ?? null, ...(signal ? { signal } : {}) };
-      await using store = await TcpStore.connect({ address, job, jobKey, ...limits });
-      const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes } = config;
-      const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, algorithm };
-      const place = { rank: ranks.indexOf(config.rank), size: ranks.length };
-      const group = await open({ ...same, ...place, host: config.host, store, job, jobKey, ...limits });
+      const watch = new SplitWatch(rank.group, ranks, options);
+      const group = await watch.during(async () => {
+        await using store = await TcpStore.connect({ address, job, jobKey, ...watch.limits });
+        const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, whole } = config;
+        const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, algorithm };
+        const place = { rank: ranks.indexOf(config.rank), size: ranks.length };
+        const wholeRanks = ranks.map((other) => whole?.[other] ?? other);
+        return await open({ ...same, ...place, host: config.host, store, job, jobKey, ...watch.limits }, wholeRanks);
+      });
       return [{ communicator: communicatorFor(group, algorithm), close: () => group.close() } satisfies SubGroup];
     } finally {
       await server?.close();
@@ -48,7 +52,7 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
 async function exchangePorts(
   communicator: Communicator,
   server: TcpStoreServer | undefined,
-  options: Parameters<ProcessRankOptions['split']>[3],
+  options: RunOptions,
 ): Promise<Int32Array> {
   const port = server ? Number(new URL(server.address).port) : 0;
   const ports = zeros('int32', [communicator.size]);

@@ -73,11 +73,12 @@ export class CollError extends Error {
    * All members that are known to be lost, to have failed or to have left, or that did not arrive in
    * time, in ascending order.
    */
-  readonly ranks?: readonly number[];
+  // Declared only, so that the printed error has no line for it unless it is set.
+  declare readonly ranks?: readonly number[];
   /**
    * The same members as in `ranks`, numbered in the whole group, if the group was made by `split`.
    */
-  readonly wholeRanks?: readonly number[];
+  declare readonly wholeRanks?: readonly number[];
   readonly operation?: string;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {

@@ -1,0 +1,58 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { describe, expect, it } from 'vitest';
+import { openProcessGroup } from '../src/index.js';
+
+const program = fileURLToPath(new URL('./fixtures/lost-in-split.js', import.meta.url));
+const size = 4;
+
+async function play(victim: number, timeoutSeconds?: number): Promise<readonly unknown[]> {
+  const [job, jobKey] = ['split', TcpStoreServer.newKey()];
+  await using server = await TcpStoreServer.listen({ job, jobKey });
+  const { address } = server;
+  return await Promise.all(
+    Array.from({ length: size }, (_, rank) => {
+      const child = fork(program, [JSON.stringify({ address, job, jobKey, rank, size, victim, timeoutSeconds })]);
+      let told: unknown = 'nothing';
+      child.once('message', (message) => {
+        told = message;
+      });
+      return new Promise((resolve) => child.once('exit', () => resolve(told)));
+    }),
+  );
+}
+
+describe('a split of a group', () => {
+  // Rank 1 serves the store of a new group; rank 3 only connects to it.
+  it.each([1, 3])('throws the failure of the group on all other members if rank %i is killed in it', async (victim) => {
+    const lost = { code: 'ERR_COLL_PEER_FAILED', rank: victim, ranks: [victim], operation: 'split' };
+    const told = await play(victim);
+    expect(told[victim]).toBe('nothing');
+    expect(told[4 - victim]).toEqual(lost);
+    // The other color may have opened its group before.
+    for (const other of [0, 2]) expect([lost, { operation: undefined }, {}]).toContainEqual(told[other]);
+  });
+
+  it('names the member that does not open the new group within the time limit of the call', async () => {
+    const told = await play(3, 1);
+    for (const rank of [1, 3]) expect(told[rank]).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'split' });
+    expect(told[1]).toMatchObject({ rank: 1, ranks: [3] });
+  });
+});
+
+it('an error of a group made by split has the ranks of this group and of the whole group', async () => {
+  const [store, jobKey] = [new MemoryStore(), TcpStoreServer.newKey()];
+  const groups = await Promise.all([0, 1, 2, 3].map((rank) => openProcessGroup({ store, rank, size, jobKey })));
+  const halves = await Promise.all(groups.map((group) => group.split(group.rank < 2 ? 0 : 1)));
+  const singles = await Promise.all(halves.map(async (half, rank) => await half?.split(rank % 2)));
+  await halves[3]?.close();
+  await expect(halves[2]?.barrier()).rejects.toMatchObject({
+    ...{ code: 'ERR_COLL_CLOSED', rank: 1, ranks: [1], wholeRanks: [3] },
+    message: expect.stringContaining('rank 1 (rank 3 of the whole group) on'),
+  });
+  const closing = [...singles, ...halves, ...groups].map(async (group) => {
+    await group?.close();
+  });
+  await Promise.all(closing);
+});
