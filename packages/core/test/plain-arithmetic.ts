@@ -6,12 +6,14 @@ type Element = number | bigint;
 
 /** Elements combined from left to right, one by one, in the definition's words; as they are stored. */
 export function plainCombine(op: CollectiveOp, dtype: DType, arrays: readonly TypedArray[]): Element[] {
+  const result = op === 'mean' ? quotientOf(dtype) : dtype;
   const combined = Array.from({ length: arrays[0]?.length ?? 0 }, (_, index) => {
     const elements = arrays.map((array) => widened(array[index] as Element, dtype));
-    const sum = elements.reduce((left, right) => rounded(combineTwo(op, dtype, left, right), dtype));
-    return op === 'mean' ? Number(sum) / arrays.length : sum;
+    if (op !== 'mean') return elements.reduce((left, right) => rounded(combineTwo(op, dtype, left, right), dtype));
+    const sum = elements.reduce((left, right) => rounded(Number(left) + Number(right), result));
+    return Number(sum) / arrays.length;
   });
-  return combined.map((element) => narrowed(element, op === 'mean' ? quotientOf(dtype) : dtype));
+  return combined.map((element) => narrowed(element, result));
 }
 
 function combineTwo(op: CollectiveOp, dtype: DType, a: Element, b: Element): Element {

@@ -4,6 +4,7 @@ import { copy, Divide, fold, Keep, Multiply } from './fold';
 import { foldHalves, narrow, widen as widenHalves } from './fold-halves';
 // biome-ignore lint/style/useImportType: AssemblyScript has no imports of types.
 import { Bfloat16, Float16 } from './halves';
+import { meanOfIntegers, widenIntegers } from './integers';
 // biome-ignore lint/style/useImportType: AssemblyScript has no imports of types.
 import { And, Max, Min, Or, Product, Sum } from './vectors';
 
@@ -14,20 +15,20 @@ export { copy };
  * address of a list of addresses, 32 bits each: of the inputs, then of the outputs.
  */
 
-/** Combines `n` inputs from left to right into `m` outputs. A mean of floats is divided by `divisor` at the end; other sums stay. */
+/** Combines `n` inputs from left to right into `m` outputs. A mean is divided by `divisor` at the end; other sums stay. */
 export function combine(desk: usize, dtype: i32, op: i32, n: i32, m: i32, count: i32, divisor: f64): void {
   if (dtype === 0) combineHalves<Float16>(desk, op, n, m, count, divisor);
   else if (dtype === 1) combineHalves<Bfloat16>(desk, op, n, m, count, divisor);
   else if (dtype === 2) combineFloats<f32>(desk, op, n, m, count, divisor);
   else if (dtype === 3) combineFloats<f64>(desk, op, n, m, count, divisor);
-  else if (dtype === 4) combineNumbers<i8>(desk, op, n, m, count);
-  else if (dtype === 5) combineNumbers<i16>(desk, op, n, m, count);
-  else if (dtype === 6) combineNumbers<i32>(desk, op, n, m, count);
-  else if (dtype === 7) combineNumbers<i64>(desk, op, n, m, count);
-  else if (dtype === 8) combineNumbers<u8>(desk, op, n, m, count);
-  else if (dtype === 9) combineNumbers<u16>(desk, op, n, m, count);
-  else if (dtype === 10) combineNumbers<u32>(desk, op, n, m, count);
-  else if (dtype === 11) combineNumbers<u64>(desk, op, n, m, count);
+  else if (dtype === 4) combineIntegers<i8, f32>(desk, op, n, m, count, divisor);
+  else if (dtype === 5) combineIntegers<i16, f32>(desk, op, n, m, count, divisor);
+  else if (dtype === 6) combineIntegers<i32, f64>(desk, op, n, m, count, divisor);
+  else if (dtype === 7) combineIntegers<i64, f64>(desk, op, n, m, count, divisor);
+  else if (dtype === 8) combineIntegers<u8, f32>(desk, op, n, m, count, divisor);
+  else if (dtype === 9) combineIntegers<u16, f32>(desk, op, n, m, count, divisor);
+  else if (dtype === 10) combineIntegers<u32, f64>(desk, op, n, m, count, divisor);
+  else if (dtype === 11) combineIntegers<u64, f64>(desk, op, n, m, count, divisor);
   else if (op === 0 || op === 3) fold<u8, Or, Keep>(desk, n, m, count, nothing());
   else fold<u8, And, Keep>(desk, n, m, count, nothing());
 }
@@ -36,22 +37,27 @@ export function combine(desk: usize, dtype: i32, op: i32, n: i32, m: i32, count:
 export function finish(desk: usize, dtype: i32, m: i32, count: i32, divisor: f64): void {
   if (dtype === 0) finishHalves<Float16>(desk, m, count, divisor);
   else if (dtype === 1) finishHalves<Bfloat16>(desk, m, count, divisor);
-  else if (dtype === 2) divideAll<f32, f32>(desk, m, count, divisor);
-  else if (dtype === 3) divideAll<f64, f64>(desk, m, count, divisor);
-  else if (dtype === 4) divideAll<i8, f32>(desk, m, count, divisor);
-  else if (dtype === 5) divideAll<i16, f32>(desk, m, count, divisor);
-  else if (dtype === 6) divideAll<i32, f64>(desk, m, count, divisor);
-  else if (dtype === 7) divideAll<i64, f64>(desk, m, count, divisor);
-  else if (dtype === 8) divideAll<u8, f32>(desk, m, count, divisor);
-  else if (dtype === 9) divideAll<u16, f32>(desk, m, count, divisor);
-  else if (dtype === 10) divideAll<u32, f64>(desk, m, count, divisor);
-  else divideAll<u64, f64>(desk, m, count, divisor);
+  else if (dtype === 2 || hasSmallIntegers(dtype)) divideAll<f32>(desk, m, count, divisor);
+  else divideAll<f64>(desk, m, count, divisor);
 }
 
-/** Halves at the first address as float32 at the second. */
+/** Elements at the first address as accumulators at the second: halves, or integers of a mean. */
 export function widen(desk: usize, dtype: i32, count: i32): void {
   if (dtype === 0) widenHalves<Float16>(desk, count);
-  else widenHalves<Bfloat16>(desk, count);
+  else if (dtype === 1) widenHalves<Bfloat16>(desk, count);
+  else if (dtype === 4) widenIntegers<i8, f32>(desk, count);
+  else if (dtype === 5) widenIntegers<i16, f32>(desk, count);
+  else if (dtype === 6) widenIntegers<i32, f64>(desk, count);
+  else if (dtype === 7) widenIntegers<i64, f64>(desk, count);
+  else if (dtype === 8) widenIntegers<u8, f32>(desk, count);
+  else if (dtype === 9) widenIntegers<u16, f32>(desk, count);
+  else if (dtype === 10) widenIntegers<u32, f64>(desk, count);
+  else widenIntegers<u64, f64>(desk, count);
+}
+
+function combineIntegers<T, Q>(desk: usize, op: i32, n: i32, m: i32, count: i32, divisor: f64): void {
+  if (op === 1) meanOfIntegers<T, Q>(desk, n, m, count, <Q>divisor);
+  else combineNumbers<T>(desk, op, n, m, count);
 }
 
 function combineNumbers<T>(desk: usize, op: i32, n: i32, m: i32, count: i32): void {
@@ -77,6 +83,11 @@ function combineHalves<Format>(desk: usize, op: i32, n: i32, m: i32, count: i32,
 
 function finishHalves<Format>(desk: usize, m: i32, count: i32, divisor: f64): void {
   narrow<Format, Divide>(desk, m, count, f32x4.splat(<f32>divisor));
+}
+
+/** Whether a dtype has integers of up to 16 bits, whose mean is float32. */
+function hasSmallIntegers(dtype: i32): bool {
+  return dtype === 4 || dtype === 5 || dtype === 8 || dtype === 9;
 }
 
 // A power of two has an exact reciprocal, and a product takes a quarter of a quotient's time.

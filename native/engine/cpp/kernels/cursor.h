@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "../error.h"
 #include "../tuning.h"
 #include "fold.h"
 #include "kernels.h"
@@ -41,6 +42,14 @@ class Cursor {
 // loop converts them.
 inline const Combiner* combiner_of(const Kernels& kernels, const Fold& fold) {
   return kernels.combiners[static_cast<int>(fold.dtype)][static_cast<int>(fold.op)];
+}
+
+// Converts to accumulators; null if the accumulators have the type of the elements. Throws Error
+// for the mean of bools.
+inline Convert widening_of(const Kernels& kernels, DType dtype, Op op) {
+  if (accumulator_of(dtype, op) == dtype) return nullptr;
+  if (dtype == DType::kBool) throw Error("the mean of bool is not defined: convert to a number type first");
+  return kernels.widen[static_cast<int>(dtype)];
 }
 
 }  // namespace coll

@@ -35,14 +35,15 @@ constexpr bool is_half(DType dtype) { return dtype == DType::kFloat16 || dtype =
 
 constexpr bool is_floating(DType dtype) { return dtype <= DType::kFloat64; }
 
-// The type in which sums are computed: float32 for half types, so that they are rounded once; for
-// all others the type itself.
-constexpr DType accumulator_of(DType dtype) { return is_half(dtype) ? DType::kFloat32 : dtype; }
-
 // The type of a result: the mean of integers is a float, of float32 up to 16 bits and of float64 above.
 constexpr DType result_of(DType dtype, Op op) {
   if (op != Op::kMean || is_floating(dtype)) return dtype;
   return byte_size(dtype) <= 2 ? DType::kFloat32 : DType::kFloat64;
 }
+
+// The type in which values are combined: float32 for half types, so that they are rounded once; the
+// type of the result for the mean of integers, so that their sum does not wrap around; for all
+// others the type itself.
+constexpr DType accumulator_of(DType dtype, Op op) { return is_half(dtype) ? DType::kFloat32 : result_of(dtype, op); }
 
 }  // namespace coll

@@ -7,8 +7,8 @@ namespace coll {
 
 void fold(const Fold& fold, std::size_t begin, std::size_t count) { fold_with(chosen_kernels(), fold, begin, count); }
 
-void widen(DType dtype, void* into, const void* from, std::size_t count) {
-  widen_with(chosen_kernels(), dtype, into, from, count);
+void widen(DType dtype, Op op, void* into, const void* from, std::size_t count) {
+  widen_with(chosen_kernels(), dtype, op, into, from, count);
 }
 
 void finish(DType dtype, Op op, int divisor, void* into, const void* from, std::size_t count) {

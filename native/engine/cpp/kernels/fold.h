@@ -26,14 +26,15 @@ struct Fold {
 };
 
 // outputs[k][i] = inputs[0][i] op inputs[1][i] op ..., for all k and the `count` elements from `begin`.
-// Inputs are of `dtype`, outputs of `result_of(dtype, op)`. Half types are added in float32 and rounded once. An output
+// Inputs are of `dtype`, outputs of `result_of(dtype, op)`. Values are combined in `accumulator_of(dtype, op)`
+// and rounded once. An output
 // may be one of the inputs, at the same address, if their elements have one size; otherwise nothing overlaps. Addresses
 // need no more alignment than an element. Throws Error for the mean of bools.
 void fold(const Fold& fold, std::size_t begin, std::size_t count);
 
 // The parts of a fold, for schedules that are executed round by round on accumulators.
-// into[i] = from[i], converted to the accumulator of `dtype`.
-void widen(DType dtype, void* into, const void* from, std::size_t count);
+// into[i] = from[i], converted to `accumulator_of(dtype, op)`.
+void widen(DType dtype, Op op, void* into, const void* from, std::size_t count);
 // into[i] = the result for the accumulator from[i]: divided for a mean, and rounded for half types.
 void finish(DType dtype, Op op, int divisor, void* into, const void* from, std::size_t count);
 // into[i] = from[i] without arithmetic; `bytes` in all.

@@ -10,7 +10,7 @@
 namespace coll {
 namespace {
 
-// The most half-type inputs that are combined as accumulators at a time, including the sum of those
+// The most converted inputs that are combined as accumulators at a time, including the sum of those
 // before.
 constexpr int kMostWidened = 4;
 
@@ -36,9 +36,9 @@ struct Operands {
 // address.
 const void* accumulate(const Kernels& kernels, const Fold& fold, const Cursor& cursor, int input_count,
                        std::size_t count, Workspace& space) {
-  const Convert widen = kernels.widen[static_cast<int>(fold.dtype)];
+  const Convert widen = widening_of(kernels, fold.dtype, fold.op);
   const Op op = fold.op == Op::kMean ? Op::kSum : fold.op;
-  const Combiner& combiner = *kernels.combiners[static_cast<int>(accumulator_of(fold.dtype))][static_cast<int>(op)];
+  const Combiner& combiner = *kernels.combiners[static_cast<int>(accumulator_of(fold.dtype, fold.op))][static_cast<int>(op)];
   const int most = widen != nullptr ? kMostWidened : combiner.most_inputs;
   void* const accumulators = space.accumulators.bytes;
   for (int k = 0; k < input_count;) {
@@ -97,7 +97,7 @@ Results fold_block(const Kernels& kernels, const Fold& fold, const Cursor& curso
 void fold_in_blocks(const Kernels& kernels, const Fold& fold, std::size_t begin, std::size_t count) {
   Workspace space;
   Cursor cursor(fold, begin);
-  const std::size_t most = tuning::kFoldBlockBytes / std::max(byte_size(accumulator_of(fold.dtype)), cursor.output_bytes(1));
+  const std::size_t most = tuning::kFoldBlockBytes / std::max(byte_size(accumulator_of(fold.dtype, fold.op)), cursor.output_bytes(1));
   for (std::size_t left = count; left > 0;) {
     // The first block ends where a cache line begins, so that the later ones are aligned.
     const std::size_t head = cursor.output_bytes(count) < tuning::kLeastAligned ? 0 : cursor.until_line(0);

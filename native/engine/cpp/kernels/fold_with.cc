@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "../error.h"
 #include "cursor.h"
 #include "fold_in_blocks.h"
 #include "stream_line.h"
@@ -82,8 +81,8 @@ void fold_with(const Kernels& kernels, const Fold& fold, std::size_t begin, std:
   else fold_in_blocks(kernels, fold, begin, count);
 }
 
-void widen_with(const Kernels& kernels, DType dtype, void* into, const void* from, std::size_t count) {
-  const Convert convert = kernels.widen[static_cast<int>(dtype)];
+void widen_with(const Kernels& kernels, DType dtype, Op op, void* into, const void* from, std::size_t count) {
+  const Convert convert = widening_of(kernels, dtype, op);
   if (convert != nullptr) convert(into, from, count, 1);
   else copy(into, from, count * byte_size(dtype));
 }
@@ -92,7 +91,6 @@ void finish_with(const Kernels& kernels, DType dtype, Op op, int divisor, void* 
                  std::size_t count) {
   const Convert convert = (op == Op::kMean ? kernels.divide : kernels.narrow)[static_cast<int>(dtype)];
   if (convert != nullptr) convert(into, from, count, divisor);
-  else if (op == Op::kMean) throw Error("the mean of bool is not defined: convert to a number type first");
   else copy(into, from, count * byte_size(dtype));
 }
 

@@ -20,6 +20,15 @@ struct Plain {
   static Stored narrow(Wide value) { return value; }
 };
 
+// Integers of which the mean is computed.
+template <class T, class Quotient>
+struct Integers {
+  using Stored = T;
+  using Wide = Quotient;
+  using Lanes = NoLanes;
+  static Wide widen(Stored value) { return static_cast<Wide>(value); }
+};
+
 struct Bfloat16 {
   using Stored = std::uint16_t;
   using Wide = float;

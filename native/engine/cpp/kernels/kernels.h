@@ -49,11 +49,13 @@ struct Combiner {
 };
 
 // All loops, compiled for one instruction set. An empty entry means another way: means of integers
-// are sums that are divided later, and only half types have accumulators of another type.
+// are converted and combined as floats, and other values need no conversion.
 struct Kernels {
   const char* name;
   const Combiner* combiners[kDTypeCount][kOpCount];
+  // To accumulators: of half types, and of integers for a mean.
   Convert widen[kDTypeCount];
+  // From accumulators of half types.
   Convert narrow[kDTypeCount];
   // From accumulators to results of a mean.
   Convert divide[kDTypeCount];

@@ -42,7 +42,8 @@ struct Maker {
     set(dtype, Op::kMin, kRare<Plain<T>, Min>);
     set(dtype, Op::kMax, kRare<Plain<T>, Max>);
     set(dtype, Op::kProduct, kRare<Plain<Unsigned>, Product>);
-    kernels.divide[static_cast<int>(dtype)] = divide<Plain<Quotient>, Plain<T>>;
+    kernels.widen[static_cast<int>(dtype)] = convert<Plain<Quotient>, Integers<T, Quotient>>;
+    kernels.divide[static_cast<int>(dtype)] = divide<Plain<Quotient>, Plain<Quotient>>;
   }
 
   constexpr void add_bools() {

@@ -22,10 +22,11 @@ class Combining {
   void combine(const MessageProgram& program, const MessageStep& step, void* into, std::size_t count);
 
  private:
-  void combine_halves(const MessageProgram& program, const MessageStep& step, std::byte* into, std::size_t count);
+  // For values that are combined in another type than that of the elements.
+  void combine_converted(const MessageProgram& program, const MessageStep& step, std::byte* into, std::size_t count);
 
   std::vector<const void*> inputs_;
-  std::vector<float> wide_;  // a block for each operand, and one for the result
+  std::vector<double> wide_;  // a block of accumulators for each operand, and one for the result
 };
 
 }  // namespace coll

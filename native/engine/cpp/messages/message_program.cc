@@ -154,7 +154,7 @@ class RankProgramBuilder {
 
 DType dtype_of(const Request& request, Form form) {
   if (request.moves() || form == Form::kContribution) return request.dtype;
-  return form == Form::kPartial ? accumulator_of(request.dtype) : result_of(request.dtype, request.op);
+  return form == Form::kPartial ? request.accumulator() : result_of(request.dtype, request.op);
 }
 
 MessageProgram parse_message_program(const std::int32_t* words, std::size_t count, int rank) {

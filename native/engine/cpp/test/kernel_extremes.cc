@@ -67,6 +67,17 @@ class ExtremesTest : public testing::TestWithParam<const char*> {
     EXPECT_EQ(combined<T>(dtype, Op::kMax, kMost, kLeast), kMost);
   }
 
+  template <class Result, class T>
+  void check_mean(DType dtype, T a, T b, Result mean) const {
+    const std::vector<T> left(kCount, a);
+    const std::vector<T> right(kCount, b);
+    std::vector<Result> results(kCount);
+    const void* const inputs[] = {left.data(), right.data()};
+    void* const output = results.data();
+    fold_with(*kernels_, {dtype, Op::kMean, 2, inputs, 2, &output, 1}, 0, kCount);
+    EXPECT_EQ(results, std::vector<Result>(kCount, mean));
+  }
+
   const Kernels* kernels_ = nullptr;
 };
 
@@ -104,16 +115,17 @@ TEST_P(ExtremesTest, TreatsAnyNonZeroByteAsTrue) {
   }
 }
 
-TEST_P(ExtremesTest, DividesWrappedSums) {
-  constexpr std::int64_t kBig = (std::int64_t{1} << 53) + 1;
-  const std::vector<std::int64_t> left(kCount, kBig);
-  const std::vector<std::int64_t> right(kCount, 2);
-  std::vector<double> results(kCount);
-  const void* const inputs[] = {left.data(), right.data()};
-  void* const output = results.data();
-  fold_with(*kernels_, {DType::kInt64, Op::kMean, 2, inputs, 2, &output, 1}, 0, kCount);
-  // 2^53 + 3 is no double: it rounds to even before the division.
-  EXPECT_EQ(results, std::vector<double>(kCount, 4503599627370498.0));
+TEST_P(ExtremesTest, DoesNotWrapTheSumsOfMeans) {
+  check_mean<float>(DType::kInt8, std::int8_t{127}, std::int8_t{127}, 127);
+  check_mean<float>(DType::kUint8, std::uint8_t{200}, std::uint8_t{100}, 150);
+  check_mean<float>(DType::kInt16, std::int16_t{-32768}, std::int16_t{-32768}, -32768);
+  check_mean<float>(DType::kUint16, std::uint16_t{65535}, std::uint16_t{1}, 32768);
+  check_mean<double>(DType::kInt32, 1 << 30, 1 << 30, 1 << 30);
+  check_mean<double>(DType::kUint32, 0xffffffffu, 0xfffffffeu, 4294967294.5);
+  check_mean<double>(DType::kInt64, std::int64_t{1} << 62, std::int64_t{1} << 62, 0x1p62);
+  check_mean<double>(DType::kUint64, std::uint64_t{1} << 63, std::uint64_t{1} << 63, 0x1p63);
+  // 2^53 + 1 is no double: it rounds to even before the addition.
+  check_mean<double>(DType::kInt64, (std::int64_t{1} << 53) + 1, std::int64_t{2}, 4503599627370497.0);
 }
 
 // Ranks that each combine the same few inputs into outputs of their own.

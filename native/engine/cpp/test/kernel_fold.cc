@@ -219,12 +219,13 @@ TEST_P(FoldTest, ReturnsTheSameResultsWithPrefetching) {
 
 TEST_P(FoldTest, ConvertsToAccumulatorsAndBack) {
   const Bytes& elements = inputs_[0];
-  Bytes wide(kMost * byte_size(accumulator_of(dtype())));
-  widen_with(*kernels_, dtype(), wide.data(), elements.data(), kMost);
-  const Bytes expected_wide = reference::widen(dtype(), elements);
-  EXPECT_EQ(reference::first_difference(accumulator_of(dtype()), wide.data(), expected_wide.data(), kMost), kMost);
   for (const Op op : {Op::kSum, Op::kMean}) {
     if (!reference::is_defined(dtype(), op)) continue;
+    const DType accumulator = accumulator_of(dtype(), op);
+    Bytes wide(kMost * byte_size(accumulator));
+    widen_with(*kernels_, dtype(), op, wide.data(), elements.data(), kMost);
+    const Bytes expected_wide = reference::widen(dtype(), op, elements);
+    EXPECT_EQ(reference::first_difference(accumulator, wide.data(), expected_wide.data(), kMost), kMost);
     for (const int divisor : {1, 2, 3, 4, 7, 64, 100, 65537}) {
       const DType result = result_of(dtype(), op);
       Bytes finished(kMost * byte_size(result));
@@ -250,6 +251,7 @@ TEST(Fold, RefusesTheMeanOfBools) {
   float result = 0;
   void* const output = &result;
   EXPECT_THROW(fold({DType::kBool, Op::kMean, 1, &input, 1, &output, 1}, 0, 1), Error);
+  EXPECT_THROW(widen(DType::kBool, Op::kMean, output, input, 1), Error);
 }
 
 }  // namespace

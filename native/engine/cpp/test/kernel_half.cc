@@ -44,7 +44,7 @@ TEST_P(HalfTest, DecodesEveryPattern) {
   for (std::size_t i = 0; i < kPatterns; ++i) patterns.push_back(static_cast<std::uint16_t>(i));
   for (const Half& half : kHalves) {
     std::vector<float> values(kPatterns);
-    widen_with(*kernels_, half.dtype, values.data(), patterns.data(), kPatterns);
+    widen_with(*kernels_, half.dtype, Op::kSum, values.data(), patterns.data(), kPatterns);
     for (std::size_t i = 0; i < kPatterns; ++i) {
       const double expected = half.decode(patterns[i]);
       if (std::isnan(expected)) {

@@ -170,9 +170,21 @@ Bytes random_elements(DType dtype, std::size_t count, unsigned seed) {
   return bytes;
 }
 
-Bytes widen(DType dtype, const Bytes& elements) {
-  if (accumulator_of(dtype) == dtype) return elements;
+Bytes widen(DType dtype, Op op, const Bytes& elements) {
+  const DType accumulator = accumulator_of(dtype, op);
+  if (accumulator == dtype) return elements;
   Bytes wide;
+  if (!is_half(dtype)) {
+    with_type(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      for (std::size_t i = 0; i < elements.size() / sizeof(T); ++i) {
+        const T value = element<T>(elements, i);
+        if (accumulator == DType::kFloat32) append(wide, static_cast<float>(value));
+        else append(wide, static_cast<double>(value));
+      }
+    });
+    return wide;
+  }
   for (std::size_t i = 0; i < elements.size() / 2; ++i) {
     const auto bits = element<std::uint16_t>(elements, i);
     append(wide, static_cast<float>(dtype == DType::kFloat16 ? decode_float16(bits) : decode_bfloat16(bits)));
@@ -181,8 +193,8 @@ Bytes widen(DType dtype, const Bytes& elements) {
 }
 
 Bytes finish(DType dtype, Op op, int divisor, const Bytes& accumulators) {
-  if (op != Op::kMean && accumulator_of(dtype) == dtype) return accumulators;
-  return with_type(accumulator_of(dtype), [&](auto zero) {
+  if (op != Op::kMean && accumulator_of(dtype, op) == dtype) return accumulators;
+  return with_type(accumulator_of(dtype, op), [&](auto zero) {
     using T = decltype(zero);
     Bytes results;
     for (std::size_t i = 0; i < accumulators.size() / sizeof(T); ++i) {
@@ -201,9 +213,9 @@ Bytes finish(DType dtype, Op op, int divisor, const Bytes& accumulators) {
 }
 
 Bytes fold(DType dtype, Op op, int divisor, const std::vector<Bytes>& inputs, int input_count) {
-  Bytes sum = widen(dtype, inputs[0]);
+  Bytes sum = widen(dtype, op, inputs[0]);
   for (int k = 1; k < input_count; ++k) {
-    sum = combine(accumulator_of(dtype), op, sum, widen(dtype, inputs[static_cast<std::size_t>(k)]));
+    sum = combine(accumulator_of(dtype, op), op, sum, widen(dtype, op, inputs[static_cast<std::size_t>(k)]));
   }
   return finish(dtype, op, divisor, sum);
 }
@@ -212,8 +224,8 @@ std::size_t first_difference(DType dtype, const std::byte* actual, const std::by
   const std::size_t size = byte_size(dtype);
   if (std::memcmp(actual, expected, count * size) == 0) return count;
   const auto is_nan = [&](const std::byte* at) {
-    const Bytes one = widen(dtype, Bytes(at, at + size));
-    if (accumulator_of(dtype) == DType::kFloat32) return std::isnan(element<float>(one, 0));
+    const Bytes one = widen(dtype, Op::kSum, Bytes(at, at + size));
+    if (accumulator_of(dtype, Op::kSum) == DType::kFloat32) return std::isnan(element<float>(one, 0));
     return dtype == DType::kFloat64 && std::isnan(element<double>(one, 0));
   };
   for (std::size_t i = 0; i < count; ++i) {

@@ -31,7 +31,7 @@ Bytes random_elements(DType dtype, std::size_t count, unsigned seed);
 Bytes fold(DType dtype, Op op, int divisor, const std::vector<Bytes>& inputs, int input_count);
 
 // Inputs as accumulators, and accumulators as results.
-Bytes widen(DType dtype, const Bytes& elements);
+Bytes widen(DType dtype, Op op, const Bytes& elements);
 Bytes finish(DType dtype, Op op, int divisor, const Bytes& accumulators);
 
 // The first element at which these are neither the same bits nor both NaN; `count` if there is none.

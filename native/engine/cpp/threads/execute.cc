@@ -104,13 +104,13 @@ class RangeExecutor {
       if (!program_.contributes(rank, range.index)) continue;
       const std::byte* from = input_of(rank, range) + done * input_size_;
       if (program_.moves()) coll::copy(scratch_.registers(rank), from, count * input_size_);
-      else widen(program_.dtype, scratch_.registers(rank), from, count);
+      else widen(program_.dtype, program_.op, scratch_.registers(rank), from, count);
     }
   }
 
   void execute_step(const Step& step, std::size_t count) {
     const int* operands = program_.begin(step.operands);
-    const DType wide = program_.moves() ? program_.dtype : accumulator_of(program_.dtype);
+    const DType wide = program_.accumulator();
     void* const to = scratch_.registers(step.to);
     if (step.operands.count == 1) {
       if (operands[0] != step.to) coll::copy(to, scratch_.registers(operands[0]), count * byte_size(wide));
@@ -154,7 +154,7 @@ void Scratch::fit(const Program& program) {
   if (inputs.size() < operands) inputs.resize(operands);
   if (outputs.size() < static_cast<std::size_t>(program.ranks)) outputs.resize(static_cast<std::size_t>(program.ranks));
   if (!has_steps) return;
-  const std::size_t size = byte_size(accumulator_of(program.dtype));
+  const std::size_t size = byte_size(program.accumulator());
   const std::size_t ranks = static_cast<std::size_t>(program.ranks);
   block_ = std::clamp(tuning::kRegisterBytes / (size * ranks), tuning::kLeastRegisterLength, tuning::kMostRegisterLength);
   register_bytes_ = block_ * size;

@@ -36,6 +36,8 @@ struct Request {
 
   // Whether values are only moved, so that their bits do not change.
   bool moves() const { return kind != Kind::kAllReduce && kind != Kind::kReduce && kind != Kind::kReduceScatter; }
+  // The type in which values are combined; that of the elements if they are only moved.
+  DType accumulator() const { return moves() ? dtype : accumulator_of(dtype, op); }
   // Whether the whole buffer consists of blocks: one per rank; for all-to-all one per pair of
   // ranks, by sender, then by receiver.
   bool has_blocks() const { return kind >= Kind::kAllGather; }

@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
+import { dtypes, isFloating, isHalf, quotientOf } from '../values/dtype.js';
 import {
+  accumulatorOf,
   bufferLengths,
   type Collective,
   collectiveKinds,
+  collectiveOps,
   hasOneResult,
   nameOf,
   opOf,
@@ -79,6 +82,15 @@ it('reads and writes return whether a rank has an input and an output', () => {
 it('hasOneResult is true for collectives with the same result on every rank', () => {
   const same = collectives.filter(hasOneResult).map(({ kind }) => kind);
   expect(same).toEqual(['all-reduce', 'broadcast', 'all-gather']);
+});
+
+it('accumulatorOf returns float32 for 16-bit floats, and the dtype of the result for all others', () => {
+  for (const dtype of dtypes.filter((each) => each !== 'bool')) {
+    const wide = isHalf(dtype) ? 'float32' : dtype;
+    expect(collectiveOps.map((op) => accumulatorOf(dtype, op))).toEqual(
+      collectiveOps.map((op) => (op === 'mean' && !isFloating(dtype) ? quotientOf(dtype) : wide)),
+    );
+  }
 });
 
 it('outputDType changes the dtype for means of integers only', () => {

@@ -1,4 +1,4 @@
-import { type DType, quotientOf } from '../values/dtype.js';
+import { type DType, isHalf, quotientOf } from '../values/dtype.js';
 import type { ReduceOp } from './reduce-op.js';
 
 /** How a collective combines contributions. `mean` is the sum, then one true division by the number of ranks. */
@@ -105,6 +105,16 @@ export function opOf(collective: Collective): CollectiveOp | undefined {
  */
 export function rootOf(collective: Collective): number | undefined {
   return 'root' in collective ? collective.root : undefined;
+}
+
+/**
+ * The dtype in which values are combined by an op: float32 for 16-bit floats, so that they are
+ * rounded once; for the mean of integers the dtype of the mean, so that the sum does not wrap
+ * around; otherwise the dtype itself.
+ */
+export function accumulatorOf(dtype: DType, op: CollectiveOp): DType {
+  if (isHalf(dtype)) return 'float32';
+  return op === 'mean' ? quotientOf(dtype) : dtype;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Collective, CollectiveOp } from '../collectives/collective.js';
+import { accumulatorOf, type Collective, type CollectiveOp } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import { elementaryOp } from '../kernels/combine.js';
 import { ValueError } from '../support/errors.js';
@@ -6,7 +6,7 @@ import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { allRanks } from '../support/ranks.js';
 import { requireCommunicator, requireList } from '../support/requirements.js';
-import { accumulatorOf, type DType } from '../values/dtype.js';
+import type { DType } from '../values/dtype.js';
 import {
   allGatherStages,
   allReduceStages,
@@ -103,7 +103,7 @@ class HierarchicalCommunicator extends TwoLevels {
     const { within } = this.#levels;
     const across = this.#levels.across.communicator;
     if (collective.kind === 'all-reduce') {
-      const [op, wide] = [elementaryOp(collective.op), accumulatorOf(dtype)];
+      const [op, wide] = [elementaryOp(collective.op), accumulatorOf(dtype, collective.op)];
       const up = within.filter(({ level }) => !reducesToLeader(level.communicator, op, wide));
       return (
         firstRefusal(up, { kind: 'all-reduce', op }, wide) ??

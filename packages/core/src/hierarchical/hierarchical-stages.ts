@@ -1,4 +1,5 @@
 import {
+  accumulatorOf,
   type Collective,
   type CollectiveOp,
   collectiveKinds,
@@ -10,7 +11,7 @@ import type { Communicator } from '../collectives/communicator.js';
 import { divideKernel, elementaryOp } from '../kernels/combine.js';
 import { narrowKernel, widenKernel } from '../kernels/convert.js';
 import { slice } from '../packing/concatenate.js';
-import { accumulatorOf, allocate, type DType, dtypes, type TypedArray } from '../values/dtype.js';
+import { allocate, type DType, dtypes, isHalf, type TypedArray } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Level } from './level.js';
@@ -84,18 +85,18 @@ export class Scratch {
 
 /**
  * Reduces within each worker, then across the leaders (the first ranks of the workers), and
- * broadcasts the result within each worker. 16-bit floats stay float32 until the end; a mean is
- * divided once, by the number of all ranks. Nothing is written to outputs until the leaders have
+ * broadcasts the result within each worker. Values stay in their accumulator until the end; a mean
+ * is divided once, by the number of all ranks. Nothing is written to outputs until the leaders have
  * agreed.
  */
 export function* allReduceStages(levels: Levels, op: CollectiveOp, handedIn: HandedIn, scratch: Scratch): Stages {
   const { within, across, size } = levels;
   const { inputs, outputs, isShared } = handedIn;
   const { dtype, data } = inputs[0] as Tensor;
-  const wide = accumulatorOf(dtype);
+  const wide = accumulatorOf(dtype, op);
   const base = elementaryOp(op);
   const room = (index: number) => scratch.take(`sum ${index}`, wide, data.length);
-  const contributions = wide === dtype ? inputs : inputs.map((input, index) => widened(input, index, scratch));
+  const contributions = wide === dtype ? inputs : inputs.map((input, index) => widened(input, op, index, scratch));
   yield { jobs: within.flatMap((part) => reduction(part, base, ownOf(part, contributions), room)) };
   const sums = within.map(
     ({ level, begin }) => (level.communicator.size === 1 ? contributions[begin] : room(begin)) as Tensor,
@@ -201,17 +202,17 @@ function ownOf({ begin, level }: WorkerPart, buffers: readonly Tensor[]): readon
   return buffers.slice(begin, begin + level.communicator.size);
 }
 
-/** A copy of 16-bit floats as float32. */
-export function widened(input: Tensor, index: number, scratch: Scratch): Tensor {
-  const wide = scratch.take(`contribution ${index}`, accumulatorOf(input.dtype), input.data.length);
-  widenKernel(input.dtype)(wide.data, 0, input.data, 0, input.data.length);
+/** A copy of a contribution in its accumulator. */
+export function widened(input: Tensor, op: CollectiveOp, index: number, scratch: Scratch): Tensor {
+  const wide = scratch.take(`contribution ${index}`, accumulatorOf(input.dtype, op), input.data.length);
+  widenKernel(input.dtype, op)(wide.data, 0, input.data, 0, input.data.length);
   return { ...wide, device: input.device };
 }
 
 /** Copies a sum to `into`: divided if `divisor` is given, and rounded if `into` holds 16-bit floats. */
 export function finish(sum: Tensor, into: Tensor, divisor: number | undefined): void {
   const { length } = into.data;
-  const isNarrow = accumulatorOf(into.dtype) !== into.dtype;
+  const isNarrow = isHalf(into.dtype);
   if (divisor !== undefined) {
     divideKernel(sum.dtype)(isNarrow ? sum.data : into.data, 0, sum.data, 0, length, divisor);
     if (!isNarrow) return;

@@ -1,4 +1,4 @@
-import type { Collective, CollectiveOp } from '../collectives/collective.js';
+import { accumulatorOf, type Collective, type CollectiveOp } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import { elementaryOp } from '../kernels/combine.js';
 import { slice } from '../packing/concatenate.js';
@@ -8,7 +8,6 @@ import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import { allRanks } from '../support/ranks.js';
 import { requireCommunicator } from '../support/requirements.js';
-import { accumulatorOf } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import {
   finish,
@@ -117,13 +116,14 @@ class RankOfWorker extends TwoLevels {
 
   /**
    * Reduces within the worker, then across workers, and broadcasts the result within the worker.
-   * 16-bit floats stay float32 until the end; a mean is divided once, by the number of all ranks.
+   * Values stay in their accumulator until the end; a mean is divided once, by the number of all
+   * ranks.
    */
   *#allReduce(op: CollectiveOp, input: Tensor, output: Tensor): Stages {
     const { within, across } = this.#seat;
-    const wide = accumulatorOf(input.dtype);
+    const wide = accumulatorOf(input.dtype, op);
     const base = elementaryOp(op);
-    const mine = wide === input.dtype ? input : widened(input, 0, this.#scratch);
+    const mine = wide === input.dtype ? input : widened(input, op, 0, this.#scratch);
     const sum = this.#scratch.take('sum', wide, input.data.length);
     const isReduce = reducesToLeader(within.communicator, base, wide);
     const up: Collective = isReduce ? { kind: 'reduce', op: base, root: 0 } : { kind: 'all-reduce', op: base };

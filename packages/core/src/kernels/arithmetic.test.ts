@@ -69,9 +69,11 @@ describe('combine()', () => {
     expect(toNumbers(combine('sum', large))).toEqual([Number.POSITIVE_INFINITY]);
   });
 
-  it('returns floats for the mean of integers, after the sum has wrapped around', () => {
-    const terms = [200, 100].map((value) => tensor([value], { dtype: 'uint8' }));
-    expect(combine('mean', terms)).toMatchObject({ dtype: 'float32', data: Float32Array.of(22) });
+  it('adds integers of a mean as floats, without wrapping around', () => {
+    const terms = [200, 100, 255].map((value) => tensor([value], { dtype: 'uint8' }));
+    expect(combine('mean', terms)).toMatchObject({ dtype: 'float32', data: Float32Array.of(185) });
+    const large = tensor(BigInt64Array.of(2n ** 62n, 2n ** 53n + 1n));
+    expect(combine('mean', [large, large])).toMatchObject({ data: Float64Array.of(2 ** 62, 2 ** 53) });
     expect(combine('mean', [tensor([1, 2], { dtype: 'int64' }), tensor([2, 2], { dtype: 'int64' })])).toMatchObject({
       dtype: 'float64',
       data: Float64Array.of(1.5, 2),

@@ -1,19 +1,11 @@
-import { type CollectiveOp, collectiveOps } from '../collectives/collective.js';
+import { accumulatorOf, type CollectiveOp, collectiveOps } from '../collectives/collective.js';
 import { InternalError, InvalidArgumentError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { type RankWords, rankError } from '../support/rank-words.js';
 import { requireTensors } from '../support/requirements.js';
-import {
-  accumulatorOf,
-  allocate,
-  allocateUnset,
-  byteSize,
-  type DType,
-  quotientOf,
-  type TypedArray,
-} from '../values/dtype.js';
+import { allocate, allocateUnset, byteSize, type DType, isHalf, quotientOf, type TypedArray } from '../values/dtype.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
-import { combineKernel, divideKernel, elementaryOp } from './combine.js';
+import { divideKernel, nextKernel, pairKernel } from './combine.js';
 import { narrowKernel, widenKernel } from './convert.js';
 
 /** The reason why a dtype does not support an op; undefined if it does. */
@@ -30,7 +22,8 @@ function noOp(op: unknown): string {
 
 /**
  * Combines all tensors from left to right, in new memory on the device of the first one. 16-bit
- * floats accumulate in float32 and are rounded once, after the division of a mean.
+ * floats accumulate in float32 and are rounded once, after the division of a mean. Integers of
+ * which the mean is computed accumulate in the dtype of the mean.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes, ValueError
  * for an unknown op, the mean of bool, an empty list, and anything but a list of tensors
  *
@@ -71,15 +64,15 @@ export function combineInto(op: CollectiveOp, tensors: readonly Tensor[], into: 
   const [first, second, ...rest] = tensors as readonly [Tensor, ...Tensor[]];
   const { dtype, data } = first;
   const { length } = data;
-  const wide = accumulatorOf(dtype);
-  const isWide = wide === dtype;
-  const sum = isWide && (op !== 'mean' || quotientOf(dtype) === dtype) ? into : allocateUnset(wide, length);
-  const kernel = combineKernel(wide, elementaryOp(op));
-  const addend = (tensor: Tensor) => (isWide ? tensor.data : widened(tensor));
-  if (second) kernel(sum, 0, addend(first), 0, addend(second), 0, length);
-  else if (sum !== data) widenKernel(dtype)(sum, 0, data, 0, length);
-  for (const other of rest) kernel(sum, 0, sum, 0, addend(other), 0, length);
-  if (op === 'mean') divideInto(into, sum, dtype, tensors.length);
+  const wide = accumulatorOf(dtype, op);
+  const sum = wide === dtype ? into : allocateUnset(wide, length);
+  if (second) pairKernel(dtype, op)(sum, 0, addendOf(first, op), 0, addendOf(second, op), 0, length);
+  else if (sum !== data) widenKernel(dtype, op)(sum, 0, data, 0, length);
+  if (rest.length > 0) {
+    const add = nextKernel(dtype, op);
+    for (const other of rest) add(sum, 0, sum, 0, addendOf(other, op), 0, length);
+  }
+  if (op === 'mean') divideInto(into, sum, wide, dtype, tensors.length);
   else if (sum !== into) narrowKernel(dtype)(into, 0, sum, 0, length);
 }
 
@@ -103,7 +96,8 @@ export function addN(tensors: readonly Tensor[]): Tensor {
 /**
  * Adds rows of `rowLength` elements, in order, to a zero-filled array of `length` elements; row `r`
  * is added at element `places[r]`. With a divisor, divides the sums by true division, so that
- * integers become floats. 16-bit floats accumulate in float32 and are rounded once.
+ * integers become floats. 16-bit floats accumulate in float32 and are rounded once; integers with
+ * a divisor accumulate in the dtype of the quotient.
  * @throws ValueError for bool with a divisor
  */
 export function scatterAdd(
@@ -115,16 +109,17 @@ export function scatterAdd(
 ): Pick<Tensor, 'data' | 'dtype'> {
   const { dtype } = rows;
   if (divisor !== undefined) requireMean(dtype);
-  const wide = accumulatorOf(dtype);
+  const op = divisor === undefined ? 'sum' : 'mean';
+  const wide = accumulatorOf(dtype, op);
   const sum = allocate(wide, length);
-  const addends = toAccumulator(rows).data;
-  const add = combineKernel(wide, 'sum');
+  const addends = addendOf(rows, op);
+  const add = nextKernel(dtype, op);
   for (let row = 0; row < places.length; row++) {
     const place = places[row] as number;
     add(sum, place, sum, place, addends, row * rowLength, rowLength);
   }
   if (divisor === undefined) return { data: narrowed(sum, dtype), dtype };
-  return { data: divided(sum, dtype, divisor), dtype: quotientOf(dtype) };
+  return { data: divided(sum, wide, dtype, divisor), dtype: quotientOf(dtype) };
 }
 
 /**
@@ -144,8 +139,9 @@ export function divide(tensor: Tensor, divisor: number): Tensor {
   if (typeof divisor !== 'number')
     throw new ValueError('ERR_COLL_VALUE', `divisor must be a number, got ${quote(divisor)}`);
   requireMean(tensor.dtype);
-  const dtype = quotientOf(tensor.dtype);
-  return { ...tensor, data: divided(widened(tensor), tensor.dtype, divisor), dtype };
+  const { dtype } = tensor;
+  const wide = accumulatorOf(dtype, 'sum');
+  return { ...tensor, data: divided(addendOf(tensor, 'sum'), wide, dtype, divisor), dtype: quotientOf(dtype) };
 }
 
 /** The same integers in another integer type, in new memory. */
@@ -187,43 +183,47 @@ function mismatch([first, other]: readonly [Tensor, Tensor], rank: number, opera
     : rankError(InvalidArgumentError, 'ERR_COLL_SHAPE_MISMATCH', words, { operation, rank });
 }
 
-/** The tensor in the type in which its elements accumulate: float32 for 16-bit floats, unchanged for all others. */
-export function toAccumulator(tensor: Tensor): Tensor {
-  const dtype = accumulatorOf(tensor.dtype);
-  return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor) };
+/** The tensor in the dtype in which its elements accumulate: `accumulatorOf` its dtype and the op. */
+export function toAccumulator(tensor: Tensor, op: CollectiveOp): Tensor {
+  const dtype = accumulatorOf(tensor.dtype, op);
+  return dtype === tensor.dtype ? tensor : { ...tensor, dtype, data: widened(tensor, op) };
 }
 
-/** Converts from the accumulator type to `dtype`, rounding once; the inverse of `toAccumulator`. */
+/** Converts results from the accumulator to `dtype`, rounding once; the inverse of `toAccumulator`. */
 export function fromAccumulator(tensor: Tensor, dtype: DType): Tensor {
   return { ...tensor, dtype, data: narrowed(tensor.data, dtype) };
 }
 
-function widened(tensor: Tensor): TypedArray {
-  const wide = allocateUnset(accumulatorOf(tensor.dtype), tensor.data.length);
-  widenKernel(tensor.dtype)(wide, 0, tensor.data, 0, wide.length);
+/** The elements of a tensor as operands of `pairKernel` and `nextKernel`. */
+function addendOf(tensor: Tensor, op: CollectiveOp): TypedArray {
+  return isHalf(tensor.dtype) ? widened(tensor, op) : tensor.data;
+}
+
+function widened({ dtype, data }: Tensor, op: CollectiveOp): TypedArray {
+  const wide = allocateUnset(accumulatorOf(dtype, op), data.length);
+  widenKernel(dtype, op)(wide, 0, data, 0, wide.length);
   return wide;
 }
 
 function narrowed(wide: TypedArray, dtype: DType): TypedArray {
-  if (accumulatorOf(dtype) === dtype) return wide;
+  if (!isHalf(dtype)) return wide;
   const narrow = allocateUnset(dtype, wide.length);
   narrowKernel(dtype)(narrow, 0, wide, 0, wide.length);
   return narrow;
 }
 
-function divided(sum: TypedArray, dtype: DType, divisor: number): TypedArray {
+function divided(sum: TypedArray, wide: DType, dtype: DType, divisor: number): TypedArray {
   const quotient = allocateUnset(quotientOf(dtype), sum.length);
-  divideInto(quotient, sum, dtype, divisor);
+  divideInto(quotient, sum, wide, dtype, divisor);
   return quotient;
 }
 
 /**
- * Divides a sum in the accumulator of `dtype`. `into` may be the memory of the sum, which is
- * overwritten for 16-bit floats.
+ * Divides a sum of the dtype `wide`, to the quotients of `dtype`. `into` may be the memory of the
+ * sum, which is overwritten for 16-bit floats.
  */
-function divideInto(into: TypedArray, sum: TypedArray, dtype: DType, divisor: number): void {
-  const isHalf = accumulatorOf(dtype) !== dtype;
-  const quotient = isHalf ? sum : into;
-  divideKernel(accumulatorOf(dtype))(quotient, 0, sum, 0, sum.length, divisor);
-  if (isHalf) narrowKernel(dtype)(into, 0, quotient, 0, sum.length);
+function divideInto(into: TypedArray, sum: TypedArray, wide: DType, dtype: DType, divisor: number): void {
+  const quotient = isHalf(dtype) ? sum : into;
+  divideKernel(wide)(quotient, 0, sum, 0, sum.length, divisor);
+  if (isHalf(dtype)) narrowKernel(dtype)(into, 0, quotient, 0, sum.length);
 }

@@ -1,5 +1,5 @@
-import type { CollectiveOp } from '../collectives/collective.js';
-import type { DType, TypedArray } from '../values/dtype.js';
+import { accumulatorOf, type CollectiveOp } from '../collectives/collective.js';
+import { type DType, isFloating, type TypedArray } from '../values/dtype.js';
 
 /**
  * `into[intoAt + i] = a[aAt + i] op b[bAt + i]` for `count` elements. `into` may be `a` or `b` at
@@ -38,6 +38,29 @@ export function combineKernel(dtype: DType, op: ElementaryOp): CombineKernel {
 }
 
 /**
+ * The kernel that combines two values of a dtype. The result has the dtype `accumulatorOf` returns,
+ * and so have the operands, unless they are integers of which the mean is computed.
+ */
+export function pairKernel(dtype: DType, op: CollectiveOp): CombineKernel {
+  return op === 'mean' && !isFloating(dtype)
+    ? integerKernel(integerPairs, dtype, `${numberOf(dtype, 'a[aAt + i]')} + ${numberOf(dtype, 'b[bAt + i]')}`)
+    : combineKernel(accumulatorOf(dtype, op), elementaryOp(op));
+}
+
+/** As `pairKernel`, but the first operand is a result of `pairKernel` or of this kernel. */
+export function nextKernel(dtype: DType, op: CollectiveOp): CombineKernel {
+  return op === 'mean' && !isFloating(dtype)
+    ? integerKernel(integerNexts, dtype, `a[aAt + i] + ${numberOf(dtype, 'b[bAt + i]')}`)
+    : combineKernel(accumulatorOf(dtype, op), elementaryOp(op));
+}
+
+function integerKernel(known: Map<DType, CombineKernel>, dtype: DType, sum: string): CombineKernel {
+  const kernel = known.get(dtype) ?? (generate(combinerParameters, loop(sum)) as CombineKernel);
+  known.set(dtype, kernel);
+  return kernel;
+}
+
+/**
  * `into[intoAt + i] = from[fromAt + i] / divisor` for `count` elements: true division, rounded once
  * to the type of `into`.
  */
@@ -50,11 +73,11 @@ export type DivideKernel = (
   divisor: number,
 ) => void;
 
-/** The kernel that divides elements of an accumulator dtype; the quotients are floats. */
+/** The kernel that divides elements of a dtype that is not a 16-bit float; the quotients are floats. */
 export function divideKernel(dtype: DType): DivideKernel {
   const known = dividers.get(dtype);
   if (known) return known;
-  const element = isBig(dtype) ? 'Number(from[fromAt + i])' : 'from[fromAt + i]';
+  const element = numberOf(dtype, 'from[fromAt + i]');
   // For a power of two, multiplication by the reciprocal gives the same quotients in a quarter of the
   // time. The bit test needs an int32.
   const body = `if ((divisor | 0) !== divisor || divisor & (divisor - 1)) { ${loop(`${element} / divisor`)} } else { const factor = 1 / divisor; ${loop(`${element} * factor`)} }`;
@@ -69,6 +92,8 @@ const kernels: Readonly<Record<ElementaryOp, Map<DType, CombineKernel>>> = {
   max: new Map(),
   product: new Map(),
 };
+const integerPairs = new Map<DType, CombineKernel>();
+const integerNexts = new Map<DType, CombineKernel>();
 const dividers = new Map<DType, DivideKernel>();
 const combinerParameters = ['into', 'intoAt', 'a', 'aAt', 'b', 'bAt', 'count'];
 const dividerParameters = ['into', 'intoAt', 'from', 'fromAt', 'count', 'divisor'];
@@ -116,6 +141,11 @@ function expression(dtype: DType, op: ElementaryOp, x: string, y: string): strin
     case 'max':
       return isBig(dtype) ? `${x} > ${y} ? ${x} : ${y}` : `Math.max(${x}, ${y})`;
   }
+}
+
+/** The source of an element as a number. */
+function numberOf(dtype: DType, element: string): string {
+  return isBig(dtype) ? `Number(${element})` : element;
 }
 
 function isBig(dtype: DType): boolean {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryArray } from '../../test/arbitrary-tensor.js';
-import { accumulatorOf, allocate, dtypes, isHalf } from '../values/dtype.js';
+import { accumulatorOf } from '../collectives/collective.js';
+import { allocate, dtypes, isFloating, isHalf } from '../values/dtype.js';
 import { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from '../values/half.js';
 import { copyRange, narrowKernel, widenKernel } from './convert.js';
 
@@ -15,13 +16,13 @@ const everyPattern = Uint16Array.from({ length: 0x10000 }, (_, bits) => bits);
 describe.each(halves)('conversion of %s', (dtype, decode, encode) => {
   it('widens every bit pattern to the float32 of the same value', () => {
     const wide = new Float32Array(0x10000);
-    widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
+    widenKernel(dtype, 'sum')(wide, 0, everyPattern, 0, 0x10000);
     expect(everyPattern.filter((bits) => !Object.is(wide[bits], decode(bits)))).toEqual(new Uint16Array());
   });
 
   it('narrows widened values to the same bits, except NaN', () => {
     const [wide, narrow] = [new Float32Array(0x10000), new Uint16Array(0x10000)];
-    widenKernel(dtype)(wide, 0, everyPattern, 0, 0x10000);
+    widenKernel(dtype, 'mean')(wide, 0, everyPattern, 0, 0x10000);
     narrowKernel(dtype)(narrow, 0, wide, 0, 0x10000);
     const numbers = everyPattern.filter((bits) => !Number.isNaN(decode(bits)));
     expect(numbers.filter((bits) => narrow[bits] !== bits)).toEqual(new Uint16Array());
@@ -40,7 +41,7 @@ describe.each(halves)('conversion of %s', (dtype, decode, encode) => {
   it('reads and writes only its ranges, including in views with an offset', () => {
     const memory = new ArrayBuffer(64);
     const wide = new Float32Array(memory, 16, 4);
-    widenKernel(dtype)(wide, 1, Uint16Array.of(0, 0, encode(1.5), encode(-2)), 2, 2);
+    widenKernel(dtype, 'sum')(wide, 1, Uint16Array.of(0, 0, encode(1.5), encode(-2)), 2, 2);
     expect([...new Float32Array(memory)].slice(4, 8)).toEqual([0, 1.5, -2, 0]);
     const narrow = new Uint16Array(4);
     narrowKernel(dtype)(narrow, 2, wide, 1, 2);
@@ -52,8 +53,8 @@ describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('conversion of %s', (dty
   it('copies elements unchanged in both directions', () => {
     fc.assert(
       fc.property(arbitraryArray(dtype, 5), (from) => {
-        for (const kernel of [widenKernel(dtype), narrowKernel(dtype)]) {
-          const into = allocate(accumulatorOf(dtype), 7);
+        for (const kernel of [widenKernel(dtype, 'sum'), narrowKernel(dtype)]) {
+          const into = allocate(dtype, 7);
           kernel(into, 2, from, 1, 3);
           const expected = allocate(dtype, 7);
           for (let index = 0; index < 3; index++) expected[2 + index] = from[1 + index] as number;
@@ -64,6 +65,22 @@ describe.each(dtypes.filter((dtype) => !isHalf(dtype)))('conversion of %s', (dty
     );
   });
 });
+
+describe.each(dtypes.filter((dtype) => !isFloating(dtype) && dtype !== 'bool'))(
+  'conversion of %s for a mean',
+  (dtype) => {
+    it('converts integers to the nearest floats', () => {
+      fc.assert(
+        fc.property(arbitraryArray(dtype, 5), (from) => {
+          const into = allocate(accumulatorOf(dtype, 'mean'), 7);
+          widenKernel(dtype, 'mean')(into, 2, from, 1, 3);
+          expect([...into]).toEqual([0, 0, ...Array.from(from.subarray(1, 4), Number), 0, 0]);
+        }),
+        { numRuns: 20 },
+      );
+    });
+  },
+);
 
 describe('copyRange', () => {
   it('copies between overlapping ranges of one array in both directions', () => {

@@ -1,6 +1,14 @@
-import { outputDType } from '../collectives/collective.js';
-import { accumulatorOf, allocate, byteSize, type DType, isHalf } from '../values/dtype.js';
-import { type CombineKernel, combineKernel, type DivideKernel, divideKernel, elementaryOp } from './combine.js';
+import { accumulatorOf, outputDType } from '../collectives/collective.js';
+import { allocate, byteSize, type DType, isHalf } from '../values/dtype.js';
+import {
+  type CombineKernel,
+  combineKernel,
+  type DivideKernel,
+  divideKernel,
+  elementaryOp,
+  nextKernel,
+  pairKernel,
+} from './combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from './convert.js';
 import type { ArrayPlace, Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, Kernels } from './fold.js';
 
@@ -33,11 +41,27 @@ function outputDTypeOf({ dtype, op }: FoldRequest): DType {
   return op === undefined ? dtype : outputDType({ kind: 'all-reduce', op }, dtype);
 }
 
+/** Kernels that combine a list of places from left to right. */
+interface Chain {
+  /** For a single place. */
+  readonly only: ConvertKernel;
+  /** For the first two places. */
+  readonly pair: CombineKernel;
+  /** For the result so far and a further place. */
+  readonly next: CombineKernel;
+}
+
 /** The kernels and buffers of one kind of request. */
 class RequestKernels {
-  readonly #dtype: DType;
+  readonly #accumulator: DType;
   readonly #divisor: number;
   readonly #combine: CombineKernel;
+  readonly #load: ConvertKernel;
+  /** Combines inputs; not for 16-bit floats, which are converted first. */
+  readonly #inputs: Chain;
+  /** Combines registers, which hold accumulators. */
+  readonly #sums: Chain;
+  /** Converts 16-bit floats. */
   readonly #widen: ConvertKernel | undefined;
   readonly #narrow: ConvertKernel | undefined;
   readonly #divide: DivideKernel | undefined;
@@ -48,17 +72,21 @@ class RequestKernels {
 
   constructor(request: FoldRequest) {
     const { dtype, op, divisor } = request;
-    const wide = accumulatorOf(dtype);
-    this.#dtype = dtype;
+    // Elements that are only moved need no conversion.
+    const wide = op === undefined ? dtype : accumulatorOf(dtype, op);
+    const isHalves = op !== undefined && isHalf(dtype);
+    this.#accumulator = wide;
     this.#divisor = divisor;
     this.#combine = combineKernel(wide, elementaryOp(op ?? 'sum'));
-    // Halves that are only moved need no conversion.
-    this.#widen = op !== undefined && isHalf(dtype) ? widenKernel(dtype) : undefined;
-    this.#narrow = op !== undefined && isHalf(dtype) ? narrowKernel(dtype) : undefined;
+    this.#load = op === undefined ? copyRange : widenKernel(dtype, op);
+    this.#inputs = { only: this.#load, pair: pairKernel(dtype, op ?? 'sum'), next: nextKernel(dtype, op ?? 'sum') };
+    this.#sums = { only: copyRange, pair: this.#combine, next: this.#combine };
+    this.#widen = isHalves ? this.#load : undefined;
+    this.#narrow = isHalves ? narrowKernel(dtype) : undefined;
     this.#divide = op === 'mean' ? divideKernel(wide) : undefined;
     this.#sum = blockOf(wide);
     this.#next = blockOf(wide);
-    this.#quotient = blockOf(accumulatorOf(outputDTypeOf(request)));
+    this.#quotient = blockOf(wide);
   }
 
   readonly foldMaker: FoldMaker<ArrayPlace> = (span) => (span.steps ? this.#stepFold(span) : this.#chainFold(span));
@@ -67,30 +95,36 @@ class RequestKernels {
     if (!first) return () => {};
     return inBlocks((begin, count) => {
       if (this.#widen) this.#addWidened(this.#widen, inputs, begin, count);
-      else if (this.#divide) this.#add(this.#sum, 0, inputs, begin, count);
-      else this.#add(first, begin, inputs, begin, count);
+      else if (this.#divide) this.#add(this.#inputs, this.#sum, 0, inputs, begin, count);
+      else this.#add(this.#inputs, first, begin, inputs, begin, count);
       if (this.#widen || this.#divide) this.#finish(first, begin, this.#sum, count);
       for (const { array, at } of others) copyRange(array, at + begin, first.array, first.at + begin, count);
     });
   }
 
   // `into` may be one of the inputs, so only the last addition writes to it.
-  #add(into: ArrayPlace, intoAt: number, inputs: readonly ArrayPlace[], begin: number, count: number): void {
+  #add(
+    { only, pair, next }: Chain,
+    into: ArrayPlace,
+    intoAt: number,
+    inputs: readonly ArrayPlace[],
+    begin: number,
+    count: number,
+  ): void {
     const [first, second] = inputs as readonly [ArrayPlace, ArrayPlace | undefined];
     const at = into.at + intoAt;
     const last = inputs.length - 1;
-    if (!second) copyRange(into.array, at, first.array, first.at + begin, count);
-    else if (last === 1)
-      this.#combine(into.array, at, first.array, first.at + begin, second.array, second.at + begin, count);
+    if (!second) only(into.array, at, first.array, first.at + begin, count);
+    else if (last === 1) pair(into.array, at, first.array, first.at + begin, second.array, second.at + begin, count);
     else {
       const sum = this.#sum.array;
-      this.#combine(sum, 0, first.array, first.at + begin, second.array, second.at + begin, count);
+      pair(sum, 0, first.array, first.at + begin, second.array, second.at + begin, count);
       for (let position = 2; position < last; position++) {
-        const next = inputs[position] as ArrayPlace;
-        this.#combine(sum, 0, sum, 0, next.array, next.at + begin, count);
+        const input = inputs[position] as ArrayPlace;
+        next(sum, 0, sum, 0, input.array, input.at + begin, count);
       }
-      const next = inputs[last] as ArrayPlace;
-      this.#combine(into.array, at, sum, 0, next.array, next.at + begin, count);
+      const input = inputs[last] as ArrayPlace;
+      next(into.array, at, sum, 0, input.array, input.at + begin, count);
     }
   }
 
@@ -116,16 +150,16 @@ class RequestKernels {
   }
 
   #stepFold({ inputs, outputs, steps = [], results = [] }: FoldRange<ArrayPlace>): Fold {
-    while (this.#registers.length < inputs.length) this.#registers.push(blockOf(accumulatorOf(this.#dtype)));
+    while (this.#registers.length < inputs.length) this.#registers.push(blockOf(this.#accumulator));
     const registers = this.#registers;
-    const load = this.#widen ?? copyRange;
+    const load = this.#load;
     return inBlocks((begin, count) => {
       inputs.forEach(({ array, at }, rank) => {
         load((registers[rank] as ArrayPlace).array, 0, array, at + begin, count);
       });
       for (const { to, operands } of steps) {
         const places = operands.map((operand) => registers[operand] as ArrayPlace);
-        this.#add(registers[to] as ArrayPlace, 0, places, 0, count);
+        this.#add(this.#sums, registers[to] as ArrayPlace, 0, places, 0, count);
       }
       outputs.forEach((output, position) => {
         this.#finish(output, begin, registers[results[position] as number] as ArrayPlace, count);

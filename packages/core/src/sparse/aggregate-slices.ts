@@ -73,8 +73,8 @@ export function concatenateSlices(slices: readonly IndexedSlices[]): IndexedSlic
 }
 
 /**
- * The sum or mean of dense and sparse values, as a dense tensor. 16-bit floats accumulate in
- * float32 and are rounded once.
+ * The sum or mean of dense and sparse values, as a dense tensor. Values stay in their accumulator
+ * until the end, and are rounded once.
  * @throws InvalidArgumentError for different shapes, InternalError for different dtypes; also the
  * errors of `densify`
  */
@@ -83,8 +83,8 @@ export function combineMixed(op: 'sum' | 'mean', values: readonly Value[]): Tens
   const parts = Array.from(values, (value) => asValue(value));
   requireLikeValues(parts);
   const wide = parts.map((value, rank) => {
-    if ('data' in value) return toAccumulator(value);
-    return densifyOf(new IndexedSlices(toAccumulator(value.values), value.indices, value.denseShape), rank);
+    if ('data' in value) return toAccumulator(value, op);
+    return densifyOf(new IndexedSlices(toAccumulator(value.values, op), value.indices, value.denseShape), rank);
   });
   const combined = combine(op, wide);
   const { dtype } = parts[0] as Value;

@@ -70,6 +70,8 @@ describe('deduplicatedMean', () => {
   it('divides the sum of the rows of each index, and rounds only once', () => {
     const thirds = new IndexedSlices(tensor(Int32Array.of(1, 1, 1, 5)), Int32Array.of(4, 4, 4, 0));
     expect(deduplicatedMean(thirds, 3)).toEqual(new IndexedSlices(tensor([5 / 3, 1]), Int32Array.of(0, 4)));
+    const bytes = new IndexedSlices(tensor(Uint8Array.of(200, 200)), new Int32Array(2));
+    expect(deduplicatedMean(bytes, 2).values).toMatchObject({ dtype: 'float32', data: Float32Array.of(200) });
     const large = new IndexedSlices(tensor([60000, 60000], { dtype: 'float16', shape: [2] }), new Int32Array(2));
     expect(toNumbers(deduplicatedMean(large, 2).values)).toEqual([60000]);
   });

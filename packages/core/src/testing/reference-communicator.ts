@@ -1,6 +1,15 @@
 import { requireCall, requireCollective, validateBuffers } from '../collectives/buffers.js';
 import { abortedError, closedError, refusedError } from '../collectives/call-errors.js';
-import { type Collective, hasOneResult, nameOf, opOf, outputDType, reads, writes } from '../collectives/collective.js';
+import {
+  accumulatorOf,
+  type Collective,
+  hasOneResult,
+  nameOf,
+  opOf,
+  outputDType,
+  reads,
+  writes,
+} from '../collectives/collective.js';
 import type { Group, RunOptions } from '../collectives/communicator.js';
 import { ControllerGroup } from '../collectives/controller-group.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
@@ -14,7 +23,7 @@ import { type Step, stepsOf } from '../schedule/steps.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { allRanks } from '../support/ranks.js';
-import { accumulatorOf, allocate, type DType, type TypedArray } from '../values/dtype.js';
+import { allocate, type DType, isHalf, type TypedArray } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { type ChunkPlaces, executeStep, scratchLength } from './execute-step.js';
 
@@ -145,7 +154,8 @@ export class ReferenceCommunicator extends JoiningCommunicator {
 
   #load(cut: Cut, { arrays, offsetOf }: ChunkPlaces, inputs: readonly Tensor[]): void {
     const { collective, dtype, plan } = cut;
-    const load = carrierOf(collective, dtype) === dtype ? copyRange : widenKernel(dtype);
+    const op = opOf(collective);
+    const load = op === undefined ? copyRange : widenKernel(dtype, op);
     for (const rank of this.localRanks) {
       const [into, from] = [arrays[rank] as TypedArray, (inputs[rank] as Tensor).data];
       for (let chunk = 0; chunk < plan.schedule.chunks; chunk++) {
@@ -159,7 +169,7 @@ export class ReferenceCommunicator extends JoiningCommunicator {
   #play(cut: Cut, places: ChunkPlaces): void {
     const { collective, dtype, plan } = cut;
     const wide = carrierOf(collective, dtype);
-    const combine = combineKernel(accumulatorOf(wide), elementaryOp(opOf(collective) ?? 'sum'));
+    const combine = combineKernel(wide, elementaryOp(opOf(collective) ?? 'sum'));
     const scratch = this.#borrow('block', wide, scratchLength);
     for (const steps of plan.steps) {
       for (const step of steps) executeStep(step, places, lengthOf(cut, step.chunk), combine, scratch);
@@ -186,10 +196,10 @@ export class ReferenceCommunicator extends JoiningCommunicator {
     if (op === undefined) return copyRange;
     const narrowed = narrowKernel(narrow);
     if (op !== 'mean') return narrowed;
-    const divide = divideKernel(accumulatorOf(dtype));
-    const wide = accumulatorOf(narrow);
+    const wide = accumulatorOf(dtype, op);
+    const divide = divideKernel(wide);
     return (into, intoAt, from, fromAt, count) => {
-      if (wide === narrow) return divide(into, intoAt, from, fromAt, count, this.size);
+      if (!isHalf(narrow)) return divide(into, intoAt, from, fromAt, count, this.size);
       const quotient = this.#borrow('quotient', wide, count);
       divide(quotient, 0, from, fromAt, count, this.size);
       narrowed(into, intoAt, quotient, 0, count);
@@ -221,7 +231,8 @@ export class ReferenceCommunicator extends JoiningCommunicator {
  * unchanged.
  */
 function carrierOf(collective: Collective, dtype: DType): DType {
-  return opOf(collective) === undefined ? dtype : accumulatorOf(dtype);
+  const op = opOf(collective);
+  return op === undefined ? dtype : accumulatorOf(dtype, op);
 }
 
 /** Whether a rank stores its result. If ranks share an output, only the first of them stores it. */

@@ -2,7 +2,6 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import {
-  accumulatorOf,
   allocate,
   allocateUnset,
   arrayName,
@@ -64,11 +63,8 @@ it('bool is stored in a Uint8Array', () => {
   expect(byteSize('bool')).toBe(1);
 });
 
-it('accumulatorOf returns float32 for 16-bit floats and the same dtype for all others', () => {
-  const carried = dtypes.filter((dtype) => accumulatorOf(dtype) !== dtype);
-  expect(carried).toEqual(['float16', 'bfloat16']);
-  expect(carried.map(accumulatorOf)).toEqual(['float32', 'float32']);
-  expect(dtypes.filter(isHalf)).toEqual(carried);
+it('isHalf is true for two dtypes', () => {
+  expect(dtypes.filter(isHalf)).toEqual(['float16', 'bfloat16']);
 });
 
 it('isFloating is true for four dtypes', () => {

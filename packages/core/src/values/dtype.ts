@@ -280,14 +280,6 @@ export function isFloating(dtype: DType): boolean {
 }
 
 /**
- * The dtype in which sums are accumulated: float32 for 16-bit floats, so that they are rounded
- * once; otherwise the dtype itself.
- */
-export function accumulatorOf(dtype: DType): DType {
-  return isHalf(dtype) ? 'float32' : dtype;
-}
-
-/**
  * The dtype of a true division: floats keep theirs, integers of up to 16 bits give float32, larger
  * ones float64.
  * @throws ValueError for an unknown dtype

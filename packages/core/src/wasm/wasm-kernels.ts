@@ -1,6 +1,6 @@
-import { collectiveOps } from '../collectives/collective.js';
+import { accumulatorOf, collectiveOps } from '../collectives/collective.js';
 import type { Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, MakeKernels } from '../kernels/fold.js';
-import { accumulatorOf, byteSize, dtypes, isFloating, isHalf, quotientOf } from '../values/dtype.js';
+import { byteSize, dtypes, isHalf, quotientOf } from '../values/dtype.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
 
@@ -76,6 +76,8 @@ class RequestFolds {
   readonly #request: FoldRequest;
   readonly #dtype: number;
   readonly #wide: number;
+  /** Whether registers hold another dtype than the inputs. */
+  readonly #isConverted: boolean;
   readonly #op: number;
   readonly #inputBytes: number;
   readonly #outputBytes: number;
@@ -86,7 +88,9 @@ class RequestFolds {
     this.#desk = desk;
     this.#request = request;
     this.#dtype = dtypes.indexOf(dtype);
-    this.#wide = dtypes.indexOf(accumulatorOf(dtype));
+    const wide = op === undefined ? dtype : accumulatorOf(dtype, op);
+    this.#wide = dtypes.indexOf(wide);
+    this.#isConverted = wide !== dtype;
     this.#op = collectiveOps.indexOf(op ?? 'sum');
     this.#inputBytes = byteSize(dtype);
     this.#outputBytes = byteSize(op === 'mean' ? quotientOf(dtype) : dtype);
@@ -95,9 +99,7 @@ class RequestFolds {
   readonly foldMaker: FoldMaker = (span) => {
     this.#desk.require(span.inputs.length + Math.max(leastOutputs, span.outputs.length));
     if (span.steps) return this.#stepFold(span);
-    const { dtype, op } = this.#request;
-    if (op === undefined) return this.#copyFold(span);
-    return op === 'mean' && !isFloating(dtype) ? this.#quotientFold(span) : this.#directFold(span);
+    return this.#request.op === undefined ? this.#copyFold(span) : this.#directFold(span);
   };
 
   #copyFold({ inputs: [from = 0], outputs }: FoldRange): Fold {
@@ -112,26 +114,12 @@ class RequestFolds {
   #directFold({ inputs, outputs }: FoldRange): Fold {
     const { op, divisor } = this.#request;
     const by = op === 'mean' ? divisor : 1;
-    const [n, m, bytes] = [inputs.length, outputs.length, this.#inputBytes];
+    const [n, m, inputBytes, outputBytes] = [inputs.length, outputs.length, this.#inputBytes, this.#outputBytes];
     return (begin, count) => {
-      this.#put(0, inputs, begin * bytes);
-      this.#put(n, outputs, begin * bytes);
+      this.#put(0, inputs, begin * inputBytes);
+      this.#put(n, outputs, begin * outputBytes);
       this.#kernels.combine(this.#desk.at, this.#dtype, this.#op, n, m, count, by);
     };
-  }
-
-  /** A fold for means of integers, whose results have a different dtype than the sums. */
-  #quotientFold({ inputs, outputs }: FoldRange): Fold {
-    const [sum] = this.#desk.registers(1) as readonly [number];
-    const n = inputs.length;
-    return inBlocks((begin, count) => {
-      this.#put(0, inputs, begin * this.#inputBytes);
-      this.#desk.put(n, sum);
-      this.#kernels.combine(this.#desk.at, this.#dtype, this.#op, n, 1, count, 1);
-      this.#desk.put(0, sum);
-      this.#put(1, outputs, begin * this.#outputBytes);
-      this.#kernels.finish(this.#desk.at, this.#dtype, outputs.length, count, this.#request.divisor);
-    });
   }
 
   #stepFold({ inputs, outputs, steps = [], results = [] }: FoldRange): Fold {
@@ -155,7 +143,7 @@ class RequestFolds {
   #load(register: number, from: number, count: number): void {
     this.#desk.put(0, from);
     this.#desk.put(1, register);
-    if (isHalf(this.#request.dtype)) this.#kernels.widen(this.#desk.at, this.#dtype, count);
+    if (this.#isConverted) this.#kernels.widen(this.#desk.at, this.#dtype, count);
     else this.#kernels.copy(this.#desk.at, 1, count * this.#inputBytes);
   }
 

@@ -34,7 +34,7 @@ const made = new Map<string, TypedArray>();
 /** Returns at least `length` elements of the input of a rank. Elements are cached between calls. */
 function contributionsOf(contributor: Contributor, length: number): TypedArray {
   const { flavour, dtype, op, rank } = contributor;
-  const key = `${flavour} ${dtype} ${op === 'product'} ${rank}`;
+  const key = `${flavour} ${dtype} ${op === 'product' || op === 'mean' ? op : ''} ${rank}`;
   const known = made.get(key);
   if (known && known.length >= length) return known;
   const room = Math.max(256, 2 * (known?.length ?? 0), length);
@@ -47,8 +47,8 @@ function contributionsOf(contributor: Contributor, length: number): TypedArray {
 function elementOf({ flavour, dtype, op, rank }: Contributor, at: number): Plain {
   const random = scrambled(rank, at);
   if (dtype === 'bool') return random % 2;
-  if (flavour === 'special' || flavour === 'special whole') return specialOf(flavour, dtype, rank, at);
-  if (!dtype.includes('float')) return integerOf(dtype, random, scrambled(at, rank + 100));
+  if (flavour.startsWith('special')) return digitValue(specialsFor(flavour, dtype, op), rank, at);
+  if (!dtype.includes('float')) return integerOf(flavour, dtype, op, random, scrambled(at, rank + 100));
   return storedOf(dtype, flavour === 'rough' ? roughOf(op, random) : wholeOf(op, random));
 }
 
@@ -64,13 +64,24 @@ function wholeOf(op: CollectiveOp | undefined, random: number): number {
 }
 
 // Sums and products of integers are exact in any order, because they wrap around.
-function integerOf(dtype: DType, low: number, high: number): Plain {
+function integerOf(flavour: Flavour, dtype: DType, op: CollectiveOp | undefined, low: number, high: number): Plain {
+  if (flavour === 'whole' && isRounded(dtype, op)) return storedOf(dtype, BigInt(high % 2 ** 24) * 2n ** 40n);
   return storedOf(dtype, BigInt(high) * 2n ** 32n + BigInt(low));
 }
 
-function specialOf(flavour: Flavour, dtype: DType, rank: number, at: number): Plain {
+/** Whether sums of a dtype of integers are rounded: those of 64 bits for a mean, which is float64. */
+function isRounded(dtype: DType, op: CollectiveOp | undefined): boolean {
+  return op === 'mean' && (dtype === 'int64' || dtype === 'uint64');
+}
+
+function specialsFor(flavour: Flavour, dtype: DType, op: CollectiveOp | undefined): readonly Plain[] {
   const all = specialsOf(dtype);
-  const values = flavour === 'special' || !dtype.includes('float') ? all : all.slice(0, orderlessSpecials);
+  if (flavour === 'special') return all;
+  if (isRounded(dtype, op)) return longSpecials.map((value) => storedOf(dtype, value));
+  return dtype.includes('float') ? all.slice(0, orderlessSpecials) : all;
+}
+
+function digitValue(values: readonly Plain[], rank: number, at: number): Plain {
   const count = values.length;
   if (at >= count * count) return values[at % count] as Plain;
   return values[digitOf(rank, at, count) % count] as Plain;
@@ -115,6 +126,9 @@ const integerSpecials: readonly bigint[] = [
   2n ** 63n - 1n,
   2n ** 63n,
 ];
+
+// 64-bit integers whose sums are exact in float64, but exceed 64 bits.
+const longSpecials: readonly bigint[] = [0n, 2n ** 40n, -(2n ** 40n), 2n ** 62n, 2n ** 63n];
 
 function limitsOf(dtype: DType): readonly [largest: number, smallest: number] {
   if (dtype === 'float64') return [Number.MAX_VALUE, Number.MIN_VALUE];

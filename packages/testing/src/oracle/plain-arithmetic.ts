@@ -34,11 +34,15 @@ export function storedOf(dtype: DType, value: Plain): Plain {
 }
 
 /**
- * Returns a function that combines two values in the precision of the dtype's accumulator: half
- * types stay float32 until they are stored.
+ * Returns a function that combines two values in the precision of their accumulator: half types
+ * stay float32 until they are stored, and the sum for a mean of integers has the dtype of the mean.
  */
 export function combiner(dtype: DType, op: CollectiveOp): (a: Plain, b: Plain) => Plain {
   if (dtype === 'bool') return combineBools[op] as (a: Plain, b: Plain) => Plain;
+  if (!isFloat(dtype) && op === 'mean') {
+    const round = rounding(quotientOf(dtype));
+    return (a, b) => round(Number(a) + Number(b));
+  }
   if (!isFloat(dtype)) return (a, b) => wrapped(dtype, combinedIntegers(op, BigInt(a), BigInt(b)));
   const [round, combine] = [rounding(dtype), combineNumbers[op]];
   return (a, b) => round(combine(a as number, b as number));
@@ -118,7 +122,7 @@ function extreme(a: number, b: number, isMin: boolean): number {
 }
 
 function combinedIntegers(op: CollectiveOp, a: bigint, b: bigint): bigint {
-  if (op === 'sum' || op === 'mean') return a + b;
+  if (op === 'sum') return a + b;
   if (op === 'product') return a * b;
   return a < b === (op === 'min') ? a : b;
 }
