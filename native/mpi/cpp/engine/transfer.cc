@@ -46,7 +46,7 @@ void Transfer::prepare(const Plan& plan, int rank, int size, Scratch& scratch) {
   size_ = size;
   from_ = nullptr;
   into_ = nullptr;
-  dtype_ = plan.is_wide && is_half(plan.dtype) ? DType::kFloat32 : plan.dtype;
+  dtype_ = plan.is_wide && is_half(plan.dtype) ? DType::kFloat32 : result_of(plan.dtype, plan.op);
   begun_ = 0;
   count_ = plan.count;
   is_begun_ = false;
@@ -63,27 +63,27 @@ void Transfer::prepare(const Plan& plan, int rank, int size, Scratch& scratch) {
 
 void Transfer::prepare_reduction(Scratch& scratch) {
   const bool is_whole = plan_->inputs.size() == 1 && plan_->outputs.size() == 1;
-  const bool keeps_dtype = dtype_ == plan_->dtype && result_of(plan_->dtype, plan_->op) == plan_->dtype;
   if (!writes()) {
     // A rank without a result only sends.
-    if (plan_->inputs.size() == 1 && dtype_ == plan_->dtype) {
+    if (plan_->inputs.size() == 1 && !is_converted()) {
       from_ = plan_->inputs[0].data;
       return;
     }
-  } else if (is_whole && keeps_dtype) {
+  } else if (is_whole && !is_converted()) {
     into_ = plan_->outputs[0].data;
     from_ = plan_->inputs[0].data == into_ ? kInPlace : plan_->inputs[0].data;
     return;
   }
   std::byte* const work = room(scratch.input, count_ * byte_size(dtype_));
-  if (dtype_ == plan_->dtype) {
-    join(work, plan_->inputs);
-  } else {
-    auto* into = reinterpret_cast<float*>(work);
+  if (is_converted()) {
+    std::byte* into = work;
     for (const Segment& segment : plan_->inputs) {
-      widen(plan_->dtype, into, segment.data, segment.bytes / 2);
-      into += segment.bytes / 2;
+      const std::size_t count = segment.bytes / byte_size(plan_->dtype);
+      widen(plan_->dtype, into, segment.data, count);
+      into += count * byte_size(dtype_);
     }
+  } else {
+    join(work, plan_->inputs);
   }
   into_ = writes() ? work : nullptr;
   from_ = writes() ? kInPlace : work;
@@ -122,12 +122,13 @@ void Transfer::prepare_blocks(Scratch& scratch) {
     case Kind::kReduceScatter: {
       const std::size_t whole = block * static_cast<std::size_t>(size_);
       const bool overlaps = output < input + whole && input < output + block;
-      if (dtype_ != plan_->dtype) {
-        auto* const work = reinterpret_cast<float*>(room(scratch.input, count_ * static_cast<std::size_t>(size_) * sizeof(float)));
-        widen(plan_->dtype, work, input, count_ * static_cast<std::size_t>(size_));
+      if (is_converted()) {
+        const std::size_t all = count_ * static_cast<std::size_t>(size_);
+        std::byte* const work = room(scratch.input, all * byte_size(dtype_));
+        widen(plan_->dtype, work, input, all);
         from_ = work;
       }
-      if (overlaps || result_of(dtype_, plan_->op) != dtype_ || dtype_ != plan_->dtype) into_ = room(scratch.output, count_ * byte_size(dtype_));
+      if (overlaps || is_converted()) into_ = room(scratch.output, count_ * byte_size(dtype_));
       return;
     }
     default:
@@ -200,7 +201,7 @@ void Transfer::finish() {
   const bool combines = plan_->kind == Kind::kAllReduce || plan_->kind == Kind::kReduce || plan_->kind == Kind::kReduceScatter;
   if (!combines) return;
   const int divisor = plan_->is_mean() ? size_ : 1;
-  if (dtype_ != plan_->dtype) {
+  if (is_half(plan_->dtype) && is_converted()) {
     const auto* sums = reinterpret_cast<const float*>(into_);
     for (const Segment& segment : outputs) {
       narrow(plan_->dtype, segment.data, sums, segment.bytes / 2, divisor);
@@ -210,11 +211,9 @@ void Transfer::finish() {
   }
   if (!plan_->is_mean()) return separate(outputs, into_);
   const std::byte* sums = into_;
-  const std::size_t wide = byte_size(result_of(dtype_, Op::kMean));
   for (const Segment& segment : outputs) {
-    const std::size_t count = segment.bytes / wide;
-    divide(dtype_, segment.data, sums, count, divisor);
-    sums += count * byte_size(dtype_);
+    divide(dtype_, segment.data, sums, segment.bytes / byte_size(dtype_), divisor);
+    sums += segment.bytes;
   }
 }
 

@@ -30,6 +30,7 @@ class Transfer {
   void prepare_broadcast(Scratch& scratch);
   void prepare_blocks(Scratch& scratch);
   void run_alone();
+  bool is_converted() const { return dtype_ != plan_->dtype; }
   bool reads() const { return !(plan_->kind == Kind::kBroadcast || plan_->kind == Kind::kScatter) || plan_->root == rank_; }
   bool writes() const { return !(plan_->kind == Kind::kReduce || plan_->kind == Kind::kGather) || plan_->root == rank_; }
 
@@ -38,7 +39,7 @@ class Transfer {
   int size_ = 1;
   const void* from_ = nullptr;
   std::byte* into_ = nullptr;
-  // The dtype on the wire.
+  // The dtype on the wire. That of the result for the mean of integers, so that their sum does not wrap around.
   DType dtype_ = DType::kFloat32;
   std::size_t begun_ = 0;
   std::size_t count_ = 0;

@@ -150,12 +150,12 @@ Reduction reduction_of_integers(Op op) {
   return op == Op::kProduct ? reduce_integers<Wrapping, Product> : reduce_integers<Wrapping, Sum>;
 }
 
-template <class Into, class From>
-void divide_plain(void* into, const void* from, std::size_t count, int divisor) {
-  auto* const quotients = static_cast<Into*>(into);
-  const auto* const sums = static_cast<const From*>(from);
-  const Into by = static_cast<Into>(divisor);
-  for (std::size_t i = 0; i < count; ++i) quotients[i] = static_cast<Into>(sums[i]) / by;
+template <class T>
+COLL_VECTORIZED void divide_floats(void* into, const void* from, std::size_t count, int divisor) {
+  auto* const quotients = static_cast<T*>(into);
+  const auto* const sums = static_cast<const T*>(from);
+  const T by = static_cast<T>(divisor);
+  for (std::size_t i = 0; i < count; ++i) quotients[i] = sums[i] / by;
 }
 
 template <class Format>
@@ -169,6 +169,13 @@ COLL_VECTORIZED void divide_halves(void* into, const void* from, std::size_t cou
 template <class Format>
 COLL_VECTORIZED void widen_halves(float* into, const std::uint16_t* from, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) into[i] = Format::widen(from[i]);
+}
+
+template <class Into, class From>
+COLL_VECTORIZED void widen_integers(void* into, const void* from, std::size_t count) {
+  auto* const floats = static_cast<Into*>(into);
+  const auto* const integers = static_cast<const From*>(from);
+  for (std::size_t i = 0; i < count; ++i) floats[i] = static_cast<Into>(integers[i]);
 }
 
 template <class Format>
@@ -224,34 +231,39 @@ void divide(DType dtype, void* into, const void* from, std::size_t count, int di
     case DType::kBfloat16:
       return divide_halves<Bfloat16Format>(into, from, count, divisor);
     case DType::kFloat32:
-      return divide_plain<float, float>(into, from, count, divisor);
+      return divide_floats<float>(into, from, count, divisor);
     case DType::kFloat64:
-      return divide_plain<double, double>(into, from, count, divisor);
-    case DType::kInt8:
-      return divide_plain<float, std::int8_t>(into, from, count, divisor);
-    case DType::kInt16:
-      return divide_plain<float, std::int16_t>(into, from, count, divisor);
-    case DType::kInt32:
-      return divide_plain<double, std::int32_t>(into, from, count, divisor);
-    case DType::kInt64:
-      return divide_plain<double, std::int64_t>(into, from, count, divisor);
-    case DType::kUint8:
-      return divide_plain<float, std::uint8_t>(into, from, count, divisor);
-    case DType::kUint16:
-      return divide_plain<float, std::uint16_t>(into, from, count, divisor);
-    case DType::kUint32:
-      return divide_plain<double, std::uint32_t>(into, from, count, divisor);
-    case DType::kUint64:
-      return divide_plain<double, std::uint64_t>(into, from, count, divisor);
-    case DType::kBool:
+      return divide_floats<double>(into, from, count, divisor);
+    default:
       return;
   }
 }
 
-void widen(DType dtype, float* into, const void* from, std::size_t count) {
-  const auto* const halves = static_cast<const std::uint16_t*>(from);
-  if (dtype == DType::kFloat16) widen_halves<Float16Format>(into, halves, count);
-  else widen_halves<Bfloat16Format>(into, halves, count);
+void widen(DType dtype, void* into, const void* from, std::size_t count) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return widen_halves<Float16Format>(static_cast<float*>(into), static_cast<const std::uint16_t*>(from), count);
+    case DType::kBfloat16:
+      return widen_halves<Bfloat16Format>(static_cast<float*>(into), static_cast<const std::uint16_t*>(from), count);
+    case DType::kInt8:
+      return widen_integers<float, std::int8_t>(into, from, count);
+    case DType::kInt16:
+      return widen_integers<float, std::int16_t>(into, from, count);
+    case DType::kInt32:
+      return widen_integers<double, std::int32_t>(into, from, count);
+    case DType::kInt64:
+      return widen_integers<double, std::int64_t>(into, from, count);
+    case DType::kUint8:
+      return widen_integers<float, std::uint8_t>(into, from, count);
+    case DType::kUint16:
+      return widen_integers<float, std::uint16_t>(into, from, count);
+    case DType::kUint32:
+      return widen_integers<double, std::uint32_t>(into, from, count);
+    case DType::kUint64:
+      return widen_integers<double, std::uint64_t>(into, from, count);
+    default:
+      return;
+  }
 }
 
 void narrow(DType dtype, void* into, const float* from, std::size_t count, int divisor) {

@@ -17,11 +17,12 @@ Reduction own_reduction(DType dtype, Op op);
 // processor, which takes it from either operand, but MPICH has its best algorithms for them only.
 Reduction one_nan_reduction(DType dtype, Op op);
 
-// into[i] = from[i] / divisor, of `dtype` into `result_of(dtype, Op::kMean)`. `into` may be `from` if the sizes are equal.
+// into[i] = from[i] / divisor, for floats. `into` may be `from`.
 void divide(DType dtype, void* into, const void* from, std::size_t count, int divisor);
 
-// Half types to float32, and back, divided before they are rounded.
-void widen(DType dtype, float* into, const void* from, std::size_t count);
+// Elements as accumulators of a mean: half types as float32, integers as `result_of(dtype, Op::kMean)`.
+void widen(DType dtype, void* into, const void* from, std::size_t count);
+// float32 to half types, divided before they are rounded.
 void narrow(DType dtype, void* into, const float* from, std::size_t count, int divisor);
 
 }  // namespace coll

@@ -49,10 +49,19 @@ TEST(Groups, joinSegmentsAndCutResults) {
 
 TEST(Groups, meansOfIntegersAreWrittenAsFloats) {
   EXPECT_EQ(in_group(2, [](Group& group) {
-    std::vector<std::int32_t> own(5, group.rank());
+    // The sum of both wraps around in 32 bits.
+    std::vector<std::int32_t> own(5, (1 << 30) + group.rank());
     std::vector<double> into(5);
     const auto plan = plan_of(Kind::kAllReduce, Op::kMean, DType::kInt32, 5, {segment_of(own)}, {segment_of(into)});
-    return run(group, plan) == Status::kDone && into == std::vector<double>(5, 0.5);
+    if (run(group, plan) != Status::kDone || into != std::vector<double>(5, (1 << 30) + 0.5)) return false;
+    std::vector<std::uint8_t> bytes(4, 200);
+    std::vector<float> one(2);
+    const auto scatter = plan_of(Kind::kReduceScatter, Op::kMean, DType::kUint8, 2, {segment_of(bytes)}, {segment_of(one)});
+    if (run(group, scatter) != Status::kDone || one != std::vector<float>(2, 200)) return false;
+    std::vector<float> first(1), rest(3);
+    const auto reduce = plan_of(Kind::kReduce, Op::kMean, DType::kUint8, 4, {segment_of(bytes)}, {segment_of(first), segment_of(rest)}, 0);
+    if (run(group, reduce) != Status::kDone) return false;
+    return group.rank() != 0 || (first == std::vector<float>(1, 200) && rest == std::vector<float>(3, 200));
   }), "");
 }
 

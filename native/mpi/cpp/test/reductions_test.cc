@@ -141,15 +141,18 @@ TEST(Reductions, halfTypesHaveOneNan) {
   }
 }
 
-TEST(Reductions, meansOfIntegersAreFloats) {
-  const std::vector<std::int16_t> sums = {7, -7, 0};
-  std::vector<float> means(3);
-  divide(DType::kInt16, means.data(), sums.data(), 3, 2);
-  EXPECT_EQ(means, (std::vector<float>{3.5f, -3.5f, 0}));
-  const std::vector<std::uint64_t> big = {std::uint64_t{1} << 53};
-  double mean = 0;
-  divide(DType::kUint64, &mean, big.data(), 1, 4);
-  EXPECT_EQ(mean, 0x1p51);
+TEST(Reductions, integersOfMeansBecomeFloats) {
+  const std::vector<std::int16_t> shorts = {7, -7, 0};
+  std::vector<float> wide(3);
+  widen(DType::kInt16, wide.data(), shorts.data(), 3);
+  EXPECT_EQ(wide, (std::vector<float>{7, -7, 0}));
+  const std::vector<std::uint64_t> big = {std::uint64_t{1} << 63, (std::uint64_t{1} << 53) + 1};
+  std::vector<double> doubles(2);
+  widen(DType::kUint64, doubles.data(), big.data(), 2);
+  EXPECT_EQ(doubles, (std::vector<double>{0x1p63, 0x1p53}));
+}
+
+TEST(Reductions, floatsAreDivided) {
   std::vector<float> floats = {3, 6};
   divide(DType::kFloat32, floats.data(), floats.data(), 2, 4);
   EXPECT_EQ(floats, (std::vector<float>{0.75f, 1.5f}));
