@@ -55,7 +55,8 @@ export async function passTogether(
   try {
     const entered = passages.map((passage) => crossing.enter(passage));
     const batch = new CallBatch();
-    for (const { passage, sources, sums } of entered) batch.add(passage.collective, clique.members, sources, sums);
+    for (const { passage, sources, results } of entered)
+      batch.add(passage.collective, clique.members, sources, results);
     crossing.started.push(clique.run(batch, submission));
     for (const each of entered) crossing.leave(each);
     await allEnded(crossing.started);
@@ -67,7 +68,10 @@ export async function passTogether(
   for (const memory of crossing.taken) scratch.giveBack(memory);
 }
 
-/** Divides sums on their GPU to compute means. */
+/**
+ * Divides sums on their GPU to compute means. With the divisor 1, converts integers to floats before
+ * they are added for a mean, because their sum could wrap around.
+ */
 export function divided(binding: NcclBinding, into: DeviceBuffer, from: DeviceBuffer, divisor: number): Promise<void> {
   const [to, of] = [carrierOf(into.dtype).dtype, carrierOf(from.dtype).dtype];
   const [target, source] = [into.memory.handle, from.memory.handle];
@@ -89,7 +93,6 @@ export async function allEnded(started: readonly Promise<unknown>[]): Promise<vo
 interface Entered {
   readonly passage: Passage;
   readonly sources: readonly (DeviceBuffer | undefined)[];
-  readonly sums: readonly (DeviceBuffer | undefined)[];
   readonly results: readonly (DeviceBuffer | undefined)[];
 }
 
@@ -108,36 +111,37 @@ class Crossing {
   enter(passage: Passage): Entered {
     const { collective, inputs, outputs, part } = passage;
     const { ranks, size } = this.#clique.members;
-    const sources = ranks.map((rank, index) =>
+    const given = ranks.map((rank, index) =>
       reads(collective, rank) ? this.#source(index, inputs[index] as Tensor, part) : undefined,
     );
-    const { dtype } = sources.find((source) => source !== undefined) ?? (outputs[0] as Tensor);
+    const { dtype } = given.find((source) => source !== undefined) ?? (outputs[0] as Tensor);
     const resultDType = outputDType(collective, dtype);
+    // The mean of integers has another dtype, in which they are added.
+    const isConverted = resultDType !== dtype;
+    const sources = isConverted
+      ? given.map((source, index) => source && this.#converted(index, source, resultDType))
+      : given;
     const count = part ? part.end - part.begin : countOf(passage, { size, ranks });
     const lengths = ranks.map((rank) => bufferLengths(collective, count, size, rank).output);
     const results = ranks.map((rank, index) => {
       if (!writes(collective, rank)) return undefined;
       const output = outputs[index] as Tensor;
       if (isOnGpu(output)) return cut(bufferOf(output), part);
-      const own = isOnGpu(inputs[index] as Tensor) ? undefined : sources[index];
+      const own = isOnGpu(inputs[index] as Tensor) && !isConverted ? undefined : sources[index];
       const length = lengths[index] as number;
       const isAlike = own?.dtype === resultDType && own.length === length && collective.kind !== 'all-to-all';
       return isAlike ? own : this.#room(index, resultDType, length);
     });
-    // The mean of integers has another dtype than their sum, so the sum needs its own memory.
-    const sums = results.map((result, index) =>
-      result && result.dtype !== dtype ? this.#room(index, dtype, lengths[index] as number) : result,
-    );
-    return { passage, sources, sums, results };
+    return { passage, sources, results };
   }
 
-  leave({ passage: { collective, outputs, part }, sums, results }: Entered): void {
+  leave({ passage: { collective, outputs, part }, results }: Entered): void {
     const { binding, members } = this.#clique;
     const isMean = 'op' in collective && collective.op === 'mean';
     results.forEach((result, index) => {
       const output = outputs[index] as Tensor;
       if (!result) return;
-      if (isMean) this.started.push(divided(binding, result, sums[index] as DeviceBuffer, members.size));
+      if (isMean) this.started.push(divided(binding, result, result, members.size));
       if (isOnGpu(output) || isRepeated(outputs, index)) return;
       this.started.push(binding.read(result.memory.handle, 0, cutHost(output, part)));
     });
@@ -149,6 +153,12 @@ class Crossing {
     const uploaded = this.#room(index, input.dtype, data.length);
     this.started.push(this.#clique.binding.write(uploaded.memory.handle, 0, data));
     return uploaded;
+  }
+
+  #converted(index: number, source: DeviceBuffer, dtype: DType): DeviceBuffer {
+    const converted = this.#room(index, dtype, source.length);
+    this.started.push(divided(this.#clique.binding, converted, source, 1));
+    return converted;
   }
 
   #room(index: number, dtype: DType, length: number): DeviceBuffer {

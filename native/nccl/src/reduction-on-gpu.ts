@@ -49,7 +49,7 @@ class WorkOnOneGpu {
   }
 
   combined(op: CollectiveOp, tensors: readonly Tensor[]): DeviceBuffer {
-    const inputs = tensors.map((tensor) => this.#here(tensor));
+    const inputs = tensors.map((tensor) => this.#operand(op, this.#here(tensor)));
     const [{ dtype, length, memory }] = inputs as [DeviceBuffer];
     const { binding } = memory;
     const sum = DeviceBuffer.allocate(this.device, dtype, length);
@@ -68,11 +68,8 @@ class WorkOnOneGpu {
   }
 
   mean(sum: DeviceBuffer, divisor: number): DeviceBuffer {
-    const dtype = quotientOf(sum.dtype);
-    const quotient = dtype === sum.dtype ? sum : DeviceBuffer.allocate(this.device, dtype, sum.length);
-    this.started.push(divided(sum.memory.binding, quotient, sum, divisor));
-    if (quotient !== sum) this.#passing.push(sum);
-    return quotient;
+    this.started.push(divided(sum.memory.binding, sum, sum, divisor));
+    return sum;
   }
 
   /** The result as a tensor on `device`: without a copy if `isItself`, otherwise a copy. */
@@ -86,6 +83,16 @@ class WorkOnOneGpu {
   /** Frees the temporary memory after the operations that use it. */
   free(): void {
     for (const buffer of this.#passing) buffer.dispose();
+  }
+
+  /** A buffer in the dtype in which it is combined: integers of which the mean is computed become floats. */
+  #operand(op: CollectiveOp, own: DeviceBuffer): DeviceBuffer {
+    const dtype = op === 'mean' ? quotientOf(own.dtype) : own.dtype;
+    if (dtype === own.dtype) return own;
+    const converted = DeviceBuffer.allocate(this.device, dtype, own.length);
+    this.#passing.push(converted);
+    this.started.push(divided(own.memory.binding, converted, own, 1));
+    return converted;
   }
 
   #here(tensor: Tensor): DeviceBuffer {

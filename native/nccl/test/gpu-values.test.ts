@@ -60,6 +60,25 @@ describe('NcclAllReduce of tensors in GPU memory', () => {
     }
   });
 
+  it.each([
+    ['uint8', Uint8Array, 'float32', 200],
+    ['int32', Int32Array, 'float64', 2 ** 30],
+  ] as const)(
+    'adds %s values of a mean as floats, so that their sum does not wrap around',
+    async (dtype, Kind, resultDType, number) => {
+      await using ops = new NcclAllReduce();
+      const value = await onEach(2, () => Kind.of(number, 1), dtype);
+      for (const destinations of [value, 'gpu:1'] as const) {
+        const result = await ops.reduce(ReduceOp.MEAN, value, destinations);
+        const components = result instanceof Mirrored ? result.values : [result];
+        for (const component of components) {
+          expect((component as Tensor).dtype).toBe(resultDType);
+          expect(await numbersOf(component)).toEqual([[number, 1]]);
+        }
+      }
+    },
+  );
+
   it('reduces a batch in one group call, with any dtypes and shapes, in order', async () => {
     await using ops = new NcclAllReduce();
     const floats = await onEach(2, (rank) => Float32Array.of(rank, 1, 2, 3));
