@@ -15,6 +15,7 @@ export { requireGivenGroup, requireProcessGroup } from './collectives/process-gr
 export { requireRunOptions, requireTimeout, setRunOptions } from './collectives/run-options.js';
 export { RankNames } from './hierarchical/rank-names.js';
 export { rankOfWorker } from './hierarchical/rank-of-worker.js';
+export { fromAccumulator, toAccumulator } from './kernels/arithmetic.js';
 export { communicatorFor, routeAlgorithm } from './members/algorithm-router.js';
 export { LocalMembers } from './members/local-members.js';
 export { type LocalGroup, Member, type MemberSetup } from './members/member.js';

@@ -97,6 +97,17 @@ describe('accumulationFn', () => {
     expect(await reduced(ReduceOp.MEAN, { accumulationFn })).toEqual(tensor([500 / 3, 2], { device: cpu(1) }));
   });
 
+  it('gets integers of which the mean is computed as floats, so that their sum does not wrap around', async () => {
+    const ops = new ReductionToOneDevice({ accumulationFn: addN });
+    const bytes = new PerReplica(['cpu:0', 'cpu:1'].map((device) => tensor(Uint8Array.of(200), { device })));
+    expect(await ops.reduce(ReduceOp.MEAN, bytes, 'cpu:0')).toMatchObject({
+      dtype: 'float32',
+      data: Float32Array.of(200),
+    });
+    const flags = new PerReplica(['cpu:0', 'cpu:1'].map((device) => tensor([1], { dtype: 'bool', device })));
+    await expect(ops.reduce(ReduceOp.MEAN, flags, 'cpu:0')).rejects.toMatchObject({ code: 'ERR_COLL_REFUSED' });
+  });
+
   it.each(['MIN', 'MAX', 'PRODUCT'] as const)('is not called for the op %s', async (op) => {
     const accumulationFn = vi.fn(addN);
     await reduced(op, { accumulationFn });

@@ -27,11 +27,12 @@ import {
   isDirect,
   knownOptions,
   optionsOf,
+  toAccumulator,
   type ValueLists,
   type Work,
   workDone,
 } from '@coll/core/internal';
-import { combine, concatenateSlices, copyToDevice, divide, logFirst, mirror } from '@coll/core/plugin';
+import { combine, concatenateSlices, copyToDevice, divide, isFloating, logFirst, mirror } from '@coll/core/plugin';
 import { reductionToOneAlgorithm } from './reduction-to-one-algorithm.js';
 
 // Total bytes of all replicas from which the engine is used. For fewer bytes, preparing a call of
@@ -43,8 +44,8 @@ export interface ReductionToOneOptions {
   /** The device that combines values. Default: the first destination. */
   readonly reduceToDevice?: string | undefined;
   /**
-   * Sums the components, given in replica order, for sums and means. Default: `addN`. Not called
-   * for sparse values.
+   * Sums the components, given in replica order, for sums and means. For a mean of integers, the
+   * components are floats of the dtype of the mean. Default: `addN`. Not called for sparse values.
    */
   readonly accumulationFn?: ((tensors: readonly Tensor[]) => Tensor) | undefined;
 }
@@ -206,9 +207,15 @@ export class ReductionToOneDevice extends CrossDeviceOps {
   #combinedDense(op: ReduceOp, tensors: readonly Tensor[]): Tensor {
     const isSum = op === ReduceOp.SUM || op === ReduceOp.MEAN;
     if (!isSum || !this.#accumulationFn) return combine(op.toLowerCase() as Lowercase<ReduceOp>, tensors);
-    const sum = asTensor(this.#accumulationFn(tensors), 'what accumulationFn returned');
-    return op === ReduceOp.MEAN ? divide(sum, tensors.length) : sum;
+    const isMean = op === ReduceOp.MEAN;
+    const addends = isMean && isInteger(tensors) ? tensors.map((value) => toAccumulator(value, 'mean')) : tensors;
+    const sum = asTensor(this.#accumulationFn(addends), 'what accumulationFn returned');
+    return isMean ? divide(sum, tensors.length) : sum;
   }
+}
+
+function isInteger([first]: readonly Tensor[]): boolean {
+  return first !== undefined && !isFloating(first.dtype) && first.dtype !== 'bool';
 }
 
 /** Combines in the same order as `ReductionToOneDevice`, but with the engine of the world. */
