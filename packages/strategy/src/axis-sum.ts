@@ -1,5 +1,19 @@
-import { asTensor, ReduceOp, type Tensor, type TensorLike, ValueError, WrongTypeError, zeros } from '@coll/core';
+import {
+  asTensor,
+  type CallOptions,
+  type DType,
+  dtypes,
+  InternalError,
+  ReduceOp,
+  type Tensor,
+  type TensorLike,
+  ValueError,
+  WrongTypeError,
+  zeros,
+} from '@coll/core';
 import { decodeNumber, encodeNumber, quote } from '@coll/core/internal';
+import { isFloating, quotientOf } from '@coll/core/plugin';
+import type { WorkerGroup } from './worker-group.js';
 
 type Axis = number | readonly number[];
 
@@ -46,32 +60,80 @@ export function sizeAlong(value: TensorLike, axes: readonly number[]): number {
 }
 
 /**
- * A replica's own sum along axes, which are removed from the shape. int64 and uint64 are added as
- * 64-bit integers; other dtypes are added in float64 and rounded once.
+ * The dtype of all components.
+ * @throws InternalError if dtypes differ
  */
-export function sumAlong(value: TensorLike, axis: Axis): Tensor {
+export function commonDType(components: readonly Tensor[]): DType {
+  const [{ dtype }] = components as readonly [Tensor];
+  const rank = components.findIndex((component) => component.dtype !== dtype);
+  if (rank < 0) return dtype;
+  const told = `reduce: replica 0 has ${dtype}, replica ${rank} has ${components[rank]?.dtype}; all must have the same dtype`;
+  throw new InternalError('ERR_COLL_DTYPE_MISMATCH', told, { operation: 'reduce', rank });
+}
+
+/**
+ * Adds up how many elements all workers add for each element of the sum, and checks that all
+ * workers have the same dtype, because partial sums of different dtypes could be added.
+ * @throws InternalError on all workers if dtypes differ
+ */
+export async function countAcross(
+  workers: WorkerGroup,
+  dtype: DType,
+  count: number,
+  call: CallOptions,
+): Promise<number> {
+  if (workers.size === 1) return count;
+  const own = new Float64Array(dtypes.length + 1);
+  own[dtypes.indexOf(dtype)] = 1;
+  own[dtypes.length] = count;
+  const { data } = await workers.allReduce(ReduceOp.SUM, asTensor(own), call);
+  const found = dtypes.filter((_, index) => data[index] !== 0);
+  if (found.length === 1) return Number(data[dtypes.length]);
+  const told = `reduce: the values of the workers have the dtypes ${found.join(', ')}; all must have the same dtype`;
+  throw new InternalError('ERR_COLL_DTYPE_MISMATCH', told, { operation: 'reduce' });
+}
+
+/**
+ * The sum of all partial sums as the result of a reduction of `dtype`, rounded once; for a mean
+ * divided by `count`.
+ */
+export function roundedTotal(op: ReduceOp, total: Tensor, dtype: DType, count: number): Tensor {
+  if (op === ReduceOp.SUM && total.dtype === dtype) return total;
+  const result = zeros(op === ReduceOp.MEAN ? quotientOf(dtype) : dtype, total.shape, total.device);
+  const divisor = op === ReduceOp.MEAN ? count : 1;
+  for (let index = 0; index < result.data.length; index++)
+    result.data[index] = encodeNumber((total.data[index] as number) / divisor, result.dtype) as number;
+  return result;
+}
+
+/**
+ * A replica's own sum along axes, which are removed from the shape: in float64 for floats and
+ * means, and otherwise in the dtype of the value, in which integers wrap around.
+ */
+export function sumAlong(op: ReduceOp, value: TensorLike, axis: Axis): Tensor {
   const from = asTensor(value);
   const axes = axesOf(from, axis);
   const kept = from.shape.map((_, index) => index).filter((index) => !axes.includes(index));
   const sum = zeros(
-    from.dtype,
+    op === ReduceOp.MEAN || isFloating(from.dtype) ? 'float64' : from.dtype,
     kept.map((index) => from.shape[index] as number),
     from.device,
   );
   const strides = stridesInto(from.shape, kept);
-  if (from.dtype === 'int64' || from.dtype === 'uint64') {
+  if (sum.dtype === 'int64' || sum.dtype === 'uint64') {
     const into = sum.data as BigInt64Array;
     forEachElement(from.shape, strides, (at, to) => {
       into[to] = (into[to] as bigint) + (from.data[at] as bigint);
     });
     return sum;
   }
-  const totals = new Float64Array(sum.data.length);
+  const totals = sum.data instanceof Float64Array ? sum.data : new Float64Array(sum.data.length);
   forEachElement(from.shape, strides, (at, to) => {
     totals[to] = (totals[to] as number) + decodeNumber(from.data, at, from.dtype);
   });
+  if (totals === sum.data) return sum;
   totals.forEach((total, index) => {
-    sum.data[index] = encodeNumber(total, from.dtype) as number;
+    sum.data[index] = encodeNumber(total, sum.dtype) as number;
   });
   return sum;
 }

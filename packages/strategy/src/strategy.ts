@@ -14,7 +14,16 @@ import {
 } from '@coll/core';
 import { logDeprecated, mapStructure, quote, requireFunction, resolveWithoutInto } from '@coll/core/internal';
 import { divide, isFloating } from '@coll/core/plugin';
-import { axesOf, requireDivisible, requireSummable, sizeAlong, sumAlong } from './axis-sum.js';
+import {
+  axesOf,
+  commonDType,
+  countAcross,
+  requireDivisible,
+  requireSummable,
+  roundedTotal,
+  sizeAlong,
+  sumAlong,
+} from './axis-sum.js';
 import type { ClusterResolver } from './cluster/cluster-resolver.js';
 import { enterScope, requireCrossReplica, runInScope } from './contexts.js';
 import type { DatasetLike } from './data/dataset.js';
@@ -127,12 +136,14 @@ export abstract class Strategy {
   /**
    * Combines a value over all replicas into one tensor on the first device. With axes, each replica
    * first sums along these axes. A mean then weighs every element equally, so replicas may have
-   * batches of different sizes.
+   * batches of different sizes. Sums of floats and sums for a mean are computed in float64, over
+   * all replicas and workers, and the result is rounded once.
    * @param options the options of the collectives that this method runs: their fields, or an object
    * with `options` or, as in older programs, `experimentalHints`
    * @throws WrongTypeError for ops other than SUM and MEAN with an axis, or an axis that is not an
    * integer; ValueError for an axis out of range, for unknown options, and for `options` together
-   * with `experimentalHints`; RuntimeError inside a replica or another strategy's scope
+   * with `experimentalHints`; InternalError for different dtypes; RuntimeError inside a replica or
+   * another strategy's scope
    */
   reduce<const V, Op extends ReduceOpLike, Along extends Axes>(
     reduceOp: Op,
@@ -149,16 +160,16 @@ export abstract class Strategy {
     // A bare value also counts as one component here.
     const components = this.experimentalLocalResults(value).map((component) => asTensor(component));
     if (op === ReduceOp.MEAN) requireDivisible(components);
-    const sums = components.map((component) => sumAlong(component, axis));
+    const dtype = commonDType(components);
+    const sums = components.map((component) => sumAlong(op, component, axis));
+    const own = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
+    const count = await countAcross(this.extended.workers, dtype, own, call);
     const isMeanOfItself =
       op === ReduceOp.MEAN && !findDistributed(value) && this.numLocalReplicas === this.numReplicasInSync;
     const total = isMeanOfItself
       ? (sums[0] as Tensor)
       : ((await this.#reduceAcross(ReduceOp.SUM, regroup(sums), call)) as Tensor);
-    if (op === ReduceOp.SUM) return total;
-    const count = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
-    const counts = await this.extended.workers.allReduce(ReduceOp.SUM, asTensor(count), call);
-    return divide(total, Number(counts.data[0]));
+    return roundedTotal(op, total, dtype, count);
   }
 
   /**

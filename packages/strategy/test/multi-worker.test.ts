@@ -1,4 +1,4 @@
-import { Mirrored, PerReplica, type Tensor, tensor, toNumbers } from '@coll/core';
+import { fromFloat16, Mirrored, PerReplica, type Tensor, tensor, toFloat16, toNumbers } from '@coll/core';
 import { getReplicaContext, type MultiWorkerMirroredStrategy } from '@coll/strategy';
 import { afterEach, describe, expect, it } from 'vitest';
 import { closeGroups, cpus, workersHere } from './workers-here.js';
@@ -10,6 +10,9 @@ function onAll<Result>(
 ): Promise<Result[]> {
   return Promise.all(strategies.map(act));
 }
+
+/** A number rounded to float16. */
+const half = (number: number) => [fromFloat16(toFloat16(number))];
 
 const numbersOf = (value: unknown) => toNumbers(value as Tensor);
 
@@ -99,19 +102,58 @@ describe.each([
             0,
           ),
         ),
+        halves: await Promise.all(
+          (['sum', 'mean'] as const).map(async (op) =>
+            numbersOf(
+              await strategy.reduce(
+                op,
+                strategy.experimentalDistributeValuesFromFunction(({ replicaIdInSyncGroup: id }) =>
+                  tensor(id === 0 ? [60_000, 60_000] : [-60_000, 0], { dtype: 'float16' }),
+                ),
+                0,
+              ),
+            ),
+          ),
+        ),
+        flags: numbersOf(
+          await strategy.reduce(
+            'mean',
+            strategy.experimentalDistributeValuesFromFunction(() => new Uint8Array(200).fill(1)),
+            0,
+          ),
+        ),
         gathered: numbersOf(await strategy.gather(value, 0)),
         devices: mirrored instanceof Mirrored ? mirrored.devices : [(mirrored as Tensor).device],
       };
     });
     const counts = ids.reduce((sum, id) => sum + id + 1, 0);
     const weighted = ids.reduce((sum, id) => sum + id * (id + 1), 0) / counts;
-    for (const [worker, { sum, mean, gathered, devices }] of results.entries()) {
+    const halves = 120_000 - 60_000 * (size - 1);
+    for (const [worker, { sum, mean, gathered, devices, ...others }] of results.entries()) {
       expect(sum).toEqual([total, 2 * size]);
       expect(mean).toEqual([weighted]);
+      expect(others.halves).toEqual([half(halves), half(halves / (2 * size))]);
+      expect(others.flags).toEqual([1]);
       expect(gathered).toEqual(ids.flatMap((id) => [id, 2]));
       expect(devices).toEqual(
         own(worker).map((_, place) => `/job:worker/replica:0/task:${worker}/device:CPU:${place}`),
       );
+    }
+  });
+
+  it('refuse to reduce different dtypes along an axis', async () => {
+    if (workers === 1) return;
+    const results = await onAll(await workersHere(workers, replicas), async (strategy, worker) => {
+      const value = strategy.experimentalDistributeValuesFromFunction(() =>
+        tensor([1], { dtype: worker === 0 ? 'float16' : 'float32' }),
+      );
+      return strategy.reduce('sum', value, 0).catch((error: unknown) => error);
+    });
+    for (const error of results) {
+      expect(error).toMatchObject({
+        code: 'ERR_COLL_DTYPE_MISMATCH',
+        message: expect.stringContaining('float16, float32'),
+      });
     }
   });
 
