@@ -1,7 +1,9 @@
 import { asTensor, Mirrored, PerReplica, tensor, toNumbers } from '@coll/core';
-import { describe, expect, it } from 'vitest';
+import { combine } from '@coll/core/plugin';
+import { describe, expect, it, vi } from 'vitest';
 import { strategyOf } from '../../test/strategies.js';
 import { everywhere, held, onRead, rows } from '../../test/variables.js';
+import { oneWorker } from '../worker-group.js';
 
 const scatters = [
   'scatterAdd',
@@ -172,4 +174,16 @@ it('an error names the method that is called while another strategy is current',
   const refused = expect.objectContaining({ code: 'ERR_COLL_CONTEXT', operation: 'read' });
   expect(() => other.scope(() => made.read())).toThrow(refused);
   expect(() => other.scope(() => asTensor(made))).toThrow(refused);
+});
+
+it('rounds the mean of half types over several workers only once', () => {
+  const strategy = strategyOf(1);
+  vi.spyOn(strategy, 'numReplicasInSync', 'get').mockReturnValue(2);
+  vi.spyOn(strategy.extended, 'workers', 'get').mockReturnValue({
+    ...oneWorker,
+    size: 2,
+    allReduceSync: (_, value) => combine('sum', [value, value]),
+  });
+  const made = onRead(strategy, [60_000], { aggregation: 'mean', dtype: 'float16' });
+  expect([made.read().dtype, toNumbers(made.read())]).toEqual(['float16', [60_000]]);
 });

@@ -9,7 +9,7 @@ import {
   ValueError,
   zeros,
 } from '@coll/core';
-import { decodeNumber, encodeNumber } from '@coll/core/internal';
+import { decodeNumber, encodeNumber, fromAccumulator, toAccumulator } from '@coll/core/internal';
 import { combine, divide } from '@coll/core/plugin';
 import { applyChange, type Change, changeValue, isScatter } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
@@ -90,8 +90,9 @@ export class SyncOnReadVariable extends DistributedVariable {
     const op = ReduceOp.fromVariableAggregation(this.aggregation);
     const components = this.values.map((component) => component[tensorSymbol]());
     if (workers.size === 1) return combine(op.toLowerCase() as Lowercase<ReduceOp>, components);
-    const sum = workers.allReduceSync(ReduceOp.SUM, combine('sum', components));
-    return op === ReduceOp.MEAN ? divide(sum, numReplicasInSync) : sum;
+    const wide = components.map((component) => toAccumulator(component, 'sum'));
+    const sum = workers.allReduceSync(ReduceOp.SUM, combine('sum', wide));
+    return fromAccumulator(op === ReduceOp.MEAN ? divide(sum, numReplicasInSync) : sum, this.dtype);
   }
 
   /**
