@@ -198,8 +198,17 @@ class AutoCommunicator implements Communicator {
     );
   }
 
-  /** Throws if the call is not supported, before any message measures the links. */
-  #requirePlayable(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
+  /** Throws if the call is not supported, before any message measures the links. Counts a refused call. */
+  #requirePlayable(collective: Collective, inputs: Buffers, options?: RunOptions): void {
+    try {
+      this.#check(collective, inputs, options);
+    } catch (error) {
+      this.group.order.refuse(error);
+      throw error;
+    }
+  }
+
+  #check(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
     if (options !== undefined) requireRunOptions(options);
     const details = () => ({ operation: nameOf(collective) });
     if (this.#isClosed) throw closedError(details());

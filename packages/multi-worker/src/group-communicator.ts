@@ -142,13 +142,14 @@ export class GroupCommunicator implements Communicator {
   }
 
   /**
-   * Fails the group with the error, except for calls that are invalid or have not begun: these
-   * calls fail on all members anyway, because all make the same calls.
+   * Fails the group with the error, except for calls that are invalid or have not begun: members
+   * compare how many such calls each of them has refused.
    */
   #failWith(error: unknown): void {
-    const isRefused = error instanceof ValueError || (error instanceof CollError && refusals.has(error.code));
-    if (isRefused || !(error instanceof Error)) return;
     const { ranks, group } = this.#options;
+    const isCounted = error === ranks.group.order.refusals.latest;
+    const isRefused = error instanceof ValueError || (error instanceof CollError && refusals.has(error.code));
+    if (isCounted || isRefused || !(error instanceof Error)) return;
     // The other members get an error of the same class if the ranks can transmit it.
     if (error instanceof CollError) ranks.group.fail(error);
     else group.fail(error);

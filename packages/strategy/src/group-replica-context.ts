@@ -81,14 +81,15 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   ): ReducedLater<V, Op>;
   allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     if (isArriving(value)) return this.#reduceArriving(op, value, options);
+    let group: ReplicaGroup | undefined;
     try {
-      const group = this.#requireGroup('allReduce');
+      group = this.#requireGroup('allReduce');
       const id = this.replicaIdInSyncGroup;
       const call = group.reduceCall(reduceOpFrom(op), value as ReplicaValue, id, this.merged(options));
       this.#hasCalled = true;
       return group.run(call, this.#track);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(this.#refused(group, error));
     }
   }
 
@@ -99,7 +100,13 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   ): Reduced<T, Op> {
     const group = this.#requireGroup('allReduceSync');
     const id = this.replicaIdInSyncGroup;
-    return group.runSync(group.reduceCall(reduceOpFrom(op), value, id, this.merged(options))) as Reduced<T, Op>;
+    let call: GroupCall;
+    try {
+      call = group.reduceCall(reduceOpFrom(op), value, id, this.merged(options));
+    } catch (error) {
+      throw this.#refused(group, error);
+    }
+    return group.runSync(call) as Reduced<T, Op>;
   }
 
   allGather<const T extends Reducible<T>>(value: T, axis: number, options?: CallOptions): Promise<Reduced<T>> {
@@ -116,7 +123,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
 
   broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
     const group = this.#requireGroup('broadcastSync');
-    const call = group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options));
+    let call: GroupCall;
+    try {
+      call = group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options));
+    } catch (error) {
+      throw this.#refused(group, error);
+    }
     return group.runSync(call) as Reduced<T>;
   }
 
@@ -170,20 +182,33 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     const group = this.#requireGroup('allReduce');
     const id = this.replicaIdInSyncGroup;
-    const { results, ended } = group.runArriving(reduceOpFrom(op), value, id, this.merged(options));
+    let made: ReturnType<ReplicaGroup['runArriving']>;
+    try {
+      made = group.runArriving(reduceOpFrom(op), value, id, this.merged(options));
+    } catch (error) {
+      throw this.#refused(group, error);
+    }
+    const { results, ended } = made;
     this.track(ended).catch(() => {});
     return results;
   }
 
   #make(method: string, prepare: (group: ReplicaGroup) => GroupCall): Promise<unknown> {
+    let group: ReplicaGroup | undefined;
     try {
-      const group = this.#requireGroup(method);
+      group = this.#requireGroup(method);
       const call = prepare(group);
       this.#hasCalled = true;
       return group.run(call, this.#track);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(this.#refused(group, error));
     }
+  }
+
+  /** Counts a call that was refused before it began, if it was made in this replica. Returns the error. */
+  #refused(group: ReplicaGroup | undefined, error: unknown): unknown {
+    group?.refuse(this.replicaIdInSyncGroup, error);
+    return error;
   }
 
   #requireGroup(method: string): ReplicaGroup {

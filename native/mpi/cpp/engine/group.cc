@@ -13,7 +13,7 @@ constexpr auto kAnswerTime = std::chrono::milliseconds(250);
 
 std::uint64_t hash_of(const Plan& plan) {
   std::uint64_t hash = 1469598103934665603u;
-  for (int i = 0; i < kNegotiatedFields; ++i) {
+  for (int i = 0; i < kShapeFields; ++i) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &plan.announcement[static_cast<std::size_t>(i)], sizeof bits);
     hash = (hash ^ bits) * 1099511628211u;

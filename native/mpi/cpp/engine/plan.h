@@ -19,8 +19,11 @@ struct Segment {
 };
 
 // A rank's description of its call: the fields that all ranks must agree on, then further ones that errors name.
-constexpr int kAnnouncedFields = 11;
-constexpr int kNegotiatedFields = 7;
+constexpr int kAnnouncedFields = 13;
+constexpr int kNegotiatedFields = 8;
+// The first fields, which identify the shape of a call. The last field that ranks must agree on, the number of calls that
+// the rank has refused, is not part of it.
+constexpr int kShapeFields = 7;
 using Announcement = std::array<double, kAnnouncedFields>;
 
 // One call of one rank. The caller keeps the memory of the segments until the call has ended.

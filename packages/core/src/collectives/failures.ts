@@ -69,6 +69,10 @@ export interface FailedCall {
    * then contain both numbers.
    */
   readonly whole?: readonly number[] | undefined;
+  /** The word for participants in messages. Default: `rank`. */
+  readonly what?: 'replica' | 'rank' | undefined;
+  /** The names of the ranks in messages. Default: their numbers. */
+  readonly names?: readonly string[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -88,13 +92,15 @@ const kinds = {
 /** The error that a call throws because its group failed. */
 export function failureError(
   failure: Failure,
-  { operation, where = '', size = Infinity, whole, cause }: FailedCall,
+  { operation, where = '', size = Infinity, whole, what, names, cause }: FailedCall,
 ): CollError {
   const { reason, rank } = failure;
   const [Type, code] = kinds[reason];
   const head = isDisagreement(reason) ? '' : `${operation}${where}: `;
-  const words = (name: RankName) => head + failureWords(failure, name);
-  const message = words((other) => (other < size ? nameIn(whole, other) : `${other - size} of the enclosing group`));
+  const words = (name: RankName) => head + failureWords(failure, name, what);
+  const message = words(
+    (other) => names?.[other] ?? (other < size ? nameIn(whole, other) : `${other - size} of the enclosing group`),
+  );
   const ranks = culpritsOf(failure);
   const wholeRanks = whole && ranks?.map((other) => whole[other] ?? other - size);
   return keepFailure(
@@ -147,18 +153,18 @@ function isDisagreement(reason: FailureReason): boolean {
   return reason === 'shapes' || reason === 'dtypes' || reason === 'mismatch';
 }
 
-function failureWords(failure: Failure, name: RankName): string {
+function failureWords(failure: Failure, name: RankName, what = 'rank'): string {
   const { lost = [] } = failure;
-  const words = reasonWords(failure, name);
+  const words = reasonWords(failure, name, what);
   if (lost.length === 0) return words;
   return `${words}; ${lost.map((rank) => `rank ${name(rank)}`).join(', ')} ${lost.length > 1 ? 'were' : 'was'} lost, too`;
 }
 
-function reasonWords({ reason, rank, ranks, text, hosts = [] }: Failure, name: RankName): string {
+function reasonWords({ reason, rank, ranks, text, hosts = [] }: Failure, name: RankName, what: string): string {
   if (isDisagreement(reason) || rank < 0) return text;
   const [culprit, ...others] = [rank, ...ranks].map((other, index) => {
     const host = hosts[index];
-    return `rank ${name(other)}${host ? ` on ${host}` : ''}`;
+    return `${what} ${name(other)}${host ? ` on ${host}` : ''}`;
   });
   if (others.length === 0) return `${culprit} ${text}`;
   const list = others.join(', ');

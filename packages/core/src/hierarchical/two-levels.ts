@@ -70,6 +70,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     this.localRanks = localRanks;
     this.#levels = levels;
     this.group = this.#groupOf(owner, communicator);
+    for (const level of levels) this.group.order.include(level.communicator.group.order);
     const waiting = levels.filter(({ hasOthers }) => hasOthers);
     this.#watch = waiting.length > 1 ? new LevelWatch(waiting, (error) => this.#fail(error)) : undefined;
   }
@@ -121,7 +122,7 @@ export abstract class TwoLevels extends JoiningCommunicator {
     given: RunOptions = {},
   ): void {
     const options = this.#check(collective, inputs, outputs, given);
-    if (this.group.order.isHeld && !given.turn) throw busyError({ operation: nameOf(collective) });
+    if (this.group.order.isHeld && !given.turn) throw this.refused(busyError({ operation: nameOf(collective) }));
     this.#requireUnfailed();
     try {
       for (const stage of this.stages(collective, handedInOf(inputs, outputs, given))) this.#runSync(stage, options);
@@ -201,6 +202,19 @@ export abstract class TwoLevels extends JoiningCommunicator {
   }
 
   #check(
+    collective: Collective,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    options: RunOptions,
+  ): CallOptions {
+    try {
+      return this.#checked(collective, inputs, outputs, options);
+    } catch (error) {
+      throw this.refused(error);
+    }
+  }
+
+  #checked(
     collective: Collective,
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],

@@ -36,6 +36,7 @@ export class LocalMembers implements LocalGroup {
     this.localRanks = options.localRanks;
     this.#options = options;
     this.#arrivals = new Rendezvous(options.localRanks, { what: 'rank' });
+    this.#arrivals.onRefused = (error, times) => this.communicator.group.order.refuse(error, times);
   }
 
   get communicator(): Communicator {
@@ -64,6 +65,12 @@ export class LocalMembers implements LocalGroup {
       await communicator.run(collective, inputs, outputs, jointOptions(calls));
       return calls.map(() => undefined);
     });
+  }
+
+  /** Counts a call that a local member has refused before the call began. */
+  refuse(place: number, error: unknown): void {
+    if (this.localRanks.length > 1) this.#arrivals.refuse(place, error);
+    else this.communicator.group.order.refuse(error);
   }
 
   /** Makes one group per color; each local member joins the group of its color. */

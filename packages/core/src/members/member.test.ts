@@ -98,7 +98,7 @@ describe('a collective of members', () => {
     await Promise.all([waiting, second.barrier()]);
   });
 
-  it('refuses invalid arguments on one member without failing the group', async () => {
+  it('refuses invalid arguments, and goes on if all members have refused as many calls', async () => {
     const [first, second] = open(2) as [Member, Member];
     expect(await errorOf(first.broadcast(2, new Float32Array(1)))).toMatchObject({
       code: 'ERR_COLL_VALUE',
@@ -122,8 +122,19 @@ describe('a collective of members', () => {
     expect(await errorOf(second.scatter(0, new Float32Array(1), new Float32Array(2)))).toMatchObject({
       message: 'scatter from rank 0: rank 1: only the root may pass a value',
     });
+    for (let call = 1; call < 5; call++) await errorOf(second.broadcast(2, new Float32Array(1)));
     const sums = await Promise.all([first, second].map((member) => member.allReduce('sum', new Float32Array([1]))));
     expect(sums).toEqual([new Float32Array([2]), new Float32Array([2])]);
+  });
+
+  it('fails on all members after a call that one member alone has refused', async () => {
+    const [first, second] = open(2) as [Member, Member];
+    const refused = await errorOf(second.allReduce('sum', new Float32Array(1), { signal: 1 as never }));
+    const sum = () => Promise.all([first, second].map((member) => errorOf(member.allReduce('sum', new Int8Array(1)))));
+    for (const error of [...(await sum()), ...(await sum())]) {
+      expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+      expect((error as Error).message).toContain(`rank 1 caught ERR_COLL_VALUE (${(refused as Error).message})`);
+    }
   });
 
   it('fails on all members if they call different collectives', async () => {

@@ -69,6 +69,11 @@ export interface LocalGroup {
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined>;
+  /**
+   * Counts a call that the local member with index `place` has refused before the call began.
+   * Members compare their counts in the next call.
+   */
+  refuse(place: number, error: unknown): void;
   /** Ends the group with `error`. Also ends calls in which members of this process wait for each other. */
   fail(error: CollError): void;
   close(): Promise<void>;
@@ -261,6 +266,12 @@ export class Member implements AsyncDisposable {
    * ```
    */
   async scatter<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): Promise<T> {
+    const [call, own] = this.#prepared(() => [this.#scatterCall(root, into, value), waitingOf(options)] as const);
+    await this.#run(call, own);
+    return into;
+  }
+
+  #scatterCall(root: number, into: MemberData, value: MemberData | undefined): MemberCall {
     const collective: Collective = { kind: 'scatter', root: this.#rankOf(root, 'root') };
     const operation = nameOf(collective);
     if ((this.rank === root) !== (value !== undefined)) {
@@ -272,8 +283,7 @@ export class Member implements AsyncDisposable {
     }
     const output = asTensor(into, 'into');
     const input = value === undefined ? zeros(output.dtype, [0]) : asTensor(value);
-    await this.#run({ collective, input, output, result: into }, waitingOf(options));
-    return into;
+    return { collective, input, output, result: into };
   }
 
   /**
@@ -333,9 +343,10 @@ export class Member implements AsyncDisposable {
    * ```
    */
   async barrier(options?: WaitingOptions): Promise<void> {
+    const own = this.#prepared(() => waitingOf(options));
     const value = new Uint8Array(1);
     const call = memberCall({ kind: 'all-gather' }, { rank: this.rank, size: this.size, value });
-    await this.#run(call, waitingOf(options), barrierRequest);
+    await this.#run(call, own, barrierRequest);
   }
 
   /**
@@ -411,8 +422,11 @@ export class Member implements AsyncDisposable {
    */
   async split(color: number, key = this.rank, options?: WaitingOptions): Promise<Member | undefined> {
     const part: SplitPart = { color, key };
-    requireSplitPart(part);
-    return this.#together(this.#local.split(this.#place, part, this.#algorithm, waitingOf(options), this.#family));
+    const own = this.#prepared(() => {
+      requireSplitPart(part);
+      return waitingOf(options);
+    });
+    return this.#together(this.#local.split(this.#place, part, this.#algorithm, own, this.#family));
   }
 
   /** Leaves the group: members that wait for this one get a `RuntimeError` (ERR_COLL_CLOSED). Idempotent. */
@@ -443,11 +457,29 @@ export class Member implements AsyncDisposable {
     value: unknown,
     options: MemberOptions<unknown> | undefined,
   ): Promise<R> {
-    const given = optionsOf<MemberOptions<unknown>>(options, '{ into, timeoutSeconds, signal }', memberOptions);
-    const { rank, size } = this;
-    const call = memberCall(collectiveOf(), { rank, size, value, into: given.into });
-    await this.#run(call, runOptionsOf(given));
+    let call: MemberCall;
+    let own: RunOptions;
+    try {
+      const given = optionsOf<MemberOptions<unknown>>(options, '{ into, timeoutSeconds, signal }', memberOptions);
+      const { rank, size } = this;
+      call = memberCall(collectiveOf(), { rank, size, value, into: given.into });
+      own = runOptionsOf(given);
+    } catch (error) {
+      this.#local.refuse(this.#place, error);
+      throw error;
+    }
+    await this.#run(call, own);
     return call.result as R;
+  }
+
+  /** Prepares a call. If that fails, counts a refused call. */
+  #prepared<R>(prepare: () => R): R {
+    try {
+      return prepare();
+    } catch (error) {
+      this.#local.refuse(this.#place, error);
+      throw error;
+    }
   }
 
   #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {

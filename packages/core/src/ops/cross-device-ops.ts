@@ -7,7 +7,6 @@ import {
 import type { Communicator } from '../collectives/communicator.js';
 import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
 import type { EngineCandidate } from '../engines/engine.js';
-import { requireAlike } from '../kernels/arithmetic.js';
 import type { Explanation } from '../plugins/explanation.js';
 import { requireWorld, type World } from '../plugins/world.js';
 import { performedAlone } from '../replicas/alone.js';
@@ -27,6 +26,7 @@ import { mirror } from '../values/regroup.js';
 import type { Structure } from '../values/structure.js';
 import type { Tensor, TensorLike } from '../values/tensor.js';
 import type { ReducedOnDevices, ReducedValue } from '../values/value-types.js';
+import { countingRefusals } from './counting-refusals.js';
 import {
   allDevicesMatch,
   type Destinations,
@@ -34,6 +34,7 @@ import {
   getDevicesFrom,
   validateDestinations,
 } from './destinations.js';
+import { performTogether } from './perform-together.js';
 import {
   asPerReplica,
   type PossiblyMirrored,
@@ -91,6 +92,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly #engines: readonly EngineCandidate[];
   /** Collectives of the only local replica; undefined unless all other replicas are remote. */
   readonly #collectives: ReplicaCollectives | undefined;
+  /** The communicator of the only local replica; undefined unless all other replicas are remote. */
+  readonly #communicator: Communicator | undefined;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
@@ -102,6 +105,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     this.#engine = isRemote ? world.engine : 'js'; // Subclasses with another engine for replicas of one thread override `explain`.
     if (!world || !play) return;
     const communicator = isRemote ? replicaCommunicator(world, play) : undefined;
+    this.#communicator = communicator;
     if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, play);
     this.replicaGroup = replicaGroupOf(this, world, communicator);
   }
@@ -121,6 +125,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     options?: ReduceOptions,
   ): Promise<PossiblyMirrored<ReducedOnDevices<V, Op>>>;
   async reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
+    return countingRefusals(this, () => this.#reduce(op, given, destinations, options));
+  }
+
+  async #reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
     this.#requireOpen('reduce');
     const resolved = begunOptions('reduce', options);
     const value = asPerReplica(given);
@@ -154,9 +162,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     options?: BatchReduceOptions,
   ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
   async batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
-    this.#requireOpen('batch-reduce');
-    const resolved = begunOptions('batch-reduce', options);
-    return this.#reducePairs(op, readyPairs(given), resolved, intoOf(options));
+    return countingRefusals(this, async () => {
+      this.#requireOpen('batch-reduce');
+      const resolved = begunOptions('batch-reduce', options);
+      return this.#reducePairs(op, readyPairs(given), resolved, intoOf(options));
+    });
   }
 
   async #reducePairs(op: ReduceOp, pairs: readonly ReadyPair[], resolved: ResolvedOptions, into?: readonly unknown[]) {
@@ -195,6 +205,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     options?: CallOptions,
   ): Promise<PossiblyMirrored<Extract<ReducedValue<V>, Tensor>>>;
   async gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
+    return countingRefusals(this, () => this.#gather(given, destinations, axis, options));
+  }
+
+  async #gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
     this.#requireOpen('gather');
     requireNoSlices(given, 'gather');
     const resolved = begunOptions('gather', options, resolveWithoutInto);
@@ -267,6 +281,14 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   /**
+   * Counts calls that this worker has refused before they began; `error` ended the last. Workers
+   * compare their counts in the next call.
+   */
+  refused(error: unknown, times = 1): void {
+    (this.#communicator ?? this.ordering)?.group.order.refuse(error, times);
+  }
+
+  /**
    * Executes a call of the local replicas that their group has validated and compared.
    * @throws the errors of `reduce` and `gather`
    */
@@ -300,7 +322,14 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return stepOf(this.ordering, async ({ turn }) => {
       const own = turn ? { ...call, turn } : call;
       const values = perReplica(inputs);
-      const results = await this.#performTogether(batch, values, own);
+      const results = await performTogether(batch, values, {
+        reduce: (op, pairs) => {
+          this.#requireReducible(values);
+          return this.#reduceBatch(op, pairs, own);
+        },
+        gather: (value, axis) => this.gatherImplementation(value, value, axis, own),
+        broadcast: (root) => this.broadcastValues(inputs as readonly (readonly Tensor[])[], root, values, own),
+      });
       return inputs.map((_, place) => results.map((result) => componentOf(result, place)));
     });
   }
@@ -441,32 +470,6 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   #inOrder<Result>(call: ResolvedOptions, run: (call: ResolvedOptions) => Promise<Result>): Promise<Result> {
     const order = call.turn ? undefined : this.ordering?.group.order;
     return order ? order.hold((turn) => run({ ...call, turn })) : run(call);
-  }
-
-  #performTogether(
-    { request, inputs }: Batch,
-    values: readonly PerReplica<Value>[],
-    call: ResolvedOptions,
-  ): Promise<readonly PossiblyMirrored[]> {
-    switch (request.kind) {
-      case 'all-reduce': {
-        this.#requireReducible(values);
-        const pairs = values.map((value): ReadyPair => [value, value]);
-        return this.#reduceBatch(request.op, pairs, call);
-      }
-      case 'all-gather':
-        return this.#gatherAll(values as readonly PerReplica<Tensor>[], request.axis, call);
-      case 'broadcast': {
-        for (const value of values) requireAlike(value.values as readonly Tensor[], 'broadcast');
-        return this.broadcastValues(inputs as readonly (readonly Tensor[])[], request.root, values, call);
-      }
-    }
-  }
-
-  async #gatherAll(values: readonly PerReplica<Tensor>[], axis: number, call: ResolvedOptions) {
-    const results: PossiblyMirrored[] = [];
-    for (const value of values) results.push(await this.gatherImplementation(value, value, axis, call));
-    return results;
   }
 
   #replicas(operation: string): ReplicaGroup {

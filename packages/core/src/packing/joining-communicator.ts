@@ -67,11 +67,8 @@ export abstract class JoiningCommunicator implements Communicator {
     outputs: readonly Segments[],
     options?: RunOptions,
   ): Promise<void> {
-    if (options !== undefined) requireRunOptions(options);
-    requireCall(collective, inputs, outputs);
-    const whole = wholeOf(inputs, outputs);
+    const { whole, lists } = this.#checked(collective, inputs, outputs, options);
     if (whole) return this.runWhole(collective, ...whole, options);
-    const lists = this.#checked(collective, inputs, outputs, options);
     if (collective.kind === 'broadcast') {
       const runs = columnsOf(lists).map(([from, into]) => this.runWhole(collective, from, into, options));
       return untilAllHaveEnded(runs);
@@ -87,14 +84,11 @@ export abstract class JoiningCommunicator implements Communicator {
     outputs: readonly Segments[],
     options?: RunOptions,
   ): void {
-    if (options !== undefined) requireRunOptions(options);
-    requireCall(collective, inputs, outputs);
-    const whole = wholeOf(inputs, outputs);
+    const { whole, lists } = this.#checked(collective, inputs, outputs, options);
     if (whole) {
       this.runWholeSync(collective, ...whole, options);
       return;
     }
-    const lists = this.#checked(collective, inputs, outputs, options);
     if (collective.kind === 'broadcast') {
       for (const [from, into] of columnsOf(lists)) this.runWholeSync(collective, from, into, options);
       return;
@@ -108,19 +102,40 @@ export abstract class JoiningCommunicator implements Communicator {
     return this.close();
   }
 
-  /** @throws ValueError for segments that do not fit the collective or each other */
+  /**
+   * Counts a call that was refused before it began, if other callers make the calls of other ranks.
+   * Returns the error.
+   */
+  protected refused(error: unknown): unknown {
+    if (this.localRanks.length < this.size) this.group.order.refuse(error);
+    return error;
+  }
+
+  /** The buffers as single tensors, or as lists of segments. @throws ValueError for segments that do not fit the collective or each other */
   #checked(
     collective: Collective,
     inputs: readonly Segments[],
     outputs: readonly Segments[],
-    options: RunOptions = {},
-  ): Lists {
-    const { size, localRanks } = this;
-    const lists = { inputs: inputs.map(listOf), outputs: outputs.map(listOf) };
-    checkedCall({ collective, size, localRanks, ...lists }, options);
-    return lists;
+    options?: RunOptions,
+  ): CheckedBuffers {
+    try {
+      if (options !== undefined) requireRunOptions(options);
+      requireCall(collective, inputs, outputs);
+      const whole = wholeOf(inputs, outputs);
+      if (whole) return { whole };
+      const { size, localRanks } = this;
+      const lists = { inputs: inputs.map(listOf), outputs: outputs.map(listOf) };
+      checkedCall({ collective, size, localRanks, ...lists }, options ?? {});
+      return { lists };
+    } catch (error) {
+      throw this.refused(error);
+    }
   }
 }
+
+type CheckedBuffers =
+  | { readonly whole: Buffers; readonly lists?: undefined }
+  | { readonly whole?: undefined; readonly lists: Lists };
 
 type Buffers = readonly [inputs: readonly Tensor[], outputs: readonly Tensor[]];
 

@@ -239,11 +239,23 @@ describe('the wait of a replica for other replicas in its thread', () => {
     expect(await rejection(ops.allReduce(ReduceOp.SUM, 1, 1))).toMatchObject({ code: 'ERR_COLL_ABORTED' });
   });
 
-  it('does not start for a call whose signal is already aborted, and later calls still work', async () => {
+  it('does not start for a call whose signal is already aborted, and goes on if all replicas made that call', async () => {
     const { ops, both } = twoReplicas();
-    const refused = rejection(ops.allReduce(ReduceOp.SUM, 1, 0, { signal: AbortSignal.abort('early') }));
-    expect(await refused).toMatchObject({ name: 'AbortedError', cause: 'early' });
+    for (const replica of [0, 1]) {
+      const refused = rejection(ops.allReduce(ReduceOp.SUM, 1, replica, { signal: AbortSignal.abort('early') }));
+      expect(await refused).toMatchObject({ name: 'AbortedError', cause: 'early' });
+    }
     expect(((await both([1, 2])) as Tensor[]).map(({ data }) => data[0])).toEqual([3, 3]);
+  });
+
+  it('fails for all replicas after a call that one replica alone has refused', async () => {
+    const { ops } = twoReplicas();
+    await rejection(ops.allReduce('MEDIAN' as ReduceOp, 1, 1));
+    const waiting = [0, 1].map((replica) => rejection(ops.allReduce(ReduceOp.SUM, 1, replica)));
+    for (const error of await Promise.all(waiting)) {
+      expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 1 });
+      expect((error as Error).message).toContain('replica 1 caught ERR_COLL_');
+    }
   });
 
   it('is followed by a joint call with the shortest timeout and the signals of all replicas', async () => {

@@ -1,5 +1,7 @@
 import { abortedError } from '../collectives/call-errors.js';
-import { AbortedError, DeadlineExceededError, InternalError } from '../support/errors.js';
+import { failureError } from '../collectives/failures.js';
+import { noRefusals, type Refusals, refusalFailure, refusedAgain } from '../collectives/refusals.js';
+import { AbortedError, CollError, DeadlineExceededError, InternalError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import { afterSeconds } from '../support/timer.js';
 
@@ -14,7 +16,7 @@ export interface Joining {
   readonly form?: string;
   /**
    * The timeout, in seconds from the call on, and the signal that aborts the wait for all replicas.
-   * A signal that is already aborted ends only this call.
+   * If the signal is already aborted, the call is refused.
    */
   readonly options?: JoiningOptions;
   /**
@@ -48,6 +50,8 @@ export interface RendezvousOptions {
 class Waiter {
   readonly place: number;
   readonly joining: Joining;
+  /** The calls that the replica had refused when it made this one. */
+  readonly refusals: Refusals;
   readonly promise: Promise<unknown>;
   resolve!: (output: unknown) => void;
   reject!: (error: unknown) => void;
@@ -55,9 +59,10 @@ class Waiter {
   /** Stops watching the deadline and the abort signal of the waiting call. */
   unwatch: () => void = watchesNothing;
 
-  constructor(place: number, joining: Joining) {
+  constructor(place: number, joining: Joining, refusals: Refusals) {
     this.place = place;
     this.joining = joining;
+    this.refusals = refusals;
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -72,12 +77,21 @@ type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
  * compared, and the last replica to arrive performs the call for all.
  */
 export class Rendezvous {
+  /**
+   * Called before a call is performed, if all replicas have refused `times` calls since the call
+   * before. `error` ended the last of them.
+   */
+  onRefused: ((error: unknown, times: number) => void) | undefined;
   readonly #ids: readonly number[];
   readonly #options: RendezvousOptions;
   readonly #waiting: readonly Waiter[][];
   readonly #performing = new Map<readonly Waiter[], Promise<void>>();
   /** Number of unfinished calls of each replica. */
   readonly #pending: number[];
+  /** The calls that each replica has refused. */
+  readonly #refusals: Refusals[];
+  /** Number of refused calls that the latest call of all replicas has reported by `onRefused`. */
+  #toldRefused = 0;
   /** The latest exclusive call that is under way. */
   #exclusive: Promise<void> | undefined;
   #failure: ErrorFor | undefined;
@@ -88,9 +102,10 @@ export class Rendezvous {
     this.#options = options;
     this.#waiting = ids.map(() => []);
     this.#pending = ids.map(() => 0);
+    this.#refusals = ids.map(() => noRefusals);
   }
 
-  get #what(): string {
+  get #what(): 'replica' | 'rank' {
     return this.#options.what ?? 'replica';
   }
 
@@ -127,15 +142,24 @@ export class Rendezvous {
     try {
       this.requireOpen(joining);
     } catch (error) {
+      this.refuse(place, error);
       return Promise.reject(error);
     }
-    const waiter = new Waiter(place, joining);
+    const waiter = new Waiter(place, joining, this.#refusals[place] as Refusals);
     this.#watch(waiter);
     this.#pending[place] = (this.#pending[place] as number) + 1;
     this.#waiting[place]?.push(waiter);
     if (this.#waiting.every(hasAny)) this.#begin(perform);
     this.#options.onChange?.();
     return waiter.promise as Promise<Output>;
+  }
+
+  /**
+   * Counts a call that a replica has refused with `error` before the call began. Replicas compare
+   * their counts in the next call.
+   */
+  refuse(place: number, error: unknown): void {
+    if (!this.#failure) this.#refusals[place] = refusedAgain(this.#refusals[place] as Refusals, error);
   }
 
   /**
@@ -187,8 +211,13 @@ export class Rendezvous {
     const calls = waiters.map(({ joining }) => joining as never);
     let outputs: Promise<readonly unknown[]>;
     try {
+      const refusals = this.#requireSameRefusals(waiters);
       this.#requireAlike(calls);
-      outputs = before ? before.then(() => perform(calls)) : perform(calls);
+      const begin = () => {
+        this.#tellRefused(refusals);
+        return perform(calls);
+      };
+      outputs = before ? before.then(begin) : begin();
     } catch (error) {
       outputs = Promise.reject(error);
     }
@@ -221,6 +250,26 @@ export class Rendezvous {
     if (this.#exclusive === this.#performing.get(waiters)) this.#exclusive = undefined;
     this.#performing.delete(waiters);
     this.#options.onChange?.();
+  }
+
+  /** Returns the refusals that all replicas have in common. @throws CollError, which ends all calls, if their counts differ */
+  #requireSameRefusals(waiters: readonly Waiter[]): Refusals {
+    const [{ refusals: first }] = waiters as readonly [Waiter];
+    if (waiters.every(({ refusals }) => refusals.count === first.count)) return first;
+    const { place, refusals, joining } = waiters.reduce((most, waiter) =>
+      waiter.refusals.count > most.refusals.count ? waiter : most,
+    );
+    const { latest } = refusals;
+    const code = latest instanceof CollError ? latest.code : undefined;
+    const failure = refusalFailure(this.#ids[place] as number, code, { message: messageOf(latest), what: this.#what });
+    const errorFor = (operation: string) => failureError(failure, { operation, what: this.#what, cause: latest });
+    this.#failure ??= errorFor;
+    throw errorFor(joining.name);
+  }
+
+  #tellRefused({ count, latest }: Refusals): void {
+    if (count > this.#toldRefused) this.onRefused?.(latest, count - this.#toldRefused);
+    this.#toldRefused = count;
   }
 
   #requireAlike(calls: readonly Joining[]): void {

@@ -15,6 +15,7 @@ import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
 import { RecentReduces } from './recent-reduces.js';
 import { Rendezvous } from './rendezvous.js';
 import {
+  type ArrivingCall,
   arrivingCall,
   broadcastCall,
   type GroupCall,
@@ -31,6 +32,8 @@ export interface Performer {
   perform(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   performSync(batch: Batch, call: ResolvedOptions): Work<ValueLists>;
   withDefaults(call: ResolvedOptions): ResolvedOptions;
+  /** Counts calls that all local replicas have refused before they began; `error` ended the last. */
+  refused?(error: unknown, times: number): void;
 }
 
 /** Parts that make up a replica group. */
@@ -102,6 +105,7 @@ export class ReplicaGroup {
   constructor(options: ReplicaGroupOptions) {
     this.#options = options;
     this.#arrivals = options.arrivals ?? new Rendezvous(options.ids);
+    this.#arrivals.onRefused = (error, times) => options.ops.refused?.(error, times);
     this.#recent = options.ids.map(() => new RecentReduces());
   }
 
@@ -126,9 +130,13 @@ export class ReplicaGroup {
     const recent = this.#recent[place] as RecentReduces<PreparedWork>;
     const same = recent.find(op, value, options);
     if (same) return same.made;
-    const made = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
-    recent.add(op, value, options, made);
-    return made;
+    try {
+      const made = { place, call: reduceCall(op, value, options, this.#deviceOf(place)) };
+      recent.add(op, value, options, made);
+      return made;
+    } catch (error) {
+      throw this.#refused(place, error);
+    }
   }
 
   /**
@@ -148,7 +156,11 @@ export class ReplicaGroup {
    */
   gatherCall(value: ReplicaValue, axis: number, replicaId: number, options?: CallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
-    return { place, call: gatherCall(value, axis, options, this.#deviceOf(place)) };
+    try {
+      return { place, call: gatherCall(value, axis, options, this.#deviceOf(place)) };
+    } catch (error) {
+      throw this.#refused(place, error);
+    }
   }
 
   /**
@@ -157,7 +169,11 @@ export class ReplicaGroup {
    */
   broadcastCall(value: ReplicaValue, root: number, replicaId: number, options?: ReplicaCallOptions): GroupCall {
     const place = this.#placeOf(replicaId);
-    return { place, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(place)) };
+    try {
+      return { place, call: broadcastCall(value, root, this.#options.size, options, this.#deviceOf(place)) };
+    } catch (error) {
+      throw this.#refused(place, error);
+    }
   }
 
   /**
@@ -170,9 +186,11 @@ export class ReplicaGroup {
     const before = this.#arriving[place];
     if (before) return track(this.#runAfter(before, place, call));
     if (!this.canBlock) return track(this.#arrivals.join(place, call, this.#perform));
+    let begun: PreparedWork | undefined;
     try {
       this.#arrivals.requireOpen(call);
       const prepared = this.#preparedFor([call], 'perform');
+      begun = prepared;
       const { work, options } = prepared;
       // `drive` would make one more promise, which takes time that a small collective does not have.
       const ended = 'runs' in work ? startRuns(work.on, work.runs, options) : drive(work, options);
@@ -191,8 +209,16 @@ export class ReplicaGroup {
       );
       return ended === endedAtOnce ? results : track(results);
     } catch (error) {
-      return track(Promise.reject(error));
+      return track(Promise.reject(begun ? error : this.#refused(place, error)));
     }
+  }
+
+  /**
+   * Counts a call that a local replica has refused before the call began. Replicas compare their
+   * counts in the next call.
+   */
+  refuse(replicaId: number, error: unknown): void {
+    this.#refused(this.#placeOf(replicaId), error);
   }
 
   /**
@@ -201,10 +227,16 @@ export class ReplicaGroup {
    * under way (ERR_COLL_BUSY)
    */
   runSync({ place, call }: GroupCall): Structure<Value> {
-    if (!this.canBlock) throw sharedThread(call.request.kind);
-    if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
-    this.#arrivals.requireOpen(call);
-    const { work, options } = this.#preparedFor([call], 'performSync');
+    let prepared: PreparedWork;
+    try {
+      if (!this.canBlock) throw sharedThread(call.request.kind);
+      if (this.#underWay > 0 || this.#arriving[place]) throw busy(call.name);
+      this.#arrivals.requireOpen(call);
+      prepared = this.#preparedFor([call], 'performSync');
+    } catch (error) {
+      throw this.#refused(place, error);
+    }
+    const { work, options } = prepared;
     return call.finish(driveSync(call.name, work, options)[0] as readonly Value[]);
   }
 
@@ -217,7 +249,12 @@ export class ReplicaGroup {
    */
   runArriving(op: ReduceOp, value: ArrivingValue, replicaId: number, options?: ReplicaCallOptions): ArrivingStructure {
     const place = this.#placeOf(replicaId);
-    const arriving = arrivingCall(op, value, options, this.#deviceOf(place));
+    let arriving: ArrivingCall;
+    try {
+      arriving = arrivingCall(op, value, options, this.#deviceOf(place));
+    } catch (error) {
+      throw this.#refused(place, error);
+    }
     // Replicas that share a thread must not wait for each other's turns before they meet.
     const turn = this.canBlock ? this.#options.communicator?.group.order.take() : undefined;
     const before = this.#arriving[place]?.catch(() => {});
@@ -308,6 +345,13 @@ export class ReplicaGroup {
     const prepared = { calls, perform, given, settings, work, isKept, options: forRuns };
     if (reduce && calls.every((call, place) => this.#recent[place]?.of(call))) reduce.work = prepared;
     return prepared;
+  }
+
+  /** Counts a call that was refused before it began. Returns the error. */
+  #refused(place: number, error: unknown): unknown {
+    if (!this.canBlock) this.#arrivals.refuse(place, error);
+    else this.#options.ops.refused?.(error, 1);
+    return error;
   }
 
   #placeOf(replicaId: number): number {

@@ -1,3 +1,5 @@
+import { noRefusals, type Refusals, refusedAgain } from '../collectives/refusals.js';
+
 /**
  * The right to run several collectives before any later call of the group. A collective whose
  * options contain this turn does not wait for the turn to end.
@@ -5,6 +7,8 @@
 export interface Turn {
   /** Resolves once all earlier turns have ended. Undefined if no earlier turn is held. */
   readonly begun: Promise<void> | undefined;
+  /** The calls that the rank had refused when it took the turn. */
+  readonly refusals: Refusals;
   /** Lets later turns and calls proceed. */
   end(): void;
 }
@@ -29,6 +33,27 @@ export interface Turn {
  */
 export class CallOrder {
   #held: Promise<void> | undefined;
+  #refusals: Refusals = noRefusals;
+  readonly #parts = new Set<CallOrder>();
+
+  /** The calls that this rank has refused so far, a new object after each refusal. */
+  get refusals(): Refusals {
+    return this.#refusals;
+  }
+
+  /**
+   * Counts a call that this rank has refused with `error` before the call began. Ranks compare their
+   * counts in the next call. `times`: several calls were refused, the last one with `error`.
+   */
+  refuse(error: unknown, times = 1): void {
+    this.#refusals = refusedAgain(this.#refusals, error, times);
+    for (const order of this.#parts) order.refuse(error, times);
+  }
+
+  /** Makes calls that this rank refuses count in another group, too, which executes parts of its calls. */
+  include(part: CallOrder): void {
+    if (part !== this) this.#parts.add(part);
+  }
 
   /** Whether a turn is held, so that new calls must wait. */
   get isHeld(): boolean {
@@ -50,7 +75,7 @@ export class CallOrder {
       if (this.#held === mine) this.#held = undefined;
       release();
     };
-    return { begun, end };
+    return { begun, refusals: this.#refusals, end };
   }
 
   /**

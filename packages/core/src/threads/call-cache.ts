@@ -1,6 +1,7 @@
 import { type CallerRequest, isSameRequest } from '../collectives/caller-request.js';
 import { type Collective, isSameCollective } from '../collectives/collective.js';
 import type { RunOptions, Segments } from '../collectives/communicator.js';
+import type { Refusals } from '../collectives/refusals.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { LatestCalls } from './latest-calls.js';
@@ -15,6 +16,8 @@ export interface PreparedCall<Handle> {
   readonly layout: number;
   readonly isShared: boolean;
   readonly request: CallerRequest | undefined;
+  /** The calls that this rank had refused when it prepared this one. Default: none. */
+  readonly refusals?: Refusals | undefined;
   /** Bytes of the local inputs or outputs, whichever are larger. */
   readonly bytes: number;
   /**
@@ -50,10 +53,11 @@ export class CallCache<Handle> {
     inputs: readonly Segments[],
     outputs: readonly Segments[],
     options: RunOptions,
+    refusals?: Refusals,
   ): PreparedCall<Handle> | undefined {
     const [output] = outputs;
     const call = output && this.#candidate(collective, isList(output) ? output[0] : output, options);
-    if (!call || !isOn(call.inputs, inputs)) return undefined;
+    if (!call || call.refusals !== refusals || !isOn(call.inputs, inputs)) return undefined;
     return (outputs === inputs && isInPlace(call)) || isOn(call.outputs, outputs) ? call : undefined;
   }
 
@@ -65,6 +69,7 @@ export class CallCache<Handle> {
     { layout = 0, sharedResult = false, request }: RunOptions,
     prepare: (isKept: boolean) => Handle,
     isRepeated: boolean,
+    refusals?: Refusals,
   ): PreparedCall<Handle> {
     const key = outputs[0]?.[0]?.data;
     const isKept = isRepeated || (key !== undefined && this.#made.takeOrAdd(inputs[0]?.[0]?.data, key));
@@ -77,6 +82,7 @@ export class CallCache<Handle> {
       layout,
       isShared: sharedResult,
       request,
+      refusals,
       bytes: Math.max(read.bytes, written.bytes),
       inputs: read.buffers,
       outputs: written.buffers,

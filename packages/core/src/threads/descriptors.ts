@@ -1,5 +1,5 @@
 import { clashError } from '../collectives/call-errors.js';
-import { purposeName, purposes } from '../collectives/caller-request.js';
+import { operationOf, purposeName, purposes } from '../collectives/caller-request.js';
 import {
   type Collective,
   type CollectiveKind,
@@ -9,6 +9,8 @@ import {
   rootOf,
   variantOf,
 } from '../collectives/collective.js';
+import { failureError } from '../collectives/failures.js';
+import { caughtCode, caughtNumber, noRefusals, refusalFailure } from '../collectives/refusals.js';
 import type { Schedule } from '../schedule/schedule.js';
 import { type CollError, InternalError, InvalidArgumentError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
@@ -33,6 +35,10 @@ export interface Asked {
   readonly schedule: number;
   /** The caller's hash of the buffer's composition. */
   readonly layout: number;
+  /** Number of calls that the rank has refused. Default: 0. */
+  readonly refused?: number;
+  /** The code of the latest refusal, as a number of `caughtNumber`. Ranks need not agree on it. Default: 0. */
+  readonly caught?: number;
 }
 
 /**
@@ -48,18 +54,21 @@ export interface Descriptor extends Asked {
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
-// Float64s per rank: kind and purpose, op, root, dtype, length, schedule, layout, inputAt,
-// outputAt, workAt, variant, piecesAt. The spacing ensures that no rank writes a cache line of
+// Float64s per rank: kind and purpose, op, root, dtype, length, schedule, layout, refused, inputAt,
+// outputAt, workAt, variant, caught, piecesAt. The spacing ensures that no rank writes a cache line of
 // another rank, or an adjacent one.
 const stride = 32;
 // Without piecesAt, because ranks outside this process have no pieces in an arena.
-const fields = 11;
+const fields = 13;
 // The leading fields, on which all ranks must agree. A different variant shows in its schedule.
-const fingerprint = 7;
+const fingerprint = 8;
 const lengthField = 4;
 const scheduleField = 5;
 const dtypeField = 3;
 const layoutField = 6;
+const refusedField = 7;
+const variantField = 11;
+const caughtField = 12;
 
 const kinds = collectiveKinds.length;
 const shapeMismatch = 'Shape mismatch in the collective';
@@ -72,9 +81,11 @@ export const nowhere = -1;
  * request, the result describes that request, and `schedule` identifies the part.
  */
 export function askedBy(call: CheckedCall, schedule: number): Asked {
-  const { collective, size, dtype, layout, request } = call;
+  const { collective, size, dtype, layout, request, refusals = noRefusals } = call;
+  const refused = refusals.count;
+  const caught = caughtNumber(refusals);
   const length = collective.kind === 'all-to-all' ? call.length / size : call.length;
-  if (!request) return { collective, dtype, length, schedule, layout };
+  if (!request) return { collective, dtype, length, schedule, layout, refused, caught };
   const part = [collectiveKinds.indexOf(collective.kind), ops.indexOf(opOf(collective) as CollectiveOp)];
   return {
     collective: request.collective,
@@ -83,6 +94,8 @@ export function askedBy(call: CheckedCall, schedule: number): Asked {
     length: request.length,
     schedule: hashOf([schedule, ...part, rootOf(collective) ?? -1, dtypes.indexOf(dtype), length]),
     layout,
+    refused,
+    caught,
   };
 }
 
@@ -112,6 +125,7 @@ export class Descriptors {
    */
   write(rank: number, descriptor: Descriptor, piecesAt = nowhere): void {
     const { collective, purpose = 0, dtype, length, schedule, layout, inputAt, outputAt, workAt } = descriptor;
+    const { refused = 0, caught = 0 } = descriptor;
     const at = rank * stride;
     this.#words[at] = collectiveKinds.indexOf(collective.kind) + kinds * purpose;
     this.#words[at + 1] = ops.indexOf(opOf(collective) as CollectiveOp);
@@ -120,11 +134,13 @@ export class Descriptors {
     this.#words[at + 4] = length;
     this.#words[at + 5] = schedule;
     this.#words[at + 6] = layout;
-    this.#words[at + 7] = inputAt;
-    this.#words[at + 8] = outputAt;
-    this.#words[at + 9] = workAt;
-    this.#words[at + 10] = variantOf(collective);
-    this.#words[at + 11] = piecesAt;
+    this.#words[at + refusedField] = refused;
+    this.#words[at + 8] = inputAt;
+    this.#words[at + 9] = outputAt;
+    this.#words[at + 10] = workAt;
+    this.#words[at + variantField] = variantOf(collective);
+    this.#words[at + caughtField] = caught;
+    this.#words[at + 13] = piecesAt;
   }
 
   /** A copy of a rank's complete descriptor (its description of its call). */
@@ -139,22 +155,22 @@ export class Descriptors {
 
   /** Byte offset of a rank's input in the arena (the shared memory); `nowhere` if there is none. */
   inputAt(rank: number): number {
-    return this.#words[rank * stride + 7] as number;
+    return this.#words[rank * stride + 8] as number;
   }
 
   /** Byte offset of a rank's output in the arena (the shared memory); `nowhere` if there is none. */
   outputAt(rank: number): number {
-    return this.#words[rank * stride + 8] as number;
+    return this.#words[rank * stride + 9] as number;
   }
 
   /** Byte offset, in the arena (the shared memory), of the copy of a rank's small input. */
   workAt(rank: number): number {
-    return this.#words[rank * stride + 9] as number;
+    return this.#words[rank * stride + 10] as number;
   }
 
   /** Byte offset of a rank's list of pieces in the arena (the shared memory); `nowhere` if there is none. */
   piecesAt(rank: number): number {
-    return this.#words[rank * stride + 11] as number;
+    return this.#words[rank * stride + 13] as number;
   }
 
   /**
@@ -193,6 +209,8 @@ export class Descriptors {
   }
 
   #disagreement(names?: readonly string[]): CollError {
+    const refusal = this.#refusal(names);
+    if (refusal) return refusal;
     const texts = Array.from({ length: this.#size }, (_, rank) =>
       this.#words.subarray(rank * stride, rank * stride + fingerprint).join(),
     );
@@ -224,6 +242,16 @@ export class Descriptors {
     return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, details);
   }
 
+  /** The error if ranks have refused different numbers of calls; undefined otherwise. */
+  #refusal(names?: readonly string[]): CollError | undefined {
+    const counts = Array.from({ length: this.#size }, (_, rank) => this.#words[rank * stride + refusedField] as number);
+    const most = Math.max(...counts);
+    if (Math.min(...counts) === most) return undefined;
+    const rank = counts.indexOf(most);
+    const code = caughtCode(this.#words[rank * stride + caughtField] as number);
+    return failureError(refusalFailure(rank, code), { operation: this.#operation(rank), names });
+  }
+
   #tell(rank: number): string {
     const word = (field: number) => this.#words[rank * stride + field] as number;
     const [length, dtype] = [word(lengthField), dtypes[word(dtypeField)]];
@@ -239,10 +267,18 @@ export class Descriptors {
       default: {
         const op = ops[word(1)];
         const root = word(2) < 0 ? '' : ` at root ${word(2)}`;
-        const variant = word(10) === 0 ? '' : ` (variant ${word(10)})`;
+        const variant = word(variantField) === 0 ? '' : ` (variant ${word(variantField)})`;
         return `${this.#kind(rank)}${op ? ` ${op}` : ''}${variant} of ${length} ${dtype} elements${root}`;
       }
     }
+  }
+
+  /** The name of a rank's call, as in the errors of its caller. */
+  #operation(rank: number): string {
+    const word = (field: number) => this.#words[rank * stride + field] as number;
+    const collective = { kind: this.#kind(rank), op: ops[word(1)], root: word(2) } as Collective;
+    const purpose = purposes[Math.floor(word(0) / kinds)] ?? 'itself';
+    return operationOf({ collective, request: { collective, dtype: 'uint8', length: 0, purpose } });
   }
 
   #kind(rank: number): CollectiveKind {

@@ -3,9 +3,10 @@ import { abortedError, busyError, type CallDetails, closedError, refusedError } 
 import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator, Group, PersistentCollective, RunOptions, Segments } from '../collectives/communicator.js';
+import type { Refusals } from '../collectives/refusals.js';
 import { requireRunOptions } from '../collectives/run-options.js';
 import { endedAtOnce } from '../runtime/until-all-have-ended.js';
-import type { CollError } from '../support/errors.js';
+import { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
 import { nextTurn } from './event-loop.js';
@@ -121,9 +122,15 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     outputs: readonly Segments[],
     options: RunOptions = noOptions,
   ): void {
-    if (options !== noOptions) requireRunOptions(options);
-    this.#requireIdle(collective, options);
-    this.#runNow(this.#callOf(collective, inputs, outputs, options), options);
+    let call: PreparedCall<Handle>;
+    try {
+      if (options !== noOptions) requireRunOptions(options);
+      this.#requireIdle(collective, options);
+      call = this.#callOf(collective, inputs, outputs, options);
+    } catch (error) {
+      throw this.#refused(error);
+    }
+    this.#runNow(call, options);
   }
 
   run(
@@ -132,12 +139,14 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     outputs: readonly Segments[],
     options: RunOptions = noOptions,
   ): Promise<void> {
+    let call: PreparedCall<Handle> | undefined;
     try {
       if (options !== noOptions) requireRunOptions(options);
       this.#requireOpen(collective, options);
-      return this.#enqueue(this.#callOf(collective, inputs, outputs, options), options, false);
+      call = this.#callOf(collective, inputs, outputs, options);
+      return this.#enqueue(call, options, false);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(call ? error : this.#refused(error));
     }
   }
 
@@ -147,23 +156,41 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     outputs: readonly Segments[],
     options: RunOptions = noOptions,
   ): PersistentCollective {
-    if (options !== noOptions) requireRunOptions(options);
-    this.#requireOpen(collective, options);
-    const prepared = this.#callOf(collective, inputs, outputs, options, true);
-    // Memory that was detached or resized since is refused, or prepared anew.
-    const call = () => (isWhole(prepared) ? prepared : this.#callOf(collective, inputs, outputs, options));
+    let prepared: PreparedCall<Handle>;
+    try {
+      if (options !== noOptions) requireRunOptions(options);
+      this.#requireOpen(collective, options);
+      prepared = this.#callOf(collective, inputs, outputs, options, true);
+    } catch (error) {
+      throw this.#refused(error);
+    }
+    const call = () => {
+      // Memory that was detached or resized since is refused, or prepared anew.
+      if (!isWhole(prepared)) return this.#callOf(collective, inputs, outputs, options);
+      if (prepared.refusals !== this.#refusalsFor(options))
+        prepared = this.#callOf(collective, inputs, outputs, options, true);
+      return prepared;
+    };
     return {
       run: () => {
+        let next: PreparedCall<Handle> | undefined;
         try {
           this.#requireOpen(collective, options);
-          return this.#enqueue(call(), options, false);
+          next = call();
+          return this.#enqueue(next, options, false);
         } catch (error) {
-          return Promise.reject(error);
+          return Promise.reject(next ? error : this.#refused(error));
         }
       },
       runSync: () => {
-        this.#requireIdle(collective, options);
-        this.#runNow(call(), options);
+        let next: PreparedCall<Handle>;
+        try {
+          this.#requireIdle(collective, options);
+          next = call();
+        } catch (error) {
+          throw this.#refused(error);
+        }
+        this.#runNow(next, options);
       },
     };
   }
@@ -223,7 +250,7 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     isRepeated = false,
   ): PreparedCall<Handle> {
     requireCall(collective, inputs, outputs);
-    const known = this.#calls.find(collective, inputs, outputs, options);
+    const known = this.#calls.find(collective, inputs, outputs, options, this.#refusalsFor(options));
     return known ?? this.#check(collective, inputs.map(listOf), outputs.map(listOf), options, isRepeated);
   }
 
@@ -237,15 +264,33 @@ export abstract class OrderedCommunicator<Handle> implements Communicator {
     requireCollective(collective);
     const { size, localRanks } = this;
     const buffers = { collective, size, localRanks, inputs: this.present(inputs), outputs: this.present(outputs) };
-    const call = checkedCall(buffers, options);
+    const refusals = this.#refusalsFor(options);
+    const call = checkedCall(buffers, options, refusals);
     const refused = this.refuses(collective, call.dtype);
     if (refused) throw refusedError(refused, this.#detailsOf(collective, options.request));
     const prepare = (isKept: boolean) => this.prepare(call, isKept);
-    return this.#calls.add(collective, inputs, outputs, options, prepare, isRepeated);
+    return this.#calls.add(collective, inputs, outputs, options, prepare, isRepeated, refusals);
+  }
+
+  /** The calls that the rank had refused when it made a call with these options. */
+  #refusalsFor({ turn }: RunOptions): Refusals {
+    return (turn ?? this.group.order).refusals;
+  }
+
+  /** Counts a call that was refused before it began, if other callers make the calls of other ranks. Returns the error. */
+  #refused(error: unknown): unknown {
+    if (this.localRanks.length < this.size) this.group.order.refuse(error);
+    return error;
   }
 
   #runNow(call: PreparedCall<Handle>, options: RunOptions): void {
-    this.playSync(call, options);
+    try {
+      this.playSync(call, options);
+    } catch (error) {
+      // Another communicator of the group was busy.
+      if (error instanceof CollError && error.code === 'ERR_COLL_BUSY') this.#refused(error);
+      throw error;
+    }
     if (!call.isKept) this.recycle(call.handle);
   }
 

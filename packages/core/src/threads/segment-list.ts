@@ -11,6 +11,7 @@ import {
   writes,
 } from '../collectives/collective.js';
 import type { RunOptions, Segments } from '../collectives/communicator.js';
+import type { Refusals } from '../collectives/refusals.js';
 import { blockCount, hasBlocks } from '../schedule/goal.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
@@ -47,6 +48,8 @@ export interface CheckedCall extends Buffers {
   readonly isShared: boolean;
   /** The larger request that the call is a part of; undefined if there is none. */
   readonly request: CallerRequest | undefined;
+  /** The calls that this rank had refused when it made this one. Default: none. */
+  readonly refusals?: Refusals | undefined;
 }
 
 /** Whether a buffer is a list of segments, instead of a single tensor. */
@@ -74,7 +77,11 @@ export function listOf(buffer: Segments): SegmentList {
  * Validates a call.
  * @throws ValueError if buffers do not fit the collective, each other, or the pieces of other ranks
  */
-export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false, request }: RunOptions): CheckedCall {
+export function checkedCall(
+  buffers: Buffers,
+  { layout = 0, sharedResult = false, request }: RunOptions,
+  refusals?: Refusals,
+): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
   const isShared = hasOneResult(collective) && sharedResult;
   if (!Number.isSafeInteger(layout))
@@ -95,6 +102,7 @@ export function checkedCall(buffers: Buffers, { layout = 0, sharedResult = false
     layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
     isShared,
     request,
+    refusals,
   };
 }
 

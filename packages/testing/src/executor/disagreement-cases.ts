@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
-import { CollError, type ErrorCode, InternalError, InvalidArgumentError, ValueError } from '@coll/core';
-import type { Call, Group, GroupMember, Outcome } from '../group.js';
+import {
+  AbortedError,
+  CollError,
+  type ErrorCode,
+  InternalError,
+  InvalidArgumentError,
+  UnavailableError,
+  ValueError,
+} from '@coll/core';
+import type { Call, CallOptions, Group, GroupMember, Outcome } from '../group.js';
 import { assertError, type ExpectedError } from './error-check.js';
 import { caseFor, type ExecutorCase, type ExecutorCases, type Setting, severalMembers } from './executor-case.js';
 import { type GoodRequest, goodCall, Untouched } from './good-call.js';
@@ -17,6 +25,8 @@ const to = (root: number): GoodRequest => ({ collective: { kind: 'reduce', op: '
 const otherRequest = internal('ERR_COLL_MISMATCH');
 const otherDType = internal('ERR_COLL_DTYPE_MISMATCH');
 const otherLength: ExpectedError = { class: InvalidArgumentError, code: 'ERR_COLL_SHAPE_MISMATCH' };
+const refusedAlone: ExpectedError = { class: UnavailableError, code: 'ERR_COLL_PEER_FAILED' };
+const abortedAlone: ExpectedError = { class: AbortedError, code: 'ERR_COLL_ABORTED' };
 const sharedMemory: ExpectedError = { class: ValueError, code: 'ERR_COLL_BUFFER' };
 
 /**
@@ -40,6 +50,8 @@ export const disagreementCases: ExecutorCases = {
   'detects another length of a gather to one rank': disagree(collect(0), { ...collect(0), block: 9 }, otherLength),
   'detects another length of a scatter': disagree(handOut(0), { ...handOut(0), block: 3 }, otherLength),
   'detects another length of an all-to-all': disagree(exchange, { ...exchange, block: 5 }, otherLength),
+  'detects an invalid call that only one member has made': refuseAlone({ detached: 'output' }, refusedAlone),
+  'detects an aborted call that only one member has made': refuseAlone({ abort: 'before' }, abortedAlone),
   'fails later calls in flight after a disagreement': caseFor(disagreeing([sum]), failsWhatIsBehind),
   'detects outputs that share memory': share((index) => ({ input: 64 * index, output: 4096 })),
   'detects an output that overlaps the input of another rank': share((index, size) => {
@@ -70,6 +82,29 @@ function disagree(usual: GoodRequest, odd: GoodRequest, expected: ExpectedError)
       // With two members, either may be the odd one.
       if (members.length > 2) assertNames(outcomes[0], members[oddAt] as GroupMember);
       untouched.assert('after a disagreement');
+      await assertFailed(group, subject);
+    });
+  });
+}
+
+/**
+ * Makes a case in which the last member catches the error of a call that it alone makes, and then
+ * makes the same call as all others.
+ */
+function refuseAlone(damage: CallOptions, expected: ExpectedError): ExecutorCase {
+  return caseFor(disagreeing([sum]), async (subject) => {
+    if (!(await canRun(subject, [sum]))) return;
+    await subject.onNewGroups(async (group, mode) => {
+      const last = group.members.at(-1) as GroupMember;
+      const options = { mode, timeoutSeconds: 60 };
+      const [refused] = await last.play([goodCall(subject.size, last, { ...sum, options: { ...options, ...damage } })]);
+      assertError('the call of the last member alone', refused, { class: CollError });
+      const calls = group.members.map((member) => goodCall(subject.size, member, { ...sum, options }));
+      const untouched = new Untouched(calls);
+      const outcomes = await playOne(group, calls);
+      assertSameError('the call after one that only the last member has made', outcomes, expected);
+      assertNames(outcomes[0], last);
+      untouched.assert('after a call that only one member has made');
       await assertFailed(group, subject);
     });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { AbortedError, type CollError, RuntimeError, ValueError } from '@coll/core';
 import { nameOf } from '@coll/core/plugin';
 import { hasBlocks } from '@coll/core/schedule';
-import type { Call, CallOptions, Group, GroupMember } from '../group.js';
+import type { Call, CallOptions, Group, GroupMember, Outcome } from '../group.js';
 import { abortReason } from '../play-calls.js';
 import { oneOfEach, rooted } from './collectives.js';
 import { assertError, type ExpectedError } from './error-check.js';
@@ -12,7 +12,8 @@ import type { Subject } from './subject.js';
 import { damages } from './wrong-buffers.js';
 
 /**
- * Tests that invalid calls are refused before any data is moved, and that the group remains usable.
+ * Tests that invalid calls are refused before any data is moved, and that the group remains usable
+ * if all members have refused a call.
  */
 export const refusalCases: ExecutorCases = {
   ...Object.fromEntries(Object.keys(damages).map((damage) => [`refuses ${damage}`, refusesDamage(damage)])),
@@ -29,10 +30,11 @@ export const refusalCases: ExecutorCases = {
 };
 
 /**
- * An invalid call that only one member makes. A member that does not notice the mistake waits for
- * the others.
+ * An invalid call of one member of a group. A member that does not notice the mistake waits for the
+ * others, which make a call that was aborted before it begins.
  */
 interface Attempt {
+  readonly group: Group;
   readonly title: string;
   readonly member: GroupMember;
   readonly call: Call;
@@ -67,7 +69,7 @@ function refusesDamage(name: string): ExecutorCase {
         const good = goodCall(subject.size, last, { collective, options: { ...soon, mode } });
         const call = damages[name]?.(good);
         const title = `${mode} ${nameOf(collective)} among ${subject.size} ranks with ${name}`;
-        if (call) await attempt({ title, member: last, call, expected: { class: ValueError } });
+        if (call) await attempt({ group, title, member: last, call, expected: { class: ValueError } });
       }
     }
     await subject.check([{ collective: { kind: 'all-reduce', op: 'sum' }, dtype: 'float32', block: 3 }]);
@@ -84,7 +86,7 @@ async function refusesRoots(subject: Subject): Promise<void> {
       for (const mode of modesOf(group)) {
         const call = goodCall(subject.size, member, { collective, options: { ...soon, mode } });
         const title = `${mode} ${nameOf(collective)} among ${subject.size} ranks`;
-        await attempt({ title, member, call, expected: { class: ValueError } });
+        await attempt({ group, title, member, call, expected: { class: ValueError } });
       }
     }
   }
@@ -98,7 +100,7 @@ async function refusesSegments(subject: Subject): Promise<void> {
     for (const mode of modesOf(group)) {
       const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, cuts: [1] } });
       const title = `${mode} ${nameOf(collective)} in segments`;
-      await attempt({ title, member, call, expected: { class: ValueError, code: 'ERR_COLL_BUFFER' } });
+      await attempt({ group, title, member, call, expected: { class: ValueError, code: 'ERR_COLL_BUFFER' } });
     }
   }
 }
@@ -110,7 +112,8 @@ async function refusesAborted(subject: Subject): Promise<void> {
     for (const mode of modesOf(group)) {
       const call = goodCall(subject.size, member, { collective, options: { ...soon, mode, abort: 'before' } });
       const title = `${mode} ${nameOf(collective)} with an aborted signal`;
-      const error = await attempt({ title, member, call, expected: { class: AbortedError, code: 'ERR_COLL_ABORTED' } });
+      const expected = { class: AbortedError, code: 'ERR_COLL_ABORTED' } as const;
+      const error = await attempt({ group, title, member, call, expected });
       assert.equal(
         (error.cause as Error | undefined)?.message,
         abortReason,
@@ -129,17 +132,25 @@ async function refusesWhenClosed(subject: Subject): Promise<void> {
       for (const mode of modesOf(group)) {
         const call = goodCall(subject.size, member, { collective, options: { ...soon, mode } });
         const title = `${mode} ${nameOf(collective)} on member ${index} of a closed group`;
-        await attempt({ title, member, call, expected: { class: RuntimeError, code: 'ERR_COLL_CLOSED' } });
+        await attempt({ group, title, member, call, expected: { class: RuntimeError, code: 'ERR_COLL_CLOSED' } });
       }
     }
   }
 }
 
-async function attempt({ title, member, call, expected }: Attempt): Promise<CollError> {
+async function attempt({ group, title, member, call, expected }: Attempt): Promise<CollError> {
   const untouched = new Untouched([call]);
-  const [outcome] = await member.play([call]);
+  const [[outcome]] = (await Promise.all([member.play([call]), ...refusedByOthers(group, member)])) as [Outcome[]];
   untouched.assert(title);
   return assertError(title, outcome, expected);
+}
+
+/** Calls that the other members refuse, too, so that the members' calls still match. */
+function refusedByOthers({ size, members }: Group, member: GroupMember): Promise<readonly Outcome[]>[] {
+  const options: CallOptions = { abort: 'before' };
+  const call = (other: GroupMember) =>
+    goodCall(size, other, { collective: { kind: 'all-reduce', op: 'sum' }, options });
+  return members.filter((other) => other !== member).map((other) => other.play([call(other)]));
 }
 
 function modesOf({ canBlock }: Group): readonly NonNullable<CallOptions['mode']>[] {
