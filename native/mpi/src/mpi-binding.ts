@@ -1,5 +1,5 @@
 /** The interface version of the addon; an addon with another version is refused. */
-export const mpiInterface = 4;
+export const mpiInterface = 5;
 
 /** A group in the addon. */
 export interface GroupHandle {

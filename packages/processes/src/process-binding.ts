@@ -187,7 +187,7 @@ export interface ProcessBinding {
 }
 
 /** Version of this interface; must equal that of the addon. */
-const processInterface = 13;
+const processInterface = 14;
 
 /**
  * Returns the addon.

@@ -9,7 +9,7 @@ namespace coll {
 namespace {
 
 // Increased with every change of the exports, so that older binaries are refused.
-constexpr int kInterface = 4;
+constexpr int kInterface = 5;
 
 // load(path): Facts
 Napi::Value load(const Napi::CallbackInfo& info) {

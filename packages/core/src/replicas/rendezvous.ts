@@ -213,11 +213,10 @@ export class Rendezvous {
     try {
       const refusals = this.#requireSameRefusals(waiters);
       this.#requireAlike(calls);
-      const begin = () => {
-        this.#tellRefused(refusals);
-        return perform(calls);
-      };
-      outputs = before ? before.then(begin) : begin();
+      // Refusals are told in the order of the calls.
+      const told = before?.then(() => this.#tellRefused(refusals));
+      if (!told) this.#tellRefused(refusals);
+      outputs = told ? told.then(() => perform(calls)) : perform(calls);
     } catch (error) {
       outputs = Promise.reject(error);
     }
