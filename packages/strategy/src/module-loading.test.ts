@@ -98,6 +98,16 @@ describe('importModule', () => {
     const error = await importModule(module).catch((thrown) => thrown);
     expect([error.name, error.message]).toEqual(['RangeError', 'while loading']);
   });
+
+  it.each(['let x = ;', 'import "data:text/javascript,let x = ;"'])(
+    'names the module that does not parse: %s',
+    async (code) => {
+      const module = `data:text/javascript,${encodeURIComponent(code)}`;
+      const error = await importModule(module).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(SyntaxError);
+      expect(error.message).toBe(`loading ${module}: Unexpected token ';'`);
+    },
+  );
 });
 
 describe('loadingOf', () => {

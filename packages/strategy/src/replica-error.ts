@@ -24,6 +24,14 @@ export function ofVariable(error: unknown, name: string): unknown {
   return error;
 }
 
+/**
+ * Puts a module's URL in front of an error's message. An immutable error is returned unchanged.
+ */
+export function ofModule(error: unknown, module: string): unknown {
+  if (error instanceof Error && isChangeable(error)) putInFront(error, `loading ${module}: `);
+  return error;
+}
+
 /** Adds words to the end of an error's message. An immutable error is returned unchanged. */
 export function withNote(error: unknown, words: string): unknown {
   if (error instanceof Error && isChangeable(error)) rewrite(error, `${error.message}${words}`);

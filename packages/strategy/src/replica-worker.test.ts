@@ -168,7 +168,7 @@ describe('the thread of a replica', () => {
     expect(await ended()).toMatchObject({ name: 'RangeError', message: expect.stringContaining('late') });
     expect(heard).toEqual(['error', 1]);
     const error = { name: 'RangeError', message: 'replica 4: late', fields: { rank: 4 } };
-    expect(told).toMatchObject([{ type: 'error', error }]);
+    expect(told).toMatchObject([{ type: 'error', error: [error] }]);
   });
 
   it('does not report an uncaught exception if the module has a listener for such exceptions', async () => {
@@ -187,7 +187,7 @@ describe('the thread of a replica', () => {
     const { told, ended } = workerOf('() => 1', { home: absent });
     await ended();
     const message = expect.stringContaining('exports no plug-in called "absent"');
-    expect(told).toMatchObject([{ type: 'error', error: { message } }]);
+    expect(told).toMatchObject([{ type: 'error', error: [{ message }] }]);
   });
 
   it.each([
@@ -208,9 +208,9 @@ describe('the thread of a replica', () => {
     const module = `data:text/javascript,${encodeURIComponent(code)}`;
     const { told, ended } = workerOf('', { exportName, module });
     await ended();
-    const [message] = told as { error?: { message: string } }[];
+    const [message] = told as { error?: { message: string }[] }[];
     if ('type' in expected) expect(message).toEqual(expected);
-    else expect(message?.error?.message).toMatch(expected.error?.message as RegExp);
+    else expect(message?.error?.[0]?.message).toMatch(expected.error?.message as RegExp);
   });
 });
 

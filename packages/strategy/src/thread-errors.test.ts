@@ -72,8 +72,8 @@ describe('an error posted between threads', () => {
     const odd = posted(Object.assign(new Error('told'), { name: 'OddError' }));
     const descriptor = { value: 'OddError', configurable: true, writable: true, enumerable: false };
     expect(Object.getOwnPropertyDescriptor(odd, 'name')).toEqual(descriptor);
-    const encoded = encodeError(Object.assign(new Error('told'), { name: 'OddError', tries: 5n, at: new Date(0) }));
-    expect(encoded.fields).toEqual({ tries: 5n });
+    const [encoded] = encodeError(Object.assign(new Error('told'), { name: 'OddError', tries: 5n, at: new Date(0) }));
+    expect(encoded?.fields).toEqual({ tries: 5n });
   });
 
   it('without a stack gets the stack of the receiving thread', () => {
@@ -99,8 +99,56 @@ describe('an error posted between threads', () => {
     const arrived = posted(thrown);
     expect(arrived).toBeInstanceOf(RuntimeError);
     expect(arrived).toMatchObject({ code: 'ERR_COLL_REPLICA', message: String(thrown) });
-    expect(encodeError(thrown).cause).toEqual(
-      thrown === undefined ? undefined : { value: thrown === null ? 'null' : thrown },
-    );
+    expect(arrived.cause).toBe(thrown === null ? 'null' : thrown);
+  });
+
+  it('may be its own cause, also through other errors', () => {
+    const [outer, inner] = [new Error('outer'), new TypeError('inner')];
+    Object.assign(outer, { cause: inner });
+    Object.assign(inner, { cause: outer });
+    const arrived = posted(outer);
+    expect(arrived).toMatchObject({ message: 'outer', cause: expect.any(TypeError) });
+    expect((arrived.cause as Error).cause).toBe(arrived);
+    const own = new Error('own');
+    own.cause = own;
+    expect(posted(own).cause).toHaveProperty('message', 'own');
+  });
+
+  it('may have a chain of causes of any length', () => {
+    let error = new Error('0');
+    for (let number = 1; number <= 20_000; number++) error = new Error(String(number), { cause: error });
+    let arrived: unknown = posted(error);
+    for (let number = 20_000; number > 0; number--) {
+      expect((arrived as Error).message === String(number)).toBe(true);
+      arrived = (arrived as Error).cause;
+    }
+    expect(arrived).toMatchObject({ message: '0' });
+  });
+
+  it('keeps the errors of an AggregateError', () => {
+    const inner = new core.ValueError('ERR_COLL_VALUE', 'inner', { rank: 1 });
+    const error = new AggregateError([inner, new AggregateError(['text', inner], 'deep'), { odd: 1 }], 'all failed');
+    const arrived = posted(error) as unknown as AggregateError;
+    expect(arrived).toBeInstanceOf(AggregateError);
+    expect(arrived.message).toBe('all failed');
+    const [first, second, third] = arrived.errors;
+    expect(first).toMatchObject({ name: 'ValueError', message: 'inner', rank: 1 });
+    expect(second).toMatchObject({ message: 'deep', errors: ['text', { message: 'inner' }] });
+    expect(second.errors[1]).toBe(first);
+    expect(third).toBe('an object (Object)');
+  });
+
+  it('keeps the errors in its fields, such as those of a SuppressedError', () => {
+    const error = Object.assign(new Error('both'), { name: 'SuppressedError', reason: new RangeError('why') });
+    for (const key of ['error', 'suppressed']) Object.defineProperty(error, key, { value: new TypeError(key) });
+    const arrived = posted(error);
+    const fields = { error: { message: 'error' }, suppressed: { message: 'suppressed' }, reason: { message: 'why' } };
+    expect(arrived).toMatchObject(fields);
+    expect(arrived['reason']).toBeInstanceOf(RangeError);
+  });
+
+  it('may have a message, name and stack that are no texts', () => {
+    const error = Object.assign(new Error(), { message: () => 1, name: Symbol('odd'), stack: 5 });
+    expect(posted(error)).toMatchObject({ message: expect.any(String), name: expect.any(String), stack: '5' });
   });
 });
