@@ -33,7 +33,7 @@ export class OptimizerSettings {
     const optimizer = this.#optimizer;
     const name = optimizer.getClassName?.() ?? optimizer.constructor.name;
     const scalars = Object.entries(optimizer.getConfig?.() ?? {}).filter(([, value]) => typeof value !== 'object');
-    const loads = this.#loads === 0 ? '' : ` after ${this.#loads} calls of setWeights`;
+    const loads = this.#loads === 0 ? '' : ` (setWeights calls: ${this.#loads})`;
     return `${name} ${JSON.stringify(Object.fromEntries(scalars))}${loads}`;
   }
 

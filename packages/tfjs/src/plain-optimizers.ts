@@ -18,9 +18,9 @@ export function noteTrained(variables: readonly TfVariable[]): void {
   for (const variable of variables) trained.add(variable);
 }
 
-/** Records that the replicas have averaged gradients in this run. */
-export function noteDistributedStep(replica: object): void {
-  silenceRunNote(replica);
+/** Records that a replica averages gradients. Returns whether it is the first time in this run. */
+export function noteDistributedStep(replica: object): boolean {
+  return silenceRunNote(replica);
 }
 
 /** Records an optimizer that is distributed. */

@@ -46,7 +46,8 @@ type NamedGradients<T> = Readonly<Record<string, T>>;
 /** State on which the replicas have agreed. */
 interface Agreed {
   readonly lists: AgreedLists;
-  readonly guard: StepGuard;
+  /** That of the present run, whose steps it counts. */
+  guard: StepGuard;
 }
 
 // Kept as long as the context of the replica.
@@ -85,7 +86,6 @@ export async function reduceGradients<T extends TfTensor>(
   const { variables: candidates, ...given } = checkedOptions({ tf, gradients, context, options, method: 'allReduce' });
   if (context.numReplicasInSync === 1) return { ...gradients };
   watchPlainOptimizers(tf);
-  noteDistributedStep(context);
   const { timeoutSeconds } = given;
   const { lists, guard } = agreedOf(context);
   for (;;) {
@@ -134,7 +134,6 @@ export function reduceGradientsSync<T extends TfTensor>(
   });
   if (context.numReplicasInSync === 1) return { ...gradients };
   watchPlainOptimizers(tf);
-  noteDistributedStep(context);
   const { timeoutSeconds } = given;
   const { lists, guard } = agreedOf(context);
   for (;;) {
@@ -200,7 +199,9 @@ function checkedOptions({ tf, gradients, context, options, method }: Call): Part
 }
 
 function agreedOf(context: Place): Agreed {
+  const isFirst = noteDistributedStep(context);
   const known = agreed.get(context) ?? { lists: new AgreedLists(context), guard: new StepGuard(context) };
+  if (isFirst) known.guard = new StepGuard(context);
   agreed.set(context, known);
   return known;
 }

@@ -186,9 +186,14 @@ describe.each(['cpu', 'wasm'])('replicas in threads on the %s backend', (backend
       /^replicas have different optimizers in step 3: replica 1 has Adam {"learningRate":0.5,.*}, the others have Adam {"learningRate":0.1,/,
     ],
     [
+      'loads',
+      3,
+      /^replicas have different optimizers in step 3: replica 1 has Adam .*} \(setWeights calls: 1\), the others have Adam [^;]*}; /,
+    ],
+    [
       'state',
       3,
-      /^replicas have different optimizers in step 3: replica 1 has Adam .* after 1 calls of setWeights, the others have Adam [^;]*}; /,
+      /^replicas have parted: the state of the optimizer, "weights\/m" of replica 1 differs from that of the others in step 3; load it/,
     ],
     ['class', 1, /^replicas have different optimizers in step 1: replica 1 has Momentum .*, the others have Adam /],
     [

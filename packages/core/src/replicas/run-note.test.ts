@@ -24,7 +24,7 @@ describe('the note of a run', () => {
   it('can be silenced for the rest of the run', () => {
     const replica = {};
     leaveRunNote(replica, () => about('this'));
-    silenceRunNote(replica);
+    expect([silenceRunNote(replica), silenceRunNote(replica)]).toEqual([true, false]);
     leaveRunNote(replica, () => about('this'));
     expect(takeRunNote(replica)).toBeUndefined();
     leaveRunNote(replica, () => about('this'));

@@ -17,9 +17,14 @@ export function leaveRunNote(replica: object, note: () => RunNote): void {
   if (!notes.has(replica)) notes.set(replica, note());
 }
 
-/** Removes the note of the present run of a replica. Notes that are left later are ignored. */
-export function silenceRunNote(replica: object): void {
+/**
+ * Removes the note of the present run of a replica. Notes that are left later are ignored. Returns
+ * whether this was the first call in this run.
+ */
+export function silenceRunNote(replica: object): boolean {
+  if (notes.get(replica) === silent) return false;
   notes.set(replica, silent);
+  return true;
 }
 
 /** The note of a run that has ended. The next run begins without one. */
