@@ -27,7 +27,7 @@ describe('parseArguments', () => {
       graceSeconds: 5,
       timeoutSeconds: undefined,
       maxRestarts: 0,
-      stallSeconds: 60,
+      stallSeconds: 30,
       isNested: false,
     });
   });

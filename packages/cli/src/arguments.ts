@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableCores } from '@coll/native/machine';
+import { defaultStallSeconds } from '@coll/rendezvous/internal';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { launcherVariables } from './rank-environment.js';
 
@@ -125,7 +126,7 @@ function runCommand(command: Command): Command {
       '--stall-seconds <seconds>',
       'report ranks that have waited for this time, and the ranks that have not arrived; 0 disables reports',
       secondsFrom(0),
-      60,
+      defaultStallSeconds,
     )
     .option('--nested', 'allow a start inside a rank of another launcher')
     .passThroughOptions()

@@ -1,8 +1,9 @@
 import { constants } from 'node:os';
 import { isatty } from 'node:tty';
+import { rankList } from '@coll/core/internal';
 import { NpmWatch } from './npm-watch.js';
 import type { RankGroup } from './rank-group.js';
-import { listOf, tell } from './report.js';
+import { tell } from './report.js';
 
 /** The reason why a run is ended from outside, and its exit code. */
 interface Interruption {
@@ -52,7 +53,7 @@ export class Interruptions implements Disposable {
   #stateOfRanks(): string {
     if (!this.#group) return 'no rank had started';
     const { running } = this.#group;
-    if (running.length > 0) return `still running: ${listOf(running)}`;
+    if (running.length > 0) return `still running: ${rankList(running)}`;
     return 'all ranks have ended, but a process that they started still runs, or nobody reads their output';
   }
 
@@ -65,12 +66,12 @@ export class Interruptions implements Disposable {
     }
     this.#end({
       exitCode: 128 + constants.signals[signal],
-      told: `${signal}: ending ${listOf(this.#group?.running ?? [])}`,
+      told: `${signal}: ending ${rankList(this.#group?.running ?? [])}`,
     });
   };
 
   #onEndOfNpm(): void {
-    const told = `npm, which started this launcher, has ended: ending ${listOf(this.#group?.running ?? [])}`;
+    const told = `npm, which started this launcher, has ended: ending ${rankList(this.#group?.running ?? [])}`;
     this.#end({ exitCode: 128 + constants.signals.SIGTERM, told });
   }
 

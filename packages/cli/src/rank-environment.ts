@@ -41,8 +41,8 @@ export function rankEnvironment(job: Job, rank: number, restart: number): Readon
     COLL_JOB_KEY: job.key,
     COLL_GENERATION: String(restart),
     COLL_RESTART: String(restart),
-    // Empty without reports, to override an inherited value, which is not meant for these ranks.
-    COLL_STALL_SECONDS: job.stallSeconds === undefined ? '' : String(job.stallSeconds),
+    // Without reports, 0 overrides an inherited value, which is not meant for these ranks.
+    COLL_STALL_SECONDS: String(job.stallSeconds ?? 0),
     COLL_STALL_FILE: job.stallSeconds === undefined ? '' : job.stallFile,
   };
 }

@@ -1,3 +1,4 @@
+import { rankList } from '@coll/core/internal';
 import type { RunRequest } from './arguments.js';
 import type { Ending } from './rank.js';
 
@@ -24,19 +25,10 @@ export function tellFailure(
   // The output of a single rank has just been printed, so it is not repeated.
   if (request.ranks > 1 && lastLines.length > 0)
     tell([`the last lines of rank ${rank} on stderr:`, ...lastLines].join('\n  | '));
-  const ended = others.length > 0 ? `; ended ${listOf(others)}` : '';
+  const ended = others.length > 0 ? `; ended ${rankList(others)}` : '';
   const again = restart === undefined ? '' : `; restart ${restart} of ${request.maxRestarts}`;
   const cause = lost === undefined ? '' : `rank ${lost} was lost: `;
   tell(`${cause}rank ${rank} ${told}${ended}${again}`);
-}
-
-const mostNamed = 16;
-
-/** Formats ranks as text, such as `ranks 0, 2`. */
-export function listOf(ranks: readonly number[]): string {
-  const named = ranks.slice(0, mostNamed).join(', ');
-  const more = ranks.length > mostNamed ? ` and ${ranks.length - mostNamed} more` : '';
-  return ranks.length === 0 ? 'no rank' : `${ranks.length === 1 ? 'rank' : 'ranks'} ${named}${more}`;
 }
 
 /** Prints a message of the launcher itself to stderr. */

@@ -1,6 +1,7 @@
+import { rankList, stallText } from '@coll/core/internal';
 import type { Stall } from '@coll/rendezvous';
 import { stallReportsIn } from '@coll/rendezvous/internal';
-import { listOf, tell } from './report.js';
+import { tell } from './report.js';
 import type { StallFile } from './stall-file.js';
 
 /**
@@ -44,45 +45,41 @@ export class StallWatch implements Disposable {
   }
 
   #tell(): void {
-    const text = textOf(this.#stalls, this.#left());
+    const text = textOf(this.#stalls, this.#left()) ?? (this.#told === '' ? undefined : resumed);
+    if (text === undefined) return;
     // Prints nothing if only the duration has changed.
-    const news = text.replaceAll(/ for [\d.]+ seconds/g, '');
+    const news = text === resumed ? '' : text.replaceAll(/ for [\d.]+ seconds/g, '');
     if (news !== this.#told) tell(text);
     this.#told = news;
   }
 }
 
+const resumed = 'no longer stalled: all ranks have resumed';
+
 /**
  * Formats stalls as text, such as `stalled: ranks 0, 1 in all-reduce sum (collective 17) for 60
- * seconds, rank 2 has not arrived`.
+ * seconds, rank 2 has not arrived`. Undefined if there is nothing to report: a rank may wait for a
+ * message for a long time, unless the sender waits as well or has ended.
  */
-export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string {
-  if (stalls.size === 0) return 'no longer stalled: all ranks have resumed';
+export function textOf(stalls: ReadonlyMap<number, Stall>, left: readonly number[]): string | undefined {
   const groups = new Map<string, number[]>();
   for (const [rank, { operation, sequence, missing }] of stalls) {
+    const isIdle =
+      operation.startsWith('receive from ') && !missing.some((one) => stalls.has(one) || left.includes(one));
+    if (isIdle) continue;
     const key = JSON.stringify([operation, sequence, missing]);
     groups.set(key, [...(groups.get(key) ?? []), rank]);
   }
+  if (groups.size === 0) return undefined;
   const told = [...groups.values()].map((ranks) => {
-    const sorted = ranks.sort((a, b) => a - b);
-    const { operation, sequence, missing } = stalls.get(sorted[0] as number) as Stall;
-    const longest = Math.max(...sorted.map((rank) => stalls.get(rank)?.seconds ?? 0));
-    const what = sequence === undefined ? operation : `${operation} (collective ${sequence})`;
-    return `${listOf(sorted)} in ${what} for ${Math.round(longest)} seconds${missingText(missing, left)}`;
+    const waiting = ranks.sort((a, b) => a - b);
+    const stall = stalls.get(waiting[0] as number) as Stall;
+    const seconds = Math.max(...waiting.map((rank) => stalls.get(rank)?.seconds ?? 0));
+    const gone = stall.missing.filter((rank) => left.includes(rank));
+    const missing = stall.missing.filter((rank) => !left.includes(rank));
+    const ended =
+      gone.length > 0 ? `, ${rankList(gone)} ${gone.length > 1 ? 'have' : 'has'} ended with exit code 0` : '';
+    return `${stallText({ ...stall, missing, waiting, seconds })}${ended}`;
   });
   return `stalled: ${told.join('; ')}`;
-}
-
-/**
- * The end of a message about a stall. It names the missing ranks, either as late or as ended. If
- * the missing ranks are unknown, it names all ranks that have ended.
- */
-function missingText(missing: readonly number[], left: readonly number[]): string {
-  const late = missing.filter((rank) => !left.includes(rank));
-  const gone = missing.length === 0 ? left : missing.filter((rank) => left.includes(rank));
-  const parts = [
-    ...(late.length > 0 ? [`${listOf(late)} ${late.length > 1 ? 'have' : 'has'} not arrived`] : []),
-    ...(gone.length > 0 ? [`${listOf(gone)} ${gone.length > 1 ? 'have' : 'has'} ended with exit code 0`] : []),
-  ];
-  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
 }

@@ -48,6 +48,14 @@ export { quote } from './support/quote.js';
 export { allRanks, oneRank } from './support/ranks.js';
 export { requireFunction, requireList, requireTensorLists, requireTensors } from './support/requirements.js';
 export { requireSignal } from './support/signal.js';
+export {
+  rankList,
+  type Stall,
+  type StallListener,
+  StallReporter,
+  stallText,
+  type WaitingCall,
+} from './support/stalls.js';
 export { afterSeconds, longestTimer } from './support/timer.js';
 export { ReferenceCommunicator, type ReferenceCommunicatorOptions } from './testing/reference-communicator.js';
 export { Arena } from './threads/arena.js';

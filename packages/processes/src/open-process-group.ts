@@ -1,9 +1,10 @@
 import { CollError, type Link, RuntimeError } from '@coll/core';
+import type { StallListener } from '@coll/core/internal';
 import type { Algorithm } from '@coll/core/schedule';
 import { directAlgorithm } from '@coll/direct';
 import { type Calibration, type NativeBinding, ownThresholds } from '@coll/native/addon';
 import { type Store, StoreRendezvous } from '@coll/rendezvous';
-import { addressOf, jobStore, release } from '@coll/rendezvous/internal';
+import { addressOf, hasStallReader, jobStore, release } from '@coll/rendezvous/internal';
 import { abortedError, awaitAllOpened } from './all-opened.js';
 import { connectAll, type Mesh } from './connections.js';
 import { type DataListener, dataConnections, listenForData } from './data-listener.js';
@@ -26,8 +27,7 @@ import { sealSecret } from './sealed-secret.js';
 import { SharedSegments } from './shared-memory.js';
 import { Sockets } from './sockets.js';
 import { splitOf } from './split-process-group.js';
-import type { StallListener } from './stall-watch.js';
-import { stallListener, watchOpening } from './stalls.js';
+import { stallListener, watchOperation } from './stalls.js';
 import { agreedThresholds, proposedThresholds, reportOverruled } from './thresholds.js';
 
 /**
@@ -73,7 +73,8 @@ async function openGroup(options: OpenProcessGroupOptions, whole?: readonly numb
   const member = { ...told, host };
   const rendezvous = rendezvousOf(store, member, options.onWait);
   const stalls = stallListener(member);
-  const endWatch = watchOpening(stalls);
+  // Without a launcher, the error at the timeout names the members that did not arrive.
+  const endWatch = watchOperation(hasStallReader() ? stalls : undefined, 'open a group');
   try {
     const connected = await rendezvous
       .attempt(() => connect(member, rendezvous, binding, stalls))

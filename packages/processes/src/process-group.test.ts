@@ -1,11 +1,18 @@
 import { UnavailableError } from '@coll/core';
-import { bytesOfDescriptors, Descriptors, type Failure, failureReasons, nowhere } from '@coll/core/internal';
+import {
+  bytesOfDescriptors,
+  Descriptors,
+  type Failure,
+  failureReasons,
+  nowhere,
+  type Stall,
+  type StallListener,
+} from '@coll/core/internal';
 import { status, usualThresholds } from '@coll/native/addon';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { processCallDouble as call } from '../test/process-call-double.js';
 import type { NativeFailure, ProcessBinding } from './process-binding.js';
 import { NativeProcessGroup } from './process-group.js';
-import type { Stall } from './stall-watch.js';
 
 let asked: string[];
 /** Native statuses of the next executions of calls; after the last one, calls end successfully. */
@@ -53,7 +60,7 @@ const binding = {
 
 const hosts = ['a', 'b', 'c'];
 
-function groupWith(stalls?: { seconds: number; tell: (stall: Stall | undefined) => void }) {
+function groupWith(stalls?: StallListener) {
   return new NativeProcessGroup(binding, { rank: 1, sockets: [5, -1, 7], hosts, heartbeatSeconds: 0.5, stalls });
 }
 
@@ -217,7 +224,7 @@ describe('a long synchronous call', () => {
   const told: (Stall | undefined)[] = [];
   beforeEach(() => {
     told.length = 0;
-    group = groupWith({ seconds: 3, tell: (stall) => told.push(stall) });
+    group = groupWith({ seconds: 3, repeats: false, tell: (_, stall) => told.push(stall) });
     asked = [];
     missing = [2];
   });

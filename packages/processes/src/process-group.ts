@@ -1,5 +1,13 @@
 import { type CollError, InternalError, type RunOptions } from '@coll/core';
-import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks, nameIn } from '@coll/core/internal';
+import {
+  type Failure,
+  failureError,
+  failureOf,
+  failureReasons,
+  mostOtherRanks,
+  nameIn,
+  type StallListener,
+} from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { listOf, status, type Thresholds } from '@coll/native/addon';
 import { leastMillis } from './call-timing.js';
@@ -15,7 +23,6 @@ import type {
 import type { ProcessCall } from './process-calls.js';
 import { disagreementOf, failureFrom } from './process-failures.js';
 import { millisOf, ProcessQueue } from './process-queue.js';
-import type { StallListener } from './stall-watch.js';
 
 /** A member of a group of processes, and its connections. */
 export interface NativeGroupOptions {
@@ -74,7 +81,8 @@ export class NativeProcessGroup {
   readonly #hosts: readonly string[];
   readonly #whole: readonly number[] | undefined;
   readonly #queue: ProcessQueue;
-  readonly #stalls: StallListener | undefined;
+  /** Receives reports of stalled calls. */
+  readonly stalls: StallListener | undefined;
   #calls = 0;
   #isClosed = false;
   #isStopped = false;
@@ -87,7 +95,7 @@ export class NativeProcessGroup {
     this.#executeCall = binding.executeCall;
     this.#hosts = hosts;
     this.#whole = whole;
-    this.#stalls = stalls;
+    this.stalls = stalls;
     const wake = () => this.#settle();
     this.#handle = binding.group(rank, Int32Array.from(sockets), heartbeatSeconds * 1000, wake);
     this.#queue = new ProcessQueue(binding, this.#handle, {
@@ -96,6 +104,7 @@ export class NativeProcessGroup {
       fail: (reason, text) => this.fail(reason, text),
       end: (answer, call) => this.#end(answer, call),
       failureOf: (call, number, signal) => this.#failureOf(call, number, signal),
+      hasFailed: () => this.#isClosed || this.#binding.failure(this.#handle) !== undefined,
     });
   }
 
@@ -147,7 +156,7 @@ export class NativeProcessGroup {
     this.#calls++;
     const { handle } = call.handle;
     const millis = millisOf(options);
-    let answer = this.#stalls ? this.#playWatched(call, millis, this.#stalls) : this.#playToEnd(handle, millis);
+    let answer = this.stalls ? this.#playWatched(call, millis, this.stalls) : this.#playToEnd(handle, millis);
     if (answer === status.done) return;
     if (answer !== status.failed) {
       this.#end(answer, call);
@@ -274,18 +283,32 @@ export class NativeProcessGroup {
     return this.#executeCall(this.#handle, handle, left);
   }
 
-  /** Like `#playToEnd`, but reports a long wait once, and again when the call continues. */
+  /** Like `#playToEnd`, but reports a long wait, and when the call continues. */
   #playWatched(call: Call, millis: number, stalls: StallListener): number {
     const { handle } = call.handle;
     const stallMillis = stalls.seconds * 1000;
-    const isShort = millis > 0 && millis <= stallMillis;
-    const answer = this.#playToEnd(handle, isShort ? millis : stallMillis);
-    if (answer !== status.expired || isShort) return answer;
-    const [operation, missing] = [operationOf(call), this.#binding.missing(this.#handle)];
-    stalls.tell({ operation, sequence: this.#calls - 1, missing, seconds: stalls.seconds });
-    const later = this.#playToEnd(handle, millis > 0 ? millis - stallMillis : 0);
-    stalls.tell(undefined);
-    return later;
+    const slice = millis > 0 ? Math.min(millis, stallMillis) : stallMillis;
+    // Most calls end here, without a look at the clock.
+    let answer = this.#executeCall(this.#handle, handle, slice);
+    if (answer !== status.waiting && answer !== status.expired) return answer;
+    const begun = performance.now() - (answer === status.expired ? slice : 0);
+    const until = millis > 0 ? begun + millis : Infinity;
+    const source = {};
+    let isTold = false;
+    for (let next = begun + stallMillis; answer === status.waiting || answer === status.expired; ) {
+      if (answer === status.expired) {
+        if (until <= next) break;
+        const seconds = (performance.now() - begun) / 1000;
+        const missing = this.#binding.missing(this.#handle);
+        stalls.tell(source, { operation: operationOf(call), sequence: this.#calls - 1, missing, seconds });
+        isTold = true;
+        next = stalls.repeats ? begun + 2000 * seconds : Infinity;
+      }
+      const end = Math.min(next, until);
+      answer = this.#playPart(handle, end === Infinity ? undefined : end);
+    }
+    if (isTold) stalls.tell(source, undefined, answer === status.done);
+    return answer;
   }
 
   #fail({ reason, rank, ranks, text }: Failure): void {

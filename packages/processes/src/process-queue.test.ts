@@ -48,6 +48,7 @@ beforeEach(() => {
     fail: (kind, text) => failures.push(`${kind}: ${text}`),
     end: (answer) => failures.push(`ended by ${answer}`),
     failureOf: () => new Error('the group has failed') as CollError,
+    hasFailed: () => false,
   });
 });
 
@@ -209,14 +210,16 @@ it('the process queue reports which ranks a call has been waiting for if it wait
   const binding = { ...native.binding, absent: () => [2, 3] };
   const stalling = new ProcessQueue(binding, group, {
     rank: 1,
-    stalls: { seconds: 10, tell: (stall) => told.push(stall) },
+    stalls: { seconds: 10, repeats: false, tell: (_, stall) => told.push(stall) },
     fail: () => {},
     end: () => {},
     failureOf: () => new Error('the group has failed') as CollError,
+    hasFailed: () => false,
   });
   native.answers.set('first', [status.failed]);
   const first = stalling.add(call('first'), 5, {});
-  pass(10_000);
+  // The first look, and four more.
+  pass(12_500);
   expect(told).toEqual([{ operation: 'all-reduce sum', sequence: 5, missing: [2, 3], seconds: 10 }]);
   stalling.settle();
   await first;

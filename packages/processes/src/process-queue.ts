@@ -1,5 +1,5 @@
 import { CollError, type RunOptions } from '@coll/core';
-import { messageOf } from '@coll/core/internal';
+import { messageOf, type StallListener } from '@coll/core/internal';
 import { closedError, type PreparedCall } from '@coll/core/plugin';
 import { status } from '@coll/native/addon';
 import { CallTiming, isBusy, leavingMillis, patienceMillis, sliceMillis } from './call-timing.js';
@@ -7,13 +7,15 @@ import { PendingCall } from './pending-call.js';
 import type { GroupHandle, ProcessBinding } from './process-binding.js';
 import type { ProcessCall } from './process-calls.js';
 import { ProgressThread, type ThreadOwner } from './progress-thread.js';
-import { type StallListener, StallWatch } from './stall-watch.js';
+import { StallWatch } from './stall-watch.js';
 
 type Call = PreparedCall<ProcessCall>;
 
 /** The group that makes the calls. */
 export interface QueueOwner extends ThreadOwner {
   readonly stalls: StallListener | undefined;
+  /** Whether the group has failed or is closed. */
+  hasFailed(): boolean;
   /** Ends the group for all members because this member cannot continue. */
   fail(kind: 'failed' | 'aborted', text: string): void;
 }
@@ -50,11 +52,11 @@ export class ProcessQueue {
     const { stalls } = owner;
     this.#stallWatch =
       stalls &&
-      new StallWatch(
-        stalls,
-        () => this.first,
-        () => binding.absent(group),
-      );
+      new StallWatch(stalls, {
+        first: () => this.first,
+        missing: () => binding.absent(group),
+        hasFailed: () => owner.hasFailed(),
+      });
   }
 
   /** The first call that has not ended. */

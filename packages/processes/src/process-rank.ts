@@ -35,7 +35,7 @@ export class ProcessRank implements Group {
   constructor({ binding, group, memory, mesh, communicator, split }: ProcessRankOptions) {
     this.binding = binding;
     this.#postbox = new ProcessPostbox(mesh, () => this.#messages, this);
-    this.#messages = new PointToPoint(group.rank, this.#postbox, this);
+    this.#messages = new PointToPoint(group.rank, this.#postbox, this, group.stalls);
     this.#mesh = mesh;
     this.#split = split;
     this.group = group;

@@ -7,6 +7,7 @@ import type { OpenedProcessGroup } from './opened-process-group.js';
 import type { OpenProcessGroupOptions } from './options.js';
 import type { ProcessRankOptions } from './process-rank.js';
 import { SplitWatch } from './split-watch.js';
+import { stallListener, watchOperation } from './stalls.js';
 
 type Open = (options: OpenProcessGroupOptions, whole: readonly number[]) => Promise<OpenedProcessGroup>;
 
@@ -24,22 +25,25 @@ export function splitOf(config: MemberConfig, open: Open): ProcessRankOptions['s
     const jobKey = Buffer.from(hkdfSync('sha256', config.key, 'coll', job, 32)).toString('base64url');
     const isFirst = ranks?.[0] === config.rank;
     const server = isFirst ? await TcpStoreServer.listen({ job, jobKey, host: rank.hostOf(config.rank) }) : undefined;
+    let endWatch = () => {};
     try {
       const ports = await exchangePorts(rank.communicator(algorithm), server, options);
       if (!ranks) return [undefined];
       const first = ranks[0] as number;
+      const place = { rank: ranks.indexOf(config.rank), size: ranks.length };
+      const wholeRanks = ranks.map((other) => config.whole?.[other] ?? other);
+      endWatch = watchOperation(stallListener({ ...place, whole: wholeRanks }), 'split');
       const address = addressOf(rank.hostOf(first), ports[first] as number);
       const watch = new SplitWatch(rank.group, ranks, options);
       const group = await watch.during(async () => {
         await using store = await TcpStore.connect({ address, job, jobKey, ...watch.limits });
-        const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, whole } = config;
+        const { generation, insecure, transport, streams, heartbeatSeconds, maxBytes } = config;
         const same = { generation, insecure, transport, streams, heartbeatSeconds, maxBytes, algorithm };
-        const place = { rank: ranks.indexOf(config.rank), size: ranks.length };
-        const wholeRanks = ranks.map((other) => whole?.[other] ?? other);
         return await open({ ...same, ...place, host: config.host, store, job, jobKey, ...watch.limits }, wholeRanks);
       });
       return [{ communicator: communicatorFor(group, algorithm), close: () => group.close() } satisfies SubGroup];
     } finally {
+      endWatch();
       await server?.close();
     }
   };

@@ -1,20 +1,4 @@
-/** A call that has waited too long for other ranks. */
-export interface Stall {
-  readonly operation: string;
-  /** Sequence number of the call in its group. */
-  readonly sequence: number;
-  /** Ranks that have not arrived, as far as is known. */
-  readonly missing: readonly number[];
-  readonly seconds: number;
-}
-
-/** Receives reports of stalls. */
-export interface StallListener {
-  /** Seconds after which a waiting call counts as stalled. */
-  readonly seconds: number;
-  /** Called with a stall when it begins, and with undefined when it ends. */
-  tell(stall: Stall | undefined): void;
-}
+import { type StallListener, StallReporter } from '@coll/core/internal';
 
 /** The pending call that all later calls wait for. */
 export interface FirstCall {
@@ -22,43 +6,50 @@ export interface FirstCall {
   readonly operation: string;
 }
 
+/** What a watch must know of its group. */
+export interface WatchedCalls {
+  /** The pending call that all later calls wait for; undefined if no call is pending. */
+  first(): FirstCall | undefined;
+  /** The ranks that have not arrived at that call. */
+  missing(): readonly number[];
+  hasFailed(): boolean;
+}
+
 /**
  * Polls the first pending asynchronous call, and reports a stall if that call is pending for too
- * long.
+ * long. The timer goes on while calls follow each other, because it costs more than a look.
  */
 export class StallWatch {
-  readonly #listener: StallListener;
-  readonly #first: () => FirstCall | undefined;
-  readonly #missing: () => readonly number[];
+  readonly #reporter: StallReporter;
+  readonly #calls: WatchedCalls;
+  readonly #millis: number;
   #timer: NodeJS.Timeout | undefined;
   #seen: { readonly number: number; readonly since: number } | undefined;
-  #told: number | undefined;
 
-  constructor(listener: StallListener, first: () => FirstCall | undefined, missing: () => readonly number[]) {
-    this.#listener = listener;
-    this.#first = first;
-    this.#missing = missing;
+  constructor(listener: StallListener, calls: WatchedCalls) {
+    this.#reporter = new StallReporter(listener);
+    this.#calls = calls;
+    this.#millis = listener.seconds * 250;
   }
 
   /** Called whenever a call has begun or ended. */
   look(): void {
-    const first = this.#first();
-    if (this.#told !== undefined && this.#told !== first?.number) {
-      this.#told = undefined;
-      this.#listener.tell(undefined);
-    }
-    if (first?.number !== this.#seen?.number) this.#seen = first && { number: first.number, since: performance.now() };
-    if (first) this.#timer ??= setInterval(() => this.#check(), this.#listener.seconds * 500).unref();
-    else this.#stop();
+    this.#timer ??= setInterval(() => this.#check(), this.#millis).unref();
+    if (this.#reporter.isTold) this.#check();
   }
 
   #check(): void {
-    const first = this.#first();
-    if (!first || !this.#seen || this.#told === first.number) return;
-    const seconds = (performance.now() - this.#seen.since) / 1000;
-    if (seconds < this.#listener.seconds) return;
-    this.#told = first.number;
-    this.#listener.tell({ operation: first.operation, sequence: first.number, missing: this.#missing(), seconds });
+    const first = this.#calls.first();
+    if (!first) this.#stop();
+    // Measured from the first look that found the call.
+    if (first?.number !== this.#seen?.number) this.#seen = first && { number: first.number, since: performance.now() };
+    const call = first &&
+      this.#seen && {
+        key: first.number,
+        since: this.#seen.since,
+        describe: () => ({ operation: first.operation, sequence: first.number, missing: this.#calls.missing() }),
+      };
+    this.#reporter.check(call, !this.#calls.hasFailed());
   }
 
   #stop(): void {

@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setLogSink } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { memberOf } from './member-config.js';
-import { stallListener, watchOpening } from './stalls.js';
+import { stallListener, watchOperation } from './stalls.js';
 
 let folder: string;
 const file = () => path.join(folder, 'stalls');
@@ -30,14 +31,15 @@ afterEach(() => {
 });
 
 const member = (rank: number, size: number) => memberOf({ rank, size, jobKey: 'a secret of many letters' });
+const source = {};
 const stall = { operation: 'all-reduce', sequence: 3, missing: [0, 2], seconds: 5 };
 
 describe('stallListener', () => {
   it('reports the missing ranks of a group that contains all ranks of the launcher', () => {
     const listener = stallListener(member(1, 4));
     expect(listener?.seconds).toBe(5);
-    listener?.tell(stall);
-    listener?.tell(undefined);
+    listener?.tell(source, stall);
+    listener?.tell(source, undefined);
     expect(reports()).toEqual([{ rank: 1, stall }, { rank: 1 }]);
   });
 
@@ -45,23 +47,72 @@ describe('stallListener', () => {
     [1, 3],
     [0, 4],
   ])('reports no missing ranks if rank and group size (%i of %i) differ from those of the launcher', (rank, size) => {
-    stallListener(member(rank, size))?.tell(stall);
-    expect(reports()).toEqual([{ rank: 1, stall: { ...stall, missing: [] } }]);
+    const listener = stallListener(member(rank, size));
+    listener?.tell(source, stall);
+    listener?.tell(source, undefined);
+    expect(reports()).toEqual([{ rank: 1, stall: { ...stall, missing: [] } }, { rank: 1 }]);
   });
 
-  it('is undefined if no launcher reads the reports', () => {
-    vi.stubEnv('COLL_STALL_SECONDS', '');
+  it('reports the ranks of a sub-group and of messages in the numbers of the whole group', () => {
+    const listener = stallListener({ rank: 0, size: 2, whole: [1, 3] });
+    listener?.tell(source, { operation: 'send', peer: 1, missing: [1], seconds: 5 });
+    listener?.tell(source, undefined);
+    const sending = { operation: 'send to rank 3', missing: [3], seconds: 5 };
+    expect(reports()).toEqual([{ rank: 1, stall: sending }, { rank: 1 }]);
+  });
+
+  it('is undefined if COLL_STALL_SECONDS is 0', () => {
+    vi.stubEnv('COLL_STALL_SECONDS', '0');
     expect(stallListener(member(1, 4))).toBeUndefined();
-    watchOpening(undefined)();
+    watchOperation(undefined, 'split')();
     expect(vi.getTimerCount()).toBe(0);
   });
 });
 
-describe('watchOpening', () => {
+describe('stallListener without a launcher that reads reports', () => {
+  let lines: string[];
+  beforeEach(() => {
+    vi.stubEnv('COLL_STALL_FILE', '');
+    lines = [];
+    setLogSink((level, message) => lines.push(`${level}: ${message}`));
+  });
+  afterEach(() => setLogSink());
+
+  it('lets the lowest rank that waits log a stall and its end', () => {
+    for (const rank of [1, 3]) {
+      const listener = stallListener(member(rank, 4));
+      listener?.tell(source, stall);
+      listener?.tell(source, undefined);
+    }
+    expect(lines).toEqual([
+      'warn: stalled: ranks 1, 3 in all-reduce (collective 3) for 5 seconds, ranks 0, 2 have not arrived',
+      'warn: no longer stalled: all ranks have resumed',
+    ]);
+  });
+
+  it('logs messages and sub-groups in the numbers of the whole group', () => {
+    const listener = stallListener({ rank: 0, size: 2, whole: [1, 3] });
+    listener?.tell(source, { operation: 'receive', peer: 1, missing: [1], seconds: 5 });
+    listener?.tell({}, { operation: 'barrier', sequence: 0, missing: [1], seconds: 5 });
+    expect(lines).toEqual([
+      'warn: stalled: rank 1 in receive from rank 3 for 5 seconds, rank 3 has not arrived',
+      'warn: stalled: rank 1 in barrier (collective 0) for 5 seconds, rank 3 has not arrived',
+    ]);
+  });
+
+  it('does not report as resumed what has failed', () => {
+    const listener = stallListener(member(1, 4));
+    listener?.tell(source, stall);
+    listener?.tell(source, undefined, false);
+    expect(lines).toHaveLength(1);
+  });
+});
+
+describe('watchOperation', () => {
   const opening = { rank: 1, stall: { operation: 'open a group', missing: [], seconds: 5 } };
 
   it('reports when opening a group takes too long, and when it has ended', () => {
-    const end = watchOpening(stallListener(member(1, 4)));
+    const end = watchOperation(stallListener(member(1, 4)), 'open a group');
     vi.advanceTimersByTime(4999);
     expect(reports()).toEqual([]);
     vi.advanceTimersByTime(1);
@@ -71,7 +122,7 @@ describe('watchOpening', () => {
   });
 
   it('reports nothing if the group opens in time', () => {
-    watchOpening(stallListener(member(1, 4)))();
+    watchOperation(stallListener(member(1, 4)), 'open a group')();
     vi.advanceTimersByTime(60_000);
     expect(reports()).toEqual([]);
   });

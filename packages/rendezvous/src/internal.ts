@@ -24,5 +24,5 @@ export { makeFolder } from './make-folder.js';
 export { addressOf, isLoopback, reachableAddress } from './own-address.js';
 export { claimPmi, holdLauncher } from './pmi/launcher-channel.js';
 export { release } from './release.js';
-export { stallReportsIn, stallSecondsFrom } from './stall.js';
+export { defaultStallSeconds, hasStallReader, stallReportsIn, stallSecondsFrom } from './stall.js';
 export { requireStore } from './store.js';

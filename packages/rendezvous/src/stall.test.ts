@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { reportStall, stallReportsIn, stallSecondsFrom } from './stall.js';
+import { hasStallReader, reportStall, stallReportsIn, stallSecondsFrom } from './stall.js';
 
 const waiting = { operation: 'all-reduce sum', sequence: 17, missing: [2], seconds: 61 };
 
@@ -52,12 +52,22 @@ it('writing stall reports leaves no file open', () => {
 });
 
 it.each([
-  [{}, undefined],
-  [{ COLL_STALL_SECONDS: '' }, undefined],
-  [{ COLL_STALL_SECONDS: '1.5' }, undefined],
-  [{ COLL_STALL_SECONDS: '0', COLL_STALL_FILE: 'file' }, undefined],
-  [{ COLL_STALL_SECONDS: 'soon', COLL_STALL_FILE: 'file' }, undefined],
-  [{ COLL_STALL_SECONDS: '1.5', COLL_STALL_FILE: 'file' }, 1.5],
+  [{}, 30],
+  [{ COLL_STALL_SECONDS: '' }, 30],
+  [{ COLL_STALL_SECONDS: '1.5' }, 1.5],
+  [{ COLL_STALL_SECONDS: '0' }, undefined],
 ])('the stall delay is read from the environment %j', (environment, seconds) => {
   expect(stallSecondsFrom(environment)).toBe(seconds);
+});
+
+it.each(['soon', '-1', ' ', 'NaN', '1e9'])('the stall delay %j is refused', (text) => {
+  expect(() => stallSecondsFrom({ COLL_STALL_SECONDS: text })).toThrow(/^COLL_STALL_SECONDS must be a number/);
+});
+
+it('reports have a reader if the launcher has named a file and a rank', () => {
+  expect([hasStallReader({}), hasStallReader({ COLL_STALL_FILE: 'f' }), hasStallReader(from(0))]).toEqual([
+    false,
+    false,
+    true,
+  ]);
 });

@@ -1,4 +1,6 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
 
 /** An operation for which a rank has waited too long. */
 export interface Stall {
@@ -24,15 +26,30 @@ export interface StallReport {
   readonly stall: Stall | undefined;
 }
 
+// The doubled time must fit into a timer of Node.js, 2^31 milliseconds.
+const mostSeconds = 1_000_000;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Default of `COLL_STALL_SECONDS` and of `coll run --stall-seconds`. */
+export const defaultStallSeconds = 30;
+
 /**
- * Seconds after which a rank reports that it waits, from `COLL_STALL_SECONDS`, which `coll run`
- * sets. Undefined if no launcher reads reports.
+ * Seconds after which a rank reports that it waits, from `COLL_STALL_SECONDS` (default: 30).
+ * Undefined if the variable is 0, which disables reports.
+ * @throws ValueError unless the variable is a number, 0 or more
  */
 export function stallSecondsFrom(environment: Environment = process.env): number | undefined {
-  const seconds = Number(environment['COLL_STALL_SECONDS'] || Number.NaN);
-  return seconds > 0 && environment['COLL_STALL_FILE'] ? seconds : undefined;
+  const text = environment['COLL_STALL_SECONDS'] || String(defaultStallSeconds);
+  const seconds = text.trim() === '' ? Number.NaN : Number(text);
+  if (seconds >= 0 && seconds <= mostSeconds) return seconds || undefined;
+  const told = `COLL_STALL_SECONDS must be a number of seconds from 0 to ${mostSeconds}, got ${quote(text)}`;
+  throw new ValueError('ERR_COLL_VALUE', told);
+}
+
+/** Whether a launcher reads the reports of this rank. */
+export function hasStallReader({ COLL_STALL_FILE, COLL_RANK }: Environment = process.env): boolean {
+  return Boolean(COLL_STALL_FILE && COLL_RANK);
 }
 
 /**

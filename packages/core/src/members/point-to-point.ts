@@ -2,6 +2,7 @@ import { abortedError, type CallDetails, closedError, lostBufferError } from '..
 import type { Group, RunOptions } from '../collectives/communicator.js';
 import { failureError } from '../collectives/failures.js';
 import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError } from '../support/errors.js';
+import { type StallListener, StallReporter, type WaitingCall } from '../support/stalls.js';
 import { afterSeconds } from '../support/timer.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';
@@ -60,6 +61,8 @@ interface Waiter {
    * Number of elements of `value` when the call was made; its memory may have been detached since.
    */
   readonly length: number;
+  /** When the call began, as a time of `performance.now()`. */
+  readonly since: number;
   /** Whether the elements of `value` have been posted. */
   isPosted?: boolean;
   resolve(): void;
@@ -95,11 +98,17 @@ export class PointToPoint {
   /** Number of messages received from each rank. */
   readonly #received: number[] = [];
   #look: ReturnType<typeof setInterval> | undefined;
+  readonly #stalls: { readonly reporter: StallReporter; readonly repeats: boolean } | undefined;
+  /** Number of the last message that each rank has offered to this rank, and has requested from it. */
+  readonly #offered: number[] = [];
+  readonly #requested: number[] = [];
   #hasSeenFailure = false;
   #isClosed = false;
 
-  constructor(rank: number, postbox: Postbox, group: Pick<Group, 'failure' | 'fail'>) {
+  /** @param stalls receives reports of calls that wait too long. Default: no reports */
+  constructor(rank: number, postbox: Postbox, group: Pick<Group, 'failure' | 'fail'>, stalls?: StallListener) {
     this.#rank = rank;
+    this.#stalls = stalls && { reporter: new StallReporter(stalls), repeats: stalls.repeats };
     this.#postbox = postbox;
     this.#group = group;
   }
@@ -134,6 +143,8 @@ export class PointToPoint {
   /** Handles a post (a step of a message) from another rank. */
   deliver(post: Post): void {
     const key = keyOf(post);
+    if (post.type === 'request') this.#requested[post.to] = post.number;
+    if (post.type === 'offer') this.#offered[post.from] = post.number;
     if (post.type === 'request') this.#answer(key, post);
     else if (post.type === 'elements') this.#take(key, post);
     // Repeats the request for an offered message, because an earlier request may have been lost.
@@ -213,6 +224,7 @@ export class PointToPoint {
         id,
         value,
         length: value.data.length,
+        since: performance.now(),
         resolve: () => settle(resolve),
         reject: (error) => settle(() => reject(error)),
       });
@@ -292,6 +304,26 @@ export class PointToPoint {
     const { failure } = this.#group;
     if (failure && this.#hasSeenFailure) this.#rejectUndrained(() => failure, failure);
     this.#hasSeenFailure = failure !== undefined;
+    this.#stalls?.reporter.check(failure ? undefined : this.#waiting(), failure === undefined);
+  }
+
+  /** The first call whose wait is reported. */
+  #waiting(): WaitingCall | undefined {
+    for (const { id, since } of this.#sends.values()) {
+      const { to: peer } = id;
+      // Of two ranks that both send first, the lower one reports it.
+      const isReported =
+        this.#stalls?.repeats && peer < this.#rank && isAhead(this.#offered[peer], this.#received[peer]);
+      if (!isReported) return { key: keyOf(id), since, describe: () => ({ operation: 'send', peer, missing: [peer] }) };
+    }
+    for (const { id, since } of this.#receives.values()) {
+      const { from: peer } = id;
+      // A rank may wait for work, unless the other rank waits for it, too. A launcher sees both reports.
+      const isWaitedFor = isAhead(this.#requested[peer], this.#sent[peer]);
+      if (!this.#stalls?.repeats || (isWaitedFor && this.#rank < peer))
+        return { key: keyOf(id), since, describe: () => ({ operation: 'receive', peer, missing: [peer] }) };
+    }
+    return undefined;
   }
 
   /**
@@ -303,6 +335,7 @@ export class PointToPoint {
     if (!isWaiting) {
       clearInterval(this.#look);
       this.#look = undefined;
+      if (this.#stalls?.reporter.isTold) this.#stalls.reporter.check(undefined, this.#group.failure === undefined);
     } else {
       this.#look = setInterval(() => this.#lookForFailure(), lookMillis);
       // Only the postbox may keep the program alive. In browsers, timers have no `unref`.
@@ -316,6 +349,11 @@ function next(counts: number[], peer: number): number {
   const number = counts[peer] ?? 0;
   counts[peer] = (number + 1) % numbers;
   return number;
+}
+
+/** Whether a rank waits for the message with this number, of which the other side has made `made` calls. */
+function isAhead(number: number | undefined, made = 0): boolean {
+  return number !== undefined && number >= made;
 }
 
 function keyOf({ from, to, number }: MessageId): string {

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { rankList, StallReporter, stallText } from './stalls.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('a reporter that repeats reports a call after each doubling, and whether the call has resumed', () => {
+  const told: unknown[] = [];
+  const reporter = new StallReporter({
+    seconds: 1,
+    repeats: true,
+    tell: (_, stall, hasResumed) => told.push(stall?.seconds ?? hasResumed),
+  });
+  const call = { key: 'a', since: performance.now(), describe: () => ({ operation: 'send', missing: [] }) };
+  for (let second = 0; second < 9; second++) {
+    reporter.check(call);
+    vi.advanceTimersByTime(1000);
+  }
+  expect(told).toEqual([1, 2, 4, 8]);
+  expect(reporter.isTold).toBe(true);
+  reporter.check(undefined, false);
+  reporter.check(undefined);
+  expect(told.slice(4)).toEqual([false]);
+  expect(reporter.isTold).toBe(false);
+});
+
+it('the text of a stall names the ranks that wait and those that have not arrived', () => {
+  const stall = { operation: 'all-gather', seconds: 59.7 };
+  expect(stallText({ ...stall, sequence: 3, waiting: [0, 2], missing: [1] })).toBe(
+    'ranks 0, 2 in all-gather (collective 3) for 60 seconds, rank 1 has not arrived',
+  );
+  expect(stallText({ ...stall, waiting: [4], missing: [] })).toBe('rank 4 in all-gather for 60 seconds');
+});
+
+it('a long list of ranks ends with the number of the others', () => {
+  const ranks = [...Array(18).keys()];
+  expect(rankList(ranks)).toBe(`ranks ${ranks.slice(0, 16).join(', ')} and 2 more`);
+  expect(rankList([])).toBe('no rank');
+});

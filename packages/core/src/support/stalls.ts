@@ -1,0 +1,89 @@
+/** A call that has waited too long for other ranks. */
+export interface Stall {
+  /** Name of the operation, such as `all-reduce sum`, or `send` or `receive` of one message. */
+  readonly operation: string;
+  /** Sequence number of the collective in its group; undefined for a message. */
+  readonly sequence?: number | undefined;
+  /** The other rank of a message. */
+  readonly peer?: number | undefined;
+  /** Ranks that have not arrived; empty if unknown. */
+  readonly missing: readonly number[];
+  /** Seconds that the rank has waited so far. */
+  readonly seconds: number;
+}
+
+/** Receives reports of stalls. */
+export interface StallListener {
+  /** Seconds after which a waiting call counts as stalled. */
+  readonly seconds: number;
+  /** Whether to report a stall again each time that its duration has doubled. */
+  readonly repeats: boolean;
+  /**
+   * Called with a stall, and with undefined when it has ended. `source` identifies what waits, because
+   * a rank may wait in a collective and for a message at once.
+   */
+  tell(source: object, stall: Stall | undefined, hasResumed?: boolean): void;
+}
+
+/** A call that waits, and since when, as a time of `performance.now()`. */
+export interface WaitingCall {
+  readonly key: string | number;
+  readonly since: number;
+  describe(): Omit<Stall, 'seconds'>;
+}
+
+/** Reports the stalls of the calls that wait one after the other. */
+export class StallReporter {
+  readonly #listener: StallListener;
+  #told: WaitingCall['key'] | undefined;
+  #next = 0;
+
+  constructor(listener: StallListener) {
+    this.#listener = listener;
+  }
+
+  /** Whether a stall was reported whose end was not. */
+  get isTold(): boolean {
+    return this.#told !== undefined;
+  }
+
+  /** Reports a stall that begins, doubles or ends. `call`: the first call that waits; call regularly. */
+  check(call: WaitingCall | undefined, hasResumed = true): void {
+    if (this.#told !== undefined && this.#told !== call?.key) {
+      this.#told = undefined;
+      this.#listener.tell(this, undefined, hasResumed);
+    }
+    if (!call) return;
+    const seconds = (performance.now() - call.since) / 1000;
+    const { seconds: least, repeats } = this.#listener;
+    if (this.#told === undefined) this.#next = least;
+    if (seconds < this.#next) return;
+    this.#told = call.key;
+    this.#next = repeats ? 2 * this.#next : Infinity;
+    this.#listener.tell(this, { ...call.describe(), seconds });
+  }
+}
+
+/** The ranks that wait in one call, for a message about them. */
+export interface StalledRanks extends Stall {
+  readonly waiting: readonly number[];
+}
+
+/**
+ * Formats a stall as text, such as `ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2
+ * has not arrived`.
+ */
+export function stallText({ waiting, operation, sequence, missing, seconds }: StalledRanks): string {
+  const what = sequence === undefined ? operation : `${operation} (collective ${sequence})`;
+  const late = missing.length > 0 ? `, ${rankList(missing)} ${missing.length > 1 ? 'have' : 'has'} not arrived` : '';
+  return `${rankList(waiting)} in ${what} for ${Math.round(seconds)} seconds${late}`;
+}
+
+/** Formats ranks as text, such as `ranks 0, 2`. */
+export function rankList(ranks: readonly number[]): string {
+  const named = ranks.slice(0, mostNamed).join(', ');
+  const more = ranks.length > mostNamed ? ` and ${ranks.length - mostNamed} more` : '';
+  return ranks.length === 0 ? 'no rank' : `${ranks.length === 1 ? 'rank' : 'ranks'} ${named}${more}`;
+}
+
+const mostNamed = 16;
