@@ -17,8 +17,8 @@ describe.concurrent('workers in separate processes', () => {
     const inReplicas = [ofReplica, ofReplica];
     const same = { initial: [1, 2], inReplicas, together: [[10], [1.5], [3]] };
     expect(told).toMatchObject([
-      { ...same, names: ['weights', 'weights/replica_1'] },
-      { ...same, names: ['weights/replica_2', 'weights/replica_3'] },
+      { ...same, names: ['weights', 'weights/replica_1'], restored: [2, 2, 7] },
+      { ...same, names: ['weights/replica_2', 'weights/replica_3'], restored: [2, 1, 7] },
     ]);
     expect(told).toMatchObject([0, 1].map((worker) => ({ links: [[1 - worker, expect.any(String)]] })));
   });

@@ -4,7 +4,6 @@ import {
   IndexedSlices,
   type Tensor,
   type TypedArray,
-  tensor,
   type Value,
   ValueError,
   WrongTypeError,
@@ -12,6 +11,7 @@ import {
 import { quote } from '@coll/core/internal';
 import { elementCount, isFloating } from '@coll/core/plugin';
 import { type Arithmetic, calculate } from './arithmetic.js';
+import { fromPlainNumbers } from './plain-numbers.js';
 import type { VariableTraits } from './variable-options.js';
 
 /** The changes of a variable, by method name. */
@@ -81,7 +81,8 @@ export function applyChange(memory: Tensor, change: Change, value: Value): void 
 }
 
 function tensorOf(value: unknown, traits: VariableTraits, change: Change): Tensor {
-  if (typeof value === 'number' || Array.isArray(value)) return tensor(value, { dtype: traits.dtype });
+  if (typeof value === 'number' || Array.isArray(value))
+    return fromPlainNumbers(value, traits.dtype, `${change} of variable "${traits.name}"`);
   if (value instanceof IndexedSlices)
     throw unfit(traits, change, 'the value must be dense; pass indexed slices to its scatter methods');
   return asTensor(value, `${change} of variable "${traits.name}": the value`);

@@ -1,19 +1,18 @@
 import {
   DistributedValues,
-  type DType,
   Mirrored,
   NotImplementedError,
   ReduceOp,
   type Tensor,
   tensorSymbol,
   ValueError,
-  zeros,
 } from '@coll/core';
-import { decodeNumber, encodeNumber, fromAccumulator, toAccumulator } from '@coll/core/internal';
+import { componentOf, fromAccumulator, toAccumulator } from '@coll/core/internal';
 import { combine, divide } from '@coll/core/plugin';
 import { applyChange, type Change, changeValue, isScatter } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
+import { shareOf } from './shares.js';
 
 /**
  * A variable that each replica changes independently, for counts and metrics. Outside of replicas,
@@ -68,7 +67,7 @@ export class SyncOnReadVariable extends DistributedVariable {
     if (isScatter(change)) throw noScatter(this.name, change);
     const component = this.local(change);
     if (component) applyChange(component[tensorSymbol](), change, changeValue(this, change, value));
-    else if (this.aggregation === 'SUM') this.changeAll(change, this.#share(change, value));
+    else if (this.aggregation === 'SUM') this.changeAll(change, this.#shares(change, value));
     else this.changeAll(change, value);
     return this;
   }
@@ -96,31 +95,25 @@ export class SyncOnReadVariable extends DistributedVariable {
   }
 
   /**
-   * Divides a value by the number of replicas, because the components are later summed. Distributed
-   * values other than `Mirrored` are unchanged.
+   * Divides a value between the replicas, because the components are later summed. A value that
+   * differs between replicas is unchanged.
    * @throws ValueError for changes other than assignment
    */
-  #share(change: Change, value: unknown): unknown {
+  #shares(change: Change, value: unknown): unknown {
     if (change !== 'assign') {
       const cure = 'call the method inside the replicas, or use assign';
       const told = `${change} of variable "${this.name}" is not defined across replicas for aggregation SUM: ${cure}`;
       throw new ValueError('ERR_COLL_VALUE', told, { operation: change });
     }
-    const share = (whole: unknown) => {
-      const part = divide(changeValue(this, change, whole) as Tensor, this.strategy.numReplicasInSync);
-      return castTo(part, this.dtype);
+    const isDistributed = value instanceof DistributedValues && !value.isVariable;
+    if (isDistributed && !value.isMirrored) return value;
+    const { extended, numReplicasInSync } = this.strategy;
+    const share = (place: number) => {
+      const whole = changeValue(this, change, isDistributed ? componentOf(value, place) : value) as Tensor;
+      return shareOf(whole, extended.firstReplica + place, numReplicasInSync);
     };
-    if (value instanceof Mirrored) return new Mirrored(value.values.map(share));
-    return value instanceof DistributedValues ? value : share(value);
+    return new Mirrored(this.values.map((_, place) => share(place)));
   }
-}
-
-function castTo(value: Tensor, dtype: DType): Tensor {
-  if (value.dtype === dtype) return value;
-  const cast = zeros(dtype, value.shape, value.device);
-  for (let index = 0; index < cast.data.length; index++)
-    cast.data[index] = encodeNumber(decodeNumber(value.data, index, value.dtype), dtype) as number;
-  return cast;
 }
 
 function noScatter(name: string, change: Change): NotImplementedError {

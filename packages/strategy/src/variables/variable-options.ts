@@ -1,6 +1,7 @@
 import { asTensor, type DType, type Tensor, type TensorLike, tensor, ValueError } from '@coll/core';
 import { isDType, knownOptions, quote } from '@coll/core/internal';
 import { isFloating } from '@coll/core/plugin';
+import { fromPlainNumbers } from './plain-numbers.js';
 
 /**
  * When the components of a variable are synchronized: on write (also `AUTO`), or on read.
@@ -131,8 +132,9 @@ export function initialTensor(value: VariableValue, options: VariableOptions): T
   const { dtype } = options;
   if (dtype !== undefined && !isDType(dtype))
     throw new ValueError('ERR_COLL_VALUE', `variable "${name}": unknown dtype ${quote(dtype)}`);
-  const isPlain = typeof value === 'number' || ArrayBuffer.isView(value) || Array.isArray(value);
-  if (isPlain) return tensor(value, dtype === undefined ? {} : { dtype });
+  if (typeof value === 'number' || Array.isArray(value))
+    return fromPlainNumbers(value, dtype ?? 'float64', `variable "${name}"`);
+  if (ArrayBuffer.isView(value)) return tensor(value, dtype === undefined ? {} : { dtype });
   const given = asTensor(value, `the initial value of variable "${name}"`);
   if (dtype === undefined || dtype === given.dtype) return given;
   throw new ValueError('ERR_COLL_VALUE', `variable "${name}" of ${dtype} cannot start with a tensor of ${given.dtype}`);
