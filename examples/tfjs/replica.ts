@@ -2,13 +2,12 @@
 import type { ReplicaContext } from '@coll/strategy';
 import { distributedOptimizer } from '@coll/tfjs';
 import * as tf from '@tensorflow/tfjs';
-import { points } from './data.ts';
+import type { Points } from './data.ts';
 
-export async function replica(context: ReplicaContext): Promise<number> {
+export async function replica(context: ReplicaContext, train: Points, test: Points): Promise<number> {
   tf.enableProdMode();
   await tf.setBackend('cpu');
-  const { numReplicasInSync: replicas, replicaIdInSyncGroup: id } = context;
-  const [xs, ys] = Object.values(points()).map((all) => tf.split(all, replicas)[id] as tf.Tensor);
+  const tensors = ({ xs, ys }: Points) => [tf.tensor2d(xs, [ys.length, 2]), tf.tensor2d(ys, [ys.length, 1])] as const;
   const model = tf.sequential({
     layers: [
       tf.layers.dense({ units: 16, activation: 'relu', inputShape: [2] }),
@@ -17,10 +16,7 @@ export async function replica(context: ReplicaContext): Promise<number> {
   });
   const optimizer = distributedOptimizer(tf, tf.train.adam(0.02), context);
   model.compile({ optimizer, loss: 'binaryCrossentropy', metrics: ['accuracy'] });
-  const { history } = await model.fit(xs as tf.Tensor, ys as tf.Tensor, {
-    epochs: 10,
-    batchSize: 64 / replicas,
-    verbose: 0,
-  });
-  return Number(history['acc']?.at(-1));
+  await model.fit(...tensors(train), { epochs: 10, batchSize: 64 / context.numReplicasInSync, verbose: 0 });
+  const [, accuracy] = model.evaluate(...tensors(test)) as tf.Scalar[];
+  return accuracy?.dataSync()[0] as number;
 }
