@@ -115,7 +115,7 @@ describe('a thread that ends', () => {
       code: 'ERR_COLL_MERGE',
       rank: 1,
       message: expect.stringMatching(
-        /^replica 1: replicas made different numbers of collectives: replica 1 has ended while another replica waits in a collective; all replicas must make the same number of steps: ranks disagree: all-reduce sum of 1 float64 elements on rank 0, but/,
+        /^replica 1: replicas made different numbers of collectives: replica 1 has ended while another replica waits in a collective; all replicas must make the same number of steps: replica 1 has ended, replica 0 waits in all-reduce sum of 1 float64 elements: unequal numbers of batches/,
       ),
       cause: expect.objectContaining({ code: 'ERR_COLL_MISMATCH' }),
     });

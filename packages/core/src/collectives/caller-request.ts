@@ -5,7 +5,17 @@ import { type Collective, isSameCollective, nameOf } from './collective.js';
  * The possible purposes of a collective: `itself` if the caller requested this collective,
  * otherwise the request that the collective is a part of.
  */
-export const purposes = ['itself', 'gather', 'sparse', 'measure', 'barrier', 'split', 'input'] as const;
+export const purposes = [
+  'itself',
+  'gather',
+  'sparse',
+  'measure',
+  'barrier',
+  'split',
+  'input',
+  'merge',
+  'run end',
+] as const;
 
 /** A possible purpose of a collective. */
 export type Purpose = (typeof purposes)[number];
@@ -21,7 +31,7 @@ export interface CallerRequest {
   readonly length: number;
   /**
    * What the collective is for: to join values, reduce sparse ones, measure links, wait for all
-   * ranks, split a group, or read a dataset. Default: the collective itself.
+   * ranks, split a group, read a dataset, begin a merge call, or end a run. Default: the collective itself.
    */
   readonly purpose?: Purpose;
   /** The collective that link measurements are for. Ranks need not agree on it. */
@@ -47,6 +57,10 @@ export function purposeName(purpose: Purpose | undefined): string | undefined {
       return purpose;
     case 'input':
       return 'next step of a dataset';
+    case 'merge':
+      return 'mergeCall';
+    case 'run end':
+      return 'the end of a run';
     default:
       return undefined;
   }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { purposes } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
+import { caughtNumber } from '../collectives/refusals.js';
 import { scheduleOf } from '../schedule/compose.js';
+import { ValueError } from '../support/errors.js';
 import { bytesOfDescriptors, type Descriptor, Descriptors, nowhere, scheduleNumber } from './descriptors.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
@@ -70,6 +73,32 @@ describe('mismatch()', () => {
       code: 'ERR_COLL_MISMATCH',
       message: expect.stringContaining(`but ${told} on rank 1;`),
     });
+  });
+
+  it('says that a replica has ended while others wait, whatever they wait in', () => {
+    const end: Partial<Descriptor> = { purpose: purposes.indexOf('run end'), dtype: 'int16', length: 1 };
+    expect(descriptorsOf({}, end).mismatch()).toMatchObject({
+      ...{ code: 'ERR_COLL_MISMATCH', rank: 1, operation: 'all-reduce sum' },
+      message: expect.stringContaining(
+        'replica 1 has ended, replica 0 waits in all-reduce sum of 8 float32 elements: un',
+      ),
+    });
+    const merge = { ...end, purpose: purposes.indexOf('merge') };
+    expect(descriptorsOf(merge, end).mismatch()?.message).toContain('replica 0 waits in mergeCall');
+  });
+
+  it('names the rank that has refused more calls, before any other difference', () => {
+    const refused = {
+      refused: 1,
+      caught: caughtNumber({ count: 1, latest: new ValueError('ERR_COLL_BUFFER', 'short') }),
+    };
+    expect(descriptorsOf({}, { ...refused, length: 9 }, {}).mismatch()).toMatchObject({
+      ...{ name: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', rank: 1 },
+      message: expect.stringContaining(
+        'all-reduce sum: rank 1 caught ERR_COLL_BUFFER in a call that other ranks have made',
+      ),
+    });
+    expect(descriptorsOf(refused, refused).mismatch()).toBeUndefined();
   });
 
   it('is undefined if all ranks make the same request, whatever their memory', () => {

@@ -1,5 +1,5 @@
 import { clashError } from '../collectives/call-errors.js';
-import { operationOf, purposeName, purposes } from '../collectives/caller-request.js';
+import { operationOf, type Purpose, purposeName, purposes } from '../collectives/caller-request.js';
 import {
   type Collective,
   type CollectiveKind,
@@ -211,6 +211,8 @@ export class Descriptors {
   #disagreement(names?: readonly string[]): CollError {
     const refusal = this.#refusal(names);
     if (refusal) return refusal;
+    const end = this.#end(names);
+    if (end) return end;
     const texts = Array.from({ length: this.#size }, (_, rank) =>
       this.#words.subarray(rank * stride, rank * stride + fingerprint).join(),
     );
@@ -252,16 +254,33 @@ export class Descriptors {
     return failureError(refusalFailure(rank, code), { operation: this.#operation(rank), names });
   }
 
+  /** The error if replicas have ended while others wait for them; undefined otherwise. */
+  #end(names?: readonly string[]): CollError | undefined {
+    const ranks = Array.from({ length: this.#size }, (_, rank) => rank);
+    const ended = ranks.filter((rank) => this.#purpose(rank) === 'run end');
+    const waiting = ranks.filter((rank) => !ended.includes(rank));
+    const [first] = ended;
+    if (first === undefined || waiting.length === 0) return undefined;
+    const named = (rank: number) => `replica ${names?.[rank] ?? rank}`;
+    const waits = waiting.map((rank) => `${named(rank)} waits in ${this.#tell(rank)}`).join(', ');
+    const causes = 'unequal numbers of batches, early stopping, or an `if` that only one replica enters';
+    const told = `${ended.map(named).join(', ')} has ended, ${waits}: ${causes}`;
+    const cure = 'all replicas must make the same calls in the same order';
+    const operation = this.#operation(waiting[0] as number);
+    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, { operation, rank: first });
+  }
+
   #tell(rank: number): string {
     const word = (field: number) => this.#words[rank * stride + field] as number;
     const [length, dtype] = [word(lengthField), dtypes[word(dtypeField)]];
-    switch (purposes[Math.floor(word(0) / kinds)]) {
+    const purpose = this.#purpose(rank);
+    const own = purposeName(purpose);
+    if (own !== undefined) return own;
+    switch (purpose) {
       case 'gather':
         return `${this.#kind(rank)} of ${length === 1 ? `1 ${dtype} value` : `${length} values, the first of ${dtype}`}`;
       case 'sparse':
         return `${this.#kind(rank)} of ${length} sparse ${length === 1 ? 'value' : 'values'}`;
-      case 'input':
-        return `${purposeName('input')}`;
       case 'measure':
         return 'a measurement of the links, before the first collective';
       default: {
@@ -277,8 +296,12 @@ export class Descriptors {
   #operation(rank: number): string {
     const word = (field: number) => this.#words[rank * stride + field] as number;
     const collective = { kind: this.#kind(rank), op: ops[word(1)], root: word(2) } as Collective;
-    const purpose = purposes[Math.floor(word(0) / kinds)] ?? 'itself';
+    const purpose = this.#purpose(rank);
     return operationOf({ collective, request: { collective, dtype: 'uint8', length: 0, purpose } });
+  }
+
+  #purpose(rank: number): Purpose {
+    return purposes[Math.floor((this.#words[rank * stride] as number) / kinds)] ?? 'itself';
   }
 
   #kind(rank: number): CollectiveKind {
