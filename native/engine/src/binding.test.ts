@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { describeAttempts, findBinding, platformPackage } from './binding.js';
+import { cureFor, describeAttempts, findBinding, platformPackage, published } from './binding.js';
 import { nativeInterface } from './native-binding.js';
 
 const binding = { interface: nativeInterface, simd: 'none' };
@@ -84,6 +84,25 @@ describe('findBinding', () => {
       `${missing} (not built: npm run build in a checkout), ` +
         '@coll/native-nowhere (not installed: npm install @coll/native-nowhere)',
     );
+  });
+});
+
+describe('cureFor', () => {
+  const failure = 'it is broken';
+
+  it.each([
+    ['@coll/native-linux-x64-gnu', 'npm install @coll/native-linux-x64-gnu'],
+    ['@coll/native-freebsd-x64', undefined],
+    ['COLL_NATIVE_PATH=/x.node', 'unset COLL_NATIVE_PATH, or set it to a binary that can be loaded'],
+    ['/checkout/build/release/coll_native.node', 'npm run build in the checkout'],
+  ])('returns what to do about %s', (place, cure) => {
+    expect(cureFor([{ place, failure }])).toBe(cure);
+  });
+
+  it('knows the platforms that are packed', async () => {
+    const file = path.join(import.meta.dirname, '../tools/platforms.mjs');
+    const { platforms } = (await import(file)) as { readonly platforms: object };
+    expect(published).toEqual(Object.keys(platforms));
   });
 });
 

@@ -36,6 +36,27 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
   return { attempts: [{ place: built, failure: 'not built: npm run build in a checkout' }, ...attempts] };
 }
 
+/**
+ * What to do about a failed search; undefined on a platform for which no binary is published.
+ */
+export function cureFor(attempts: readonly Attempt[]): string | undefined {
+  const place = attempts.at(-1)?.place ?? '';
+  if (place.startsWith(common.variable)) return `unset ${common.variable}, or set it to a binary that can be loaded`;
+  if (!place.startsWith('@coll/')) return 'npm run build in the checkout';
+  return published.some((platform) => place === `@coll/native-${platform}`) ? `npm install ${place}` : undefined;
+}
+
+/** The platforms for which a package with the binary is published. */
+export const published = [
+  'linux-x64-gnu',
+  'linux-arm64-gnu',
+  'linux-x64-musl',
+  'linux-arm64-musl',
+  'darwin-arm64',
+  'darwin-x64',
+  'win32-x64',
+];
+
 /** Describes the failed search in one line, for error messages. */
 export function describeAttempts(attempts: readonly Attempt[]): string {
   return attempts.map(({ place, failure }) => `${place} (${failure})`).join(', ');

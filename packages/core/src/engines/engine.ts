@@ -9,7 +9,17 @@ export type EngineName = 'native' | 'wasm' | 'js';
 export type EngineRequest = 'auto' | EngineName;
 
 /** Whether an engine or plug-in can be used here and, if not, the reason. */
-export type ProbeResult = { readonly available: true } | { readonly available: false; readonly reason: string };
+export type ProbeResult =
+  | { readonly available: true }
+  | {
+      readonly available: false;
+      readonly reason: string;
+      /**
+       * For an engine that should work on this platform: what to do about the reason. Then `'auto'`
+       * warns before it takes a slower engine.
+       */
+      readonly cure?: string | undefined;
+    };
 
 /**
  * State shared by the threads of a group. It can be posted to each thread, which then joins with

@@ -1,3 +1,4 @@
+import { setEnvironmentData } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { jsEngine } from '../js/js-engine.js';
@@ -15,8 +16,8 @@ beforeEach(() => {
 });
 afterEach(() => setLogSink());
 
-function engineOf(name: EngineName, reason?: string): Engine {
-  return { ...jsEngine, name, probe: () => (reason ? { available: false, reason } : { available: true }) };
+function engineOf(name: EngineName, reason?: string, cure?: string): Engine {
+  return { ...jsEngine, name, probe: () => (reason ? { available: false, reason, cure } : { available: true }) };
 }
 
 describe('resolveEngine', () => {
@@ -90,6 +91,40 @@ describe('resolveEngine', () => {
     const without = [engineOf('native', 'too old'), engineOf('wasm', 'too new')];
     for (let time = 0; time < 3; time++) resolveEngine('auto', without);
     expect(sink.mock.calls).toEqual([['info', 'using the js engine: native was refused (too old)']]);
+  });
+
+  describe('if the native engine should work here, but does not', () => {
+    const broken = () => [engineOf('native', 'it is broken', 'install it')];
+    const sink = vi.fn();
+
+    beforeEach(() => {
+      setEnvironmentData('@coll/core has warned of a slower engine', undefined);
+      sink.mockClear();
+      setLogSink(sink);
+    });
+    afterEach(() => vi.unstubAllEnvs());
+
+    it('warns once per process, with the reason and both cures', () => {
+      for (let time = 0; time < 3; time++) expect(resolveEngine('auto', broken()).engine.name).toBe('wasm');
+      const told = 'using the wasm engine: native was refused (it is broken); install it';
+      expect(sink.mock.calls).toEqual([['warn', `${told}, or choose this engine: engine: 'wasm' or COLL_ENGINE=wasm`]]);
+    });
+
+    it('does not warn if the program or COLL_ENGINE chooses another engine', () => {
+      expect(resolveEngine('wasm', broken()).engine.name).toBe('wasm');
+      vi.stubEnv('COLL_ENGINE', 'js');
+      expect(resolveEngine('auto', broken())).toEqual({ engine: jsEngine, candidates: [{ name: 'js' }] });
+      expect(resolveEngine('wasm', broken()).engine.name).toBe('wasm');
+      expect(sink).not.toHaveBeenCalled();
+    });
+
+    it('throws if COLL_ENGINE names an engine that does not work or does not exist', () => {
+      vi.stubEnv('COLL_ENGINE', 'native');
+      expect(thrown(() => resolveEngine('auto', broken()))).toMatchObject({ code: 'ERR_COLL_NO_ENGINE' });
+      vi.stubEnv('COLL_ENGINE', 'cuda');
+      const message = `COLL_ENGINE must be one of 'auto', native, wasm, js, got "cuda"`;
+      expect(thrown(() => resolveEngine('auto'))).toMatchObject({ code: 'ERR_COLL_VALUE', message });
+    });
   });
 
   it.each(['cuda', '', null, {}])('refuses the engine name %o', (request) => {

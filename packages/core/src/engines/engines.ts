@@ -1,10 +1,12 @@
 import { jsEngine } from '../js/js-engine.js';
+import { environment } from '../support/environment.js';
 import { CollError, ValueError } from '../support/errors.js';
-import { logFirst } from '../support/logger.js';
+import { log, logFirst } from '../support/logger.js';
 import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
+import { threads } from '../support/worker-threads.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
-import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution } from './engine.js';
+import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution, ProbeResult } from './engine.js';
 
 /** The order in which `'auto'` probes the engines. */
 const names: readonly EngineName[] = ['native', 'wasm', 'js'];
@@ -51,8 +53,10 @@ export function registerEngine(engine: Engine): void {
 
 /**
  * Finds an engine, first in `extra`, then among registered and built-in engines. `'auto'` takes the
- * fastest that works here; a name takes that engine or throws.
- * @throws ValueError for an unknown name; CollError, with the reason and a remedy, if no requested
+ * engine that the environment variable `COLL_ENGINE` names, or else the fastest that works here,
+ * with one warning per process if the native engine should work here, but does not. A name takes
+ * that engine or throws.
+ * @throws ValueError for an unknown name, also in `COLL_ENGINE`; CollError, with the reason and a remedy, if no requested
  * engine can be used
  *
  * @example
@@ -67,39 +71,66 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   requireEngineRequest(request);
   requireList(extra, 'extra engines');
   for (const engine of extra) requireEngine(engine);
-  const wanted = request === 'auto' ? names : [request];
+  const chosen = request === 'auto' ? engineOfEnvironment() : request;
+  const wanted = chosen === 'auto' ? names : [chosen];
   const candidates: EngineCandidate[] = [];
   let taken: Engine | undefined;
+  let cure: string | undefined;
   for (const name of wanted) {
     const engine = [...extra, ...registered().values(), ...builtIn].find((known) => known.name === name);
-    const refused = taken ? undefined : refusalOf(engine, name);
-    candidates.push({ name, ...(refused === undefined ? {} : { refused }) });
-    if (!taken && refused === undefined) taken = engine;
+    const refusal = taken ? undefined : refusalOf(engine, name);
+    candidates.push({ name, ...(refusal ? { refused: refusal.reason } : {}) });
+    cure ??= refusal?.cure;
+    if (!taken && !refusal) taken = engine;
   }
-  if (!taken) throw noEngine(request, candidates);
+  if (!taken) throw noEngine(chosen, candidates);
   const [fastest] = candidates;
   if (fastest?.refused !== undefined) {
     const told = `using the ${taken.name} engine: ${fastest.name} was refused (${fastest.refused})`;
-    logFirst(1, told, 'info', told);
+    if (cure === undefined) logFirst(1, told, 'info', told);
+    else
+      warnOfSlowerEngine(
+        `${told}; ${cure}, or choose this engine: engine: '${taken.name}' or COLL_ENGINE=${taken.name}`,
+      );
   }
   return { engine: taken, candidates };
 }
 
-/** @throws ValueError unless `request` is an engine name or `'auto'` */
-export function requireEngineRequest(request: unknown): asserts request is EngineRequest {
-  if (request === 'auto' || names.includes(request as EngineName)) return;
-  throw new ValueError('ERR_COLL_VALUE', `engine must be one of 'auto', ${names.join(', ')}, got ${quote(request)}`);
+const hasWarned = '@coll/core has warned of a slower engine';
+
+/** Warns once per process: threads inherit the environment data of the thread that starts them. */
+function warnOfSlowerEngine(told: string): void {
+  if (threads?.getEnvironmentData(hasWarned)) return;
+  threads?.setEnvironmentData(hasWarned, true);
+  log('warn', told);
 }
 
-function refusalOf(engine: Engine | undefined, name: EngineName): string | undefined {
-  if (!engine)
-    return `not registered: import '@coll/${name}/register', after npm install @coll/${name} if it is not installed`;
+/** @throws ValueError unless `COLL_ENGINE` is an engine name, `'auto'` or unset */
+function engineOfEnvironment(): EngineRequest {
+  const wanted = environment('COLL_ENGINE') || 'auto';
+  requireEngineRequest(wanted, 'COLL_ENGINE');
+  return wanted;
+}
+
+/** @throws ValueError unless `request` is an engine name or `'auto'` */
+export function requireEngineRequest(request: unknown, option = 'engine'): asserts request is EngineRequest {
+  if (request === 'auto' || names.includes(request as EngineName)) return;
+  throw new ValueError('ERR_COLL_VALUE', `${option} must be one of 'auto', ${names.join(', ')}, got ${quote(request)}`);
+}
+
+type Refusal = Pick<Exclude<ProbeResult, { available: true }>, 'reason' | 'cure'>;
+
+function refusalOf(engine: Engine | undefined, name: EngineName): Refusal | undefined {
+  if (!engine) {
+    const cure = `import '@coll/${name}/register', after npm install @coll/${name} if it is not installed`;
+    return { reason: `not registered: ${cure}` };
+  }
   try {
     const result = engine.probe();
-    return result.available ? undefined : result.reason;
+    return result.available ? undefined : result;
   } catch (error) {
     // An engine whose probe throws is unusable; the others remain.
-    return `its probe failed: ${error instanceof Error ? error.message : quote(error)}`;
+    return { reason: `its probe failed: ${error instanceof Error ? error.message : quote(error)}` };
   }
 }
 

@@ -1,3 +1,4 @@
+import { environment } from './environment.js';
 import { quote } from './quote.js';
 import { requireFunction } from './requirements.js';
 
@@ -27,12 +28,6 @@ const consoleSink: LogSink = (level, message) => {
 
 // An unknown COLL_LOG is reported once.
 let lastUnknown: string | undefined;
-
-// Core also runs on platforms without `process`.
-function environment(name: string): string | undefined {
-  const host = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return host.process?.env?.[name];
-}
 
 let sink: LogSink = consoleSink;
 const timesLogged = new Map<string, number>();

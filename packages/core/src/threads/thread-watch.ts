@@ -1,4 +1,5 @@
 import type { ThreadGroup } from '../engines/engine.js';
+import { host, type Port, threads } from '../support/worker-threads.js';
 import { SharedBarrier } from './shared-barrier.js';
 
 /**
@@ -7,26 +8,6 @@ import { SharedBarrier } from './shared-barrier.js';
  * the creator then fails the group because of the rank, and a rank fails the group because of the
  * creator's rank, if the creator has one.
  */
-
-/** One end of a message channel of Node.js. */
-interface Port {
-  on(event: 'message' | 'close', listener: () => void): void;
-  postMessage(message: unknown): void;
-  close(): void;
-  unref(): void;
-}
-
-/** The parts of `node:worker_threads` that watch threads. */
-interface Threads {
-  readonly threadId: number;
-  readonly MessageChannel: new () => { readonly port1: Port; readonly port2: Port };
-  postMessageToThread?(thread: number, message: unknown, moved: readonly Port[]): Promise<void>;
-}
-
-interface Host {
-  getBuiltinModule?(name: 'node:worker_threads'): Threads | undefined;
-  on(event: 'workerMessage', listener: (message: unknown) => void): void;
-}
 
 const key = '@coll/core/joined';
 
@@ -38,8 +19,6 @@ interface Joined {
   readonly port: Port;
 }
 
-const { process: host } = globalThis as { readonly process?: Host };
-const threads = host?.getBuiltinModule?.('node:worker_threads');
 let isWatching = false;
 
 /**
