@@ -127,7 +127,8 @@ export interface Group {
   readonly failure: CollError | undefined;
   /**
    * Ends the group for all members because of an external error. Current and later collectives fail
-   * with an error of the same class, code and `rank`. Only the first failure of a group counts.
+   * with an error of the same class, code and `rank` if the code is one of the failure model, and
+   * with `UnavailableError` (ERR_COLL_PEER_FAILED) otherwise. Only the first failure of a group counts.
    * @throws ValueError unless it is a CollError
    */
   fail(error: CollError): void;

@@ -22,7 +22,8 @@ export type MemberData = TypedArray | Tensor;
 export interface WaitingOptions {
   /**
    * Aborts the wait with `AbortedError`, and fails the group. If the signal is already aborted when
-   * the call is made, only the call fails. Default: none.
+   * the call is made, the call is refused: members compare how many calls each of them has refused,
+   * and their next call fails if the counts differ. Default: none.
    */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -98,7 +99,8 @@ export interface MemberSetup {
  * Errors of all collectives: `ValueError` for invalid values and options, before anything is sent;
  * `InvalidArgumentError` if the members' lengths differ; `InternalError` if anything else differs;
  * `DeadlineExceededError`; `AbortedError`; `UnavailableError` if a member was lost; `RuntimeError`
- * (ERR_COLL_CLOSED) if a member has left. All but `ValueError` fail the group and, unless a member
+ * (ERR_COLL_CLOSED) if a member has left. A member that catches the error of a call which it alone
+ * has refused makes the next call fail on all members, as `Group.fail` would. All but `ValueError` fail the group and, unless a member
  * has left, also the groups that the group was split from or into.
  *
  * @example
