@@ -95,6 +95,26 @@ it('rank 0 detects that the last rank ended before it connected to rank 0', asyn
 });
 
 it.each([
+  ['host-0', 'rank 0 on host-0 exited before the group was open: see the output of that process'],
+  [
+    'other',
+    'rank 1 on host-1 cannot connect to rank 0 on other at 127.0.0.1:PORT: connection refused; if rank 0 has exited, see the output of that process; otherwise a firewall or a wrong COLL_HOST on other is likely',
+  ],
+])('a refused connection proves that a process has exited only on its own host (%s)', async (name, told) => {
+  const [first, second] = (await sit(2)) as [PeerInfo, PeerInfo];
+  seats[0]?.leave();
+  const bootId = 'the same';
+  const near = { ...second, hostName: name === 'host-0' ? name : 'host-1', bootId };
+  seats[1]?.watch([{ ...first, hostName: name, bootId }, near]);
+  await expect.poll(() => named(1)).toEqual([0]);
+  const port = `${first.addresses[0]?.port}`;
+  expect(seats[1]?.lost[0]).toMatchObject({
+    ...{ code: 'ERR_COLL_PEER_FAILED', ranks: [0], operation: 'open a group' },
+    message: `${told.replace('PORT', port)}; then open the group again with the next generation`,
+  });
+});
+
+it.each([
   ['ECONNRESET', 'rank 1 on host-1 exited before the group was open: see the output of that process'],
   [
     'ETIMEDOUT',

@@ -5,6 +5,7 @@ import { isSameHost } from './host.js';
 import type { Connection } from './listener.js';
 import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
+import { refusalText } from './refusal-text.js';
 
 const turnMillis = 50;
 
@@ -50,6 +51,8 @@ export class FailureDetector {
    * loss.
    */
   readonly #forgive = new Map<number, () => void>();
+  /** The ranks that have connected: their own hosts report when a connection ends. */
+  readonly #met = new Set<number>();
   #tell: (error: UnavailableError) => void;
 
   /** @param tell called only once: with an error that names the first member that was lost */
@@ -81,6 +84,7 @@ export class FailureDetector {
       for (;;) {
         const connection = await this.#reach(rank);
         signal.throwIfAborted();
+        this.#met.add(rank);
         this.#forgive.get(rank)?.();
         const why = await this.#endOf(connection);
         signal.throwIfAborted();
@@ -99,7 +103,7 @@ export class FailureDetector {
   #reach(rank: number): Promise<Connection> {
     const refusals = new Refusals();
     return connectOne(this.#mesh, { rank, channel: watchChannel }, this.#over.signal, (why) => {
-      if (refusals.haveLasted(goneSeconds, why)) this.#lose(rank);
+      if (refusals.haveLasted(goneSeconds, why)) this.#loseRefused(rank);
     });
   }
 
@@ -142,15 +146,24 @@ export class FailureDetector {
         isReachable: isSameHost(hostOf(own), hostOf(last)),
         signal: met.signal,
       });
-      this.#lose(rank);
+      this.#loseRefused(rank);
     } catch {
       // The member has connected, or the watch has ended.
     }
   }
 
+  /**
+   * Reports a rank that refuses connections. Only its own host knows whether the process has exited:
+   * from another host, a firewall looks the same.
+   */
+  #loseRefused(rank: number): void {
+    const { member, peers } = this.#mesh;
+    const [own, other] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
+    if (this.#met.has(rank) || isSameHost(hostOf(own), hostOf(other))) this.#lose(rank);
+    else this.#report(rank, refusalText(this.#mesh, rank, false));
+  }
+
   #lose(rank: number, why?: Error): void {
-    const tell = this.#tell;
-    this.stop();
     const { member, peers } = this.#mesh;
     const [own, lost] = [member.rank, rank].map((one) => `rank ${one} on ${peers[one]?.hostName}`);
     const code = (why as NodeJS.ErrnoException | undefined)?.code;
@@ -159,7 +172,13 @@ export class FailureDetector {
       code === undefined || code === 'ECONNRESET'
         ? `${lost} exited before the group was open: see the output of that process`
         : `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
-    const details = { rank, operation: 'open a group', cause: why };
+    this.#report(rank, told, why);
+  }
+
+  #report(rank: number, told: string, why?: Error): void {
+    const tell = this.#tell;
+    this.stop();
+    const details = { rank, ranks: [rank], operation: 'open a group', cause: why };
     tell(
       new UnavailableError(
         'ERR_COLL_PEER_FAILED',

@@ -7,6 +7,7 @@ import { isSameHost } from './host.js';
 import { Refusals, untilDeaf } from './listening.js';
 import { hostOf, type PeerInfo } from './peer-info.js';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
+import { refusalText } from './refusal-text.js';
 
 /** A rank from which this process receives posts (steps of messages). */
 interface Peer {
@@ -118,7 +119,7 @@ export class ProcessPostbox implements Postbox {
       // A member that no longer listens has left.
       if (rank > member.rank) void this.#watchFor(rank, peer, AbortSignal.any([signal, found.signal]));
       const connection = await connectOne(this.#mesh, { rank, channel: messageChannel }, signal, (why) => {
-        if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer);
+        if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer, true);
       });
       if (rank > member.rank) listener.forget(connection);
       peer.descriptor = connection.socket;
@@ -173,7 +174,7 @@ export class ProcessPostbox implements Postbox {
         isReachable: isSameHost(hostOf(own), hostOf(other)),
         signal,
       });
-      this.#leave(rank, peer);
+      this.#leave(rank, peer, true);
     } catch {
       // The member has connected, or the group is closed.
     }
@@ -183,13 +184,16 @@ export class ProcessPostbox implements Postbox {
    * Ends the messages with a rank that was lost, after a short wait: by then the group has failed,
    * so that pending messages throw the error of the group.
    */
-  #leave(rank: number, peer: Peer): void {
+  #leave(rank: number, peer: Peer, isRefused = false): void {
     if (this.#over.signal.aborted || peer.stop.signal.aborted) return;
     peer.stop.abort();
     // A process that waits for a message is kept alive by its listener.
     setTimeout(() => {
       peer.hasLeft = true;
-      if (!this.#over.signal.aborted) this.#messages().left(rank);
+      if (this.#over.signal.aborted) return;
+      // A member that has left refuses connections, too.
+      const isStillThere = isRefused && !this.#group.leavers.includes(rank);
+      this.#messages().left(rank, isStillThere ? refusalText(this.#mesh, rank, true) : undefined);
     }, graceMillis).unref();
   }
 }

@@ -1,7 +1,13 @@
 import { abortedError, type CallDetails, closedError, lostBufferError } from '../collectives/call-errors.js';
 import type { Group, RunOptions } from '../collectives/communicator.js';
 import { failureError } from '../collectives/failures.js';
-import { type CollError, DeadlineExceededError, InternalError, InvalidArgumentError } from '../support/errors.js';
+import {
+  type CollError,
+  DeadlineExceededError,
+  InternalError,
+  InvalidArgumentError,
+  UnavailableError,
+} from '../support/errors.js';
 import { type StallListener, StallReporter, type WaitingCall } from '../support/stalls.js';
 import { afterSeconds } from '../support/timer.js';
 import type { DType, TypedArray } from '../values/dtype.js';
@@ -159,14 +165,20 @@ export class PointToPoint {
     return this.#receives.get(keyOf(id))?.value;
   }
 
-  /** Ends the group if this rank waits for `peer`, which has left. */
-  left(peer: number): void {
+  /**
+   * Ends the group if this rank waits for `peer`, which has left. If `problem` is given, the peer has
+   * not left, but cannot be reached for this reason.
+   */
+  left(peer: number, problem?: string): void {
     const waiter = [...this.#sends.values(), ...this.#receives.values()].find(
       ({ id }) => id.from === peer || id.to === peer,
     );
     if (!waiter) return;
-    const failure = { reason: 'closed', rank: peer, ranks: [], text: 'has left the group' } as const;
-    const error = failureError(failure, { operation: operationOf(waiter.id, this.#rank) });
+    const operation = operationOf(waiter.id, this.#rank);
+    const left = { reason: 'closed', rank: peer, ranks: [], text: 'has left the group' } as const;
+    const error = problem
+      ? new UnavailableError('ERR_COLL_PEER_FAILED', `${operation}: ${problem}`, { operation, rank: peer })
+      : failureError(left, { operation });
     this.#group.fail(error);
     this.#rejectUndrained(this.#ownOr(error), error);
   }
