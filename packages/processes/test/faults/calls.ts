@@ -16,7 +16,14 @@ export interface Call {
   readonly isAllocated: boolean;
   /** Whether each rank instead sends its input to the next one, as a message. */
   readonly isExchange: boolean;
+  /** Whether the members instead split the group, and all members of a half make a call there. */
+  readonly isSplit: boolean;
+  /** Whether all members first make a call that is refused on each of them, and catch the error. */
+  readonly isRefusedFirst: boolean;
 }
+
+/** How many calls members make after the one at which the fault happens. */
+export const lastCall = 7;
 
 const dtypes = ['float32', 'float64', 'int32', 'float16'] as const satisfies readonly DType[];
 
@@ -41,11 +48,14 @@ export function callAt({ seed, size: members, replicas, fault, at }: Scenario, i
     { kind: 'all-to-all' },
   ]);
   // Who only sends need not wait for anybody.
-  const isAwaited = index === at && ['late', 'abort', 'leave'].includes(fault);
+  const isAwaited = index === at && ['late', 'abort', 'leave', 'last'].includes(fault);
   // Messages are of pairs: a member that makes another call instead lets the others wait.
   const isCompared = disagreements.includes(fault) && (index === at || index === at + 1);
   const isPlain = isAwaited || (replicas > 1 && !inTwoLevels.includes(picked.kind));
   const collective: Collective = isPlain ? { kind: 'all-reduce', op } : picked;
+  const isFree = replicas === 1 && !isAwaited && !isCompared;
+  // Without a fault, all members leave right after their last messages.
+  const isLast = fault === 'none' && index === at + lastCall;
   const length = Math.floor(2 ** (random.next() * (random.below(6) === 0 ? 20 : 13)));
   return {
     index,
@@ -54,7 +64,9 @@ export function callAt({ seed, size: members, replicas, fault, at }: Scenario, i
     length: inputBlocks(collective, size) === 1 ? length : Math.ceil(length / size) * size,
     algorithm: random.pick(['direct', 'ring'] as const),
     isAllocated: random.below(2) === 0,
-    isExchange: random.below(6) === 0 && replicas === 1 && !isAwaited && !isCompared,
+    isExchange: isFree && (random.below(6) === 0 || isLast),
+    isSplit: isFree && !isLast && random.below(12) === 0,
+    isRefusedFirst: isFree && random.below(6) === 0,
   };
 }
 

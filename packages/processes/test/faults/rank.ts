@@ -1,16 +1,34 @@
-import { type Algorithm, CollError, type Communicator, hierarchical, type RunOptions } from '@coll/core';
+import {
+  type Algorithm,
+  CollError,
+  type Communicator,
+  hierarchical,
+  type Member,
+  type RunOptions,
+  ValueError,
+} from '@coll/core';
 import { ReferenceCommunicator } from '@coll/core/internal';
 import { directAlgorithm } from '@coll/direct';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
 import { type Store, subStore, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
 import { keepStore, openWorkerGroup, type WorkerConfig } from '../../../strategy/src/multi-worker/open-worker-group.ts';
-import { buffersOf, type Call, callAt, messageProblemOf, messagesOf, oddCall, ownMemory, problemOf } from './calls.ts';
+import {
+  buffersOf,
+  type Call,
+  callAt,
+  lastCall,
+  messageProblemOf,
+  messagesOf,
+  oddCall,
+  ownMemory,
+  problemOf,
+} from './calls.ts';
 import { type FromRank, nowMillis, type Report, type Seen, type Task, type ToRank } from './messages.ts';
 import { Random } from './random.ts';
 import { reroutedStore } from './rerouted-store.ts';
 import { collectGarbage, resourcesOfThisProcess } from './resources.ts';
-import { isFromOutside } from './scenario.ts';
+import { endsProcess, isFromOutside } from './scenario.ts';
 import { stepOf, watchedStore } from './watched-store.ts';
 
 /** The entry of a rank's process: it takes part in one scenario after the other, and tells what it saw. */
@@ -56,6 +74,8 @@ const hangSeconds = 60;
 const absentSeconds = 1;
 const lateSeconds = 0.5;
 const mostCalls = 100_000;
+// More than the system keeps for a connection.
+const lastMessageLength = 300_000;
 const keeperScope = 'workers';
 
 /** One rank's part in a scenario. */
@@ -63,6 +83,7 @@ class Part {
   readonly #task: Task;
   readonly #random: Random;
   #group: OpenedProcessGroup | undefined;
+  readonly #halves = new Set<Member>();
   #communicators: Record<Call['algorithm'], Communicator> | undefined;
   #found: Omit<Report, 'type' | 'closeMillis' | 'before' | 'after'> = {
     calls: 0,
@@ -93,7 +114,7 @@ class Part {
       };
       say({ type: 'begun' });
       const isAnyTime = isFromOutside(scenario.fault) || ['opening', 'keeper'].includes(scenario.fault);
-      const count = isAnyTime ? mostCalls : scenario.at + 8;
+      const count = isAnyTime ? mostCalls : scenario.at + lastCall + 1;
       for (let index = 0; index < count && this.#found.wrongResult === undefined; index++) await this.#callAt(index);
     } catch (error) {
       this.#note({ error: seen(error) });
@@ -102,6 +123,8 @@ class Part {
   }
 
   async close(): Promise<void> {
+    await Promise.all([...this.#halves].map((half) => half.close()));
+    this.#halves.clear();
     await this.#group?.close();
     this.#group = undefined;
     this.#communicators = undefined;
@@ -164,6 +187,8 @@ class Part {
       this.#fault();
       await this.#group?.close();
     }
+    if (scenario.fault === 'last' && index === scenario.at) await this.#sendLast(call);
+    if (call.isRefusedFirst) await this.#makeRefused();
     if (this.#isAt('late', index) || this.#isAt('abort', index)) {
       while (this.#group?.failure() === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
     }
@@ -202,6 +227,7 @@ class Part {
     const { rank, scenario } = this.#task;
     const communicator = this.#communicators?.[call.algorithm] as Communicator;
     if (call.isExchange) return this.#exchange(call, communicator, options);
+    if (call.isSplit) return this.#split(options);
     const allocate = call.isAllocated ? communicator.group.allocate.bind(communicator.group) : undefined;
     const { collective } = call;
     const { replicas } = scenario;
@@ -229,6 +255,48 @@ class Part {
     await Promise.all([group.send(rank, next, sent, options), group.receive(rank, previous, received, options)]);
     const problem = messageProblemOf(call, previous, received);
     if (problem !== undefined) this.#note({ wrongResult: `call ${call.index}, message of ${call.dtype}: ${problem}` });
+  }
+
+  /** Makes a call in a half of the group: the ranks with even or with odd numbers. */
+  async #split(options: RunOptions): Promise<void> {
+    const { rank, scenario } = this.#task;
+    const half = (await this.#group?.split(rank % 2, rank, options)) as Member;
+    this.#halves.add(half);
+    const [sum] = await half.allReduce('sum', Int32Array.of(rank + 1), options);
+    let expected = 0;
+    for (let other = rank % 2; other < scenario.size; other += 2) expected += other + 1;
+    if (sum !== expected) this.#note({ wrongResult: `the sum of a half is ${sum}, not ${expected}` });
+    await half.close();
+    this.#halves.delete(half);
+  }
+
+  /** Makes a call that this member refuses, and catches the error. */
+  async #makeRefused(): Promise<void> {
+    const into = new Float32Array(2);
+    const error = await this.#group?.allReduce('sum', new Float32Array(3), { into }).catch((caught) => caught);
+    if (!(error instanceof ValueError)) this.#note({ wrongResult: `a call with the wrong memory returned ${error}` });
+  }
+
+  /** The victim sends its last message to the other member, and leaves. */
+  async #sendLast(call: Call): Promise<void> {
+    const { rank, scenario } = this.#task;
+    const { victim, other } = scenario;
+    const last = { ...call, length: lastMessageLength };
+    const { sent, received } = messagesOf(last, victim);
+    if (rank === other) {
+      try {
+        await this.#group?.receive(victim, received, { timeoutSeconds: hangSeconds });
+      } catch (error) {
+        this.#note({ wrongResult: `the last message of rank ${victim} was lost: ${(error as Error).message}` });
+      }
+      const problem = messageProblemOf(last, victim, received);
+      if (problem !== undefined) this.#note({ wrongResult: `the last message of rank ${victim}: ${problem}` });
+    }
+    if (rank !== victim) return;
+    await this.#group?.send(other, sent, { timeoutSeconds: hangSeconds });
+    if (endsProcess(scenario)) await end(() => process.exit(0));
+    this.#fault();
+    await this.#group?.close();
   }
 
   async #callAgain(): Promise<Seen | undefined> {

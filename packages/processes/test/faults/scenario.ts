@@ -22,6 +22,8 @@ export const faults = [
   'throw',
   /** It closes its group while the others wait. */
   'leave',
+  /** It sends a message to one of the others and leaves: it closes its group, or its process ends with exit code 0. */
+  'last',
   /** It never makes the call that the others wait in. */
   'late',
   /** One of the others aborts its call while the victim is late. */
@@ -44,6 +46,9 @@ export type Fault = (typeof faults)[number];
 
 /** Faults of a member that asks for something else than the others. */
 export const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
+
+/** Whether the victim of `last` ends its process. Otherwise it closes its group. */
+export const endsProcess = ({ fault, afterMillis }: Scenario): boolean => fault === 'last' && afterMillis % 2 === 0;
 
 /** What a member writes into the store while the group opens, in this order. Over TCP, it has no memory to open. */
 export const openingSteps = ['peers', 'opened', 'links'] as const;

@@ -24,6 +24,10 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
   silence: ['The network loses all packets of the member.', 'all members'],
   throw: ['The member throws (`group.fail(error)`).', 'all others, with its message'],
   leave: ['The member closes its group while others wait.', 'all others'],
+  last: [
+    'The member sends a message and leaves, or its process ends with exit code 0.',
+    'all others, once the message has arrived',
+  ],
   late: ['The member does not arrive within `timeoutSeconds`.', 'all waiting members'],
   abort: ['The call of another member is aborted.', 'all members'],
   absent: ['The member does not start before the group opens.', 'all members that open the group'],

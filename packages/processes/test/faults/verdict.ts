@@ -3,7 +3,7 @@ import type { ErrorCode } from '@coll/core';
 import type { Report, Seen } from './messages.ts';
 import type { Outcome, Played } from './play-scenario.ts';
 import { leakBetween } from './resources.ts';
-import { disagreements, type Fault, isSilent, type Scenario } from './scenario.ts';
+import { disagreements, endsProcess, type Fault, isSilent, type Scenario } from './scenario.ts';
 
 /** What the members must see. */
 export interface Expected {
@@ -29,6 +29,7 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
   exit: lost,
   throw: { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED' },
   leave: { class: 'RuntimeError', code: 'ERR_COLL_CLOSED' },
+  last: { class: 'RuntimeError', code: 'ERR_COLL_CLOSED' },
   late: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
   abort: { class: 'AbortedError', code: 'ERR_COLL_ABORTED' },
   absent: { class: 'DeadlineExceededError', code: 'ERR_COLL_DEADLINE' },
@@ -85,7 +86,9 @@ export function verdictOf(scenario: Scenario, { outcomes, faultAtMillis }: Playe
   return { problems: [...problems, ...sameProblems(scenario, outcomes)], millis };
 }
 
-function mayEnd({ fault, victim, other }: Scenario, rank: number): boolean {
+function mayEnd(scenario: Scenario, rank: number): boolean {
+  const { fault, victim, other } = scenario;
+  if (rank === victim && endsProcess(scenario)) return true;
   if (fault === 'kill two' && rank === other) return true;
   return rank === victim && ['kill', 'kill two', 'exit', 'opening', 'keeper'].includes(fault);
 }
@@ -109,7 +112,7 @@ function problemsOf({ wrongResult, error, later, before, after, closeMillis }: R
 
 function errorProblems(scenario: Scenario, rank: number, { error, later, calls }: Report): string[] {
   const { fault, victim } = scenario;
-  const isItsOwn = rank === victim && ['throw', 'absent', 'leave', 'late', 'abort'].includes(fault);
+  const isItsOwn = rank === victim && ['throw', 'absent', 'leave', 'last', 'late', 'abort'].includes(fault);
   if (!error) return [`made ${calls} calls and saw no error`];
   if (isItsOwn) return [];
   const problems: string[] = [];
