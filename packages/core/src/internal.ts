@@ -57,6 +57,7 @@ export {
   type WaitingCall,
 } from './support/stalls.js';
 export { afterSeconds, longestTimer } from './support/timer.js';
+export { hasStack, withoutStack } from './support/without-stack.js';
 export { ReferenceCommunicator, type ReferenceCommunicatorOptions } from './testing/reference-communicator.js';
 export { Arena } from './threads/arena.js';
 export { attended } from './threads/attended.js';

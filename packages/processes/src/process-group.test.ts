@@ -258,6 +258,21 @@ describe('a long synchronous call', () => {
   });
 });
 
+describe('the error of a lost member', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it.each([
+    ['lost', 2, '0', false],
+    ['lost', 2, undefined, true],
+    ['lost', 1, '0', true],
+    ['mismatch', 2, '0', true],
+  ] as const)('for the reason %s and rank %i, with COLL_RESTART=%s, has frames: %s', (reason, rank, restart, has) => {
+    vi.stubEnv('COLL_RESTART', restart);
+    failure = failed(reason, rank);
+    expect(/\n\s+at /.test(group.failure()?.stack ?? '')).toBe(has);
+  });
+});
+
 describe('leaving a group', () => {
   it('waits until all connections have closed', async () => {
     let isOver = false;

@@ -7,6 +7,7 @@ import {
   mostOtherRanks,
   nameIn,
   type StallListener,
+  withoutStack,
 } from '@coll/core/internal';
 import { abortedError, busyError, closedError, operationOf, type PreparedCall } from '@coll/core/plugin';
 import { listOf, status, type Thresholds } from '@coll/native/addon';
@@ -323,7 +324,12 @@ export class NativeProcessGroup {
    */
   #errorOf(failure: NativeFailure, operation: string, number: number | undefined): CollError {
     const where = number === undefined ? '' : ` (collective ${number} of the group)`;
-    return failureError(failureFrom(failure, this.#hosts), { operation, where, size: this.size, whole: this.#whole });
+    const found = failureFrom(failure, this.#hosts);
+    const make = () => failureError(found, { operation, where, size: this.size, whole: this.#whole });
+    // The frames of this member do not help to find the error of another one, and hide its message in
+    // the output of `coll run`, in which all members print theirs.
+    const isOfOther = ['lost', 'failed', 'closed'].includes(found.reason) && found.rank !== this.rank;
+    return isOfOther && process.env['COLL_RESTART'] !== undefined ? withoutStack(make) : make();
   }
 
   /** The names of the ranks in messages about different calls; undefined for plain numbers. */

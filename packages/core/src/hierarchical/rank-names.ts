@@ -2,6 +2,7 @@ import { type Failure, failureOf, keepFailure, keptFailure, mostOtherRanks } fro
 import { CollError } from '../support/errors.js';
 import { keepWords, type RankName, wordsOf } from '../support/rank-words.js';
 import { allRanks } from '../support/ranks.js';
+import { hasStack, withoutStack } from '../support/without-stack.js';
 
 /**
  * Translates rank numbers in errors of a group to those of a larger group, the whole group. Each
@@ -131,7 +132,8 @@ function copyOf(
 ): CollError {
   const { code, cause, operation } = error;
   const Same = error.constructor as typeof CollError;
-  return new Same(code, message, { cause, rank, ranks, operation });
+  const copy = () => new Same(code, message, { cause, rank, ranks, operation });
+  return hasStack(error) ? copy() : withoutStack(copy);
 }
 
 /** The failure with each rank replaced by the ranks that `ranksOf` returns, and hosts repeated accordingly. */
