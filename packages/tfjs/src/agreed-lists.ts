@@ -1,9 +1,8 @@
-import type { Exchange } from './exchange.js';
+import type { Exchange, Place } from './exchange.js';
 import { hashOf } from './hash.js';
 import {
   differentVariables,
   formsOf,
-  type Place,
   requireSameVariables,
   type TrainingNumber,
   whichAreEqual,

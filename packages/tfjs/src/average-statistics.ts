@@ -1,10 +1,10 @@
 import { type Tensor, tensor } from '@coll/core';
 import type { ReplicaContext } from '@coll/strategy';
 import { requireModel } from './broadcast-weights.js';
-import { type Exchange, exchangeSync } from './exchange.js';
+import { type Exchange, exchangeSync, type Place } from './exchange.js';
 import { hashOfBits } from './hash.js';
 import { watchPlainOptimizers } from './plain-optimizers.js';
-import { type Place, requireContext, requireSameVariables, whichAreEqual } from './same-variables.js';
+import { requireContext, requireSameVariables, whichAreEqual } from './same-variables.js';
 import { elementsOf, requireTensorFlow, type TensorFlow, type TfModel, type TfVariable } from './tensorflow.js';
 
 /**

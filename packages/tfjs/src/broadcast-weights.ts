@@ -1,9 +1,9 @@
 import { type Tensor, tensor, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import { exchangeSync } from './exchange.js';
+import { exchangeSync, type Place } from './exchange.js';
 import { watchPlainOptimizers } from './plain-optimizers.js';
-import { type Place, requireContext, requireSameVariables } from './same-variables.js';
+import { requireContext, requireSameVariables } from './same-variables.js';
 import {
   type CarriedDType,
   elementsOf,

@@ -7,13 +7,14 @@ import {
   exchange,
   exchangeSync,
   type GradientOptions,
+  type Place,
   type SyncReducer,
 } from './exchange.js';
 import { gradientsByVariable, tensorsOf } from './gradient-list.js';
 import { meanOverReplicas } from './gradient-mean.js';
 import { type GradientMemory, lastingMemoryOf, memoryOf } from './gradient-memory.js';
 import { noteDistributedStep, watchPlainOptimizers } from './plain-optimizers.js';
-import { type Place, requireContext } from './same-variables.js';
+import { requireContext } from './same-variables.js';
 import { StepGuard } from './step-guard.js';
 import {
   requireTensorFlow,

@@ -1,12 +1,10 @@
 import { InvalidArgumentError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import type { ReplicaContext } from '@coll/strategy';
-import type { Exchange } from './exchange.js';
+import type { Exchange, Place } from './exchange.js';
 import { hashOf } from './hash.js';
 import { isCarried, type TfVariable } from './tensorflow.js';
 import { gatherValues } from './values-of-all.js';
-
-export type Place = Pick<ReplicaContext, 'numReplicasInSync' | 'replicaIdInSyncGroup'>;
 
 /** @throws ValueError unless `context` is the context of a replica and has the method `method` */
 export function requireContext(context: unknown, method: keyof ReplicaContext, operation: string): void {

@@ -2,12 +2,12 @@ import { InvalidArgumentError } from '@coll/core';
 import { log } from '@coll/core/internal';
 import type { AgreedList } from './agreed-lists.js';
 import { equalWidth, wereEqual, writeEqual } from './equal-numbers.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange, Place } from './exchange.js';
 import { combined, stepsBetweenFingerprints, sumOf } from './fingerprint.js';
 import { firstNonFinite } from './finite.js';
 import type { GradientMemory } from './gradient-memory.js';
 import { type OptimizerSettings, stateOf } from './optimizer-state.js';
-import { mixed, type Place } from './same-variables.js';
+import { mixed } from './same-variables.js';
 import type { TensorFlow, TfOptimizer } from './tensorflow.js';
 import { gatherValues, oddReplicas } from './values-of-all.js';
 

@@ -1,5 +1,4 @@
-import type { Exchange } from './exchange.js';
-import type { Place } from './same-variables.js';
+import type { Exchange, Place } from './exchange.js';
 
 /**
  * Sends a value of each replica, as JSON, to all replicas. Returns all values in replica order.
