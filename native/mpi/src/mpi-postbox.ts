@@ -3,8 +3,8 @@ import type { PointToPoint, Post, Postbox } from '@coll/core/internal';
 import { byteSize, viewOf } from '@coll/core/plugin';
 import type { GroupHandle, MpiBinding } from './mpi-binding.js';
 
-// A post: type, dtype, number of the message, number of elements; then the elements.
-const words = 4;
+// A post: type, dtype, number of the message, number of elements, layout; then the elements.
+const words = 5;
 const types = ['offer', 'request', 'elements'] as const;
 // MPI counts the bytes of a message in 32 bits.
 const mostBytes = 2 ** 31 - 1 - 8 * words;
@@ -40,6 +40,7 @@ export class MpiPostbox implements Postbox {
       requireShort(post.data.byteLength, this.#rank, peer);
       head[1] = dtypes.indexOf(post.dtype);
       head[3] = post.length;
+      head[4] = post.layout;
     }
     const data = post.type === 'elements' ? bytesOf(post.data) : undefined;
     this.#binding.post(this.#group, peer, bytesOf(head), data);
@@ -71,14 +72,14 @@ export class MpiPostbox implements Postbox {
 
 function postOf(bytes: ArrayBuffer, from: number, rank: number): Post {
   const head = new Float64Array(bytes, 0, words);
-  const [type = 0, dtypeIndex = 0, number = 0, length = 0] = head;
+  const [type = 0, dtypeIndex = 0, number = 0, length = 0, layout = 0] = head;
   const name = types[type] as (typeof types)[number];
   // A request goes to the sender of the message, everything else to its receiver.
   const id = name === 'request' ? { from: rank, to: from, number } : { from, to: rank, number };
   if (name !== 'elements') return { ...id, type: name };
   const dtype = dtypes[dtypeIndex] as DType;
   const elements = bytes.slice(words * 8, words * 8 + length * byteSize(dtype));
-  return { ...id, type: 'elements', dtype, length, data: viewOf(dtype, elements, 0, length) };
+  return { ...id, type: 'elements', dtype, length, layout, data: viewOf(dtype, elements, 0, length) };
 }
 
 function requireShort(bytes: number, rank: number, peer: number): void {

@@ -85,6 +85,6 @@ export {
 export { isDType } from './values/dtype.js';
 export { decodeNumber, encodeNumber } from './values/element.js';
 export { hasLength } from './values/has-length.js';
-export { hashOf, layoutOf } from './values/layout.js';
+export { hashOf, layoutOf, shapeLayoutOf } from './values/layout.js';
 export { flatten, isMapping, mapStructure, packLike, zipStructures } from './values/structure.js';
 export { isTensorLike } from './values/tensor.js';

@@ -1,5 +1,5 @@
 import { dtypes, type Tensor, tensor, zeros } from '@coll/core';
-import type { MessageId, Post } from '@coll/core/internal';
+import { type MessageId, type Post, shapeLayoutOf } from '@coll/core/internal';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesOf, encodePost, encodeReady, PostReader } from './post-frames.js';
@@ -19,7 +19,7 @@ function readerOf(waiting: readonly Tensor[] = []) {
 
 const elementsOf = (number: number, value: Tensor): Post => ({
   ...{ type: 'elements', from: peer, to: rank, number },
-  ...{ dtype: value.dtype, length: value.data.length, data: value.data },
+  ...{ dtype: value.dtype, length: value.data.length, layout: shapeLayoutOf(value), data: value.data },
 });
 const wireOf = (post: Post) =>
   Buffer.concat([encodePost(post), post.type === 'elements' ? bytesOf(post.data) : Buffer.of()]);
@@ -61,6 +61,7 @@ describe('point-to-point frames on a connection', () => {
   it.each([
     ['another length', zeros('float32', [3])],
     ['another dtype', zeros('int32', [2])],
+    ['another shape', zeros('float32', [2, 1])],
   ])('with %s than the receiver expects are reported and not stored', (_, value) => {
     const into = zeros('float32', [2]);
     const { reader, delivered } = readerOf([into]);
@@ -79,9 +80,9 @@ describe('point-to-point frames on a connection', () => {
     const waiting = [into];
     const { reader } = readerOf(waiting);
     const bytes = wireOf(elementsOf(0, tensor(Float32Array.of(1, 2))));
-    expect(reader.read(bytes.subarray(0, 20))).toBe(true);
+    expect(reader.read(bytes.subarray(0, 28))).toBe(true);
     waiting.pop();
-    expect(reader.read(bytes.subarray(20))).toBe(false);
+    expect(reader.read(bytes.subarray(28))).toBe(false);
     expect(into.data).toEqual(Float32Array.of(1, 0));
   });
 
@@ -89,9 +90,9 @@ describe('point-to-point frames on a connection', () => {
     const into = zeros('float32', [2]);
     const { reader, delivered } = readerOf([into]);
     const bytes = wireOf(elementsOf(0, tensor(Float32Array.of(1, 2))));
-    reader.read(bytes.subarray(0, 20));
+    reader.read(bytes.subarray(0, 28));
     structuredClone(into.data, { transfer: [into.data.buffer as ArrayBuffer] });
-    expect(reader.read(bytes.subarray(20))).toBe(false);
+    expect(reader.read(bytes.subarray(28))).toBe(false);
     expect(delivered).toMatchObject([{ length: 2, data: { length: 0 } }]);
   });
 
@@ -111,7 +112,7 @@ describe('point-to-point frames on a connection', () => {
     expect([...encodePost({ type: 'request', from: 0, to: 1, number: 258 })]).toEqual([
       ...[2, 0, 0, 0],
       ...[2, 1, 0, 0],
-      ...Array(8).fill(0),
+      ...Array(16).fill(0),
     ]);
     const { reader } = readerOf();
     const bad = Buffer.from(encodePost({ type: 'offer', from: 0, to: 1, number: 0 }));

@@ -1,5 +1,5 @@
 import { type DType, dtypes, type Tensor, type TypedArray } from '@coll/core';
-import { hasLength, type MessageId, type Post } from '@coll/core/internal';
+import { hasLength, type MessageId, type Post, shapeLayoutOf } from '@coll/core/internal';
 import { byteSize, viewOf } from '@coll/core/plugin';
 
 /*
@@ -10,9 +10,11 @@ import { byteSize, viewOf } from '@coll/core/plugin';
  *     zero     2 bytes
  *     number   4 bytes: the message, from 0
  *     length   8 bytes: elements; 0 unless there are some
+ *     layout   4 bytes: a hash of the value's shape; 0 unless there are elements
+ *     zero     4 bytes
  *     elements
  */
-const headerBytes = 16;
+const headerBytes = 24;
 const types = ['ready', 'offer', 'request', 'elements'] as const;
 
 /** Encodes a post (one step of a message between two ranks), without its elements. */
@@ -23,6 +25,7 @@ export function encodePost(post: Post): Uint8Array {
   if (post.type === 'elements') {
     header.writeUInt8(dtypes.indexOf(post.dtype), 1);
     header.writeBigUInt64LE(BigInt(post.length), 8);
+    header.writeInt32LE(post.layout, 16);
   }
   return header;
 }
@@ -50,6 +53,7 @@ export interface PostReaderOptions {
 interface Arriving {
   readonly id: MessageId;
   readonly into: Tensor;
+  readonly layout: number;
   readonly bytes: number;
   read: number;
 }
@@ -99,7 +103,9 @@ export class PostReader {
     const dtype = dtypes[this.#header.readUInt8(1)] as DType | undefined;
     const number = this.#header.readUInt32LE(4);
     const length = Number(this.#header.readBigUInt64LE(8));
-    if (type === undefined || dtype === undefined || this.#header.readUInt16LE(2) !== 0) return false;
+    const layout = this.#header.readInt32LE(16);
+    const hasZeros = this.#header.readUInt16LE(2) === 0 && this.#header.readUInt32LE(20) === 0;
+    if (type === undefined || dtype === undefined || !hasZeros) return false;
     if (type === 'ready') return true;
     const id = type === 'request' ? { from: rank, to: peer, number } : { from: peer, to: rank, number };
     if (type !== 'elements') {
@@ -108,17 +114,18 @@ export class PostReader {
     }
     const into = memoryFor(id);
     if (!into) return false;
-    const fits = into.dtype === dtype && hasLength(into.data, length);
-    if (fits && length > 0) this.#arriving = { id, into, bytes: length * byteSize(dtype), read: 0 };
+    const fits = into.dtype === dtype && hasLength(into.data, length) && shapeLayoutOf(into) === layout;
+    if (fits && length > 0) this.#arriving = { id, into, layout, bytes: length * byteSize(dtype), read: 0 };
     // Elements that do not fit the receiver's tensor are not read; delivering the post makes the
     // group fail.
-    else deliver({ ...id, type, dtype, length, data: fits ? into.data : viewOf(dtype, new ArrayBuffer(0), 0, 0) });
+    else
+      deliver({ ...id, type, dtype, length, layout, data: fits ? into.data : viewOf(dtype, new ArrayBuffer(0), 0, 0) });
     return fits;
   }
 
   #readElements(arriving: Arriving, bytes: Uint8Array): number {
     const { deliver, memoryFor } = this.#options;
-    const { id, into } = arriving;
+    const { id, into, layout } = arriving;
     const { dtype, data } = into;
     // The call may have ended, or its memory may be gone.
     if (memoryFor(id) !== into) return -1;
@@ -129,10 +136,10 @@ export class PostReader {
       arriving.read += part.length;
       if (arriving.read < arriving.bytes) return part.length;
       this.#arriving = undefined;
-      deliver({ ...id, type: 'elements', dtype, length, data });
+      deliver({ ...id, type: 'elements', dtype, length, layout, data });
       return part.length;
     }
-    deliver({ ...id, type: 'elements', dtype, length, data });
+    deliver({ ...id, type: 'elements', dtype, length, layout, data });
     return -1;
   }
 }

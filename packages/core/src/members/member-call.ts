@@ -10,7 +10,8 @@ import {
 import type { Segments } from '../collectives/communicator.js';
 import { ValueError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
-import { asTensor, type Tensor, zeros } from '../values/tensor.js';
+import { shapeLayoutOf } from '../values/layout.js';
+import { asTensor, sameShape, type Tensor, zeros } from '../values/tensor.js';
 
 /** The buffers of one rank's call, and its result. */
 export interface MemberCall {
@@ -22,6 +23,8 @@ export interface MemberCall {
    * list. Undefined at ranks without a result.
    */
   readonly result: unknown;
+  /** Hash of the shapes of the values, which must be equal on all ranks; 0 for arrays. */
+  readonly layout: number;
 }
 
 /** The calling rank and its arguments. */
@@ -38,12 +41,13 @@ export interface MemberCallOptions {
  * Makes the buffers of a call. A buffer that the rank neither reads nor writes is empty.
  * @throws ValueError for a value that is not a tensor, a length that must be divisible by the
  * number of ranks but is not, a list for a collective without lists, or an `into` of another form
+ * or shape
  */
 export function memberCall(collective: Collective, options: MemberCallOptions): MemberCall {
   const { value, into } = options;
   if (!Array.isArray(value)) {
-    const { input, output, result } = buffersOf(collective, options, value, into);
-    return { collective, input, output, result };
+    const { given, input, output, result } = buffersOf(collective, options, value, into);
+    return { collective, input, output, result, layout: shapeLayoutOf(given) };
   }
   requireLists(collective, value, into, options.rank);
   const buffers = value.map((part, index) => buffersOf(collective, options, part, (into as unknown[])?.[index]));
@@ -53,10 +57,34 @@ export function memberCall(collective: Collective, options: MemberCallOptions): 
     input: buffers.map(({ input }) => input),
     output: buffers.map(({ output }) => output),
     result: hasResult ? buffers.map(({ result }) => result) : undefined,
+    layout: shapeLayoutOf(buffers.map(({ given }) => given)),
   };
 }
 
+/**
+ * Makes the buffers of a scatter of rank `root`. All ranks compare the shape of a block.
+ * @throws ValueError if the root has no value, or another rank has one; for a length that is not
+ * divisible by the number of ranks, and for an `into` of another shape than a block
+ */
+export function scatterCall(root: number, { rank, size, value, into }: MemberCallOptions): MemberCall {
+  const collective: Collective = { kind: 'scatter', root };
+  if ((rank === root) !== (value !== undefined)) {
+    const operation = nameOf(collective);
+    const told = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${rank}: ${told}`, { operation, rank });
+  }
+  const output = asTensor(into, 'into');
+  const layout = shapeLayoutOf(output);
+  if (value === undefined) return { collective, input: empty(output.dtype), output, result: into, layout };
+  const input = asTensor(value);
+  const shape = shapeOf(collective, input, size, rank);
+  if (!ArrayBuffer.isView(into)) requireShape(collective, output, shape, rank);
+  return { collective, input, output, result: into, layout };
+}
+
 interface Buffers {
+  /** The rank's value as a tensor. */
+  readonly given: Tensor;
   readonly input: Tensor;
   readonly output: Tensor;
   readonly result: unknown;
@@ -66,10 +94,21 @@ function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, va
   const given = asTensor(value);
   const dtype = outputDType(collective, given.dtype);
   const input = reads(collective, rank) ? given : empty(given.dtype);
-  if (!writes(collective, rank)) return { input, output: empty(dtype), result: undefined };
-  const output = into === undefined ? zeros(dtype, shapeOf(collective, given, size, rank)) : asTensor(into, 'into');
+  if (!writes(collective, rank)) return { given, input, output: empty(dtype), result: undefined };
+  const shape = shapeOf(collective, given, size, rank);
+  const output = into === undefined ? zeros(dtype, shape) : asTensor(into, 'into');
+  if (into !== undefined && !ArrayBuffer.isView(into)) requireShape(collective, output, shape, rank);
   const isArray = ArrayBuffer.isView(into ?? value);
-  return { input, output, result: isArray ? output.data : (into ?? output) };
+  return { given, input, output, result: isArray ? output.data : (into ?? output) };
+}
+
+/** @throws ValueError for a tensor of another shape than the result */
+function requireShape(collective: Collective, into: Tensor, shape: readonly number[], rank: number): void {
+  // Engines compare the lengths of flat results, and name what they must be.
+  if ((into.shape.length === 1 && shape.length === 1) || sameShape(into.shape, shape)) return;
+  const operation = nameOf(collective);
+  const told = `into must have the shape of the result, [${shape}], got [${into.shape}]`;
+  throw new ValueError('ERR_COLL_BUFFER', `${operation}: rank ${rank}: ${told}`, { operation, rank });
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
-import { type Collective, collectiveOp, nameOf } from '../collectives/collective.js';
+import { type Collective, collectiveOp } from '../collectives/collective.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { type ReduceOpLike, reduceOpFrom } from '../collectives/reduce-op.js';
 import { requireTimeout } from '../collectives/run-options.js';
@@ -10,9 +10,9 @@ import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import { requireSignal } from '../support/signal.js';
 import type { TypedArray } from '../values/dtype.js';
-import { asTensor, type Tensor, zeros } from '../values/tensor.js';
+import { asTensor, type Tensor } from '../values/tensor.js';
 import type { CombinedData, MemoryFor } from '../values/value-types.js';
-import { type MemberCall, memberCall } from './member-call.js';
+import { type MemberCall, memberCall, scatterCall } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 
 /** A member's value: a typed array, or a tensor. */
@@ -36,7 +36,10 @@ export interface WaitingOptions {
 
 /** Options of a collective with a result. */
 export interface MemberOptions<T = MemberData | readonly MemberData[]> extends WaitingOptions {
-  /** Memory for the result, in the form of the value; the call returns it. Default: new memory. */
+  /**
+   * Memory for the result, in the form of the value; the call returns it. A tensor must have the
+   * shape of the result. Default: new memory.
+   */
   readonly into?: T | undefined;
 }
 
@@ -96,8 +99,9 @@ export interface MemberSetup {
  * group make the same collective calls in the same order. Each call takes this member's value and
  * returns an array for an array and a tensor for a tensor, in new memory unless `into` is given.
  *
- * Errors of all collectives: `ValueError` for invalid values and options, before anything is sent;
- * `InvalidArgumentError` if the members' lengths differ; `InternalError` if anything else differs;
+ * Errors of all collectives: `ValueError` for invalid values and options of this member, at once;
+ * `InvalidArgumentError` if the members' lengths or shapes differ (an array has one dimension);
+ * `InternalError` if anything else differs;
  * `DeadlineExceededError`; `AbortedError`; `UnavailableError` if a member was lost; `RuntimeError`
  * (ERR_COLL_CLOSED) if a member has left. A member that catches the error of a call which it alone
  * has refused makes the next call fail on all members, as `Group.fail` would. All but `ValueError` fail the group and, unless a member
@@ -188,7 +192,7 @@ export class Member implements AsyncDisposable {
 
   /**
    * Copies the value of member `root` to all members. The other members' values only provide dtype
-   * and length.
+   * and shape.
    *
    * @example
    * ```ts
@@ -212,7 +216,7 @@ export class Member implements AsyncDisposable {
 
   /**
    * Concatenates the values of all members in rank order along the first dimension: `size` times as
-   * many elements. All values must have the same length.
+   * many elements. All values must have the same shape.
    *
    * @example
    * ```ts
@@ -251,7 +255,7 @@ export class Member implements AsyncDisposable {
 
   /**
    * Splits the value of member `root` into `size` equal blocks along the first dimension; member i
-   * receives block i in `into`.
+   * receives block i in `into`, which has the shape of a block.
    * @param value the root's value; undefined at the others
    *
    * @example
@@ -268,24 +272,12 @@ export class Member implements AsyncDisposable {
    * ```
    */
   async scatter<T extends MemberData>(root: number, into: T, value?: T, options?: WaitingOptions): Promise<T> {
-    const [call, own] = this.#prepared(() => [this.#scatterCall(root, into, value), waitingOf(options)] as const);
+    const { rank, size } = this;
+    const prepare = () =>
+      [scatterCall(this.#rankOf(root, 'root'), { rank, size, value, into }), waitingOf(options)] as const;
+    const [call, own] = this.#prepared(prepare);
     await this.#run(call, own);
     return into;
-  }
-
-  #scatterCall(root: number, into: MemberData, value: MemberData | undefined): MemberCall {
-    const collective: Collective = { kind: 'scatter', root: this.#rankOf(root, 'root') };
-    const operation = nameOf(collective);
-    if ((this.rank === root) !== (value !== undefined)) {
-      const told = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';
-      throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${this.rank}: ${told}`, {
-        operation,
-        rank: this.rank,
-      });
-    }
-    const output = asTensor(into, 'into');
-    const input = value === undefined ? zeros(output.dtype, [0]) : asTensor(value);
-    return { collective, input, output, result: into };
   }
 
   /**
@@ -354,8 +346,10 @@ export class Member implements AsyncDisposable {
   /**
    * Sends a value to member `to`, which calls `receive`. Resolves when the value may be changed
    * again; the value then arrives even if this member closes its group or its process ends with exit
-   * code 0. Messages between two members arrive in the order sent. Messages do not wait for
-   * collectives or involve other members.
+   * code 0. Also resolves if the receiver refuses the value because it expects another dtype or
+   * shape: the group fails, and this member's next call throws the error. Messages between two
+   * members arrive in the order sent. Messages do not wait for collectives or involve other members,
+   * and go on after another member has left.
    * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not
    * support messages
    *
@@ -377,8 +371,8 @@ export class Member implements AsyncDisposable {
   }
 
   /**
-   * Receives the next value from member `from` into an array or tensor of the same dtype and
-   * length, and returns it.
+   * Receives the next value from member `from` into an array or tensor of the same dtype and shape,
+   * and returns it.
    * @throws as `send`
    *
    * @example
@@ -431,7 +425,10 @@ export class Member implements AsyncDisposable {
     return this.#together(this.#local.split(this.#place, part, this.#algorithm, own, this.#family));
   }
 
-  /** Leaves the group: members that wait for this one get a `RuntimeError` (ERR_COLL_CLOSED). Idempotent. */
+  /**
+   * Leaves the group: collectives of other members, and messages to and from this one, throw a
+   * `RuntimeError` (ERR_COLL_CLOSED). Idempotent.
+   */
   close(): Promise<void> {
     this.#family.delete(this.#local);
     return this.#local.close();
@@ -485,7 +482,9 @@ export class Member implements AsyncDisposable {
   }
 
   #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {
-    return this.#together(this.#local.run(this.#place, call, request ? { ...options, request } : options));
+    const { layout } = call;
+    const own = layout === 0 && !request ? options : { ...options, layout, request };
+    return this.#together(this.#local.run(this.#place, call, own));
   }
 
   /**

@@ -12,6 +12,7 @@ import { type StallListener, StallReporter, type WaitingCall } from '../support/
 import { afterSeconds } from '../support/timer.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';
+import { shapeLayoutOf } from '../values/layout.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 
 /** Identifies a message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
@@ -24,12 +25,18 @@ export interface MessageId {
 /**
  * One step of a message between two ranks. The sender offers a message, the receiver requests it
  * once it has memory for it, and the sender then posts its elements. Nothing is buffered for a
- * receiver that has not called `receive`.
+ * receiver that has not called `receive`. `layout` is a hash of the value's shape, as in `RunOptions`.
  */
 export type Post = MessageId &
   (
     | { readonly type: 'offer' | 'request' }
-    | { readonly type: 'elements'; readonly dtype: DType; readonly length: number; readonly data: TypedArray }
+    | {
+        readonly type: 'elements';
+        readonly dtype: DType;
+        readonly length: number;
+        readonly layout: number;
+        readonly data: TypedArray;
+      }
   );
 
 /**
@@ -133,7 +140,7 @@ export class PointToPoint {
 
   /**
    * Receives from another rank.
-   * @throws InvalidArgumentError if the lengths differ, InternalError if the dtypes differ,
+   * @throws InvalidArgumentError if the lengths or shapes differ, InternalError if the dtypes differ,
    * ValueError if the memory was detached during the call, DeadlineExceededError, AbortedError,
    * each of which fails the group; the group's failure, if the group has failed; RuntimeError
    * (ERR_COLL_CLOSED) after `close`
@@ -249,7 +256,8 @@ export class PointToPoint {
   #answer(key: string, post: Post): void {
     const sending = this.#sends.get(key);
     if (!sending || sending.isPosted) return;
-    const { dtype, data } = sending.value;
+    const { value } = sending;
+    const { dtype, data } = value;
     if (!hasLength(data, sending.length)) {
       this.#fail(lostBufferError(operationOf(post, this.#rank), this.#rank));
       return;
@@ -260,6 +268,7 @@ export class PointToPoint {
       type: 'elements',
       dtype,
       length: sending.length,
+      layout: shapeLayoutOf(value),
       data,
     });
     if (posted) void posted.then(sending.resolve, () => {});
@@ -278,6 +287,9 @@ export class PointToPoint {
       this.#fail(new InternalError('ERR_COLL_DTYPE_MISMATCH', differ(post.dtype, value.dtype), details));
     else if (post.length !== receiving.length) {
       const told = differ(`${post.length} elements`, `${receiving.length}`);
+      this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details));
+    } else if (post.layout !== shapeLayoutOf(value)) {
+      const told = differ('a value of another shape', `the shape [${value.shape}]`);
       this.#fail(new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details));
     } else {
       if (value.data !== post.data) copyElements(value.data, post.data);

@@ -1,5 +1,6 @@
 import type { Value } from '../sparse/sparse.js';
 import { dtypes } from './dtype.js';
+import type { Tensor } from './tensor.js';
 
 /**
  * A 32-bit hash of all dtypes and shapes, in order, and of `form`, the structure's form. For sparse
@@ -18,6 +19,20 @@ export function layoutOf(values: readonly Value[], form = ''): number {
     for (const dimension of shape) hash = joinHash(hash, dimension);
   }
   return hash;
+}
+
+/**
+ * A 32-bit hash of the shape of a value, or of the shapes of the values of a list; 0 if all of them
+ * have one dimension, as typed arrays have.
+ */
+export function shapeLayoutOf(values: Tensor | readonly Tensor[]): number {
+  if (!isList(values)) return values.shape.length === 1 ? 0 : hashOf(values.shape);
+  if (values.every(({ shape }) => shape.length === 1)) return 0;
+  return hashOf(values.flatMap(({ shape }) => [shape.length, ...shape]));
+}
+
+function isList(values: Tensor | readonly Tensor[]): values is readonly Tensor[] {
+  return Array.isArray(values);
 }
 
 /** A 32-bit hash of a list of numbers. */
