@@ -155,7 +155,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   #describe(call: Call): void {
     const offer = call.handle;
     if (this.#described === offer) return;
-    if (this.#barrier.hasFailed) throw this.#barrier.failure(operationOf(call));
+    if (this.#barrier.hasFailed) throw this.#barrier.failureMet(operationOf(call));
     this.#said.set(offer.said);
     this.#described = offer;
   }
@@ -213,27 +213,26 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   #lookAfter({ rank, operation, deadline }: Wait): void {
     // Check the failure first: a rank that fails the group because of the offers of this
     // synchronization has reached it, and so has every other rank.
-    let failure = this.#barrier.failure(operation);
+    const { hasFailed } = this.#barrier;
     const isLate = deadline !== undefined && Date.now() >= deadline;
-    if (!failure && !isLate) return;
+    if (!hasFailed && !isLate) return;
     const others = Array.from({ length: this.size }, (_, other) => other).filter((other) => other !== rank);
     const absent = others.filter((other) => this.#binding.isMissing(this.#member, other));
     if (absent.length === 0) return;
-    if (!failure) {
+    if (!hasFailed) {
       const meeting = this.#binding.meeting(this.#member);
       const missing = absent.filter((other) => ((this.#barrier.count(other) - meeting) | 0) < 0);
       if (missing.length > 0) this.#barrier.expire(rank, missing, 'did not arrive');
       else this.#barrier.expire(rank, absent, 'arrived, but is busy');
-      failure = this.#barrier.failure(operation);
     }
     this.#binding.abandon(this.#member);
-    throw failure;
+    throw this.#barrier.failureMet(operation);
   }
 
   /** @throws the error for `answer`, a status that native code returns for a failed call */
   #fail(answer: number, call: Call): never {
     const operation = operationOf(call);
-    const failure = answer === status.failed ? this.#barrier.failure(operation) : this.#disagreement(answer, call);
+    const failure = answer === status.failed ? this.#barrier.failureMet(operation) : this.#disagreement(answer, call);
     const error =
       failure ??
       new InternalError(

@@ -18,7 +18,10 @@ export interface ControllerGroupOptions {
   readonly ofSize?: ((size: number, algorithm: Algorithm) => Communicator) | undefined;
 }
 
-/** The group of a single controller, which passes the buffers of all ranks. Only `fail` ends it. */
+/**
+ * The group of a single controller, which passes the buffers of all ranks. Only `fail` ends it, and
+ * a message to or from a rank that has left.
+ */
 export class ControllerGroup implements Group {
   readonly order = new CallOrder();
   readonly #options: ControllerGroupOptions;
@@ -37,6 +40,11 @@ export class ControllerGroup implements Group {
     requireCollError(error);
     this.#failure ??= error;
     this.#messages.endIfFailed();
+  }
+
+  /** A rank leaves: messages with it end, those between other ranks go on. */
+  leave(rank: number): void {
+    this.#messages.leave(rank);
   }
 
   allocate<D extends DType>(dtype: D, length: number): Tensor<D> {

@@ -149,7 +149,8 @@ export function reasonOf({ code }: CollError): FailureReason {
   return failureReasons.find((reason) => kinds[reason][1] === code) ?? 'failed';
 }
 
-function isDisagreement(reason: FailureReason): boolean {
+/** Whether a failure means that members made different calls. */
+export function isDisagreement(reason: FailureReason): boolean {
   return reason === 'shapes' || reason === 'dtypes' || reason === 'mismatch';
 }
 

@@ -6,6 +6,7 @@ import { PointToPoint, type Post, type Postbox } from './point-to-point.js';
 export class LocalMessages {
   readonly #group: Pick<Group, 'failure' | 'fail'>;
   readonly #ranks = new Map<number, PointToPoint>();
+  readonly #left = new Set<number>();
 
   constructor(group: Pick<Group, 'failure' | 'fail'>) {
     this.#group = group;
@@ -24,11 +25,21 @@ export class LocalMessages {
     for (const messages of this.#ranks.values()) messages.endIfFailed();
   }
 
+  /** A rank leaves: messages with it end, those between other ranks go on. */
+  leave(rank: number): void {
+    if (this.#left.has(rank)) return;
+    this.#left.add(rank);
+    this.#of(rank).close();
+    for (const messages of this.#ranks.values()) messages.left(rank);
+  }
+
   #of(rank: number): PointToPoint {
     const known = this.#ranks.get(rank);
     if (known) return known;
     const postbox: Postbox = {
-      open: () => {},
+      open: (peer) => {
+        if (this.#left.has(peer)) void Promise.resolve().then(() => this.#of(rank).left(peer));
+      },
       post: (peer: number, post: Post) => {
         this.#of(peer).deliver(post);
         return undefined;

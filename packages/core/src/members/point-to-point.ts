@@ -65,6 +65,12 @@ export interface Postbox {
   close(): void | Promise<void>;
 }
 
+/** The group whose ranks exchange messages. */
+export interface MessageGroup extends Pick<Group, 'failure' | 'fail'> {
+  /** Whether a rank has left the group. Default: the postbox reports it, by `left`. */
+  hasLeft?(rank: number): boolean;
+}
+
 /** A call of `send` or `receive` that is under way. */
 interface Waiter {
   readonly id: MessageId;
@@ -78,6 +84,8 @@ interface Waiter {
   readonly since: number;
   /** Whether the elements of `value` have been posted. */
   isPosted?: boolean;
+  /** Whether the peer had left at the previous look. */
+  isLeft?: boolean;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -103,7 +111,7 @@ const numbers = 2 ** 32;
 export class PointToPoint {
   readonly #rank: number;
   readonly #postbox: Postbox;
-  readonly #group: Pick<Group, 'failure' | 'fail'>;
+  readonly #group: MessageGroup;
   readonly #sends = new Map<string, Waiter>();
   readonly #receives = new Map<string, Waiter>();
   /** Number of messages sent to each rank. */
@@ -119,7 +127,7 @@ export class PointToPoint {
   #isClosed = false;
 
   /** @param stalls receives reports of calls that wait too long. Default: no reports */
-  constructor(rank: number, postbox: Postbox, group: Pick<Group, 'failure' | 'fail'>, stalls?: StallListener) {
+  constructor(rank: number, postbox: Postbox, group: MessageGroup, stalls?: StallListener) {
     this.#rank = rank;
     this.#stalls = stalls && { reporter: new StallReporter(stalls), repeats: stalls.repeats };
     this.#postbox = postbox;
@@ -213,6 +221,18 @@ export class PointToPoint {
     this.#isClosed = true;
     this.#rejectAll((operation) => closedError({ operation, rank: this.#rank }));
     await this.#postbox.close();
+  }
+
+  /** Ends the group if this rank waits for a rank that had left at the previous look: its last elements have arrived. */
+  #endIfLeft(): void {
+    const { hasLeft } = this.#group;
+    if (!hasLeft) return;
+    for (const waiter of [...this.#sends.values(), ...this.#receives.values()]) {
+      const { from, to } = waiter.id;
+      const peer = from === this.#rank ? to : from;
+      if (waiter.isLeft) this.left(peer);
+      else waiter.isLeft = hasLeft(peer);
+    }
   }
 
   #requireOpen(details: Details, { signal }: RunOptions): void {
@@ -361,7 +381,10 @@ export class PointToPoint {
       this.#look = undefined;
       if (this.#stalls?.reporter.isTold) this.#stalls.reporter.check(undefined, this.#group.failure === undefined);
     } else {
-      this.#look = setInterval(() => this.#lookForFailure(), lookMillis);
+      this.#look = setInterval(() => {
+        this.#lookForFailure();
+        this.#endIfLeft();
+      }, lookMillis);
       // Only the postbox may keep the program alive. In browsers, timers have no `unref`.
       (this.#look as { unref?(): void }).unref?.();
     }

@@ -1,5 +1,12 @@
 import type { RunOptions } from '../collectives/communicator.js';
-import { type Failure, failureError, failureOf, failureReasons, mostOtherRanks } from '../collectives/failures.js';
+import {
+  type Failure,
+  failureError,
+  failureOf,
+  failureReasons,
+  isDisagreement,
+  mostOtherRanks,
+} from '../collectives/failures.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { SpinLimit } from './spin-limit.js';
@@ -9,7 +16,8 @@ import { SpinLimit } from './spin-limit.js';
  * its own. `advance` publishes everything the rank wrote before; a rank that has read the count
  * sees those writes. Counts wrap around, so they are compared by difference.
  *
- * The group fails once, for the first reason given; from then on every wait throws.
+ * The group fails once, for the first reason given; from then on every wait throws. A rank that has
+ * left makes waits throw, too; messages between other ranks go on until one of them did.
  */
 export class SharedBarrier {
   readonly #words: Int32Array;
@@ -142,23 +150,21 @@ export class SharedBarrier {
   }
 
   /** Fails the group for the first reason given, and wakes all threads. */
-  fail({ reason, rank, ranks, text, hosts = [] }: Failure): void {
-    if (Atomics.compareExchange(this.#words, stateWord, 0, writing) === 0) {
-      // Text cannot be encoded into shared memory directly. Text that is too long is cut between
-      // two characters.
-      const bytes = new Uint8Array(textBytes);
-      const { written } = new TextEncoder().encodeInto([...hosts, text].join(hostEnd), bytes);
-      this.#text.set(bytes);
-      this.#ranks.set(ranks);
-      this.#words.set([rank, failureReasons.indexOf(reason), written, ranks.length, hosts.length], stateWord + 1);
-      Atomics.store(this.#words, stateWord, failed);
-    }
+  fail(failure: Failure): void {
+    if (this.#moves(0, writing) || this.#moves(left, writing)) this.#write(failure, failed);
     this.#open();
   }
 
-  /** Fails the group because a rank leaves it. */
+  /** A rank leaves the group, which ends all collectives. */
   leave(rank: number): void {
-    this.fail({ reason: 'closed', rank, ranks: [], text: 'has left the group' });
+    Atomics.store(this.#words, wordOf(rank) + leftWord, 1);
+    if (this.#moves(0, writing)) this.#write({ reason: 'closed', rank, ranks: [], text: 'has left the group' }, left);
+    this.#open();
+  }
+
+  /** Whether a rank has left the group. */
+  hasLeft(rank: number): boolean {
+    return Atomics.load(this.#words, wordOf(rank) + leftWord) !== 0;
   }
 
   /** Fails the group because the thread of a rank has ended. */
@@ -189,8 +195,9 @@ export class SharedBarrier {
    * no rank.
    */
   failFor(error: CollError, rank: number): void {
-    const text = `ended an earlier collective: ${error.message}`;
-    this.fail({ reason: 'failed', rank: error.rank ?? rank, ranks: [], text });
+    const failure = failureOf(error, rank);
+    if (isDisagreement(failure.reason)) this.fail(failure);
+    else this.fail({ ...failure, text: `ended an earlier collective: ${error.message}` });
   }
 
   /**
@@ -206,9 +213,20 @@ export class SharedBarrier {
     this.fail(failureOf(error, rank));
   }
 
-  /** Whether the group has failed, for any reason. */
+  /** Whether calls of all ranks fail, because the group has failed or a rank has left. */
   get hasFailed(): boolean {
     return Atomics.load(this.#words, stateWord) !== 0;
+  }
+
+  /** The error that a collective throws because of the group's failure, which from now on ends messages, too. */
+  failureMet(operation: string): CollError | undefined {
+    this.#moves(left, failed);
+    return this.failure(operation);
+  }
+
+  /** The group's failure as an error for messages; undefined while there is none, or if ranks have only left. */
+  failureOfMessages(operation: string): CollError | undefined {
+    return Atomics.load(this.#words, stateWord) === left ? undefined : this.failure(operation);
   }
 
   /** The group's failure as an error for the current operation; undefined while there is none. */
@@ -219,11 +237,27 @@ export class SharedBarrier {
     // terminated.
     for (let look = 0; state === writing && look < longestLook; look++) state = Atomics.load(this.#words, stateWord);
     const [rank, number, length, count, hostCount] = this.#words.subarray(stateWord + 1) as unknown as FailureWords;
-    const reason = (state === failed ? failureReasons[number] : undefined) ?? 'failed';
+    const reason = (state === writing ? undefined : failureReasons[number]) ?? 'failed';
     const hosts = new TextDecoder().decode(this.#text.slice(0, length)).split(hostEnd);
     const text = hosts.splice(hostCount).join(hostEnd);
     const failure = { reason, rank, ranks: [...this.#ranks.subarray(0, count)], text, hosts };
     return failureError(failure, { operation, size: this.#size, cause });
+  }
+
+  /** Whether the state was `from`; it then becomes `to`. */
+  #moves(from: number, to: number): boolean {
+    return Atomics.compareExchange(this.#words, stateWord, from, to) === from;
+  }
+
+  /** Writes the reason of a failure. Text that is too long is cut between two characters. */
+  #write({ reason, rank, ranks, text, hosts = [] }: Failure, state: number): void {
+    // Text cannot be encoded into shared memory directly.
+    const bytes = new Uint8Array(textBytes);
+    const { written } = new TextEncoder().encodeInto([...hosts, text].join(hostEnd), bytes);
+    this.#text.set(bytes);
+    this.#ranks.set(ranks);
+    this.#words.set([rank, failureReasons.indexOf(reason), written, ranks.length, hosts.length], stateWord + 1);
+    Atomics.store(this.#words, stateWord, state);
   }
 
   // Polls briefly first: for a peer that is nearly there this costs nothing, while waking a
@@ -267,11 +301,11 @@ export class SharedBarrier {
   #check(count: number, { operation, deadline, rank }: Wait): void {
     // Check the failure first: a rank that fails the group because of the offers of this
     // synchronization has reached it, and so has every other rank.
-    const failure = this.failure(operation);
+    const hasFailed = this.hasFailed;
     // A count that all ranks have reached is done, even if a rank has left since.
     const missing = this.#missing(count);
     if (missing.length === 0) return;
-    if (failure) throw failure;
+    if (hasFailed) throw this.failureMet(operation);
     if (deadline === undefined || Date.now() < deadline) return;
     this.expire(rank, missing, 'did not arrive');
     throw this.failure(operation);
@@ -302,17 +336,19 @@ export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
 
 // Int32s of a cache line. Line 0 holds the group's state, and the creator's rank. Line r + 1 holds the words of rank r: its
 // count, the number of event loops that wait for it and, written only by rank r, its offers
-// of two turns, the turn, and the number of its latest offer. The last line holds the gate, with
-// its sleepers in the same place.
+// of two turns, the turn, the number of its latest offer, and whether it has left. The last line
+// holds the gate, with its sleepers in the same place.
 const line = 16;
 const sleepers = 1;
 const offers = 2;
 const turns = 4;
 const lastOffer = 5;
+const leftWord = 6;
 const stateWord = 0;
 const creatorWord = 8;
 const writing = 1;
 const failed = 2;
+const left = 3;
 const textBytes = 4096;
 
 // Follows each host before the text of a failure.

@@ -128,7 +128,7 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
    * call would overwrite
    */
   #begin(offer: Offer): Need {
-    const failure = this.#barrier.failure(offer.operation);
+    const failure = this.#barrier.failureMet(offer.operation);
     if (failure) throw failure;
     this.#execution.begin(offer);
     return 'meeting';

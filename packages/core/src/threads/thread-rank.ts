@@ -1,6 +1,6 @@
 import type { Communicator, Group, RunOptions, SubGroup } from '../collectives/communicator.js';
 import type { Engine, ThreadGroup } from '../engines/engine.js';
-import { PointToPoint } from '../members/point-to-point.js';
+import { type MessageGroup, PointToPoint } from '../members/point-to-point.js';
 import { groupOfRank, type SplitPart } from '../members/split.js';
 import { CallOrder } from '../runtime/call-order.js';
 import type { Algorithm } from '../schedule/schedule.js';
@@ -34,6 +34,7 @@ export class ThreadRank implements Group {
   readonly #stopBeingWatched: () => void;
   #messages: PointToPoint | undefined;
   #splits = 0;
+  #isClosed = false;
 
   constructor(options: ThreadRankOptions) {
     this.#options = options;
@@ -82,17 +83,26 @@ export class ThreadRank implements Group {
     return this.#openMessages().receive(from, into, options);
   }
 
-  /** Ends all sends and receives that are under way. Called when the rank leaves the group. */
+  /** Ends all sends and receives that are under way, and later ones. Called when the rank leaves the group. */
   close(): void {
+    this.#isClosed = true;
     this.#stopBeingWatched();
     void this.#messages?.close();
   }
 
   #openMessages(): PointToPoint {
     if (this.#messages) return this.#messages;
-    const { threads, rank } = this.#options;
+    const { threads, rank, barrier } = this.#options;
     const postbox = new ThreadPostbox(threads.id, rank, (post) => this.#messages?.deliver(post));
-    this.#messages = new PointToPoint(rank, postbox, this);
+    const group: MessageGroup = {
+      get failure() {
+        return barrier.failureOfMessages('group');
+      },
+      fail: (error) => this.fail(error),
+      hasLeft: (peer) => barrier.hasLeft(peer),
+    };
+    this.#messages = new PointToPoint(rank, postbox, group);
+    if (this.#isClosed) void this.#messages.close();
     return this.#messages;
   }
 }
