@@ -5,7 +5,7 @@ import { native } from '@coll/native';
 import '@coll/native/register';
 import { ringAlgorithm } from '@coll/ring';
 import { memberScenarios, memberSuite } from '@coll/testing';
-import { describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 
 describe('members of the native engine', () => {
   memberSuite({
@@ -20,17 +20,22 @@ describe('members of the native engine', () => {
     },
   });
 
+  const threads: Worker[] = [];
+  afterAll(async () => {
+    for (const thread of threads) thread.postMessage('end');
+    await Promise.all(threads.map((thread) => once(thread, 'exit')));
+  });
   memberSuite({
     test: it,
     name: 'in threads',
     sizes: [1, 2, 3],
     run: async (scenario, size) => {
       const group = native.createGroup({ size, spins: 0 });
-      const program = new URL('./fixtures/member-thread.js', import.meta.url);
       return Promise.all(
         Array.from({ length: size }, async (_, rank) => {
-          const thread = new Worker(program, { workerData: { group, rank, scenario } });
-          const [[result]] = await Promise.all([once(thread, 'message'), once(thread, 'exit')]);
+          threads[rank] ??= new Worker(new URL('./fixtures/member-thread.js', import.meta.url));
+          threads[rank].postMessage({ group, rank, scenario });
+          const [result] = await once(threads[rank], 'message');
           return result;
         }),
       );

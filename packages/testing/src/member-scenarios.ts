@@ -1,4 +1,7 @@
-import { CollError, type Member } from '@coll/core';
+import { CollError, type Member, tensor } from '@coll/core';
+import { outcomeOf } from './call-outcome.js';
+import { disagreementScenarios } from './member-disagreements.js';
+import { mistakesOfEachMember } from './member-mistakes.js';
 
 /**
  * Makes the calls of one member of a group. Returns their results as plain values, which can be
@@ -34,6 +37,10 @@ const othersOf = ({ rank, size }: Member) =>
  * ```
  */
 export const memberScenarios = {
+  ...disagreementScenarios,
+
+  'mistakes of one member': mistakesOfEachMember,
+
   async collectives(member) {
     const values = valuesOf(member);
     const root = member.size - 1;
@@ -98,9 +105,33 @@ export const memberScenarios = {
     return [member.rank === 0 ? 'sent' : await first, await codeOf(first.then(() => member.barrier()))];
   },
 
+  async 'a message of another shape'(member) {
+    const matrix = (...shape: number[]) => tensor(new Float32Array(6), { shape });
+    if (member.rank > 1) return codeOf(member.barrier());
+    const first = member.rank === 0 ? member.send(1, matrix(2, 3)) : member.receive(0, matrix(3, 2));
+    const outcome = await outcomeOf(first);
+    return [member.rank === 0 ? 'sent' : outcome, await codeOf(member.barrier())];
+  },
+
   async 'a message that never arrives'(member) {
     if (member.rank > 0) return codeOf(member.barrier());
     return codeOf(member.receive(1, new Float32Array(1), { timeoutSeconds: 0.3 }));
+  },
+
+  async 'a third member that leaves'(member) {
+    // A group of the same members, to know when the last one has left the other group.
+    const all = (await member.split(0)) as Member;
+    const third = member.size - 1;
+    const message = new Float32Array(1);
+    if (member.rank === third) await member.close();
+    await all.barrier();
+    const messages = [];
+    if (member.rank === 0) messages.push(await outcomeOf(member.send(1, message)));
+    if (member.rank === 1) messages.push(await outcomeOf(member.receive(0, message)));
+    await all.barrier();
+    await all.close();
+    if (member.rank === third) return undefined;
+    return [...messages, await outcomeOf(member.barrier()), await outcomeOf(member.send(third, message))];
   },
 
   async 'a member that leaves'(member) {

@@ -1,6 +1,8 @@
 import { deepStrictEqual as equal } from 'node:assert/strict';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { DeclareTest } from './declare-test.js';
+import { type DisagreementName, disagreements } from './member-disagreements.js';
+import { mistakes } from './member-mistakes.js';
 import type { MemberScenarioName } from './member-scenarios.js';
 
 /** The groups under test and the test framework. */
@@ -56,6 +58,18 @@ export function memberSuite(options: MemberSuiteOptions): void {
       equal(await run('split', size), expectedSplit(size));
     });
     if (size === 1) continue;
+    test(`${name}: a mistake of one of ${size} members fails only its own call, at once`, async () => {
+      const errors = Object.fromEntries(Object.entries(mistakes).map(([mistake, { error }]) => [mistake, error]));
+      equal(await run('mistakes of one member', size), Array(size).fill({ errors, next: 'done' }));
+    });
+    // Each difference takes a group of its own, so only the largest size is tested.
+    const differences = size === Math.max(...sizes) ? Object.entries(disagreements) : [];
+    for (const [difference, { error }] of differences) {
+      test(`${name}: all ${size} members fail if one of them calls ${difference}`, async () => {
+        const outcome = [...error, size - 1];
+        equal(await run(difference as DisagreementName, size), Array(size).fill([outcome, outcome]));
+      });
+    }
     test(`${name}: ${size} members send messages of all lengths, both ways at once`, async () => {
       const all = Array<boolean>(size - 1).fill(true);
       equal(await run('messages', size), Array(size).fill(all));
@@ -66,12 +80,25 @@ export function memberSuite(options: MemberSuiteOptions): void {
       equal(receiver, ['ERR_COLL_SHAPE_MISMATCH', 'ERR_COLL_SHAPE_MISMATCH']);
       equal(others, Array(size - 2).fill('ERR_COLL_SHAPE_MISMATCH'));
     });
+    test(`${name}: a message of another shape fails the group of ${size}`, async () => {
+      const [sender, receiver, ...others] = await run('a message of another shape', size);
+      equal(sender, ['sent', 'ERR_COLL_SHAPE_MISMATCH']);
+      equal(receiver, [['InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH', 1], 'ERR_COLL_SHAPE_MISMATCH']);
+      equal(others, Array(size - 2).fill('ERR_COLL_SHAPE_MISMATCH'));
+    });
     test(`${name}: a message that never arrives fails the group of ${size} at its deadline`, async () => {
       equal(await run('a message that never arrives', size), Array(size).fill('ERR_COLL_DEADLINE'));
     });
     test(`${name}: a receiver in a group of ${size} is notified of a sender that leaves`, async () => {
       const [receiver] = await run('a member that leaves', size);
       equal(receiver, 'ERR_COLL_CLOSED');
+    });
+    if (size === 2) continue;
+    test(`${name}: messages in a group of ${size} go on after another member has left`, async () => {
+      const results = await run('a third member that leaves', size);
+      const closed = ['RuntimeError', 'ERR_COLL_CLOSED', size - 1];
+      equal(results.slice(0, 2), Array(2).fill(['done', closed, closed]));
+      equal(results.slice(2, -1), Array(size - 3).fill([closed, closed]));
     });
   }
 }

@@ -3,8 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { type EngineName, openMembers, resolveEngine } from '@coll/core';
 import { ringAlgorithm } from '@coll/ring';
 import { memberScenarios, memberSuite } from '@coll/testing';
-import { describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 
+const program = new URL('./fixtures/member-thread.js', import.meta.url);
 const engines: readonly EngineName[] = ['js', 'wasm'];
 
 describe.each(engines)('members of %s', (engine) => {
@@ -20,17 +21,22 @@ describe.each(engines)('members of %s', (engine) => {
     },
   });
 
+  const threads: Worker[] = [];
+  afterAll(async () => {
+    for (const thread of threads) thread.postMessage('end');
+    await Promise.all(threads.map((thread) => once(thread, 'exit')));
+  });
   memberSuite({
     test: it,
     name: 'in threads',
     sizes: [1, 2, 3],
     run: async (scenario, size) => {
       const group = resolveEngine(engine).engine.createGroup({ size, spins: 0 });
-      const program = new URL('./fixtures/member-thread.js', import.meta.url);
       return Promise.all(
         Array.from({ length: size }, async (_, rank) => {
-          const thread = new Worker(program, { workerData: { group, rank, scenario } });
-          const [[result]] = await Promise.all([once(thread, 'message'), once(thread, 'exit')]);
+          threads[rank] ??= new Worker(program);
+          threads[rank].postMessage({ group, rank, scenario });
+          const [result] = await once(threads[rank], 'message');
           return result;
         }),
       );

@@ -1,10 +1,15 @@
-import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
+import { abortedError, closedError, refusedError } from '../collectives/call-errors.js';
+import { type CallerRequest, operationOf, purposes } from '../collectives/caller-request.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
-import { failureError, reasonOf } from '../collectives/failures.js';
-import { type Joining, Rendezvous } from '../replicas/rendezvous.js';
+import { ControllerGroup } from '../collectives/controller-group.js';
+import { type Failure, failureError, failureOf, reasonOf } from '../collectives/failures.js';
+import { type ErrorFor, type Joining, Rendezvous } from '../replicas/rendezvous.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { type CollError, RuntimeError } from '../support/errors.js';
+import { CollError, ValueError } from '../support/errors.js';
+import { type Asked, askedBy } from '../threads/descriptors.js';
+import { checkedCall, listOf } from '../threads/segment-list.js';
 import { tensor, zeros } from '../values/tensor.js';
+import { disagreementOf } from './disagreement.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
 import { groupOfRank, type SplitPart } from './split.js';
@@ -18,24 +23,37 @@ export interface LocalMembersOptions {
   readonly close?: (() => Promise<void>) | undefined;
 }
 
-interface OwnOptions extends Joining {
+/** A call of one member, checked before it meets those of the others. */
+interface JoiningMember extends Joining {
   readonly own: RunOptions;
+  /** The part of the call that must be equal on all members. */
+  readonly asked: Asked;
 }
 
 /**
  * The members of a group that live in this thread. Once all of them have called a collective, it
- * runs on the communicator once, for all of them.
+ * runs on the communicator once, for all of them. A call is checked before it waits for the others,
+ * so that a member's own mistake fails only its own call.
  */
 export class LocalMembers implements LocalGroup {
   readonly localRanks: readonly number[];
   readonly #options: LocalMembersOptions;
   readonly #arrivals: Rendezvous;
+  readonly #left = new Set<number>();
   #communicator: Communicator | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: LocalMembersOptions) {
     this.localRanks = options.localRanks;
     this.#options = options;
-    this.#arrivals = new Rendezvous(options.localRanks, { what: 'rank' });
+    this.#arrivals = new Rendezvous(options.localRanks, {
+      onError: (error) => this.#failFor(error),
+      errors: {
+        what: 'rank',
+        disagreement: (calls) => disagreementOf((calls as readonly JoiningMember[]).map(({ asked }) => asked)),
+        failure: (failure, cause) => this.#failWith(failure, cause),
+      },
+    });
     this.#arrivals.onRefused = (error, times) => this.communicator.group.order.refuse(error, times);
   }
 
@@ -59,7 +77,8 @@ export class LocalMembers implements LocalGroup {
     const { collective } = call;
     if (this.localRanks.length === 1) return this.communicator.run(collective, [call.input], [call.output], options);
     const name = operationOf({ collective, request: options.request });
-    return this.#arrivals.join(place, { ...joining(name, options), call }, async (calls) => {
+    const asked = this.#counting(place, () => this.#check(place, name, call, options));
+    return this.#arrivals.join(place, { ...joining(name, options), asked, call }, async (calls) => {
       const { communicator } = this;
       const [inputs, outputs] = [calls.map((one) => one.call.input), calls.map((one) => one.call.output)];
       await communicator.run(collective, inputs, outputs, jointOptions(calls));
@@ -81,7 +100,8 @@ export class LocalMembers implements LocalGroup {
     options: RunOptions,
     family: Set<LocalGroup>,
   ): Promise<Member | undefined> {
-    return this.#arrivals.join(place, { ...joining('split', options), part }, async (calls) => {
+    this.#counting(place, () => this.#requireOpen(place, 'split', options));
+    return this.#arrivals.join(place, { ...joining('split', options), asked: askedBySplit, part }, async (calls) => {
       const { communicator } = this;
       const { group } = communicator;
       const together = { ...jointOptions(calls), request: splitRequest };
@@ -105,12 +125,20 @@ export class LocalMembers implements LocalGroup {
     });
   }
 
-  async close(): Promise<void> {
-    this.#arrivals.close(closedGroup);
-    if (this.#options.close) await this.#options.close();
-    else await this.communicator.close();
-    // Ends `send` and `receive` calls between local members.
-    if (this.localRanks.length > 1) this.communicator.group.fail(closedGroup('close'));
+  /**
+   * A local member leaves. From now on collectives fail. Messages between other members go on until
+   * a collective has failed.
+   */
+  async close(place: number, family: Set<LocalGroup>): Promise<void> {
+    const rank = this.localRanks[place] as number;
+    this.#left.add(rank);
+    if (this.#left.size === this.localRanks.length) family.delete(this);
+    const failure: Failure = { reason: 'closed', rank, ranks: [], text: 'has left the group' };
+    this.#arrivals.close((operation) => this.#failWith(failure, undefined)(operation));
+    if (this.localRanks.length > 1 && this.communicator.group instanceof ControllerGroup)
+      this.communicator.group.leave(rank);
+    this.#closing ??= this.#options.close ? this.#options.close() : this.communicator.close();
+    await this.#closing;
   }
 
   /**
@@ -120,9 +148,57 @@ export class LocalMembers implements LocalGroup {
   fail(error: CollError): void {
     const { group } = this.communicator;
     const text = `another group of its members failed: ${error.message}`;
-    const failure = { reason: reasonOf(error), rank: -1, ranks: [], text };
-    if (!group.failure) group.fail(failureError(failure, { operation: error.operation ?? 'group', cause: error }));
-    this.#arrivals.fail(() => error);
+    const other = { reason: reasonOf(error), rank: -1, ranks: [], text };
+    if (!group.failure) group.fail(failureError(other, { operation: error.operation ?? 'group', cause: error }));
+    const failure = failureOf(group.failure ?? error, -1);
+    this.#arrivals.fail((operation) => failureError(failure, { operation, cause: error }));
+  }
+
+  /**
+   * Checks a call of one of several local members, as the engines of threads and processes check
+   * that of their own member.
+   * @throws ValueError for a mistake of this member; RuntimeError (ERR_COLL_CLOSED) if it has left;
+   * AbortedError if its signal is aborted
+   */
+  #check(place: number, operation: string, { collective, input, output }: MemberCall, options: RunOptions): Asked {
+    this.#requireOpen(place, operation, options);
+    const { communicator } = this;
+    const rank = this.localRanks[place] as number;
+    const buffers = { inputs: [listOf(input)], outputs: [listOf(output)] };
+    const checked = checkedCall({ collective, size: communicator.size, localRanks: [rank], ...buffers }, options);
+    const refused = communicator.refuses(collective, checked.dtype);
+    if (refused) throw refusedError(refused, { operation, rank });
+    return askedBy(checked, 0);
+  }
+
+  /** Checks a call. If that fails, counts a refused call. */
+  #counting<R>(place: number, check: () => R): R {
+    try {
+      return check();
+    } catch (error) {
+      this.refuse(place, error);
+      throw error;
+    }
+  }
+
+  #requireOpen(place: number, operation: string, { signal }: RunOptions): void {
+    const rank = this.localRanks[place] as number;
+    if (this.#left.has(rank)) throw closedError({ operation, rank });
+    if (signal?.aborted) throw abortedError('before it began', signal, { operation, rank });
+  }
+
+  /** Fails the group because of an error of a call of all local members, unless all of them made an invalid call. */
+  #failFor(error: unknown): void {
+    if (this.localRanks.length === 1 || !(error instanceof CollError) || error instanceof ValueError) return;
+    this.#arrivals.close(this.#failWith(failureOf(error, this.localRanks[0] as number), error.cause));
+  }
+
+  /** Fails the group. The result makes the errors of the calls that wait for others, and of later calls. */
+  #failWith(failure: Failure, cause: unknown): ErrorFor {
+    const errorFor = (operation: string) => failureError(failure, { operation, cause });
+    const { group } = this.communicator;
+    if (!group.failure) group.fail(errorFor('group'));
+    return errorFor;
   }
 
   /** Gathers the color and key that each member passed to `split`, in rank order. */
@@ -145,18 +221,16 @@ const splitRequest: CallerRequest = {
   purpose: 'split',
 };
 
-function closedGroup(operation: string): RuntimeError {
-  return new RuntimeError('ERR_COLL_CLOSED', `${operation}: this group was closed`, { operation });
-}
+const askedBySplit: Asked = { ...splitRequest, purpose: purposes.indexOf('split'), schedule: 0, layout: 0 };
 
-function joining(name: string, own: RunOptions): OwnOptions {
+function joining(name: string, own: RunOptions) {
   const { signal, timeoutSeconds = null } = own;
   return { name, own, options: { options: { timeoutSeconds }, signal } };
 }
 
 /** The options of a collective on behalf of all local members: the earliest deadline and the signals of their calls. */
-function jointOptions(calls: readonly OwnOptions[]): RunOptions {
-  const [{ own }] = calls as readonly [OwnOptions];
+function jointOptions(calls: readonly JoiningMember[]): RunOptions {
+  const [{ own }] = calls as readonly [JoiningMember];
   if (calls.length === 1) return own;
   const limits = calls.map((call) => call.own.timeoutSeconds ?? 0).filter((seconds) => seconds > 0);
   const signals = [...new Set(calls.flatMap((call) => call.own.signal ?? []))];

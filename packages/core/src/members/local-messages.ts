@@ -29,7 +29,7 @@ export class LocalMessages {
   leave(rank: number): void {
     if (this.#left.has(rank)) return;
     this.#left.add(rank);
-    this.#of(rank).close();
+    void this.#of(rank).close();
     for (const messages of this.#ranks.values()) messages.left(rank);
   }
 

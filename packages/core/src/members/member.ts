@@ -80,7 +80,8 @@ export interface LocalGroup {
   refuse(place: number, error: unknown): void;
   /** Ends the group with `error`. Also ends calls in which members of this process wait for each other. */
   fail(error: CollError): void;
-  close(): Promise<void>;
+  /** The local member with this index leaves. Removes the group from `family` once all of them have left. */
+  close(place: number, family: Set<LocalGroup>): Promise<void>;
 }
 
 /** Parts that make up a member. */
@@ -430,8 +431,7 @@ export class Member implements AsyncDisposable {
    * `RuntimeError` (ERR_COLL_CLOSED). Idempotent.
    */
   close(): Promise<void> {
-    this.#family.delete(this.#local);
-    return this.#local.close();
+    return this.#local.close(this.#place, this.#family);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import { abortedError } from '../collectives/call-errors.js';
-import { failureError } from '../collectives/failures.js';
+import { type Failure, failureError } from '../collectives/failures.js';
 import { noRefusals, type Refusals, refusalFailure, refusedAgain } from '../collectives/refusals.js';
 import { AbortedError, CollError, DeadlineExceededError, InternalError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
@@ -42,8 +42,18 @@ export interface RendezvousOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Schedules the delivery of results: `deliver(i)` resumes replica `i`. Default: all at once. */
   readonly settle?: ((deliver: (place: number) => void) => void) | undefined;
-  /** The word for participants in error messages. Default: `replica`. */
-  readonly what?: 'replica' | 'rank' | undefined;
+  /** Makes the errors of participants that are not replicas. Default: errors that name replicas. */
+  readonly errors?: RendezvousErrors | undefined;
+}
+
+/** Makes the errors of a rendezvous. */
+export interface RendezvousErrors {
+  /** The word for participants in messages. */
+  readonly what: 'replica' | 'rank';
+  /** The error if the participants make different calls; undefined if they agree. */
+  disagreement(calls: readonly Joining[]): CollError | undefined;
+  /** The errors of all calls that wait, and of later ones, after a deadline has passed or a signal was aborted. */
+  failure(failure: Failure, cause: unknown): ErrorFor;
 }
 
 /** A call of one replica that has not ended. */
@@ -84,6 +94,7 @@ export class Rendezvous {
   onRefused: ((error: unknown, times: number) => void) | undefined;
   readonly #ids: readonly number[];
   readonly #options: RendezvousOptions;
+  readonly #errors: RendezvousErrors;
   readonly #waiting: readonly Waiter[][];
   readonly #performing = new Map<readonly Waiter[], Promise<void>>();
   /** Number of unfinished calls of each replica. */
@@ -100,13 +111,10 @@ export class Rendezvous {
   constructor(ids: readonly number[], options: RendezvousOptions = {}) {
     this.#ids = ids;
     this.#options = options;
+    this.#errors = options.errors ?? errorsOfReplicas(ids);
     this.#waiting = ids.map(() => []);
     this.#pending = ids.map(() => 0);
     this.#refusals = ids.map(() => noRefusals);
-  }
-
-  get #what(): 'replica' | 'rank' {
-    return this.#options.what ?? 'replica';
   }
 
   get size(): number {
@@ -212,7 +220,8 @@ export class Rendezvous {
     let outputs: Promise<readonly unknown[]>;
     try {
       const refusals = this.#requireSameRefusals(waiters);
-      this.#requireAlike(calls);
+      const disagreement = this.#errors.disagreement(calls);
+      if (disagreement) throw disagreement;
       // Refusals are told in the order of the calls.
       const told = before?.then(() => this.#tellRefused(refusals));
       if (!told) this.#tellRefused(refusals);
@@ -260,8 +269,12 @@ export class Rendezvous {
     );
     const { latest } = refusals;
     const code = latest instanceof CollError ? latest.code : undefined;
-    const failure = refusalFailure(this.#ids[place] as number, code, { message: messageOf(latest), what: this.#what });
-    const errorFor = (operation: string) => failureError(failure, { operation, what: this.#what, cause: latest });
+    const failure = refusalFailure(this.#ids[place] as number, code, {
+      message: messageOf(latest),
+      what: this.#errors.what,
+    });
+    const errorFor = (operation: string) =>
+      failureError(failure, { operation, what: this.#errors.what, cause: latest });
     this.#failure ??= errorFor;
     throw errorFor(joining.name);
   }
@@ -271,20 +284,6 @@ export class Rendezvous {
     this.#toldRefused = count;
   }
 
-  #requireAlike(calls: readonly Joining[]): void {
-    const [first] = calls as readonly [Joining];
-    const odd = calls.findIndex(({ name, form }) => name !== first.name || (form ?? '') !== (first.form ?? ''));
-    if (odd < 0) return;
-    const what = this.#what;
-    const rank = this.#ids[odd] as number;
-    const told = `${what} ${this.#ids[0]} calls ${wordsOf(first)}, ${what} ${rank} calls ${wordsOf(calls[odd] as Joining)}`;
-    throw new InternalError(
-      'ERR_COLL_MISMATCH',
-      `${what}s make different calls: ${told}; all ${what}s must make the same calls in the same order`,
-      { rank, operation: first.name },
-    );
-  }
-
   #watch(waiter: Waiter): void {
     const { options } = waiter.joining;
     const signal = options?.signal;
@@ -292,7 +291,10 @@ export class Rendezvous {
     if (!signal && !seconds) return;
     const rank = this.#ids[waiter.place] as number;
     const endTimer = afterSeconds(seconds, () => this.#expire(waiter));
-    const abort = () => this.close((operation) => abortedBy(operation, `${this.#what} ${rank}`, rank, signal?.reason));
+    const abort = () => {
+      const text = `aborted: ${messageOf(signal?.reason)}`;
+      this.close(this.#errors.failure({ reason: 'aborted', rank, ranks: [], text }, signal?.reason));
+    };
     signal?.addEventListener('abort', abort);
     waiter.unwatch = () => {
       endTimer();
@@ -305,10 +307,8 @@ export class Rendezvous {
     const turn = (this.#waiting[place] as Waiter[]).indexOf(waiter);
     const rank = this.#ids[place] as number;
     const missing = this.#ids.filter((_, other) => (this.#waiting[other] as Waiter[]).length <= turn);
-    const told = `timed out on ${this.#what} ${rank} waiting for the others: ${this.#what} ${missing.join(', ')} did not arrive`;
-    this.close(
-      (operation) => new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: ${told}`, { rank, operation }),
-    );
+    const failure = { reason: 'deadline', rank, ranks: missing, text: 'did not arrive' } as const;
+    this.close(this.#errors.failure(failure, undefined));
   }
 }
 
@@ -322,15 +322,34 @@ function isAlone({ joining }: Waiter): boolean {
   return joining.isExclusive === true;
 }
 
+/** The errors of replicas with these ids. */
+function errorsOfReplicas(ids: readonly number[]): RendezvousErrors {
+  return {
+    what: 'replica',
+    disagreement: (calls) => {
+      const [first] = calls as readonly [Joining];
+      const odd = calls.findIndex(({ name, form }) => name !== first.name || (form ?? '') !== (first.form ?? ''));
+      if (odd < 0) return undefined;
+      const rank = ids[odd] as number;
+      const told = `replica ${ids[0]} calls ${wordsOf(first)}, replica ${rank} calls ${wordsOf(calls[odd] as Joining)}`;
+      return new InternalError(
+        'ERR_COLL_MISMATCH',
+        `replicas make different calls: ${told}; all replicas must make the same calls in the same order`,
+        { rank, operation: first.name },
+      );
+    },
+    failure: ({ reason, rank, ranks, text }, cause) => {
+      const late = `timed out on replica ${rank} waiting for the others: replica ${ranks.join(', ')} ${text}`;
+      if (reason === 'deadline')
+        return (operation) =>
+          new DeadlineExceededError('ERR_COLL_DEADLINE', `${operation}: ${late}`, { rank, operation });
+      return (operation) =>
+        new AbortedError('ERR_COLL_ABORTED', `${operation}: replica ${rank} ${text}`, { rank, operation, cause });
+    },
+  };
+}
+
 /** A call, for errors. */
 function wordsOf({ name, form = '' }: Joining): string {
   return form === '' ? name : `${name} of ${form}`;
-}
-
-function abortedBy(operation: string, who: string, rank: number, cause: unknown): AbortedError {
-  return new AbortedError('ERR_COLL_ABORTED', `${operation}: ${who} aborted: ${messageOf(cause)}`, {
-    rank,
-    operation,
-    cause,
-  });
 }

@@ -60,11 +60,12 @@ export abstract class ControllerCommunicator<Handle> extends OrderedCommunicator
   /**
    * Checks whether a call may continue after other code has run on the event loop. `deadline` is a
    * time of `Date.now()`.
-   * @throws AbortedError, DeadlineExceededError; ValueError if memory of the call was detached or
-   * resized
+   * @throws the failure of the group; AbortedError, DeadlineExceededError; ValueError if memory of
+   * the call was detached or resized
    */
   #requireGoing(call: PreparedCall<Handle>, signal: AbortSignal | undefined, deadline: number | undefined): void {
     const operation = operationOf(call);
+    if (this.group.failure) throw this.group.failure;
     if (signal?.aborted) throw abortedError('while it was under way', signal, { operation });
     if (deadline !== undefined && Date.now() >= deadline) {
       const told = `${operation}: timed out during the call`;

@@ -114,7 +114,7 @@ export class Descriptors {
   readonly #words: Float64Array;
   readonly #size: number;
 
-  constructor(memory: SharedArrayBuffer, size: number, turn = 0) {
+  constructor(memory: ArrayBufferLike, size: number, turn = 0) {
     this.#words = new Float64Array(memory, turn * size * stride * 8, size * stride);
     this.#size = size;
   }
