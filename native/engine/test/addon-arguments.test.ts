@@ -217,7 +217,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
     for (const held of [executing, idle, other]) processes['stopGroup']?.(held);
   });
 
-  const state = new Float64Array(11);
+  const state = new Float64Array(13);
   // An all-reduce sum of float32 in one chunk and no rounds.
   const messagesOf = (ranks: number, rank: number) =>
     processes['messageProgram']?.(Int32Array.of(0, 0, 2, ranks, 0, 1, 0), rank);
@@ -235,7 +235,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
     number('rank', 0, -1, 1),
     lists[0] as Argument,
     ...offerEnd,
-    ['state', state, undefined, [1], new Float64Array(10), new Float32Array(11)],
+    ['state', state, undefined, [1], new Float64Array(12), new Float32Array(13)],
     ['message program', messages, null, 1, {}, two, ...(processes ? [messagesOf(2, 0), messagesOf(2, 1)] : [])],
   ];
   const processCalls: Record<string, Argument[]> = {

@@ -121,7 +121,8 @@ export class MpiRank implements Group {
   /** Leaves the group. */
   close(): void {
     open.delete(this);
-    this.#messages.close();
+    // MPI has no connections whose other side must read to the end.
+    void this.#messages.close();
     this.queue.close();
   }
 }

@@ -25,7 +25,7 @@ import { elementsOf, requireTensorFlow, type TensorFlow, type TfModel, type TfVa
  * const model = tf.sequential({ layers: [tf.layers.batchNormalization({ inputShape: [2] })] });
  * await using strategy = new MirroredStrategy({ devices: ['cpu:0'] });
  * await strategy.run((replica) => averageStatistics(tf, model, replica));
- * console.log(model.getWeights()[2].dataSync()); // Float32Array(2) [ 0, 0 ]
+ * console.log(model.getWeights()[2]?.dataSync()); // Float32Array(2) [ 0, 0 ]
  * ```
  */
 export function averageStatistics(

@@ -1,5 +1,4 @@
-import type { Round, RunSettings } from '../run-session.js';
-import { foreignLoadOf, sizesOf, takeRounds } from '../run-session.js';
+import { foreignLoadOf, type Round, type RunSettings, sizesOf, takeRounds } from '../run-session.js';
 import { levelOf, type Piece, type Session, type Trial, type Turn } from '../trial.js';
 import { type Comparison, compare, type Figures, type SeriesName, seriesNames } from './comparison.js';
 import { Series } from './series.js';
