@@ -30,6 +30,7 @@ const sharedByTests = [
   'packages/cli/test/stalled-run',
   'packages/multi-worker/test/(worker|failing)-scenarios',
   'packages/strategy/src/multi-worker/open-worker-group',
+  'packages/strategy/test/workers-here',
 ];
 // A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy.
 const tensorflowCircle =

@@ -56,7 +56,7 @@ function changeOf(series: Readonly<Record<SeriesName, Figures>>, microsOf: (figu
 }
 
 /** @throws RangeError without values */
-export function geometricMeanOf(values: readonly number[]): number {
+function geometricMeanOf(values: readonly number[]): number {
   return Math.exp(meanOf(values.map(Math.log)));
 }
 
