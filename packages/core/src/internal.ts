@@ -1,4 +1,6 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
+
+export { requireCall } from './collectives/buffers.js';
 export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './collectives/call-options.js';
 export { purposeName } from './collectives/caller-request.js';
 export { bufferLengths, hasOneResult, inputBlocks, isSameCollective, outputBlocks } from './collectives/collective.js';
@@ -70,6 +72,7 @@ export {
   scheduleNumber,
 } from './threads/descriptors.js';
 export { nextTurn } from './threads/event-loop.js';
+export { checkedCall } from './threads/segment-list.js';
 export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
 export { ThreadCommunicator } from './threads/thread-communicator.js';
 export { requireJoin } from './threads/thread-group.js';

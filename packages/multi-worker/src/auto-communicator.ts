@@ -10,10 +10,12 @@ import type {
   Tensor,
 } from '@coll/core';
 import {
+  checkedCall,
   communicatorFor,
   endedAtOnce,
   inputBlocks,
   outputBlocks,
+  requireCall,
   requireGivenGroup,
   requireRunOptions,
   routeAlgorithm,
@@ -134,7 +136,7 @@ class AutoCommunicator implements Communicator {
   runSync(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     let choice = this.#known(collective, inputs, outputs);
     if (!choice) {
-      this.#requirePlayable(collective, inputs, options);
+      this.#requirePlayable(collective, inputs, outputs, options);
       const choices = this.#tuning.beginSync(options, collective);
       choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
     }
@@ -187,7 +189,7 @@ class AutoCommunicator implements Communicator {
   }
 
   async #runUnknown(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): Promise<void> {
-    this.#requirePlayable(collective, inputs, options);
+    this.#requirePlayable(collective, inputs, outputs, options);
     await this.#tuning.begin(
       (choices, inTurn) => {
         const choice = choices.choose(collective, bytesOf(collective, this, inputs, outputs));
@@ -199,22 +201,26 @@ class AutoCommunicator implements Communicator {
   }
 
   /** Throws if the call is not supported, before any message measures the links. Counts a refused call. */
-  #requirePlayable(collective: Collective, inputs: Buffers, options?: RunOptions): void {
+  #requirePlayable(collective: Collective, inputs: Buffers, outputs: Buffers, options?: RunOptions): void {
     try {
-      this.#check(collective, inputs, options);
+      this.#check(collective, inputs, outputs, options);
     } catch (error) {
       this.group.order.refuse(error);
       throw error;
     }
   }
 
-  #check(collective: Collective, [input = []]: Buffers, options?: RunOptions): void {
-    if (options !== undefined) requireRunOptions(options);
+  #check(collective: Collective, inputs: Buffers, outputs: Buffers, options: RunOptions = {}): void {
+    requireRunOptions(options);
+    requireCall(collective, inputs, outputs);
     const details = () => ({ operation: nameOf(collective) });
     if (this.#isClosed) throw closedError(details());
-    const refused = refusedCollective(collective, listOf(input)[0]?.dtype ?? 'float32', this.size);
+    const { size, localRanks } = this;
+    const lists = { inputs: inputs.map(listOf), outputs: outputs.map(listOf) };
+    const { dtype } = checkedCall({ collective, size, localRanks, ...lists }, options);
+    const refused = refusedCollective(collective, dtype, size);
     if (refused !== undefined) throw refusedError(refused, details());
-    if (options?.signal?.aborted) throw abortedError('before it began', options.signal, details());
+    if (options.signal?.aborted) throw abortedError('before it began', options.signal, details());
   }
 
   #of({ chosen }: SizeClass): Communicator {
