@@ -88,7 +88,7 @@ describe('a merge call in a thread', () => {
     void runInReplica(context, () => context.mergeCall(fail));
     await next();
     starter.postMessage({ type: 'hold', args: [[], []] });
-    expect(await next()).toMatchObject({ type: 'mergeFailed', error: { name: 'RangeError', message: 'too far' } });
+    expect(await next()).toMatchObject({ type: 'mergeFailed', error: [{ name: 'RangeError', message: 'too far' }] });
   });
 
   it('is accompanied by a collective with a purpose of its own', async () => {

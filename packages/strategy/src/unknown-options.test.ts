@@ -73,7 +73,7 @@ it.each<[owner: string, take: (options: never) => unknown, names: readonly strin
     (options) => new InputOptions(options),
     [
       ...['experimentalFetchToDevice', 'experimentalReplicationMode', 'experimentalPlaceDatasetOnDevice'],
-      ...['experimentalPerReplicaBufferSize', 'globalBatchSize', 'autoShardPolicy'],
+      ...['experimentalPerReplicaBufferSize', 'globalBatchSize', 'autoShardPolicy', 'equalSteps'],
     ],
   ],
   [
