@@ -1,17 +1,14 @@
-/** Ops of several workers, which compare how many calls each of them has refused. */
-interface RefusingOps {
-  refused(error: unknown): void;
-}
+import type { CallOrder } from '../runtime/call-order.js';
 
 /**
- * Makes a call of all workers. An error counts as a refused call: workers that do not get it, too,
+ * A call of all workers, whose error counts as a refused call: workers that do not get the error
  * wait in this call or have made it. A group that has failed needs no count.
+ * @param order the order of the workers' calls; undefined if there are no other workers
  */
-export async function countingRefusals<Result>(ops: RefusingOps, call: () => Promise<Result>): Promise<Result> {
-  try {
-    return await call();
-  } catch (error) {
-    ops.refused(error);
+export function countingRefusals<Result>(order: CallOrder | undefined, call: Promise<Result>): Promise<Result> {
+  if (!order) return call;
+  return call.catch((error: unknown) => {
+    order.refuse(error);
     throw error;
-  }
+  });
 }

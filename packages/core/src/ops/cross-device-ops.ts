@@ -15,6 +15,7 @@ import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
 import type { ReplicaGroup } from '../replicas/replica-group.js';
 import { type ReplicaPlan, replicaCommunicator, replicaGroupOf } from '../replicas/replica-plan.js';
+import type { CallOrder } from '../runtime/call-order.js';
 import { stepOf, type Work, workDone } from '../runtime/drive.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import { reduceUnique, uniqueOf } from '../sparse/reduce-unique.js';
@@ -124,8 +125,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     destinations: Destinations,
     options?: ReduceOptions,
   ): Promise<PossiblyMirrored<ReducedOnDevices<V, Op>>>;
-  async reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
-    return countingRefusals(this, () => this.#reduce(op, given, destinations, options));
+  reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
+    return countingRefusals(this.#orderOfWorkers, this.#reduce(op, given, destinations, options)) as Promise<never>;
   }
 
   async #reduce(op: ReduceOp, given: ReducibleLike, destinations: Destinations, options?: ReduceOptions) {
@@ -161,12 +162,14 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     valueDestinationPairs: Iterable<Pair>,
     options?: BatchReduceOptions,
   ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
-  async batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
-    return countingRefusals(this, async () => {
-      this.#requireOpen('batch-reduce');
-      const resolved = begunOptions('batch-reduce', options);
-      return this.#reducePairs(op, readyPairs(given), resolved, intoOf(options));
-    });
+  batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
+    return countingRefusals(this.#orderOfWorkers, this.#batchReduce(op, given, options)) as Promise<never>;
+  }
+
+  async #batchReduce(op: ReduceOp, given: Iterable<ValueDestinationPair>, options?: BatchReduceOptions) {
+    this.#requireOpen('batch-reduce');
+    const resolved = begunOptions('batch-reduce', options);
+    return this.#reducePairs(op, readyPairs(given), resolved, intoOf(options));
   }
 
   async #reducePairs(op: ReduceOp, pairs: readonly ReadyPair[], resolved: ResolvedOptions, into?: readonly unknown[]) {
@@ -204,8 +207,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     axis: number,
     options?: CallOptions,
   ): Promise<PossiblyMirrored<Extract<ReducedValue<V>, Tensor>>>;
-  async gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
-    return countingRefusals(this, () => this.#gather(given, destinations, axis, options));
+  gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
+    return countingRefusals(this.#orderOfWorkers, this.#gather(given, destinations, axis, options)) as Promise<never>;
   }
 
   async #gather(given: ReducibleLike, destinations: Destinations, axis: number, options?: CallOptions) {
@@ -280,12 +283,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return { name: this.name, engine: this.#engine, engines: this.#engines, notes: [...this.#notes] };
   }
 
-  /**
-   * Counts calls that this worker has refused before they began; `error` ended the last. Workers
-   * compare their counts in the next call.
-   */
-  refused(error: unknown, times = 1): void {
-    (this.#communicator ?? this.ordering)?.group.order.refuse(error, times);
+  get #orderOfWorkers(): CallOrder | undefined {
+    return (this.#communicator ?? this.ordering)?.group.order;
   }
 
   /**
