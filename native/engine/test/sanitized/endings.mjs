@@ -59,7 +59,8 @@ async function playRound(round, threads) {
   });
   played[doomed].catch(() => {});
   const ended = end(ending, threads[doomed], played[doomed], calls);
-  void ended.then(() => failThreadGroup(group, doomed, `the thread of rank ${doomed} has ended`));
+  if (ending !== 'close')
+    void ended.then(() => failThreadGroup(group, doomed, `the thread of rank ${doomed} has ended`));
   const others = await Promise.all(played.filter((_, rank) => rank !== doomed));
   const endedAt = await ended;
   const when = `${ending} of rank ${doomed} after ${calls[0]} calls with ${bytes} bytes`;
