@@ -30,3 +30,13 @@ it.each([
 it('disagreement names the second of two ranks that make different calls', () => {
   expect(disagreement(ask({}, { length: 1 }))).toMatchObject({ rank: 1 });
 });
+
+it('disagreement names the rank that has refused more calls, and the error that it caught', () => {
+  const refused = { refused: 1, caught: 'ERR_COLL_BUFFER' } as const;
+  expect(disagreement(ask({}, refused, {}))).toMatchObject({
+    code: 'ERR_COLL_PEER_FAILED',
+    rank: 1,
+    message: expect.stringContaining('rank 1 caught ERR_COLL_BUFFER'),
+  });
+  expect(disagreement(ask(refused, refused))).toBeUndefined();
+});

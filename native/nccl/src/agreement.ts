@@ -1,4 +1,12 @@
-import { type CollError, type DType, type ErrorDetails, InternalError, InvalidArgumentError } from '@coll/core';
+import {
+  CollError,
+  type DType,
+  type ErrorCode,
+  type ErrorDetails,
+  InternalError,
+  InvalidArgumentError,
+} from '@coll/core';
+import { failureError, type Refusals, refusalFailure } from '@coll/core/internal';
 
 /** The parts of a call that must be equal on all ranks. */
 export interface Request {
@@ -7,6 +15,16 @@ export interface Request {
   readonly dtype: DType;
   /** Number of elements. */
   readonly length: number;
+  /** Number of calls that the process refused before this one. Default: 0. */
+  readonly refused?: number;
+  /** The code of the latest of these refusals. */
+  readonly caught?: ErrorCode;
+}
+
+/** The part of a request that describes the calls which the process has refused. */
+export function refusedIn({ count, latest }: Refusals): Pick<Request, 'refused' | 'caught'> {
+  if (count === 0) return {};
+  return { refused: count, ...(latest instanceof CollError ? { caught: latest.code } : {}) };
 }
 
 /** What one process requests in a call; `rank` is the lowest rank of this process. */
@@ -20,6 +38,12 @@ export interface Asked {
  * names the last rank that deviates from the most common request.
  */
 export function disagreement(asked: readonly Asked[]): CollError | undefined {
+  const refused = asked.map(({ request }) => request.refused ?? 0);
+  const most = Math.max(...refused);
+  if (refused.some((count) => count !== most)) {
+    const { rank, request } = asked[refused.indexOf(most)] as Asked;
+    return failureError(refusalFailure(rank, request.caught), { operation: request.operation });
+  }
   const countOf = ({ request }: Asked) => asked.filter((other) => textOf(other.request) === textOf(request)).length;
   const usual = asked.reduce((best, one) => (countOf(one) > countOf(best) ? one : best));
   const odd = asked.findLast((one) => textOf(one.request) !== textOf(usual.request));

@@ -3,6 +3,7 @@ import {
   knownOptions,
   longestTimer,
   optionsOf,
+  type Refusals,
   refusedMessages,
   requireCollError,
   requireRunOptions,
@@ -17,6 +18,7 @@ import {
   refusedError,
   validateBuffers,
 } from '@coll/core/plugin';
+import { refusedIn } from './agreement.js';
 import type { Clique, Submission } from './clique.js';
 import { type Exchange, type JoinRequest, join, joinBy, openLocal } from './connect.js';
 import { isOnGpu } from './device-buffer.js';
@@ -231,23 +233,22 @@ export class NcclCommunicator extends JoiningCommunicator {
   async #run(
     operation: string,
     passages: readonly Passage[],
-    { signal, timeoutSeconds, sharedResult = false }: RunOptions,
+    options: RunOptions,
     play: (submission: Submission) => Promise<void>,
   ): Promise<void> {
-    if (this.#clique.isClosed) throw closedError({ operation });
-    if (signal?.aborted) throw abortedError('before it began', signal, { operation });
-    for (const { collective, inputs, outputs } of passages) {
-      this.#validate(collective, inputs, outputs, sharedResult);
-      const refused = this.refuses(collective, this.#sample(collective, inputs, outputs).dtype);
-      if (refused !== undefined) throw refusedError(refused, { operation });
+    try {
+      this.#check(operation, passages, options);
+    } catch (error) {
+      throw this.refused(error);
     }
-    if (passages.length > 1) refuseSharing(operation, this.localRanks, passages);
+    const { signal, timeoutSeconds, turn } = options;
+    const { refusals } = turn ?? this.group.order;
     const timeoutMillis = millisOf(timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : this.#timeoutSeconds);
     const abort = () => void this.#clique.fail(abortedError('while it was under way', signal, { operation }));
     signal?.addEventListener('abort', abort);
     try {
       const submission = { operation, timeoutMillis };
-      if (this.#clique.members.checkCalls) await this.#agreed(passages, submission, signal);
+      if (this.#clique.members.checkCalls) await this.#agreed(passages, refusals, submission, signal);
       await play(submission);
     } catch (error) {
       throw errorFor(error, { operation });
@@ -256,16 +257,33 @@ export class NcclCommunicator extends JoiningCommunicator {
     }
   }
 
+  #check(operation: string, passages: readonly Passage[], { signal, sharedResult = false }: RunOptions): void {
+    if (this.#clique.isClosed) throw closedError({ operation });
+    if (signal?.aborted) throw abortedError('before it began', signal, { operation });
+    for (const { collective, inputs, outputs } of passages) {
+      this.#validate(collective, inputs, outputs, sharedResult);
+      const refused = this.refuses(collective, this.#sample(collective, inputs, outputs).dtype);
+      if (refused !== undefined) throw refusedError(refused, { operation });
+    }
+    if (passages.length > 1) refuseSharing(operation, this.localRanks, passages);
+  }
+
   /**
    * Compares a call's request with the requests of the other processes, in the order of the calls.
    */
-  #agreed(passages: readonly Passage[], submission: Submission, signal: AbortSignal | undefined): Promise<void> {
+  #agreed(
+    passages: readonly Passage[],
+    refusals: Refusals,
+    submission: Submission,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const [{ collective, inputs, outputs }] = passages as readonly [Passage];
     const { dtype } = this.#sample(collective, inputs, outputs);
     const { size, localRanks: ranks } = this;
     const length = passages.reduce((sum, passage) => sum + lengthOfCall(passage, { size, ranks }), 0);
     const { operation } = submission;
-    const agreed = this.#turn.then(() => this.#clique.agree({ operation, dtype, length }, submission, signal));
+    const request = { operation, dtype, length, ...refusedIn(refusals) };
+    const agreed = this.#turn.then(() => this.#clique.agree(request, submission, signal));
     this.#turn = agreed.catch(() => undefined);
     return agreed;
   }
