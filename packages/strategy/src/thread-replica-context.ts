@@ -83,6 +83,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
   async leave(): Promise<boolean> {
     const { replicaIdInSyncGroup: id, numReplicasInSync } = this;
     if (numReplicasInSync === 1) return true;
+    // An earlier call has failed, and the module caught its error.
+    if (this.#ops.replicaGroup?.group?.failure) return false;
     try {
       // Another replica may go on for a long time after its last collective.
       await this.#meet('run end', { timeoutSeconds: 0 });

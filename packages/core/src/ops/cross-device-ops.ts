@@ -93,8 +93,6 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   readonly #engines: readonly EngineCandidate[];
   /** Collectives of the only local replica; undefined unless all other replicas are remote. */
   readonly #collectives: ReplicaCollectives | undefined;
-  /** The communicator of the only local replica; undefined unless all other replicas are remote. */
-  readonly #communicator: Communicator | undefined;
   readonly #notes = new Set<string>();
   #isClosed = false;
 
@@ -106,7 +104,6 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     this.#engine = isRemote ? world.engine : 'js'; // Subclasses with another engine for replicas of one thread override `explain`.
     if (!world || !play) return;
     const communicator = isRemote ? replicaCommunicator(world, play) : undefined;
-    this.#communicator = communicator;
     if (communicator && communicator.size > 1) this.#collectives = new ReplicaCollectives(communicator, play);
     this.replicaGroup = replicaGroupOf(this, world, communicator);
   }
@@ -284,7 +281,11 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   }
 
   get #orderOfWorkers(): CallOrder | undefined {
-    return (this.#communicator ?? this.ordering)?.group.order;
+    return (this.replicaGroup?.group ?? this.ordering?.group)?.order;
+  }
+
+  refused(error: unknown, times: number): void {
+    this.#orderOfWorkers?.refuse(error, times);
   }
 
   /**
@@ -434,9 +435,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /** Records a remark for `explain()`; returns whether it is new. */
   protected note(remark: string): boolean {
-    if (this.#notes.has(remark)) return false;
-    this.#notes.add(remark);
-    return true;
+    const { size } = this.#notes;
+    return this.#notes.add(remark).size > size;
   }
 
   #reduceBatch(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {

@@ -1,7 +1,7 @@
 import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
 import { type Purpose, purposeName } from '../collectives/caller-request.js';
 import type { CommunicationOptions } from '../collectives/communication-options.js';
-import type { Communicator, RunOptions } from '../collectives/communicator.js';
+import type { Communicator, Group, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { drive, driveSync, type OnePhase, preparedWork, startRuns, type Work } from '../runtime/drive.js';
 import { endedAtOnce } from '../runtime/until-all-have-ended.js';
@@ -112,6 +112,11 @@ export class ReplicaGroup {
   /** Whether a replica's calls may block its thread, because no other replica shares it. */
   get canBlock(): boolean {
     return this.#arrivals.size === 1;
+  }
+
+  /** The group of this replica and those of other threads or processes; undefined if this one executes no call with them. */
+  get group(): Group | undefined {
+    return this.#options.communicator?.group;
   }
 
   /** Whether a call of a local replica is under way, so that its calls must not block. */
