@@ -284,6 +284,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     return (this.replicaGroup?.group ?? this.ordering?.group)?.order;
   }
 
+  /** Counts calls that replicas of this worker have refused before they began; `error` ended the last. */
   refused(error: unknown, times: number): void {
     this.#orderOfWorkers?.refuse(error, times);
   }
@@ -435,8 +436,7 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   /** Records a remark for `explain()`; returns whether it is new. */
   protected note(remark: string): boolean {
-    const { size } = this.#notes;
-    return this.#notes.add(remark).size > size;
+    return this.#notes.size < this.#notes.add(remark).size;
   }
 
   #reduceBatch(op: ReduceOp, pairs: readonly ReadyPair[], call: ResolvedOptions): Promise<PossiblyMirrored[]> {
