@@ -64,6 +64,11 @@ export const mistakes = {
     call: (member) => member.allReduce('sum', [new Float32Array(1), new Int32Array(1)]),
     error: buffer,
   },
+  'a list that contains a number': { call: (member) => member.allReduce('sum', [1, 2] as never), error: value },
+  'memory that is a number': {
+    call: (member) => member.allReduce('sum', new Float64Array(1), { into: 1 as never }),
+    error: value,
+  },
   'a value that was detached': { call: (member) => member.allReduce('sum', detached()), error: buffer },
   'a signal that is already aborted': {
     call: (member) => member.allReduce('sum', new Float32Array(1), { signal: AbortSignal.abort() }),

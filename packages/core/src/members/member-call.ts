@@ -11,7 +11,7 @@ import type { Segments } from '../collectives/communicator.js';
 import { ValueError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { shapeLayoutOf } from '../values/layout.js';
-import { asTensor, sameShape, type Tensor, zeros } from '../values/tensor.js';
+import { asMemory, asTensor, sameShape, type Tensor, zeros } from '../values/tensor.js';
 
 /** The buffers of one rank's call, and its result. */
 export interface MemberCall {
@@ -73,7 +73,7 @@ export function scatterCall(root: number, { rank, size, value, into }: MemberCal
     const told = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';
     throw new ValueError('ERR_COLL_VALUE', `${operation}: rank ${rank}: ${told}`, { operation, rank });
   }
-  const output = asTensor(into, 'into');
+  const output = asMemory(into);
   const layout = shapeLayoutOf(output);
   if (value === undefined) return { collective, input: empty(output.dtype), output, result: into, layout };
   const input = asTensor(value);
@@ -96,7 +96,7 @@ function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, va
   const input = reads(collective, rank) ? given : empty(given.dtype);
   if (!writes(collective, rank)) return { given, input, output: empty(dtype), result: undefined };
   const shape = shapeOf(collective, given, size, rank);
-  const output = into === undefined ? zeros(dtype, shape) : asTensor(into, 'into');
+  const output = into === undefined ? zeros(dtype, shape) : asMemory(into);
   if (into !== undefined && !ArrayBuffer.isView(into)) requireShape(collective, output, shape, rank);
   const isArray = ArrayBuffer.isView(into ?? value);
   return { given, input, output, result: isArray ? output.data : (into ?? output) };
@@ -128,6 +128,13 @@ function shapeOf(collective: Collective, { shape, data }: Tensor, size: number, 
 
 function requireLists(collective: Collective, values: readonly unknown[], into: unknown, rank: number): void {
   const details = { operation: nameOf(collective), rank };
+  const number = values.findIndex((value) => typeof value === 'number');
+  if (number >= 0) {
+    const told = `a list must contain arrays or tensors, got the number ${values[number]} at index ${number}`;
+    const cure = 'pass numbers in one typed array, such as Float32Array.of(1, 2)';
+    const operation = `${details.operation}: rank ${rank}`;
+    throw new ValueError('ERR_COLL_VALUE', `${operation}: ${told}; ${cure}`, details);
+  }
   const { kind } = collective;
   if (kind !== 'all-reduce' && kind !== 'reduce' && kind !== 'broadcast') {
     const told = `${kind} takes one array or tensor, got a list; only all-reduce, reduce and broadcast take lists`;

@@ -46,6 +46,39 @@ describe('a collective of members', () => {
     expect(lists[1]).toEqual([new Float32Array([1]), new Float32Array([4, 6])]);
   });
 
+  it('refuses a number in a list, and names the index and the cure', async () => {
+    const members = open(2);
+    const list = [new Float64Array(1), 7] as unknown as Float64Array[];
+    const calls = [
+      (member: Member) => member.allReduce('sum', list),
+      (member: Member) => member.reduce('sum', 0, list),
+      (member: Member) => member.broadcast(0, list),
+      (member: Member) => member.allGather(list as never),
+    ];
+    for (const call of calls) {
+      for (const error of await all(members, (member) => errorOf(call(member)))) {
+        expect(error).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+        expect(String(error)).toMatch(/: rank \d: a list .* got the number 7 at index 1; .*Float32Array\.of/);
+      }
+    }
+    await all(members, (member) => member.barrier());
+  });
+
+  it('refuses a number as memory for a result', async () => {
+    const members = open(2);
+    const value = new Float64Array(1);
+    const calls = [
+      (member: Member) => member.allReduce('sum', value, { into: 5 as never }),
+      (member: Member) => member.allReduce('sum', [value], { into: [5] as never }),
+      (member: Member) => member.scatter(0, 5 as never, member.rank === 0 ? new Float64Array(2) : undefined),
+    ];
+    for (const call of calls)
+      for (const error of await all(members, (member) => errorOf(call(member))))
+        expect(error).toMatchObject({ code: 'ERR_COLL_VALUE', message: expect.stringContaining('got 5') });
+    await all(members, (member) => member.barrier());
+    expect(await errorOf((members[0] as Member).receive(1, 5 as never))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
+
   it('writes into the memory passed as `into` and returns it', async () => {
     const into = [new Float32Array(1), new Float32Array(1)];
     const results = await all(open(2), (member) =>

@@ -10,7 +10,7 @@ import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import { requireSignal } from '../support/signal.js';
 import type { TypedArray } from '../values/dtype.js';
-import { asTensor, type Tensor } from '../values/tensor.js';
+import { asMemory, asTensor, type Tensor } from '../values/tensor.js';
 import type { CombinedData, MemoryFor } from '../values/value-types.js';
 import { type MemberCall, memberCall, scatterCall } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
@@ -390,7 +390,7 @@ export class Member implements AsyncDisposable {
   async receive<T extends MemberData>(from: number, into: T, options?: WaitingOptions): Promise<T> {
     const { group } = this.#local.communicator;
     const peer = this.#otherOf(from, 'receive');
-    await this.#together(group.receive(this.rank, peer, asTensor(into, 'into'), waitingOf(options)));
+    await this.#together(group.receive(this.rank, peer, asMemory(into), waitingOf(options)));
     return into;
   }
 

@@ -74,6 +74,7 @@ export function resultTargets(
       );
     }
     if (given === undefined) return undefined;
+    if (typeof given === 'number') throw badTarget(`result ${index} must be a tensor or a typed array, got ${given}`);
     // The memory of the value itself has been validated with the value.
     const memory = given === value ? value : asPerReplica(given);
     if (memory !== value && isIndexedSlices(memory)) return undefined;

@@ -16,7 +16,7 @@ import { quote } from '../support/quote.js';
 import { requireAxis } from '../values/concat-along.js';
 import { requireOneEach, resultsFor, writtenTo } from '../values/results.js';
 import { flatten, formOf, packLike, type Structure } from '../values/structure.js';
-import { asTensor, type Tensor, type TensorLike } from '../values/tensor.js';
+import { asMemory, type Tensor, type TensorLike } from '../values/tensor.js';
 import type { ArrivingValue } from './arriving-values.js';
 import type { ReplicaRequest } from './batch.js';
 
@@ -211,11 +211,11 @@ function memoryFor(
 
 /** The values as memory for their own results. */
 function inPlace(values: readonly Value[]): readonly Tensor[] {
-  return values.map((value) => ('data' in value ? value : asTensor(value, 'into')));
+  return values.map((value) => ('data' in value ? value : asMemory(value)));
 }
 
 function tensorsOf(into: Structure<TensorLike>, device: string): Tensor[] {
-  return flatten(into).map((leaf) => placed(asTensor(leaf, 'into'), device));
+  return flatten(into).map((leaf) => placed(asMemory(leaf), device));
 }
 
 function denseValues(operation: string, value: ReplicaValue, device: string): readonly Tensor[] {

@@ -225,6 +225,14 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   throw new ValueError('ERR_COLL_VALUE', told);
 }
 
+/**
+ * The tensor of memory for a result. @throws as `asTensor`, and for a number, which has no memory
+ */
+export function asMemory(into: unknown): Tensor {
+  if (typeof into !== 'number') return asTensor(into, 'into');
+  throw new ValueError('ERR_COLL_VALUE', `into must be a tensor or a typed array, got ${into}`);
+}
+
 // A carrier may return another carrier, and its method may call asTensor. The limit stops the
 // recursion if carriers return each other.
 const mostCarriers = 16;
