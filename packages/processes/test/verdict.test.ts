@@ -83,6 +83,13 @@ it('the verdict on a fault test rejects different messages, or a wrong rank, for
   expect(problemsOf('op', wrong, wrong, wrong).join()).toMatch(/not told of rank 1/);
 });
 
+it('the verdict on a fault test expects the code of an error that one member alone has caught', () => {
+  const told = { ...lost, message: 'all-reduce sum: rank 1 caught ERR_COLL_BUFFER in a call' };
+  expect(problemsOf('refusal', report(told), report(told), report(told))).toEqual([]);
+  const vague = report({ ...told, message: 'all-reduce sum: rank 1 caught an error in a call' });
+  expect(problemsOf('refusal', vague, vague, vague).join()).toMatch(/not told what was caught/);
+});
+
 it('the verdict on a fault test rejects an error in a run without a fault', () => {
   expect(problemsOf('none', report(undefined), report(lost), report(undefined)).join()).toMatch(/rank 1: saw/);
 });

@@ -189,6 +189,10 @@ class Part {
     }
     if (scenario.fault === 'last' && index === scenario.at) await this.#sendLast(call);
     if (call.isRefusedFirst) await this.#makeRefused();
+    if (this.#isAt('refusal', index)) {
+      await this.#makeRefused();
+      this.#fault();
+    }
     if (this.#isAt('late', index) || this.#isAt('abort', index)) {
       while (this.#group?.failure() === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -41,11 +41,13 @@ export const faults = [
   'length',
   /** It makes two calls in the other order. */
   'order',
+  /** It alone makes a call that is refused, catches the error, and goes on. */
+  'refusal',
 ] as const;
 export type Fault = (typeof faults)[number];
 
 /** Faults of a member that asks for something else than the others. */
-export const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order'];
+export const disagreements: readonly Fault[] = ['kind', 'op', 'dtype', 'length', 'order', 'refusal'];
 
 /** Whether the victim of `last` ends its process. Otherwise it closes its group. */
 export const endsProcess = ({ fault, afterMillis }: Scenario): boolean => fault === 'last' && afterMillis % 2 === 0;

@@ -41,6 +41,10 @@ const told: Readonly<Record<Exclude<Fault, 'none'>, readonly [what: string, who:
     'The member makes two calls in a different order.',
     'All members get the same error, which is the error of this row or of one of the two rows above.',
   ],
+  refusal: [
+    'The member makes a call that is refused on this member only, catches the error, and makes its next call.',
+    'all members, with the code of the caught error',
+  ],
 };
 
 /** What members see when something goes wrong with one of them, and how soon: a table for the docs. */

@@ -40,6 +40,7 @@ export const expectations: Readonly<Record<Exclude<Fault, 'none'>, Expected>> = 
   dtype: { class: 'InternalError', code: 'ERR_COLL_DTYPE_MISMATCH', isSame: true },
   length: { class: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', isSame: true },
   order: mismatch,
+  refusal: { class: 'UnavailableError', code: 'ERR_COLL_PEER_FAILED', isSame: true },
 };
 
 const whileOpening: readonly Fault[] = ['absent', 'opening', 'keeper'];
@@ -130,6 +131,8 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
     problems.push(`is not told of rank ${culprits.join(' or ')}: ${textOf(error)}`);
   if (expected.namesHost && !error.message.includes(hostname()))
     problems.push(`is not told of host ${hostname()}: ${textOf(error)}`);
+  if (fault === 'refusal' && !error.message.includes('ERR_COLL_BUFFER'))
+    problems.push(`is not told what was caught: ${textOf(error)}`);
   if (fault === 'throw' && !error.message.includes(`the trouble of seed ${scenario.seed}`))
     problems.push(`is not told what was thrown: ${textOf(error)}`);
   if (error.operation === undefined) problems.push(`is not told of the operation: ${textOf(error)}`);
@@ -145,7 +148,7 @@ function culpritsOf(scenario: Scenario, rank: number): readonly number[] | undef
 }
 
 function culpritMembers({ fault, size, victim, other }: Scenario, rank: number): readonly number[] | undefined {
-  if (disagreements.includes(fault)) return size > 2 ? [victim] : undefined;
+  if (disagreements.includes(fault) && fault !== 'refusal') return size > 2 ? [victim] : undefined;
   if (fault === 'abort') return [other, rank];
   if (fault === 'cut one' || fault === 'kill two') return [victim, other];
   return [victim];
