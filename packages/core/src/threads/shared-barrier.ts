@@ -220,7 +220,8 @@ export class SharedBarrier {
 
   /** The error that a collective throws because of the group's failure, which from now on ends messages, too. */
   failureMet(operation: string): CollError | undefined {
-    this.#moves(left, failed);
+    // An exchange at each call would make the ranks take this cache line from each other.
+    if (this.hasFailed) this.#moves(left, failed);
     return this.failure(operation);
   }
 
