@@ -116,12 +116,13 @@ export class GroupCommunicator implements Communicator {
   /** The options for the communicator of the ranks. */
   #optionsOf(inputs: Buffers, options: RunOptions = {}): RunOptions {
     const { names, groupKey = 0 } = this.#options;
-    const { timeoutSeconds, layout = 0, signal, sharedResult, checkCalls, turn } = options;
+    const { timeoutSeconds, layout = 0, values, signal, sharedResult, checkCalls, turn } = options;
     const input = inputs[0] ?? [];
     const numbers = [layout, groupKey];
     if (Array.isArray(input) && input.length > 1) for (const { data } of input) numbers.push(data.length);
     const request = names && options.request ? { ...options.request, ranks: names } : options.request;
-    return setRunOptions({ timeoutSeconds, layout: hashOf(numbers), request, signal, sharedResult, checkCalls, turn });
+    const own = { timeoutSeconds, layout: hashOf(numbers), values, request };
+    return setRunOptions({ ...own, signal, sharedResult, checkCalls, turn });
   }
 
   #watchSync<Result>(call: () => Result): Result {

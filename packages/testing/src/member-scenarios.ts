@@ -41,6 +41,12 @@ export const memberScenarios = {
 
   'mistakes of one member': mistakesOfEachMember,
 
+  'lists of different lengths': async (member) => {
+    const length = member.rank === member.size - 1 ? 3 : 2;
+    const list = Array.from({ length }, () => new Float32Array(6 / length));
+    return member.allReduce('sum', list).then(() => 'done', String);
+  },
+
   async collectives(member) {
     const values = valuesOf(member);
     const root = member.size - 1;

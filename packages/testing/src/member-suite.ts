@@ -1,4 +1,4 @@
-import { deepStrictEqual as equal } from 'node:assert/strict';
+import { deepStrictEqual as equal, match } from 'node:assert/strict';
 import { knownOptions, requireKnownOptions } from '@coll/core/internal';
 import type { DeclareTest } from './declare-test.js';
 import { type DisagreementName, disagreements } from './member-disagreements.js';
@@ -70,6 +70,11 @@ export function memberSuite(options: MemberSuiteOptions): void {
         equal(await run(difference as DisagreementName, size), Array(size).fill([outcome, outcome]));
       });
     }
+    test(`${name}: the error of ${size} members whose lists differ in length states both lengths`, async () => {
+      const messages = await run('lists of different lengths', size);
+      match(String(messages[0]), new RegExp(`rank 0.* passes a list of 2, rank ${size - 1} passes a list of 3`));
+      equal(messages, Array(size).fill(messages[0]));
+    });
     test(`${name}: ${size} members send messages of all lengths, both ways at once`, async () => {
       const all = Array<boolean>(size - 1).fill(true);
       equal(await run('messages', size), Array(size).fill(all));

@@ -9,7 +9,7 @@ namespace coll {
 
 // What a rank asks for, as the descriptors of @coll/core have it. The first kAgreedWords numbers
 // must be the same on all ranks.
-constexpr std::size_t kStateWords = 13;
+constexpr std::size_t kStateWords = 14;
 constexpr std::size_t kAgreedWords = 8;
 using State = std::array<double, kStateWords>;
 

@@ -26,6 +26,11 @@ export interface RunOptions {
    */
   readonly layout?: number;
   /**
+   * How many values the caller's list or structure has, as `valuesIn` counts them, for the error of
+   * ranks that differ in `layout`. Default: 0, a single value.
+   */
+  readonly values?: number;
+  /**
    * Allows the outputs of all ranks to be one memory, which is written once and read-only
    * afterwards. `outputs[i]` is then the same tensor for all local ranks, and a view of the same
    * shared memory in other threads.

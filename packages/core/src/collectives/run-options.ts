@@ -8,6 +8,7 @@ const runOptions = knownOptions<RunOptions>('Communicator.run', {
   signal: true,
   timeoutSeconds: true,
   layout: true,
+  values: true,
   sharedResult: true,
   checkCalls: true,
   request: true,
@@ -24,6 +25,7 @@ export function setRunOptions(
   const options: { -readonly [Name in keyof RunOptions]: RunOptions[Name] } = {};
   if (given.timeoutSeconds !== undefined) options.timeoutSeconds = given.timeoutSeconds;
   if (given.layout !== undefined) options.layout = given.layout;
+  if (given.values) options.values = given.values;
   if (given.request) options.request = given.request;
   if (given.signal) options.signal = given.signal;
   if (given.sharedResult) options.sharedResult = true;

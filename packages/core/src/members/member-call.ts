@@ -25,6 +25,8 @@ export interface MemberCall {
   readonly result: unknown;
   /** Hash of the shapes of the values, which must be equal on all ranks; 0 for arrays. */
   readonly layout: number;
+  /** Length of the list of values; 0 for a single value. */
+  readonly values: number;
 }
 
 /** The calling rank and its arguments. */
@@ -47,7 +49,7 @@ export function memberCall(collective: Collective, options: MemberCallOptions): 
   const { value, into } = options;
   if (!Array.isArray(value)) {
     const { given, input, output, result } = buffersOf(collective, options, value, into);
-    return { collective, input, output, result, layout: shapeLayoutOf(given) };
+    return { collective, input, output, result, layout: shapeLayoutOf(given), values: 0 };
   }
   requireLists(collective, value, into, options.rank);
   const buffers = value.map((part, index) => buffersOf(collective, options, part, (into as unknown[])?.[index]));
@@ -58,6 +60,7 @@ export function memberCall(collective: Collective, options: MemberCallOptions): 
     output: buffers.map(({ output }) => output),
     result: hasResult ? buffers.map(({ result }) => result) : undefined,
     layout: shapeLayoutOf(buffers.map(({ given }) => given)),
+    values: value.length,
   };
 }
 
@@ -75,11 +78,11 @@ export function scatterCall(root: number, { rank, size, value, into }: MemberCal
   }
   const output = asMemory(into);
   const layout = shapeLayoutOf(output);
-  if (value === undefined) return { collective, input: empty(output.dtype), output, result: into, layout };
+  if (value === undefined) return { collective, input: empty(output.dtype), output, result: into, layout, values: 0 };
   const input = asTensor(value);
   const shape = shapeOf(collective, input, size, rank);
   if (!ArrayBuffer.isView(into)) requireShape(collective, output, shape, rank);
-  return { collective, input, output, result: into, layout };
+  return { collective, input, output, result: into, layout, values: 0 };
 }
 
 interface Buffers {

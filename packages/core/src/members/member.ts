@@ -482,8 +482,8 @@ export class Member implements AsyncDisposable {
   }
 
   #run(call: MemberCall, options: RunOptions, request?: CallerRequest): Promise<void> {
-    const { layout } = call;
-    const own = layout === 0 && !request ? options : { ...options, layout, request };
+    const { layout, values } = call;
+    const own = layout === 0 && values === 0 && !request ? options : { ...options, layout, values, request };
     return this.#together(this.#local.run(this.#place, call, own));
   }
 

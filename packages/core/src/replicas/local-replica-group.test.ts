@@ -138,10 +138,33 @@ describe('allReduce of replicas in one thread', () => {
       ops.allReduce(ReduceOp.SUM, [1], 0),
       ops.allReduce(ReduceOp.SUM, [1, 2], 1),
     ]);
-    expect(lists.map((list) => list.status === 'rejected' && list.reason.message)).toEqual([
-      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 calls all-reduce SUM of [2]'),
-      expect.stringContaining('replica 0 calls all-reduce SUM of [1], replica 1 calls all-reduce SUM of [2]'),
-    ]);
+    for (const list of lists)
+      expect(list.status === 'rejected' && list.reason).toMatchObject({
+        ...{ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', rank: 1 },
+        message: expect.stringContaining('replica 0 passes a list of 1, replica 1 passes a list of 2; all'),
+      });
+  });
+
+  it('states the structures if those of the replicas differ', async () => {
+    const one = ints(1);
+    const values = [
+      { a: [one, one], b: one },
+      { a: [one], b: one },
+    ];
+    const verbs = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
+    const calls = [
+      (replica: number) => verbs.allReduce(ReduceOp.SUM, values[replica] as ReplicaValue, replica),
+      (replica: number) => verbs.broadcast(values[replica] as ReplicaValue, 0, replica),
+      (replica: number) => verbs.allGather(values[replica] as ReplicaValue, 0, replica),
+    ];
+    for (const call of calls)
+      for (const error of await Promise.all([0, 1].map((replica) => rejection(call(replica)))))
+        expect(error).toMatchObject({
+          code: 'ERR_COLL_SHAPE_MISMATCH',
+          message: expect.stringMatching(
+            /: replica 0 passes the structure {a: \[2\], b}, replica 1 .* {a: \[1\], b}; all/,
+          ),
+        });
   });
 
   it('fails if only some replicas request deduplicate', async () => {

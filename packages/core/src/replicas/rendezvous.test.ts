@@ -82,13 +82,13 @@ describe('a rendezvous of replicas', () => {
   });
 
   it('refuses calls of replicas that differ in name or form, and names the replica that differs', async () => {
-    for (const [one, other] of [
-      [{ name: 'sum' }, { name: 'max' }],
-      [{ form: '[1]' }, { form: '[2]' }],
+    for (const [one, other, name, code] of [
+      [{ name: 'sum' }, { name: 'max' }, 'InternalError', 'ERR_COLL_MISMATCH'],
+      [{ form: '[1]' }, { form: '[2]' }, 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
     ] as const) {
       const { perform, join } = echo(2);
       for (const error of await Promise.all([join(0, 'a', one), join(1, 'b', other)].map(rejection)))
-        expect(error).toMatchObject({ name: 'InternalError', code: 'ERR_COLL_MISMATCH', rank: 1 });
+        expect(error).toMatchObject({ name, code, rank: 1 });
       expect(perform).not.toHaveBeenCalled();
     }
   });

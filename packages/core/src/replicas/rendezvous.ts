@@ -1,9 +1,16 @@
 import { abortedError } from '../collectives/call-errors.js';
 import { type Failure, failureError } from '../collectives/failures.js';
 import { noRefusals, type Refusals, refusalFailure, refusedAgain } from '../collectives/refusals.js';
-import { AbortedError, CollError, DeadlineExceededError, InternalError } from '../support/errors.js';
+import {
+  AbortedError,
+  CollError,
+  DeadlineExceededError,
+  InternalError,
+  InvalidArgumentError,
+} from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import { afterSeconds } from '../support/timer.js';
+import { formWords } from '../values/structure.js';
 
 /** A call that all local replicas make. */
 export interface Joining {
@@ -139,7 +146,8 @@ export class Rendezvous {
   /**
    * Waits for the other replicas. The `perform` of the last replica to arrive is called with the
    * calls of all replicas and returns an output for each.
-   * @throws InternalError (ERR_COLL_MISMATCH) if the replicas differ in name or form;
+   * @throws InternalError (ERR_COLL_MISMATCH) if the replicas' names differ, InvalidArgumentError
+   * (ERR_COLL_SHAPE_MISMATCH) if only their forms differ;
    * DeadlineExceededError; AbortedError
    */
   join<Call extends Joining, Output>(
@@ -331,7 +339,14 @@ function errorsOfReplicas(ids: readonly number[]): RendezvousErrors {
       const odd = calls.findIndex(({ name, form }) => name !== first.name || (form ?? '') !== (first.form ?? ''));
       if (odd < 0) return undefined;
       const rank = ids[odd] as number;
-      const told = `replica ${ids[0]} calls ${wordsOf(first)}, replica ${rank} calls ${wordsOf(calls[odd] as Joining)}`;
+      const other = calls[odd] as Joining;
+      if (other.name === first.name) {
+        const forms = `replica ${ids[0]} passes ${formWords(first.form ?? '')}, replica ${rank} passes ${formWords(other.form ?? '')}`;
+        const details = { rank, operation: first.name };
+        const told = `${first.name}: ${forms}; all replicas must pass the same structure`;
+        return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details);
+      }
+      const told = `replica ${ids[0]} calls ${wordsOf(first)}, replica ${rank} calls ${wordsOf(other)}`;
       return new InternalError(
         'ERR_COLL_MISMATCH',
         `replicas make different calls: ${told}; all replicas must make the same calls in the same order`,

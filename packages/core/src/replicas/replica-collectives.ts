@@ -13,10 +13,11 @@ import { type DType, dtypes } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';
 import { hashOf, layoutOf } from '../values/layout.js';
 import { resultsFor } from '../values/results.js';
+import { valuesIn } from '../values/structure.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Batch, ValueLists } from './batch.js';
 import { ExchangeBuffers } from './exchange-buffers.js';
-import { gatherAlong, type Member } from './replica-gathers.js';
+import { type Composition, gatherAlong, type Member } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
 import { canBeCopied } from './small-copies.js';
 
@@ -118,13 +119,13 @@ export class ReplicaCollectives {
     const { form, announced } = options;
     const own = layoutOf(values, form);
     const layout = announced ? hashOf([own, ...announced]) : own;
+    const whole = { layout, values: valuesIn(form ?? '', values.length) };
     if (values.some(isIndexedSlices))
-      return { on: this.#communicator, phases: this.#reduceSparse(op, values, layout, options) };
+      return { on: this.#communicator, phases: this.#reduceSparse(op, values, whole, options) };
     const dense = values as readonly Tensor[];
     const results = options.into ?? resultsFor(op, dense, undefined);
-    if (!options.isRepeated && canBeCopied(dense, results))
-      return this.#reduceCopy(op, dense, results, layout, options);
-    const runs = this.#reductions(op, dense, results, layout, options);
+    if (!options.isRepeated && canBeCopied(dense, results)) return this.#reduceCopy(op, dense, results, whole, options);
+    const runs = this.#reductions(op, dense, results, whole, options);
     const isRepeatable = options.into !== undefined;
     return { on: this.#communicator, runs, finish: () => results, isRepeatable };
   }
@@ -134,14 +135,14 @@ export class ReplicaCollectives {
     op: CollectiveOp,
     values: readonly Tensor[],
     results: readonly Tensor[],
-    layout: number,
+    whole: Composition,
     options: ReplicaReduceOptions,
   ): Work<Value[]> {
     const [{ data, dtype, shape, device }] = values as readonly [Tensor];
     const buffers = this.#member.buffers.take(dtype, data.length, 0);
     const copy = { data: buffers.own.data, dtype, shape, device };
     copyElements(copy.data, data);
-    const runs = this.#reductions(op, [copy], [copy], layout, options);
+    const runs = this.#reductions(op, [copy], [copy], whole, options);
     const finish = () => {
       const [result] = results as readonly [Tensor];
       if (!hasLength(result.data, copy.data.length)) throw this.#lost(op);
@@ -169,7 +170,7 @@ export class ReplicaCollectives {
     const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
     return {
       on: this.#communicator,
-      phases: gatherAlong(this.#member, values, axis, layout),
+      phases: gatherAlong(this.#member, values, axis, { layout, values: valuesIn(form, values.length) }),
     };
   }
 
@@ -179,13 +180,13 @@ export class ReplicaCollectives {
    */
   broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
     const results = into ?? resultsFor(undefined, values, undefined);
-    const layout = layoutOf(values, form);
+    const whole = { layout: layoutOf(values, form), values: valuesIn(form, values.length) };
     const runs = this.#copies.packsOf(values, 0).map(
       ({ pieces }): Run => ({
         collective: { kind: 'broadcast', root },
         inputs: [this.#views.cut(values, pieces)],
         outputs: [this.#views.cut(results, pieces)],
-        layout,
+        ...whole,
       }),
     );
     return { on: this.#communicator, runs, finish: () => [...results] };
@@ -194,7 +195,7 @@ export class ReplicaCollectives {
   *#reduceSparse(
     op: CollectiveOp,
     values: readonly Value[],
-    layout: number,
+    whole: Composition,
     options: ReplicaReduceOptions,
   ): Phases<Value[]> {
     const split = splitBySparsity(values);
@@ -206,9 +207,9 @@ export class ReplicaCollectives {
       sparse,
       deduplicate,
       valuesEach: this.#valuesEach,
-      layout,
+      ...whole,
     });
-    yield this.#reductions(op, dense, results, layout, options);
+    yield this.#reductions(op, dense, results, whole, options);
     const gathered = yield* gatherSlices(this.#member, agreed);
     return stitchValues<Value>([
       [results, split.denseIndices],
@@ -221,7 +222,7 @@ export class ReplicaCollectives {
     op: CollectiveOp,
     values: readonly Tensor[],
     results: readonly Tensor[],
-    layout: number,
+    whole: Composition,
     { bytesPerPack = 0, purpose }: ReplicaReduceOptions,
   ): Run[] {
     return this.#batches.packsOf(values, bytesPerPack).map(({ pieces, variant, layout: packed }) => ({
@@ -229,7 +230,8 @@ export class ReplicaCollectives {
       inputs: [this.#views.cut(values, pieces)],
       outputs: [this.#views.cut(results, pieces)],
       // Replicas with different packing would add up unrelated elements.
-      layout: hashOf([layout, packed]),
+      layout: hashOf([whole.layout, packed]),
+      values: whole.values,
       request: purpose && requestOf(purpose, op, values),
     }));
   }

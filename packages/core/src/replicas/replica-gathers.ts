@@ -1,5 +1,5 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
-import type { Communicator } from '../collectives/communicator.js';
+import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { arrange } from '../packing/arrangement.js';
 import { slice } from '../packing/concatenate.js';
 import { Views } from '../packing/views.js';
@@ -20,8 +20,11 @@ const smallBytes = 1 << 16;
 /** Maximum number of bytes of a buffer, because buffers are addressed by int32. */
 const mostBytes = 2 ** 31 - 1;
 
-/** The layout and the caller's request, which all collectives of a call share. */
-export type PartOfCall = Required<Pick<Run, 'layout' | 'request'>>;
+/** The layout and the number of the values of a call, as in `RunOptions`. */
+export type Composition = Required<Pick<RunOptions, 'layout' | 'values'>>;
+
+/** The composition and the caller's request, which all collectives of a call share. */
+export type PartOfCall = Composition & Required<Pick<Run, 'request'>>;
 
 /** What gathers use of a communicator with one local rank, and memory for their messages. */
 export interface Member extends Pick<Communicator, 'size' | 'localRanks'> {
@@ -38,7 +41,7 @@ export function* gatherAlong(
   member: Member,
   values: readonly Tensor[],
   axis: number,
-  layout: number,
+  whole: Composition,
 ): Phases<Tensor[]> {
   for (const { shape } of values) requireAxis(axis, shape);
   if (values.length === 0) return [];
@@ -49,7 +52,7 @@ export function* gatherAlong(
     length: values.length,
     purpose: 'gather',
   };
-  const part = { layout, request };
+  const part = { ...whole, request };
   const message = new GatherMessage(member.buffers, values, member.size);
   yield [allGather(message.buffer.own, message.buffer.all, part)];
   const shapes = message.shapes();
@@ -179,8 +182,8 @@ function* collectPadded(
   buffers.giveBack(buffer);
 }
 
-function allGather(own: Tensor, all: Tensor, { layout, request }: PartOfCall): Run {
-  return { collective: { kind: 'all-gather' }, inputs: [own], outputs: [all], layout, request };
+function allGather(own: Tensor, all: Tensor, part: PartOfCall): Run {
+  return { collective: { kind: 'all-gather' }, inputs: [own], outputs: [all], ...part };
 }
 
 function requireWhole(own: readonly Tensor[], told: readonly Tensor[], rank: number): void {

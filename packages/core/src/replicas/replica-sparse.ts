@@ -9,17 +9,15 @@ import { InternalError } from '../support/errors.js';
 import { rankError } from '../support/rank-words.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { reshape, type Tensor } from '../values/tensor.js';
-import { collect, exchange, type Member, memoryFor, type PartOfCall } from './replica-gathers.js';
+import { type Composition, collect, exchange, type Member, memoryFor, type PartOfCall } from './replica-gathers.js';
 
-export interface SparseRequest {
+export interface SparseRequest extends Composition {
   readonly op: CollectiveOp;
   readonly sparse: readonly IndexedSlices[];
   /** Whether results have each index only once, with the sum of its rows. */
   readonly deduplicate: boolean;
   /** Number of the caller's per-replica values that each value already combines. */
   readonly valuesEach: number;
-  /** A hash of the form of the call's values (`layoutOf`), which must be equal on all ranks. */
-  readonly layout: number;
 }
 
 /**
@@ -87,15 +85,15 @@ export function* gatherSlices(member: Member, agreed: Agreement): Phases<Indexed
   });
 }
 
-/** The layout hash and the request of the call. All ranks compare both before they exchange announcements. */
-function partOf({ sparse, layout }: SparseRequest): PartOfCall {
+/** The composition and the request of the call. All ranks compare both before they exchange announcements. */
+function partOf({ sparse, layout, values }: SparseRequest): PartOfCall {
   const request: CallerRequest = {
     collective: { kind: 'all-reduce', op: 'sum' },
     dtype: 'float64',
     length: sparse.length,
     purpose: 'sparse',
   };
-  return { layout, request };
+  return { layout, values, request };
 }
 
 function finished(sum: IndexedSlices, op: CollectiveOp, isUnique: boolean, size: number): IndexedSlices {

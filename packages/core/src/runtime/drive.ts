@@ -13,6 +13,8 @@ export interface Run {
   readonly outputs: readonly Segments[];
   /** Hash of the dtypes and shapes packed into the buffers. Must be equal on all ranks. */
   readonly layout?: number | undefined;
+  /** How many values the call has, for errors, as in `RunOptions`. */
+  readonly values?: number | undefined;
   /** The call that this collective is a part of, for errors. Default: the collective itself. */
   readonly request?: CallerRequest | undefined;
   /** All options of the collective. Default: those of the call, with `layout` and `request`. */
@@ -186,11 +188,20 @@ function failGroup(on: Communicator | undefined, cause: unknown): void {
   else if (cause.code === 'ERR_COLL_BUFFER') on.group.fail(cause);
 }
 
-function optionsOf({ layout, request, options: own }: Run, options: RunOptions): RunOptions {
+function optionsOf({ layout, values, request, options: own }: Run, options: RunOptions): RunOptions {
   if (own) return own;
   if (layout === undefined && request === undefined) return options;
   const { timeoutSeconds, signal, sharedResult, checkCalls, turn } = options;
-  return setRunOptions({ timeoutSeconds, layout: layout ?? 0, request, signal, sharedResult, checkCalls, turn });
+  return setRunOptions({
+    timeoutSeconds,
+    layout: layout ?? 0,
+    values,
+    request,
+    signal,
+    sharedResult,
+    checkCalls,
+    turn,
+  });
 }
 
 function cannotBlock(operation: string): RuntimeError {

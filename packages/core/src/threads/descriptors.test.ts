@@ -45,6 +45,17 @@ describe('mismatch()', () => {
     });
   });
 
+  it('states how many values each rank passes if their numbers differ', () => {
+    const told = (...ranks: readonly Partial<Descriptor>[]) => {
+      const odd = { layout: 3, length: 9, dtype: 'int8', schedule: 4 } as const;
+      return descriptorsOf(...ranks.map((rank, index) => (index === 0 ? rank : { ...odd, ...rank }))).mismatch();
+    };
+    const lists = told({ values: 2 }, { values: 3 });
+    expect(lists).toMatchObject({ name: 'InvalidArgumentError', code: 'ERR_COLL_SHAPE_MISMATCH', rank: 1 });
+    expect(lists?.message).toMatch(/: rank 0 passes a list of 2, rank 1 passes a list of 3; all ranks must/);
+    expect(told({}, { values: -4 })?.message).toContain('rank 0 passes a single value, rank 1 passes a structure of 4');
+  });
+
   it('describes ranks by the names that it is given', () => {
     const names = ['0, 1', '2, 3', '4'];
     expect(descriptorsOf({}, { length: 9 }, {}).mismatch(names)).toMatchObject({

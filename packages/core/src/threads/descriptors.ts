@@ -15,6 +15,7 @@ import type { Schedule } from '../schedule/schedule.js';
 import { type CollError, InternalError, InvalidArgumentError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { hashOf, joinHash } from '../values/layout.js';
+import { countWords } from '../values/structure.js';
 import type { CheckedCall } from './segment-list.js';
 
 /**
@@ -35,6 +36,8 @@ export interface Asked {
   readonly schedule: number;
   /** The caller's hash of the buffer's composition. */
   readonly layout: number;
+  /** How many values the call has, as in `RunOptions`. Ranks that agree on the layout agree on it. Default: 0. */
+  readonly values?: number | undefined;
   /** Number of calls that the rank has refused. Default: 0. */
   readonly refused?: number;
   /** The code of the latest refusal, as a number of `caughtNumber`. Ranks need not agree on it. Default: 0. */
@@ -55,11 +58,11 @@ export interface Descriptor extends Asked {
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 
 // Float64s per rank: kind and purpose, op, root, dtype, length, schedule, layout, refused, inputAt,
-// outputAt, workAt, variant, caught, piecesAt. The spacing ensures that no rank writes a cache line of
+// outputAt, workAt, variant, caught, values, piecesAt. The spacing ensures that no rank writes a cache line of
 // another rank, or an adjacent one.
 const stride = 32;
 // Without piecesAt, because ranks outside this process have no pieces in an arena.
-const fields = 13;
+const fields = 14;
 // The leading fields, on which all ranks must agree. A different variant shows in its schedule.
 const fingerprint = 8;
 const lengthField = 4;
@@ -69,6 +72,8 @@ const layoutField = 6;
 const refusedField = 7;
 const variantField = 11;
 const caughtField = 12;
+const valuesField = 13;
+const piecesField = 14;
 
 const kinds = collectiveKinds.length;
 const shapeMismatch = 'Shape mismatch in the collective';
@@ -81,11 +86,11 @@ export const nowhere = -1;
  * request, the result describes that request, and `schedule` identifies the part.
  */
 export function askedBy(call: CheckedCall, schedule: number): Asked {
-  const { collective, size, dtype, layout, request, refusals = noRefusals } = call;
+  const { collective, size, dtype, layout, values, request, refusals = noRefusals } = call;
   const refused = refusals.count;
   const caught = caughtNumber(refusals);
   const length = collective.kind === 'all-to-all' ? call.length / size : call.length;
-  if (!request) return { collective, dtype, length, schedule, layout, refused, caught };
+  if (!request) return { collective, dtype, length, schedule, layout, values, refused, caught };
   const part = [collectiveKinds.indexOf(collective.kind), ops.indexOf(opOf(collective) as CollectiveOp)];
   return {
     collective: request.collective,
@@ -94,6 +99,7 @@ export function askedBy(call: CheckedCall, schedule: number): Asked {
     length: request.length,
     schedule: hashOf([schedule, ...part, rootOf(collective) ?? -1, dtypes.indexOf(dtype), length]),
     layout,
+    values,
     refused,
     caught,
   };
@@ -125,7 +131,7 @@ export class Descriptors {
    */
   write(rank: number, descriptor: Descriptor, piecesAt = nowhere): void {
     const { collective, purpose = 0, dtype, length, schedule, layout, inputAt, outputAt, workAt } = descriptor;
-    const { refused = 0, caught = 0 } = descriptor;
+    const { values = 0, refused = 0, caught = 0 } = descriptor;
     const at = rank * stride;
     this.#words[at] = collectiveKinds.indexOf(collective.kind) + kinds * purpose;
     this.#words[at + 1] = ops.indexOf(opOf(collective) as CollectiveOp);
@@ -140,7 +146,8 @@ export class Descriptors {
     this.#words[at + 10] = workAt;
     this.#words[at + variantField] = variantOf(collective);
     this.#words[at + caughtField] = caught;
-    this.#words[at + 13] = piecesAt;
+    this.#words[at + valuesField] = values;
+    this.#words[at + piecesField] = piecesAt;
   }
 
   /** A copy of a rank's complete descriptor (its description of its call). */
@@ -170,7 +177,7 @@ export class Descriptors {
 
   /** Byte offset of a rank's list of pieces in the arena (the shared memory); `nowhere` if there is none. */
   piecesAt(rank: number): number {
-    return this.#words[rank * stride + 13] as number;
+    return this.#words[rank * stride + piecesField] as number;
   }
 
   /**
@@ -227,6 +234,11 @@ export class Descriptors {
     // Layout and schedule may differ as a consequence of another difference.
     const onlyIn = (...allowed: number[]) =>
       odd.every((rank) => this.#differsOnlyIn([...allowed, layoutField, scheduleField], usual, rank));
+    if (onlyIn(lengthField, dtypeField) && odd.some((rank) => this.#differsIn(valuesField, usual, rank))) {
+      const passed = [usual, ...odd].map((rank) => `${named(rank)} passes ${this.#passedBy(rank)}`).join(', ');
+      const told = `${shapeMismatch}: ${passed}; all ranks must pass the same structure`;
+      return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', told, details);
+    }
     if (onlyIn() && odd.some((rank) => this.#differsIn(layoutField, usual, rank))) {
       const shapes = `${named(...odd)} passes values of other shapes, or in another structure or order, than ${named(usual)}`;
       return new InvalidArgumentError('ERR_COLL_SHAPE_MISMATCH', `${shapeMismatch}: ${shapes}`, details);
@@ -290,6 +302,10 @@ export class Descriptors {
         return `${this.#kind(rank)}${op ? ` ${op}` : ''}${variant} of ${length} ${dtype} elements${root}`;
       }
     }
+  }
+
+  #passedBy(rank: number): string {
+    return countWords(this.#words[rank * stride + valuesField] as number);
   }
 
   /** The name of a rank's call, as in the errors of its caller. */

@@ -44,6 +44,8 @@ export interface CheckedCall extends Buffers {
    * `layout` and, for a buffer in pieces, where each piece begins.
    */
   readonly layout: number;
+  /** How many values the call has, for errors, as in `RunOptions`. Default: 0. */
+  readonly values?: number | undefined;
   /** Whether all outputs may share the same memory. */
   readonly isShared: boolean;
   /** The larger request that the call is a part of; undefined if there is none. */
@@ -79,7 +81,7 @@ export function listOf(buffer: Segments): SegmentList {
  */
 export function checkedCall(
   buffers: Buffers,
-  { layout = 0, sharedResult = false, request }: RunOptions,
+  { layout = 0, values, sharedResult = false, request }: RunOptions,
   refusals?: Refusals,
 ): CheckedCall {
   const { collective, size, localRanks, inputs, outputs } = buffers;
@@ -100,6 +102,7 @@ export function checkedCall(
     length: begins.at(-1) as number,
     begins,
     layout: begins.length === 2 ? layout : hashOf([layout, ...begins]),
+    values,
     isShared,
     request,
     refusals,

@@ -111,6 +111,32 @@ export function formOf(structure: unknown): string {
   return formAt(structure, 0);
 }
 
+/** A form in words, for errors: `a list of 2`, or `the structure {a, b: [1]}`. */
+export function formWords(form: string): string {
+  const length = listLength(form);
+  return form === '' || length !== undefined ? countWords(length ?? 0) : `the structure ${form}`;
+}
+
+/**
+ * How many values a structure of this form has, as ranks announce it: 0 for a single value, negative
+ * unless the structure is a flat list. `leaves` is the number of leaves.
+ */
+export function valuesIn(form: string, leaves: number): number {
+  return form === '' ? 0 : (listLength(form) ?? -leaves);
+}
+
+/** The length of a flat list of this form; undefined for any other form. */
+function listLength(form: string): number | undefined {
+  const [, length] = /^\[(\d+)\]$/.exec(form) ?? [];
+  return length === undefined ? undefined : Number(length);
+}
+
+/** A result of `valuesIn` in words, for errors. */
+export function countWords(values: number): string {
+  if (values === 0) return 'a single value';
+  return values > 0 ? `a list of ${values}` : `a structure of ${-values} values`;
+}
+
 function formAt(structure: unknown, depth: number): string {
   if (Array.isArray(structure)) {
     requireEnd(depth);
