@@ -26,7 +26,8 @@ function open(more: Partial<OpenedGroupOptions> = {}, size = 2) {
     isClosed: false,
     fail: (kind: string, text: string) => asked.push(`${kind}: ${text}`),
     failure: () => 'why',
-    exit: (code: number) => asked.push(`exit ${code}`),
+    exit: (failure: string) => asked.push(`exit: ${failure}`),
+    waitForExit: () => asked.push('wait'),
     close: async () => {
       native.isClosed = true;
       asked.push('close');
@@ -112,7 +113,7 @@ describe('an opened group', () => {
     expect(listeners()).toBe(before + 1);
     asked = [];
     leaveAll(7);
-    expect(asked).toEqual(['exit 7']);
+    expect(asked).toEqual(['exit: ended with exit code 7', 'wait']);
     await second.close();
     expect(listeners()).toBe(before);
   });

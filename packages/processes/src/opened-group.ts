@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { type Algorithm, type CollError, type Communicator, type Link, RuntimeError } from '@coll/core';
 import { communicatorFor, LocalMembers, Member, messageOf } from '@coll/core/internal';
 import { type Calibration, describeCalibration } from '@coll/native/addon';
@@ -37,13 +38,25 @@ const opened = new Map<NativeProcessGroup, ProcessRank>();
 // Time for the other members to read the messages of a process that ends with exit code 0.
 const longestDrainMillis = 5000;
 
+// After `close`, the others learn only after this time that this member has left. If an exception ends
+// the process until then, as in a block with `await using`, they learn of the exception instead.
+const leaveDelayMillis = 200;
+
+let uncaught: { readonly error: unknown } | undefined;
+
+function keepUncaught(error: unknown): void {
+  uncaught = { error };
+}
+
 function leaveAll(code: number): void {
   const ranks = [...opened.values()];
   const sockets = ranks.flatMap(({ messageSockets }) => messageSockets);
   // All connections at once: two members of this process may have one with each other.
   if (code === 0 && sockets.length > 0)
     ranks[0]?.binding.processes.endSockets(Int32Array.from(sockets), longestDrainMillis);
-  for (const group of opened.keys()) group.exit(code);
+  const text = uncaught ? `: ${messageOf(uncaught.error)}` : '';
+  for (const group of opened.keys()) group.exit(code === 0 ? undefined : `ended with exit code ${code}${text}`);
+  for (const group of opened.keys()) group.waitForExit();
 }
 
 /**
@@ -74,7 +87,7 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
     this.links = links;
     this.#options = options;
     this.#own = own;
-    if (opened.size === 0) process.on('exit', leaveAll);
+    if (opened.size === 0) process.on('exit', leaveAll).on('uncaughtExceptionMonitor', keepUncaught);
     opened.set(group, own);
   }
 
@@ -125,14 +138,24 @@ export class OpenedGroup extends Member implements OpenedProcessGroup {
   }
 
   async #leave(): Promise<void> {
-    const { binding, group, memory, stopListening, finish } = this.#options;
+    const { group, stopListening, finish } = this.#options;
     // Without the store, which the program may have closed, the next run needs another generation.
     const finished = group.failure() === undefined ? finish?.().catch(() => {}) : undefined;
     const drained = this.#own.close();
     stopListening();
-    await Promise.all([drained, group.close(), finished]);
+    // Another thread may be terminated right after this, without an exit event.
+    if (!isMainThread) await Promise.all([drained, this.#left(0), finished]);
+    else {
+      void this.#left(leaveDelayMillis, finished);
+      await Promise.all([drained, finished]);
+    }
+  }
+
+  async #left(delayMillis: number, after?: Promise<void>): Promise<void> {
+    const { binding, group, memory } = this.#options;
+    await group.close(delayMillis, after);
     opened.delete(group);
-    if (opened.size === 0) process.removeListener('exit', leaveAll);
+    if (opened.size === 0) process.off('exit', leaveAll).off('uncaughtExceptionMonitor', keepUncaught);
     if (memory) binding.processes.releaseMemory(memory);
     this.#release();
   }

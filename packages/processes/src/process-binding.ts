@@ -178,8 +178,12 @@ export interface ProcessBinding {
    * disagree.
    */
   states(group: GroupHandle): readonly (readonly number[] | undefined)[];
-  /** Begins to leave the group; `wake` is called once `hasParted` is true. */
-  leave(group: GroupHandle): void;
+  /**
+   * Leaves the group after `delayMillis`, or at once if the group has failed; `wake` is called once
+   * `hasParted` is true. Until then, `failGroup` still reaches the other members. Only a departure
+   * without delay keeps the event loop alive.
+   */
+  leave(group: GroupHandle, delayMillis: number): void;
   /** Whether all connections have ended since this member began to leave. */
   hasParted(group: GroupHandle): boolean;
   /** Ends the group's threads and connections. */

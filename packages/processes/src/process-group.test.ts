@@ -53,7 +53,7 @@ const binding = {
   missing: () => missing,
   absent: () => [],
   states: () => states,
-  leave: () => asked.push('leave'),
+  leave: (_: unknown, delayMillis: number) => asked.push(`leave after ${delayMillis}`),
   hasParted: () => hasParted,
   stopGroup: () => asked.push('stop'),
 } as unknown as ProcessBinding;
@@ -156,7 +156,7 @@ describe('a synchronous call', () => {
     expect(() => group.playSync(call('second'), {})).toThrow(
       expect.objectContaining({ ...details, code: 'ERR_COLL_BUSY' }),
     );
-    const closing = group.close();
+    const closing = group.close(0);
     hasParted = true;
     wake();
     await closing;
@@ -276,58 +276,67 @@ describe('the error of a lost member', () => {
 describe('leaving a group', () => {
   it('waits until all connections have closed', async () => {
     let isOver = false;
-    const closing = group.close().then(() => {
+    const closing = group.close(100).then(() => {
       isOver = true;
     });
     expect(group.isClosed).toBe(true);
     wake();
     await Promise.resolve();
-    expect([isOver, asked.slice(1)]).toEqual([false, ['leave']]);
+    expect([isOver, asked.slice(1)]).toEqual([false, ['leave after 100']]);
     hasParted = true;
     wake();
     await closing;
-    expect(asked.slice(1)).toEqual(['leave', 'stop']);
-    await group.close();
-    group.exit(1);
+    expect(asked.slice(1)).toEqual(['leave after 100', 'stop']);
+    await group.close(100);
+    group.exit('ended with exit code 1');
+    group.waitForExit();
     group.fail('failed', 'too late');
     failure = failed('lost');
-    expect([group.failure(), asked.slice(1)]).toEqual([undefined, ['leave', 'stop']]);
+    expect([group.failure(), asked.slice(1)]).toEqual([undefined, ['leave after 100', 'stop']]);
   });
 
   it('makes calls in progress fail on all members', async () => {
     answers = [status.slice];
     const playing = group.play(call('first'), {});
-    const closing = group.close();
+    const closing = group.close(0);
     hasParted = true;
     wake();
     await closing;
     await expect(playing).rejects.toMatchObject({ code: 'ERR_COLL_CLOSED' });
-    expect(asked.slice(1)).toEqual(['try first', 'fail closed of 1: has left the group', 'leave', 'stop']);
+    expect(asked.slice(1)).toEqual(['try first', 'fail closed of 1: has left the group', 'leave after 0', 'stop']);
   });
 
   it.each([
-    [0, false, []],
-    [0, true, ['fail closed of 1: has left the group']],
-    [3, false, ['fail failed of 1: ended with exit code 3']],
-    [3, true, ['fail failed of 1: ended with exit code 3']],
-  ])('at process exit with code %i notifies the other members (calls in progress: %s)', (code, isBusy, said) => {
-    hasParted = true;
-    if (isBusy) {
-      answers = [status.slice];
-      group.play(call('first'), {})?.catch(() => {});
-      asked.length = 1;
-    }
-    group.exit(code);
-    expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
-    group.exit(code);
-    expect(asked.slice(1)).toEqual([...said, 'leave', 'stop']);
-  });
+    [undefined, false, []],
+    [undefined, true, ['fail closed of 1: has left the group']],
+    ['ended with exit code 3', false, ['fail failed of 1: ended with exit code 3']],
+    ['ended with exit code 3', true, ['fail failed of 1: ended with exit code 3']],
+  ])(
+    'at process exit with the failure %s notifies the other members (calls in progress: %s)',
+    (failure, isBusy, said) => {
+      hasParted = true;
+      if (isBusy) {
+        answers = [status.slice];
+        group.play(call('first'), {})?.catch(() => {});
+        asked.length = 1;
+      }
+      for (let exits = 0; exits < 2; exits++) {
+        group.exit(failure);
+        group.waitForExit();
+        expect(asked.slice(1)).toEqual([...said, 'leave after 0', 'stop']);
+      }
+    },
+  );
 
-  it('at process exit waits for the end of a close that has begun, and reports no failure', () => {
-    void group.close();
+  it.each([
+    [undefined, []],
+    ['ended with exit code 3: disk full', ['fail failed of 1: ended with exit code 3: disk full']],
+  ])('at process exit with the failure %s leaves at once although a close has begun', (failure, said) => {
+    void group.close(100);
     hasParted = true;
-    group.exit(0);
-    expect(asked.slice(1)).toEqual(['leave', 'stop']);
+    group.exit(failure);
+    group.waitForExit();
+    expect(asked.slice(1)).toEqual(['leave after 100', ...said, 'leave after 0', 'stop']);
   });
 
   it('at process exit stops waiting for other members after six seconds', () => {
@@ -335,8 +344,9 @@ describe('leaving a group', () => {
       vi.advanceTimersByTime(1500);
       return false;
     });
-    group.exit(0);
-    expect(asked.slice(1)).toEqual(['leave', 'stop']);
+    group.exit(undefined);
+    group.waitForExit();
+    expect(asked.slice(1)).toEqual(['leave after 0', 'stop']);
     expect(parted).toHaveBeenCalledTimes(4);
     parted.mockRestore();
   });

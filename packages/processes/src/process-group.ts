@@ -201,29 +201,41 @@ export class NativeProcessGroup {
     return failure && this.#errorOf(failure, first?.operation ?? operation, first?.number);
   }
 
-  /** Leaves the group. Pending calls fail. */
-  async close(): Promise<void> {
+  /**
+   * Closes the group: calls fail from now on. The other members learn of it `delayMillis` after the
+   * promise `after`, and within a second at the latest. The returned promise is fulfilled when the
+   * connections with them have ended.
+   */
+  async close(delayMillis = 0, after?: Promise<void>): Promise<void> {
     if (this.#isClosed) return;
     if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
     this.#isClosed = true;
     const parted = new Promise<void>((resolve) => {
       this.#parted = resolve;
     });
-    this.#binding.leave(this.#handle);
+    const leave = (millis: number) => this.#isStopped || this.#binding.leave(this.#handle, millis);
+    leave(after ? mostDelayMillis : delayMillis);
+    void after?.then(() => leave(delayMillis));
     await parted;
     this.#stop();
     this.#queue.close();
   }
 
-  /** Leaves the group at once because the process ends, also if `close` has begun to leave it. */
-  exit(code: number): void {
+  /**
+   * Begins to leave the group at once because the process ends, also if `close` has begun to leave
+   * it. `failure` completes the sentence about this member; undefined if the process ends well.
+   */
+  exit(failure: string | undefined): void {
     if (this.#isStopped) return;
-    if (!this.#isClosed) {
-      if (code !== 0) this.fail('failed', `ended with exit code ${code}`);
-      else if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
-      this.#isClosed = true;
-      this.#binding.leave(this.#handle);
-    }
+    if (failure !== undefined) this.#report({ reason: 'failed', rank: this.rank, ranks: [], text: failure });
+    else if (!this.#queue.isEmpty) this.fail('closed', 'has left the group');
+    this.#isClosed = true;
+    this.#binding.leave(this.#handle, 0);
+  }
+
+  /** Blocks until the group has been left after `exit`. */
+  waitForExit(): void {
+    if (this.#isStopped) return;
     const until = performance.now() + longestExitMillis;
     while (!this.#binding.hasParted(this.#handle) && performance.now() < until) pauseThread();
     this.#stop();
@@ -312,8 +324,11 @@ export class NativeProcessGroup {
     return answer;
   }
 
-  #fail({ reason, rank, ranks, text }: Failure): void {
-    if (this.#isClosed) return;
+  #fail(failure: Failure): void {
+    if (!this.#isClosed) this.#report(failure);
+  }
+
+  #report({ reason, rank, ranks, text }: Failure): void {
     const others = Int32Array.from(ranks.slice(0, mostOtherRanks));
     this.#binding.failGroup(this.#handle, failureReasons.indexOf(reason), rank, others, text);
   }
@@ -346,6 +361,7 @@ export class NativeProcessGroup {
   }
 }
 
+const mostDelayMillis = 1000;
 // Longer than the engine's own limit.
 const longestExitMillis = 6000;
 const pausing = new Int32Array(new SharedArrayBuffer(4));

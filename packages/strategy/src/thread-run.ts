@@ -16,6 +16,8 @@ import { decode } from './thread-values.js';
 
 // Milliseconds by which an error may arrive after the errors that it causes in other replicas.
 const consequenceMillis = 500;
+// The same for an exception that ends the program of another worker, whose threads leave before.
+const departureMillis = 2000;
 
 /** The replicas of one run in threads. */
 export interface RunningReplicas {
@@ -142,10 +144,12 @@ export class ThreadRun {
     // Another replica may report the cause of this error later, and that must be reported instead.
     const isConsequence = code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica);
     const mayBeExplained = isMismatch(code) && !this.#haveAllToldErrors;
-    if (isConsequence || mayBeExplained)
-      this.#timers.push(setTimeout(() => this.#fail(replica, this.#explained(replica, error)), consequenceMillis));
+    const isDeparture = code === 'ERR_COLL_CLOSED' && this.#replicas.hasOthers;
+    const fail = () => this.#fail(replica, this.#explained(replica, error));
+    if (isDeparture) this.#timers.push(setTimeout(fail, departureMillis));
+    else if (isConsequence || mayBeExplained) this.#timers.push(setTimeout(fail, consequenceMillis));
     // Messages of other threads that have arrived by now may explain the error.
-    else setImmediate(() => this.#fail(replica, this.#explained(replica, error)));
+    else setImmediate(fail);
   }
 
   /**

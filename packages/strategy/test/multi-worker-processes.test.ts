@@ -70,6 +70,15 @@ describe.concurrent('workers in separate processes', () => {
       );
   });
 
+  it.each(['function', 'module'])('get the exception that ends the first one after a run of a %s', async (how) => {
+    const [first, second] = await runWorkers('full-disk.js', 2, [how]);
+    expect(first).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Error: ENOSPC: no space left on device$/m),
+    });
+    expect(second?.stderr).toMatch(/UnavailableError: .*exit code 1: ENOSPC: no space left on device/);
+  });
+
   it('all throw if only one of them requests a step of a dataset', async () => {
     for (const error of printed(await runWorkers('worker.js', 2, ['differentSteps'])))
       expect(error).toMatchObject({

@@ -114,11 +114,11 @@ std::vector<Runner::Result> HeldGroup::take_results() {
   return results;
 }
 
-void HeldGroup::leave() {
+void HeldGroup::leave(std::chrono::milliseconds delay) {
   Monitor& monitor = group().monitor();
-  is_leaving_ = true;
+  is_leaving_ = is_leaving_ || delay.count() == 0;
   keep_awake(under_way_);
-  monitor.leave();
+  monitor.leave(delay);
 }
 
 void HeldGroup::stop() {

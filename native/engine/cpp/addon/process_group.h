@@ -57,8 +57,9 @@ class HeldGroup {
   // Throws Error if another group has staged the call.
   void finish(HeldCall& held, bool delivers);
   std::vector<Runner::Result> take_results();
-  // Begins to leave; `has_parted` becomes true when that is done.
-  void leave();
+  // Begins to leave after `delay`; `has_parted` becomes true when that is done. Only a departure
+  // without delay keeps the event loop alive.
+  void leave(std::chrono::milliseconds delay);
   bool has_parted() const { return has_parted_; }
   // Ends all threads and connections. Other members find out by themselves what this one has not
   // reported.

@@ -95,9 +95,9 @@ Napi::Value states(const Napi::CallbackInfo& info) {
   return list;
 }
 
-// leave(group): begins to leave; the group wakes JavaScript when `hasParted`
+// leave(group, delayMillis: number): leaves after that time; the group wakes JavaScript when `hasParted`
 Napi::Value leave(const Napi::CallbackInfo& info) {
-  held<HeldGroup>(info[0]).leave();
+  held<HeldGroup>(info[0]).leave(std::chrono::milliseconds(integer_of(info[1], "delayMillis", 0, INT_MAX)));
   return info.Env().Undefined();
 }
 

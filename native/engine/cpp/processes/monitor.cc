@@ -170,8 +170,23 @@ std::vector<std::optional<Answer>> Monitor::answers(milliseconds patience) {
   return questions_.about(asked_).answers;
 }
 
-void Monitor::leave() {
+void Monitor::leave(milliseconds delay) {
   const Lock lock(mutex_);
+  const auto now = Clock::now();
+  leaves_at_ = std::min(leaves_at_.value_or(now + delay), now + delay);
+  if (is_leaving_due(now)) begin_leaving();
+  wake();
+}
+
+// Without other members, nobody needs the reason.
+bool Monitor::is_leaving_due(Clock::time_point now) const {
+  const auto is_out = [](const WatchedMember& peer) { return peer.is_out(); };
+  const auto out = std::count_if(peers_.begin(), peers_.end(), is_out);
+  const bool is_alone = out + 1 >= static_cast<std::ptrdiff_t>(peers_.size());
+  return leaves_at_ && (now >= *leaves_at_ || failure_ || is_alone);
+}
+
+void Monitor::begin_leaving() {
   if (leaving_since_) return;
   leaving_since_ = Clock::now();
   peers_[static_cast<std::size_t>(watch_.rank)].collectives = calls_.current();
@@ -223,6 +238,7 @@ void Monitor::turn(Clock::time_point now) {
   last_turn_ = now;
   if (pending_ && calls_.current() >= pending_->after) adopt(*pending_);
   look_after(now);
+  if (is_leaving_due(now)) begin_leaving();
   serve_data();
   if (is_settled(now)) decide();
   pass_on_opened();
@@ -238,7 +254,7 @@ void Monitor::await_events() {
   milliseconds longest = watch_.silence / kBeatsInSilence;
   {
     const Lock lock(mutex_);
-    bool is_soon = (failure_ ? !is_decided_ : pending_.has_value()) || leaving_since_ || told_completed_ < owed_;
+    bool is_soon = (failure_ ? !is_decided_ : pending_.has_value()) || leaves_at_ || told_completed_ < owed_;
     is_soon = is_soon || peers_.have_unsent() || told_.has_changed();
     for (const WatchedMember& peer : peers_) {
       is_soon = is_soon || (peer.suspected && !peer.is_out());

@@ -73,8 +73,9 @@ class Monitor {
   // rank that never answered.
   std::vector<std::optional<Answer>> answers(std::chrono::milliseconds patience);
   // Tells the others that this rank takes part in no more collectives. Closes the connections once
-  // they have read that.
-  void leave();
+  // they have read that. With a delay, the rank may still fail the group until then, for example
+  // because its process ends by an error; a group that has failed is left at once.
+  void leave(std::chrono::milliseconds delay = std::chrono::milliseconds(0));
   // Fails the group because of this rank. `how` completes the sentence about it.
   void fail_here(const std::string& how);
 
@@ -90,6 +91,8 @@ class Monitor {
   void take_failure(int rank, const Frame& frame);
   bool may_name(int rank) const;
   void take_leave(int from, const Frame& frame);
+  void begin_leaving();
+  bool is_leaving_due(Clock::time_point now) const;
   void begin_round(Question& question, const Asked& asked, int except);
   bool have_answered();
   void lose(int rank, const std::string& how);
@@ -146,6 +149,8 @@ class Monitor {
   // rank the others know to be complete.
   std::optional<std::uint64_t> owed_;
   std::optional<std::uint64_t> told_completed_;
+  // When this rank will begin to leave, and when it has begun.
+  std::optional<Clock::time_point> leaves_at_;
   std::optional<Clock::time_point> leaving_since_;
   bool has_ended_connections_ = false;
   bool is_urgent_ = false;

@@ -537,6 +537,22 @@ TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatLeaves) {
   EXPECT_EQ(failure.text, "has left the group");
 }
 
+TEST_F(ProcessGroup, ReportsTheFailureOfAMemberThatIsAboutToLeave) {
+  open(2);
+  group(0).monitor().leave(std::chrono::hours(1));
+  std::thread member([this] { EXPECT_EQ(execute(1)[1], Status::kFailed); });
+  group(0).monitor().fail({FailureKind::kFailed, 0, "ended with exit code 1: disk full"});
+  member.join();
+  EXPECT_EQ(group(1).monitor().settled_failure().text, "ended with exit code 1: disk full");
+}
+
+TEST_F(ProcessGroup, LeavesAfterTheEarliestOfTheGivenTimes) {
+  open(2);
+  for (const milliseconds delay : {milliseconds(3600000), milliseconds(20), milliseconds(3600000)}) group(0).monitor().leave(delay);
+  EXPECT_EQ(execute(1)[1], Status::kFailed);
+  EXPECT_EQ(group(1).monitor().settled_failure().kind, FailureKind::kClosed);
+}
+
 TEST_F(ProcessGroup, LetsMembersFinishCallsOfAMemberThatFails) {
   open(2);
   std::atomic<bool> may_end{false};

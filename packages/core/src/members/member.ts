@@ -428,7 +428,8 @@ export class Member implements AsyncDisposable {
 
   /**
    * Leaves the group: collectives of other members, and messages to and from this one, throw a
-   * `RuntimeError` (ERR_COLL_CLOSED). Idempotent.
+   * `RuntimeError` (ERR_COLL_CLOSED). Between processes they throw it about 0.2 seconds later, and an
+   * exception that ends the process until then is their error instead. Idempotent.
    */
   close(): Promise<void> {
     return this.#local.close(this.#place, this.#family);
