@@ -87,6 +87,14 @@ function detached(): Float64Array {
   return array;
 }
 
+/** An array whose buffer has become smaller. */
+function outside(): Float64Array {
+  const memory = new ArrayBuffer(16, { maxByteLength: 16 } as never) as ArrayBuffer & { resize(bytes: number): void };
+  const array = new Float64Array(memory, 8, 1);
+  memory.resize(4);
+  return array;
+}
+
 describe('the arguments of all replicas', () => {
   it('are copied by default, so that replicas can have the same array', () => {
     const array = Float32Array.of(1, 2);
@@ -122,8 +130,6 @@ describe('the arguments of all replicas', () => {
     ['a function', () => 1],
     ['a symbol', Symbol('mine')],
     ['a map with a function', new Map([['key', () => 1]])],
-    ['a detached array', detached()],
-    ['a tensor of a detached array', { ...tensor([1]), data: detached() }],
   ])('are refused before any is posted if one contains %s', (_, value) => {
     for (const transfer of [false, true])
       expect(() => encodeArguments([[1], [{ deep: [value] }]], transfer)).toThrow(
@@ -131,6 +137,18 @@ describe('the arguments of all replicas', () => {
           ...{ code: 'ERR_COLL_NOT_CLONEABLE', cause: expect.any(DOMException) },
           message: expect.stringMatching(/^an argument of a replica cannot be sent to another thread/),
         }),
+      );
+  });
+
+  it.each([
+    ['a detached array', detached()],
+    ['a tensor of a detached array', { ...tensor([1]), data: detached() }],
+    ['an array outside of its buffer', outside()],
+    ['a distributed value with such an array', new PerReplica([outside()])],
+  ])('are refused before any is posted if one contains %s', (_, value) => {
+    for (const transfer of [false, true])
+      expect(() => encodeArguments([[1], [{ deep: [value] }]], transfer)).toThrow(
+        expect.objectContaining({ name: 'ValueError', code: 'ERR_COLL_BUFFER' }),
       );
   });
 });

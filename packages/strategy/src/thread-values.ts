@@ -10,7 +10,7 @@ import {
   tensorSymbol,
   ValueError,
 } from '@coll/core';
-import { isMapping, mapStructure } from '@coll/core/internal';
+import { isMapping, mapStructure, requireAttached } from '@coll/core/internal';
 import { notCloneable } from './thread-messages.js';
 import { Variable } from './variables/variable.js';
 
@@ -38,6 +38,7 @@ export function encode(value: unknown): Encoded {
   const posted = (array: ArrayBufferView): ArrayBufferView => {
     const known = arrays.get(array);
     if (known) return known;
+    requireAttached(array);
     const own = withOwnMemory(array);
     arrays.set(array, own);
     if (own !== array) moved.push(own.buffer as ArrayBuffer);
@@ -67,6 +68,7 @@ export function encodeArguments(argsOfAll: readonly (readonly unknown[])[], tran
 function encodeMoving(value: unknown, used: Set<ArrayBuffer>): Encoded {
   const moved: ArrayBuffer[] = [];
   const posted = (array: ArrayBufferView): ArrayBufferView => {
+    requireAttached(array);
     const { buffer, byteLength } = array;
     if (!(buffer instanceof ArrayBuffer)) return array;
     if (byteLength < buffer.byteLength) throw notMovable('an array is only a part of its buffer');
@@ -91,8 +93,7 @@ function requireCloneable(value: unknown): void {
     const isObject = typeof leaf === 'object' && leaf !== null;
     if (!isObject && typeof leaf !== 'function' && typeof leaf !== 'symbol') return;
     const data = isObject && isTensor(leaf) ? leaf.data : leaf;
-    // An empty array may be a detached one: Node.js drops a message that moves it, without an error.
-    if (!ArrayBuffer.isView(data) || data.byteLength === 0) structuredClone(data);
+    if (!ArrayBuffer.isView(data)) structuredClone(data);
   });
 }
 

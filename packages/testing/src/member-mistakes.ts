@@ -21,6 +21,14 @@ const detached = () => {
   return array;
 };
 
+/** An array whose buffer has become smaller. */
+const outside = () => {
+  const memory = new ArrayBuffer(16, { maxByteLength: 16 } as never) as ArrayBuffer & { resize(bytes: number): void };
+  const array = new Float32Array(memory, 8, 1);
+  memory.resize(4);
+  return array;
+};
+
 /** The mistakes that concern one member alone, by name. */
 export const mistakes = {
   'an unknown op': { call: (member) => member.allReduce('median' as 'sum', new Float32Array(1)), error: value },
@@ -70,6 +78,15 @@ export const mistakes = {
     error: value,
   },
   'a value that was detached': { call: (member) => member.allReduce('sum', detached()), error: buffer },
+  'a value outside of its buffer': { call: (member) => member.allReduce('sum', outside()), error: buffer },
+  'a list with a value outside of its buffer': {
+    call: (member) => member.broadcast(0, [new Float32Array(1), outside()]),
+    error: buffer,
+  },
+  'memory outside of its buffer': {
+    call: (member) => member.allReduce('sum', new Float32Array(0), { into: outside() }),
+    error: buffer,
+  },
   'a signal that is already aborted': {
     call: (member) => member.allReduce('sum', new Float32Array(1), { signal: AbortSignal.abort() }),
     error: ['AbortedError', 'ERR_COLL_ABORTED'],

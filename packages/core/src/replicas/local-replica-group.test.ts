@@ -167,6 +167,35 @@ describe('allReduce of replicas in one thread', () => {
         });
   });
 
+  it('fails on all replicas if memory of one was detached while it waited for the others', async () => {
+    const lost = Float32Array.of(1, 2);
+    const whole = () => Float32Array.of(3, 4);
+    const slices = (values: Float32Array) => new IndexedSlices(values, Int32Array.of(0, 1));
+    const first: [string, (ops: ReplicaVerbs, memory: Float32Array) => Promise<unknown>][] = [
+      ['all-reduce SUM', (ops, memory) => ops.allReduce(ReduceOp.SUM, memory, 0)],
+      ['all-reduce SUM', (ops, into) => ops.allReduce(ReduceOp.SUM, whole(), 0, { into })],
+      ['all-reduce SUM', (ops, memory) => ops.allReduce(ReduceOp.SUM, slices(memory), 0)],
+      ['all-gather along axis 0', (ops, memory) => ops.allGather(memory, 0, 0)],
+      ['broadcast from replica 0', (ops, memory) => ops.broadcast([memory], 0, 0)],
+    ];
+    const second = [
+      (ops: ReplicaVerbs) => ops.allReduce(ReduceOp.SUM, whole(), 1),
+      (ops: ReplicaVerbs) => ops.allReduce(ReduceOp.SUM, whole(), 1),
+      (ops: ReplicaVerbs) => ops.allReduce(ReduceOp.SUM, slices(whole()), 1),
+      (ops: ReplicaVerbs) => ops.allGather(whole(), 0, 1),
+      (ops: ReplicaVerbs) => ops.broadcast([whole()], 0, 1),
+    ];
+    for (const [index, [operation, call]] of first.entries()) {
+      const verbs = new ReplicaVerbs(twoReplicas().ops.replicaGroup);
+      const memory = lost.slice();
+      const calls = [call(verbs, memory)];
+      structuredClone(memory, { transfer: [memory.buffer] });
+      calls.push((second[index] as (ops: ReplicaVerbs) => Promise<unknown>)(verbs));
+      for (const error of await Promise.all(calls.map(rejection)))
+        expect(error).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER', rank: 0, operation });
+    }
+  });
+
   it('fails if only some replicas request deduplicate', async () => {
     const { ops } = twoReplicas();
     const calls = [0, 1].map((replica) => ops.allReduce(ReduceOp.SUM, 1, replica, { deduplicate: replica === 1 }));

@@ -1,3 +1,4 @@
+import { lostBufferError } from '../collectives/call-errors.js';
 import {
   type CallOptions,
   intoAndShared,
@@ -14,9 +15,10 @@ import { asValue, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sp
 import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { requireAxis } from '../values/concat-along.js';
+import { hasLength } from '../values/has-length.js';
 import { requireOneEach, resultsFor, writtenTo } from '../values/results.js';
 import { flatten, formOf, packLike, type Structure } from '../values/structure.js';
-import { asMemory, type Tensor, type TensorLike } from '../values/tensor.js';
+import { asMemory, elementCount, type Tensor, type TensorLike } from '../values/tensor.js';
 import type { ArrivingValue } from './arriving-values.js';
 import type { ReplicaRequest } from './batch.js';
 
@@ -253,6 +255,18 @@ function requireRoot(root: number, size: number): void {
   if (Number.isInteger(root) && root >= 0 && root < size) return;
   const told = `broadcast: root must be one of the ${size} replicas, got ${quote(root)}`;
   throw new ValueError('ERR_COLL_REFUSED', told, { operation: 'broadcast' });
+}
+
+/** @throws ValueError if memory of a replica was detached or resized while its call waited for the others */
+export function requireWhole(calls: readonly ReplicaCall[], ids: readonly number[]): void {
+  calls.forEach(({ name, values, into = [] }, place) => {
+    if ([...values, ...into].some(hasLostMemory)) throw lostBufferError(name, ids[place] as number);
+  });
+}
+
+function hasLostMemory(value: Value): boolean {
+  if (!('data' in value)) return hasLostMemory(value.values) || hasLostMemory(value.indices);
+  return !value.memory && !hasLength(value.data, elementCount(value.shape));
 }
 
 /** @throws OutOfRangeError for a replica that is not in this process */

@@ -25,6 +25,7 @@ import {
   type ReplicaValue,
   reduceCall,
   requireLocal,
+  requireWhole,
 } from './replica-call.js';
 
 /** Performs the calls of a replica group; implemented by `CrossDeviceOps`. */
@@ -328,6 +329,8 @@ export class ReplicaGroup {
   }
 
   readonly #perform = async (calls: readonly ReplicaCall[]): Promise<readonly Structure<Value>[]> => {
+    // Engines check the memory of a single local replica.
+    if (calls.length > 1) requireWhole(calls, this.#options.ids);
     const { work, options } = this.#preparedFor(calls, 'perform');
     const outputs = await drive(work, options);
     return calls.map((call, place) => call.finish(outputs[place] as readonly Value[]));

@@ -129,6 +129,19 @@ describe('tensor()', () => {
       cause: expect.any(TypeError),
     });
   });
+
+  it.each([Float32Array, BigInt64Array, Uint8ClampedArray])('refuses a %o outside of its buffer', (TypedArray) => {
+    const buffer = new ArrayBuffer(32, { maxByteLength: 32 } as never) as ArrayBuffer & { resize(to: number): void };
+    const views = [new TypedArray(buffer, 8, 1), new TypedArray(buffer, 8)];
+    const empty = new TypedArray(buffer, 8, 0);
+    buffer.resize(8);
+    expect(tensor(empty).shape).toEqual([0]);
+    expect(asTensor(empty).shape).toEqual([0]);
+    buffer.resize(4);
+    for (const view of [...views, empty])
+      for (const door of [() => tensor(view), () => asTensor(view)])
+        expect(thrown(door)).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_BUFFER' });
+  });
 });
 
 describe('zeros()', () => {

@@ -2,6 +2,7 @@ import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
+import { requireAttached } from './attached.js';
 import {
   allocate,
   allocateUnset,
@@ -268,8 +269,9 @@ function oddField(value: unknown, what: string): string | undefined {
 // A fast path for plain typed arrays, because most values are such arrays.
 function tensorOver(data: ArrayBufferView): Tensor {
   const dtype = plainDType(data);
+  if (dtype === undefined || data.byteLength === 0) return tensor(data);
   const { length } = data as TypedArray;
-  if (dtype === undefined || length === 0 || length > mostElements) return tensor(data);
+  if (length > mostElements) return tensor(data);
   return { data: data as TypedArray, dtype, shape: [length], device: '' };
 }
 
@@ -341,7 +343,7 @@ export function validateTensor(value: Tensor): void {
     );
   }
   requireShape(shape);
-  if (data.byteLength === 0) refuseDetached(data);
+  requireAttached(data);
   requireElements(data.length);
   requireSize(shape, data.length);
 }
@@ -381,23 +383,12 @@ function requirePlace({ device }: Tensor): void {
   throw new ValueError('ERR_COLL_DEVICE', `a device must be a string such as "cpu:0", got ${quote(device)}`);
 }
 
-// A detached array resembles an empty one; only creating a view over its buffer distinguishes them.
-function refuseDetached(data: ArrayBufferView): void {
-  try {
-    new Uint8Array(data.buffer, data.byteOffset, 0);
-  } catch (cause) {
-    throw new ValueError(
-      'ERR_COLL_BUFFER',
-      'the buffer of a tensor was detached (transferred or resized); pass memory that is still attached',
-      { cause },
-    );
-  }
-}
-
 // Converts other array types to the plain type that kernels expect, over the same bytes.
 function elementsOf(data: ArrayBufferView): TypedArray {
   if (plainDType(data)) return data as TypedArray;
   const name = arrayName(data);
+  // A new view would be an empty array with memory.
+  requireAttached(data);
   if (name === 'Uint8ClampedArray') return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   if (name === 'Float16Array') return new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2);
   // A Buffer is a Uint8Array whose methods differ (slice), but nothing here calls those.
