@@ -78,6 +78,7 @@ export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-b
 export { ThreadCommunicator } from './threads/thread-communicator.js';
 export { requireJoin } from './threads/thread-group.js';
 export { type ThreadEngine, ThreadRank } from './threads/thread-rank.js';
+export { type WaitingRanks, waitingRanks } from './threads/thread-stalls.js';
 export { requireAttached } from './values/attached.js';
 export {
   componentOf,

@@ -2,6 +2,7 @@
 export class MergeCalls {
   readonly #waiting: readonly unknown[][];
   #isHeld = false;
+  #begun = 0;
 
   constructor(replicas: number) {
     this.#waiting = Array.from({ length: replicas }, () => []);
@@ -10,6 +11,11 @@ export class MergeCalls {
   /** The replicas that wait in a merge call. */
   get replicas(): number[] {
     return [...this.#waiting.keys()].filter((replica) => (this.#waiting[replica] as unknown[]).length > 0);
+  }
+
+  /** Number of merge calls for which all replicas have arrived. */
+  get begun(): number {
+    return this.#begun;
   }
 
   add(replica: number, args: unknown): void {
@@ -23,6 +29,7 @@ export class MergeCalls {
   next(): readonly unknown[] | undefined {
     if (this.#isHeld || this.replicas.length < this.#waiting.length) return undefined;
     this.#isHeld = true;
+    this.#begun += 1;
     return this.#waiting.map((calls) => calls.shift());
   }
 

@@ -2,6 +2,7 @@ import { AbortedError, type Engine, failThreadGroup, RuntimeError, type ThreadGr
 import { log, messageOf } from '@coll/core/internal';
 import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { annotate } from './replica-error.js';
+import { watchReplicas } from './replica-stalls.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunOptions } from './run-options.js';
 import { decodeError } from './thread-errors.js';
@@ -102,6 +103,12 @@ export class ReplicaThreads implements ReplicaListener {
     const { signal, onReport } = step.options;
     requireNotAborted(signal);
     const messages = this.#messagesOf(step);
+    let hasFailed = false;
+    const stopWatching = watchReplicas({
+      firstReplica: this.#firstReplica,
+      waiting: () => this.#run?.waiting,
+      hasFailed: () => hasFailed,
+    });
     const run = new ThreadRun({
       group: this.#group,
       firstReplica: this.#firstReplica,
@@ -123,8 +130,10 @@ export class ReplicaThreads implements ReplicaListener {
       this.#run = undefined;
       return results;
     } catch (error) {
+      hasFailed = true;
       return await this.#ended(error, step);
     } finally {
+      stopWatching();
       clearInterval(look);
       signal?.removeEventListener('abort', abort);
     }

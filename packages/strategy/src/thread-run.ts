@@ -6,7 +6,7 @@ import {
   RuntimeError,
   type ThreadGroup,
 } from '@coll/core';
-import { logRunNotes, messageOf, type RunNote } from '@coll/core/internal';
+import { logRunNotes, messageOf, type RunNote, type WaitingRanks, waitingRanks } from '@coll/core/internal';
 import { MergeCalls } from './merge-calls.js';
 import { annotate } from './replica-error.js';
 import type { RunOptions } from './run-options.js';
@@ -82,6 +82,19 @@ export class ThreadRun {
       replica,
       error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: id }) : annotate(error, id),
     );
+  }
+
+  /** The replicas that wait for others; undefined if no replica waits. */
+  get waiting(): WaitingRanks | undefined {
+    const { group, hasOthers } = this.#replicas;
+    const merging = this.#merges.replicas;
+    const others = Array.from({ length: group.size }, (_, replica) => replica).filter((id) => !merging.includes(id));
+    const stall =
+      merging.length > 0 && others.length > 0
+        ? { count: this.#merges.begun, operation: 'mergeCall', waiting: merging, missing: others }
+        : waitingRanks(group);
+    // Only replica 0 waits for other workers, which reports itself.
+    return hasOthers && stall?.missing.join() === '0' ? undefined : stall;
   }
 
   #hear(replica: number, message: ReplicaMessage): void {

@@ -34,6 +34,9 @@ it('the text of a stall names the ranks that wait and those that have not arrive
     'ranks 0, 2 in all-gather (collective 3) for 60 seconds, rank 1 has not arrived',
   );
   expect(stallText({ ...stall, waiting: [4], missing: [] })).toBe('rank 4 in all-gather for 60 seconds');
+  expect(stallText({ ...stall, waiting: [4], missing: [5, 6], noun: 'replica' })).toBe(
+    'replica 4 in all-gather for 60 seconds, replicas 5, 6 have not arrived',
+  );
 });
 
 it('a long list of ranks ends with the number of the others', () => {

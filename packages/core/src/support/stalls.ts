@@ -67,23 +67,26 @@ export class StallReporter {
 /** The ranks that wait in one call, for a message about them. */
 export interface StalledRanks extends Stall {
   readonly waiting: readonly number[];
+  /** What the numbers belong to. Default: `rank` */
+  readonly noun?: 'rank' | 'replica';
 }
 
 /**
  * Formats a stall as text, such as `ranks 0, 1 in all-reduce sum (collective 17) for 60 seconds, rank 2
  * has not arrived`.
  */
-export function stallText({ waiting, operation, sequence, missing, seconds }: StalledRanks): string {
+export function stallText({ waiting, operation, sequence, missing, seconds, noun }: StalledRanks): string {
   const what = sequence === undefined ? operation : `${operation} (collective ${sequence})`;
-  const late = missing.length > 0 ? `, ${rankList(missing)} ${missing.length > 1 ? 'have' : 'has'} not arrived` : '';
-  return `${rankList(waiting)} in ${what} for ${Math.round(seconds)} seconds${late}`;
+  const late =
+    missing.length > 0 ? `, ${rankList(missing, noun)} ${missing.length > 1 ? 'have' : 'has'} not arrived` : '';
+  return `${rankList(waiting, noun)} in ${what} for ${Math.round(seconds)} seconds${late}`;
 }
 
 /** Formats ranks as text, such as `ranks 0, 2`. */
-export function rankList(ranks: readonly number[]): string {
+export function rankList(ranks: readonly number[], noun = 'rank'): string {
   const named = ranks.slice(0, mostNamed).join(', ');
   const more = ranks.length > mostNamed ? ` and ${ranks.length - mostNamed} more` : '';
-  return ranks.length === 0 ? 'no rank' : `${ranks.length === 1 ? 'rank' : 'ranks'} ${named}${more}`;
+  return ranks.length === 0 ? `no ${noun}` : `${noun}${ranks.length === 1 ? '' : 's'} ${named}${more}`;
 }
 
 const mostNamed = 16;

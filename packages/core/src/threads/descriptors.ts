@@ -180,6 +180,14 @@ export class Descriptors {
     return this.#words[rank * stride + piecesField] as number;
   }
 
+  /** The name of a rank's call, as in the errors of its caller. */
+  operation(rank: number): string {
+    const word = (field: number) => this.#words[rank * stride + field] as number;
+    const collective = { kind: this.#kind(rank), op: ops[word(1)], root: word(2) } as Collective;
+    const purpose = this.#purpose(rank);
+    return operationOf({ collective, request: { collective, dtype: 'uint8', length: 0, purpose } });
+  }
+
   /**
    * The error that every rank throws if the ranks disagree; undefined if they agree. `names` are
    * the names of the ranks.
@@ -263,7 +271,7 @@ export class Descriptors {
     if (Math.min(...counts) === most) return undefined;
     const rank = counts.indexOf(most);
     const code = caughtCode(this.#words[rank * stride + caughtField] as number);
-    return failureError(refusalFailure(rank, code), { operation: this.#operation(rank), names });
+    return failureError(refusalFailure(rank, code), { operation: this.operation(rank), names });
   }
 
   /** The error if replicas have ended while others wait for them; undefined otherwise. */
@@ -278,7 +286,7 @@ export class Descriptors {
     const causes = 'unequal numbers of batches, early stopping, or an `if` that only one replica enters';
     const told = `${ended.map(named).join(', ')} has ended, ${waits}: ${causes}`;
     const cure = 'all replicas must make the same calls in the same order';
-    const operation = this.#operation(waiting[0] as number);
+    const operation = this.operation(waiting[0] as number);
     return new InternalError('ERR_COLL_MISMATCH', `${told}; ${cure}`, { operation, rank: first });
   }
 
@@ -306,14 +314,6 @@ export class Descriptors {
 
   #passedBy(rank: number): string {
     return countWords(this.#words[rank * stride + valuesField] as number);
-  }
-
-  /** The name of a rank's call, as in the errors of its caller. */
-  #operation(rank: number): string {
-    const word = (field: number) => this.#words[rank * stride + field] as number;
-    const collective = { kind: this.#kind(rank), op: ops[word(1)], root: word(2) } as Collective;
-    const purpose = this.#purpose(rank);
-    return operationOf({ collective, request: { collective, dtype: 'uint8', length: 0, purpose } });
   }
 
   #purpose(rank: number): Purpose {

@@ -129,6 +129,11 @@ export class SharedBarrier {
     return turn;
   }
 
+  /** The turn of the rank's latest call. */
+  latestTurn(rank: number): number {
+    return this.#words[wordOf(rank) + turns] as number;
+  }
+
   /** A new number that identifies an offer (a validated call) among those of this rank. */
   nextOffer(rank: number): number {
     const next = ((this.#words[wordOf(rank) + lastOffer] as number) + 1) | 0;
