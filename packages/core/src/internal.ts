@@ -90,6 +90,7 @@ export {
 } from './values/distributed-values.js';
 export { isDType } from './values/dtype.js';
 export { decodeNumber, encodeNumber } from './values/element.js';
+export { foreignTensorIn } from './values/foreign-tensor.js';
 export { hasLength } from './values/has-length.js';
 export { hashOf, layoutOf, shapeLayoutOf } from './values/layout.js';
 export { flatten, isMapping, mapStructure, packLike, zipStructures } from './values/structure.js';

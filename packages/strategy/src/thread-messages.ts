@@ -113,7 +113,14 @@ export function post(
 export function notCloneable(what: string, cause: unknown): RuntimeError {
   return new RuntimeError(
     'ERR_COLL_NOT_CLONEABLE',
-    `${what} cannot be sent to another thread (${messageOf(cause)}); use plain data and tensors`,
+    `${what} cannot be sent to another thread (${withoutSource(messageOf(cause))}); use plain data and tensors`,
     { cause },
   );
+}
+
+/** The message of a DataCloneError, which contains the whole source of a function, on one short line. */
+function withoutSource(message: string): string {
+  const [, source = '', problem = ''] = /^(.*?)( could not be cloned\.)?$/s.exec(message) ?? [];
+  const [line = ''] = source.split('\n');
+  return line.length === source.length && line.length <= 80 ? message : `${line.slice(0, 60)} …${problem}`;
 }

@@ -10,7 +10,7 @@ import {
   tensorSymbol,
   ValueError,
 } from '@coll/core';
-import { isMapping, mapStructure, requireAttached } from '@coll/core/internal';
+import { foreignTensorIn, isMapping, mapStructure, requireAttached } from '@coll/core/internal';
 import { notCloneable } from './thread-messages.js';
 import { Variable } from './variables/variable.js';
 
@@ -115,7 +115,10 @@ function encodeWith(posted: (array: ArrayBufferView) => ArrayBufferView, value: 
         return { [classKey]: leaf.kind, values: leaf.values.map(encoded) };
       // Posting would lose the method of a tensor carrier.
       if (tensorSymbol in leaf) return postedTensor(asTensor(leaf));
-      return isTensor(leaf) && ArrayBuffer.isView(leaf.data) ? postedTensor(leaf) : leaf;
+      if (isTensor(leaf) && ArrayBuffer.isView(leaf.data)) return postedTensor(leaf);
+      const foreign = foreignTensorIn(leaf);
+      if (foreign) throw foreignStays(foreign);
+      return leaf;
     });
   return encoded(value);
 }
@@ -149,6 +152,11 @@ export function decode(value: unknown): unknown {
     default:
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, decode(item)]));
   }
+}
+
+function foreignStays(kind: string): RuntimeError {
+  const cure = 'send its elements, await tensor.data() or tensor.dataSync(), and its shape';
+  return new RuntimeError('ERR_COLL_NOT_CLONEABLE', `${kind} cannot be sent to another thread: ${cure}`);
 }
 
 function isReplicaContext(value: unknown): boolean {

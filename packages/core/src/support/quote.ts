@@ -18,7 +18,8 @@ function describe(value: unknown, depth = 0): string {
     return `[${items.join(', ')}${value.length > 8 ? ', …' : ''}]`;
   }
   if (typeof value !== 'object' || value === null) return String(value);
-  if ('dtype' in value && 'data' in value && 'shape' in value && typeof value.dtype === 'string')
+  const isTensor = 'dtype' in value && 'data' in value && 'shape' in value && !('dataSync' in value);
+  if (isTensor && typeof value.dtype === 'string')
     return `${JSON.stringify(value.dtype).slice(1, -1)} tensor of shape ${describe(value.shape, depth + 1)}${placeOf(value)}`;
   const name: unknown = value.constructor?.name;
   return `an object (${typeof name === 'string' && name !== '' ? name : 'no prototype'})`;

@@ -17,6 +17,7 @@ import {
   type TypedArrayOf,
 } from './dtype.js';
 import { encodeNumber } from './element.js';
+import { foreignTensor } from './foreign-tensor.js';
 
 /**
  * Elements in row-major order. `shape` is in elements; `[]` is a scalar with one element. `device`
@@ -183,7 +184,9 @@ export function isTensor(value: unknown): value is Tensor {
     'dtype' in value &&
     'shape' in value &&
     'data' in value &&
-    isDType(value.dtype)
+    isDType(value.dtype) &&
+    // Tensors of TensorFlow.js have methods of these names.
+    !('dataSync' in value)
   );
 }
 
@@ -222,7 +225,10 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
   }
   if (typeof value === 'number') return tensor(value);
   const name = typeof what === 'string' ? what : 'value';
-  const told = oddField(value, name) ?? `${name} must be a tensor, a typed array or a number, got ${quote(value)}`;
+  const told =
+    oddField(value, name) ??
+    foreignReason(value, name) ??
+    `${name} must be a tensor, a typed array or a number, got ${quote(value)}`;
   throw new ValueError('ERR_COLL_VALUE', told);
 }
 
@@ -254,6 +260,13 @@ function carriedBy(carrier: TensorCarrier, what: string): Tensor {
     'ERR_COLL_VALUE',
     `the tensor method of ${quote(carrier)} must return a tensor or a typed array${got}`,
   );
+}
+
+/** The reason why a tensor of another library is not a tensor; undefined for any other value. */
+function foreignReason(value: unknown, what: string): string | undefined {
+  const kind = foreignTensor(value);
+  const cure = 'pass its elements and its shape, tensor(await value.data(), { shape: value.shape })';
+  return kind && `${what} is ${kind}, whose elements only its own library can read: ${cure}`;
 }
 
 /** The reason why an object with a `data` field is not a tensor; undefined for any other value. */
