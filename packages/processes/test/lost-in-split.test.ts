@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { MemoryStore, TcpStoreServer } from '@coll/rendezvous';
+import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
 import { openProcessGroup } from '../src/index.js';
 
@@ -39,6 +40,24 @@ describe('a split of a group', () => {
     for (const rank of [1, 3]) expect(told[rank]).toMatchObject({ code: 'ERR_COLL_DEADLINE', operation: 'split' });
     expect(told[1]).toMatchObject({ rank: 1, ranks: [3] });
   });
+});
+
+it('a split into sizes that the algorithm refuses is refused on all members, and the group goes on', async () => {
+  const [store, jobKey] = [new MemoryStore(), TcpStoreServer.newKey()];
+  const options = { store, size, jobKey, algorithm: ringAlgorithm({ workers: 2 }) };
+  const groups = await Promise.all([0, 1, 2, 3].map((rank) => openProcessGroup({ ...options, rank })));
+  const errors = await Promise.all(groups.map((group) => group.split(Math.min(group.rank, 1)).catch((error) => error)));
+  for (const [rank, error] of errors.entries())
+    expect(error).toMatchObject({
+      ...{ name: 'ValueError', code: 'ERR_COLL_REFUSED', operation: 'split', rank },
+      message: expect.stringMatching(/"ring" refuses a new group of 3 ranks: .*directAlgorithm\(\)/),
+    });
+  const halves = await Promise.all(groups.map((group) => group.split(group.rank % 2)));
+  expect(halves.map((half) => half?.size)).toEqual([2, 2, 2, 2]);
+  const closing = [...halves, ...groups].map(async (group) => {
+    await group?.close();
+  });
+  await Promise.all(closing);
 });
 
 it('an error of a group made by split has the ranks of this group and of the whole group', async () => {

@@ -12,7 +12,7 @@ import { tensor, zeros } from '../values/tensor.js';
 import { disagreementOf } from './disagreement.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
-import { groupOfRank, type SplitPart } from './split.js';
+import { groupOfRank, requireSizes, type SplitPart } from './split.js';
 
 /** Options for opening the members of a group that live in this thread. */
 export interface LocalMembersOptions {
@@ -109,6 +109,7 @@ export class LocalMembers implements LocalGroup {
         calls.map((one) => one.part),
         together,
       );
+      requireSizes(parts, algorithm, this.localRanks[0] as number);
       const subGroups = await group.split(parts, algorithm, together);
       const local = new Map<Communicator, LocalMembers>();
       return subGroups.map((subGroup, index) => {

@@ -403,7 +403,7 @@ export class Member implements AsyncDisposable {
    * @param color a 32-bit integer
    * @param key a 32-bit integer that orders the members of a color. Default: the rank
    * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not
-   * support sub-groups
+   * support sub-groups, or, on all members, if the algorithm refuses the number of members of a color
    *
    * @example
    * ```ts
