@@ -14,7 +14,7 @@ export {
   nameIn,
 } from './collectives/failures.js';
 export { requireGivenGroup, requireProcessGroup } from './collectives/process-group.js';
-export { type Refusals, refusalFailure } from './collectives/refusals.js';
+export { noRefusals, type Refusals, refusalFailure, refusedAgain } from './collectives/refusals.js';
 export { requireRunOptions, requireTimeout, setRunOptions } from './collectives/run-options.js';
 export { RankNames } from './hierarchical/rank-names.js';
 export { rankOfWorker } from './hierarchical/rank-of-worker.js';

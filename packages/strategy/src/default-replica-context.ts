@@ -15,7 +15,7 @@ export class DefaultReplicaContext extends GroupReplicaContext {
     super({ strategy, numReplicasInSync: 1, id: 0, device: 'cpu:0' });
   }
 
-  protected groupFor(): ReplicaGroup {
+  protected get group(): ReplicaGroup {
     return this.#group;
   }
 

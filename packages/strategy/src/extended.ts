@@ -28,11 +28,14 @@ import {
 import { currentFrame, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';
+import { countingRefusals } from './refused-calls.js';
+import type { ReplicaContext } from './replica-context.js';
 import type { RunOptionsOf } from './run-options.js';
 import type { ReplicaCode, Strategy } from './strategy.js';
 import type { ReducedTo, Regrouped } from './structure-types.js';
-import { distributedVariable } from './variables/create-variable.js';
+import { distributedVariable, refusedVariable } from './variables/create-variable.js';
 import { DistributedVariable } from './variables/distributed-variable.js';
+import { sharesVariables } from './variables/replica-variables.js';
 import {
   requireUpdate,
   requireVariable,
@@ -156,7 +159,16 @@ export class StrategyExtended {
     destinations: Destinations,
     options?: CallOptions,
   ): Promise<ReducedTo<V, Op>>;
-  async reduceTo(
+  reduceTo(
+    reduceOp: ReduceOpLike,
+    value: unknown,
+    destinations: Destinations,
+    options?: CallOptions,
+  ): Promise<Structure<unknown>> {
+    return countingRefusals(this.strategy, () => this.#reduceTo(reduceOp, value, destinations, options));
+  }
+
+  async #reduceTo(
     reduceOp: ReduceOpLike,
     value: unknown,
     destinations: Destinations,
@@ -185,15 +197,17 @@ export class StrategyExtended {
     pairs: Iterable<Pair>,
     options?: CallOptions,
   ): Promise<PossiblyMirrored<ReducedOnDevices<Pair[0], Op>>[]>;
-  async batchReduceTo(
+  batchReduceTo(
     reduceOp: ReduceOpLike,
     pairs: Iterable<readonly [value: unknown, destinations: Destinations]>,
     options?: CallOptions,
   ): Promise<PossiblyMirrored[]> {
-    requireCrossReplica(this.strategy, 'batchReduceTo');
-    const op = strategyOp(reduceOp);
-    resolveWithoutInto(options);
-    return this.reducePairs(op, requirePairs(pairs), options);
+    return countingRefusals(this.strategy, async () => {
+      requireCrossReplica(this.strategy, 'batchReduceTo');
+      const op = strategyOp(reduceOp);
+      resolveWithoutInto(options);
+      return this.reducePairs(op, requirePairs(pairs), options);
+    });
   }
 
   /**
@@ -216,21 +230,14 @@ export class StrategyExtended {
    * Joins the components of a value along an axis, in replica order, on the destinations.
    * @throws the errors of `CrossDeviceOps.gather`
    */
-  async gatherTo(
-    value: unknown,
-    destinations: Destinations,
-    axis: number,
-    options?: CallOptions,
-  ): Promise<PossiblyMirrored> {
-    requireCrossReplica(this.strategy, 'gatherTo');
-    requireDense(value instanceof DistributedValues ? value.values : [value], 'gather');
-    const { devices, ops } = this.serving(value);
-    return (await ops()).gather(
-      this.placedValue(value, devices),
-      this.placedDestinations(destinations, devices),
-      axis,
-      options,
-    );
+  gatherTo(value: unknown, destinations: Destinations, axis: number, options?: CallOptions): Promise<PossiblyMirrored> {
+    return countingRefusals(this.strategy, async () => {
+      requireCrossReplica(this.strategy, 'gatherTo');
+      requireDense(value instanceof DistributedValues ? value.values : [value], 'gather');
+      const { devices, ops } = this.serving(value);
+      const [placed, into] = [this.placedValue(value, devices), this.placedDestinations(destinations, devices)];
+      return (await ops()).gather(placed, into, axis, options);
+    });
   }
 
   /**
@@ -239,7 +246,11 @@ export class StrategyExtended {
    * strategy is active
    */
   createVariable(initial: VariableValue, options?: VariableOptions): Variable {
-    return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
+    try {
+      return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
+    } catch (error) {
+      throw refusedVariable(this.strategy, error);
+    }
   }
 
   /**
@@ -250,8 +261,19 @@ export class StrategyExtended {
    * @throws ValueError unless `variable` is a variable of this strategy, and for an invalid
    * function or arguments; the error that the function throws
    */
-  async update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
+  update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
     const replica = currentFrame()?.replica;
+    const update = () => this.#update(replica, variable, fn, options);
+    // Only replicas of one thread wait for each other.
+    return replica && sharesVariables(replica) ? countingRefusals(this.strategy, update) : update();
+  }
+
+  async #update(
+    replica: ReplicaContext | undefined,
+    variable: unknown,
+    fn: UpdateFunction,
+    options: UpdateOptions,
+  ): Promise<unknown> {
     if (replica?.strategy !== this.strategy) requireCrossReplica(this.strategy, 'update');
     const own = requireVariable(variable, this.strategy, 'update');
     requireUpdate(fn, options);
@@ -282,10 +304,12 @@ export class StrategyExtended {
    * all replicas.
    * @throws ValueError unless `variable` is a variable
    */
-  async readVar(variable: unknown): Promise<Tensor> {
-    requireCrossReplica(this.strategy, 'readVar');
-    if (variable instanceof Variable) return variable.read();
-    throw new ValueError('ERR_COLL_VALUE', `readVar takes a variable, got ${quote(variable)}`);
+  readVar(variable: unknown): Promise<Tensor> {
+    return countingRefusals(this.strategy, async () => {
+      requireCrossReplica(this.strategy, 'readVar');
+      if (variable instanceof Variable) return variable.read();
+      throw new ValueError('ERR_COLL_VALUE', `readVar takes a variable, got ${quote(variable)}`);
+    });
   }
 
   /** The variable that a value is a component of; any other value is returned unchanged. */

@@ -11,6 +11,7 @@ import type {
 import { type GroupCall, isArriving, nextTurn } from '@coll/core/internal';
 import { reduceOpFrom } from '@coll/core/plugin';
 import { requireReplica } from './contexts.js';
+import { refused } from './refused-calls.js';
 import type { MergeFunction, ReplicaContext } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
@@ -48,8 +49,13 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     this.devices = [device];
   }
 
+  /** The group of this replica's calls; undefined if the strategy's ops have none. */
+  protected abstract get group(): ReplicaGroup | undefined;
+
   /** @throws NotImplementedError if the strategy's ops have no replica group */
-  protected abstract groupFor(method: string): ReplicaGroup;
+  protected groupFor(_method: string): ReplicaGroup {
+    return this.group as ReplicaGroup;
+  }
 
   abstract mergeCall<Args extends readonly unknown[], Result>(
     fn: MergeFunction<Args, Result>,
@@ -81,15 +87,14 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   ): ReducedLater<V, Op>;
   allReduce(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     if (isArriving(value)) return this.#reduceArriving(op, value, options);
-    let group: ReplicaGroup | undefined;
     try {
-      group = this.#requireGroup('allReduce');
+      const group = this.#requireGroup('allReduce');
       const id = this.replicaIdInSyncGroup;
       const call = group.reduceCall(reduceOpFrom(op), value as ReplicaValue, id, this.merged(options));
       this.#hasCalled = true;
       return group.run(call, this.#track);
     } catch (error) {
-      return Promise.reject(this.#refused(group, error));
+      return Promise.reject(this.#refused(error));
     }
   }
 
@@ -98,13 +103,13 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     value: T,
     options?: ReplicaCallOptions,
   ): Reduced<T, Op> {
-    const group = this.#requireGroup('allReduceSync');
-    const id = this.replicaIdInSyncGroup;
+    let group: ReplicaGroup;
     let call: GroupCall;
     try {
-      call = group.reduceCall(reduceOpFrom(op), value, id, this.merged(options));
+      group = this.#requireGroup('allReduceSync');
+      call = group.reduceCall(reduceOpFrom(op), value, this.replicaIdInSyncGroup, this.merged(options));
     } catch (error) {
-      throw this.#refused(group, error);
+      throw this.#refused(error);
     }
     return group.runSync(call) as Reduced<T, Op>;
   }
@@ -122,14 +127,20 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   }
 
   broadcastSync<const T extends Movable<T>>(value: T, root = 0, options?: ReplicaCallOptions): Reduced<T> {
-    const group = this.#requireGroup('broadcastSync');
+    let group: ReplicaGroup;
     let call: GroupCall;
     try {
+      group = this.#requireGroup('broadcastSync');
       call = group.broadcastCall(value, root, this.replicaIdInSyncGroup, this.merged(options));
     } catch (error) {
-      throw this.#refused(group, error);
+      throw this.#refused(error);
     }
     return group.runSync(call) as Reduced<T>;
+  }
+
+  /** Counts a call that this replica has refused with `error`. Replicas compare their counts in the next call. */
+  refuse(error: unknown): void {
+    this.group?.refuse(this.replicaIdInSyncGroup, error);
   }
 
   allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
@@ -180,13 +191,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   }
 
   #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
-    const group = this.#requireGroup('allReduce');
-    const id = this.replicaIdInSyncGroup;
     let made: ReturnType<ReplicaGroup['runArriving']>;
     try {
-      made = group.runArriving(reduceOpFrom(op), value, id, this.merged(options));
+      const group = this.#requireGroup('allReduce');
+      made = group.runArriving(reduceOpFrom(op), value, this.replicaIdInSyncGroup, this.merged(options));
     } catch (error) {
-      throw this.#refused(group, error);
+      throw this.#refused(error);
     }
     const { results, ended } = made;
     this.track(ended).catch(() => {});
@@ -194,21 +204,19 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   }
 
   #make(method: string, prepare: (group: ReplicaGroup) => GroupCall): Promise<unknown> {
-    let group: ReplicaGroup | undefined;
     try {
-      group = this.#requireGroup(method);
+      const group = this.#requireGroup(method);
       const call = prepare(group);
       this.#hasCalled = true;
       return group.run(call, this.#track);
     } catch (error) {
-      return Promise.reject(this.#refused(group, error));
+      return Promise.reject(this.#refused(error));
     }
   }
 
-  /** Counts a call that was refused before it began, if it was made in this replica. Returns the error. */
-  #refused(group: ReplicaGroup | undefined, error: unknown): unknown {
-    group?.refuse(this.replicaIdInSyncGroup, error);
-    return error;
+  /** Counts a call that was refused before it began. Returns the error. */
+  #refused(error: unknown): unknown {
+    return refused(this.strategy, error, this);
   }
 
   #requireGroup(method: string): ReplicaGroup {

@@ -14,6 +14,7 @@ import { type Joining, purposeName } from '@coll/core/internal';
 import { requireReplica, runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
+import { refused } from './refused-calls.js';
 import type { MergeFunction } from './replica-context.js';
 import type { ReplicaScheduler } from './replica-scheduler.js';
 import type { RunOptions } from './run-options.js';
@@ -47,7 +48,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
     this.#replica = replica;
   }
 
-  protected groupFor(): ReplicaGroup {
+  protected get group(): ReplicaGroup {
     return this.#replica.group;
   }
 
@@ -68,7 +69,7 @@ export class LocalReplicaContext extends GroupReplicaContext {
       const results = scheduler.arrivals.join(place, call, (calls) => (calls[0] as MergeCall).merge(calls));
       return this.track(results) as Promise<Result>;
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(refused(this.strategy, error, this));
     }
   }
 

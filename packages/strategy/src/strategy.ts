@@ -36,6 +36,7 @@ import { Readers, readersOf } from './data/readers.js';
 import { ValueContext } from './data/value-context.js';
 import type { StrategyExtended } from './extended.js';
 import { strategyOp } from './placed-values.js';
+import { countingRefusals } from './refused-calls.js';
 import type { ReplicaContext } from './replica-context.js';
 import type { MainExport, ModuleOptionsOf, ModuleResult, RunOptions, RunOptionsOf } from './run-options.js';
 import type { Axes, LocalResult, ReducedAcross, Regrouped } from './structure-types.js';
@@ -127,7 +128,7 @@ export abstract class Strategy {
     ...options: ModuleOptionsOf<Module, Name>
   ): Promise<Regrouped<ModuleResult<Module, Name>>>;
   run(replica: ReplicaCode<never, unknown>, options?: RunOptions): Promise<unknown> {
-    return this.runReplicas(replica, options);
+    return countingRefusals(this, () => this.runReplicas(replica, options));
   }
 
   /** Implements `run`. */
@@ -151,7 +152,11 @@ export abstract class Strategy {
     axis: Along,
     options?: CallOptions,
   ): Promise<ReducedAcross<V, Op, Along>>;
-  async reduce(reduceOp: ReduceOpLike, value: unknown, axis: Axes, options?: CallOptions): Promise<unknown> {
+  reduce(reduceOp: ReduceOpLike, value: unknown, axis: Axes, options?: CallOptions): Promise<unknown> {
+    return countingRefusals(this, () => this.#reduce(reduceOp, value, axis, options));
+  }
+
+  async #reduce(reduceOp: ReduceOpLike, value: unknown, axis: Axes, options?: CallOptions): Promise<unknown> {
     requireCrossReplica(this, 'reduce');
     const op = strategyOp(reduceOp);
     const call = resolveWithoutInto(options);
@@ -178,9 +183,11 @@ export abstract class Strategy {
    * RuntimeError inside a replica or another strategy's scope
    */
   gather<const V>(value: V, axis: number): Promise<Tensor<DTypeOf<LocalResult<V>>>>;
-  async gather(value: unknown, axis: number): Promise<Tensor> {
-    requireCrossReplica(this, 'gather');
-    return this.extended.gatherTo(value, this.extended.defaultDevice, axis) as Promise<Tensor>;
+  gather(value: unknown, axis: number): Promise<Tensor> {
+    return countingRefusals(this, async () => {
+      requireCrossReplica(this, 'gather');
+      return this.extended.gatherTo(value, this.extended.defaultDevice, axis) as Promise<Tensor>;
+    });
   }
 
   /**
@@ -239,9 +246,11 @@ export abstract class Strategy {
     dataset: DatasetLike<Element>,
     options?: InputOptionsInit,
   ): DistributedDataset<Distributed<Element>> {
-    requireCrossReplica(this, 'experimentalDistributeDataset');
-    const { workers, workerDevices } = this.extended;
-    return distributeDataset(dataset, this.inputContext, workerDevices, options, readersIn(workers));
+    return countingRefusals(this, () => {
+      requireCrossReplica(this, 'experimentalDistributeDataset');
+      const { workers, workerDevices } = this.extended;
+      return distributeDataset(dataset, this.inputContext, workerDevices, options, readersIn(workers));
+    });
   }
 
   /**
@@ -256,9 +265,11 @@ export abstract class Strategy {
     make: DatasetFunction<Element>,
     options?: InputOptionsInit,
   ): DistributedDataset<Distributed<Element>> {
-    requireCrossReplica(this, 'distributeDatasetsFromFunction');
-    const { workers, workerDevices } = this.extended;
-    return distributeDatasetsFromFunction(make, this.inputContext, workerDevices, options, readersIn(workers));
+    return countingRefusals(this, () => {
+      requireCrossReplica(this, 'distributeDatasetsFromFunction');
+      const { workers, workerDevices } = this.extended;
+      return distributeDatasetsFromFunction(make, this.inputContext, workerDevices, options, readersIn(workers));
+    });
   }
 
   /**
@@ -309,7 +320,11 @@ export abstract class Strategy {
 /** The workers of a strategy, as readers of datasets. */
 function readersIn(workers: WorkerGroup): Readers {
   const create = () =>
-    new Readers('worker', (numbers) => workers.allReduceFor('input', ReduceOp.MAX, asTensor(numbers)));
+    new Readers({
+      what: 'worker',
+      max: (numbers) => workers.allReduceFor('input', ReduceOp.MAX, asTensor(numbers)),
+      refuse: (error) => workers.refuse(error),
+    });
   return readersOf(workers, create);
 }
 

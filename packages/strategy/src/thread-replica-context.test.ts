@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { CommunicationOptions, type CrossDeviceOps, InternalError, PerReplica, UnavailableError } from '@coll/core';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { strategyOf } from '../test/strategies.js';
 import { runInReplica } from './contexts.js';
 import { ThreadReplicaContext } from './thread-replica-context.js';
@@ -47,6 +47,7 @@ function groupOf(factor: number) {
       return call.slice(1);
     },
     run: async ([, value]: [unknown, Float32Array]) => ({ data: value.map((number) => factor * number) }),
+    refuse: vi.fn(),
   };
   return { group, asked };
 }
@@ -101,6 +102,14 @@ describe('a merge call in a thread', () => {
       expect(await merged).toBe(call);
     }
     expect(asked).toEqual([1, 2, 3].map(() => ['merge', 'MAX', new Int16Array(1), 1, undefined]));
+  });
+
+  it('counts as refused if its arguments cannot be sent', async () => {
+    const { group, asked } = groupOf(2);
+    const { context } = replicaOf(group, undefined, 1);
+    const error = await runInReplica(context, () => context.mergeCall(() => 0, [() => 0])).catch((error) => error);
+    expect(error).toMatchObject({ code: 'ERR_COLL_NOT_CLONEABLE' });
+    expect([group.refuse.mock.calls, asked]).toEqual([[[1, error]], []]);
   });
 
   it('fails if another replica makes a different call', async () => {

@@ -19,6 +19,7 @@ import { deviceType, type Purpose } from '@coll/core/plugin';
 import { runAcross } from './contexts.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
+import { countingRefusals } from './refused-calls.js';
 import type { MergeFunction } from './replica-context.js';
 import type { Strategy } from './strategy.js';
 import { encodeError, isMismatch } from './thread-errors.js';
@@ -118,7 +119,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
       const [result] = await Promise.all([outcome, met]);
       return result as Result;
     };
-    return this.track(merge());
+    return this.track(countingRefusals(this.strategy, merge));
   }
 
   maxForInput(numbers: Float64Array | Uint8Array): Tensor | Promise<Tensor> {
@@ -188,8 +189,12 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     return { ...others, options: this.#defaults.merge(options), ...own } as unknown as Options;
   }
 
-  protected groupFor(method: string): ReplicaGroup {
-    if (this.#ops.replicaGroup) return this.#ops.replicaGroup;
+  protected get group(): ReplicaGroup | undefined {
+    return this.#ops.replicaGroup;
+  }
+
+  protected override groupFor(method: string): ReplicaGroup {
+    if (this.group) return this.group;
     const told = `${this.#ops.name} cannot ${method} inside a replica, because it was created without a world`;
     throw new NotImplementedError('ERR_COLL_NOT_IMPLEMENTED', told, { operation: method });
   }

@@ -19,6 +19,8 @@ export interface WorkerGroup {
   allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor): Promise<Tensor>;
   /** `allReduce` that blocks. @throws RuntimeError while the group of workers is not open yet */
   allReduceSync(op: ReduceOp, value: Tensor): Tensor;
+  /** Counts a call that this worker has refused with `error`. Workers compare their counts in the next call. */
+  refuse(error: unknown): void;
 }
 
 /** A single worker. */
@@ -29,4 +31,5 @@ export const oneWorker: WorkerGroup = Object.freeze({
   allReduce: async (_op: ReduceOp, value: Tensor) => value,
   allReduceFor: async (_purpose: Purpose, _op: ReduceOp, value: Tensor) => value,
   allReduceSync: (_op: ReduceOp, value: Tensor) => value,
+  refuse: () => {},
 });

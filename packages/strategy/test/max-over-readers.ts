@@ -13,5 +13,8 @@ export function readersHere(count: number): { readonly readers: Readers[]; meeti
       waiting = [];
       meetings += 1;
     });
-  return { readers: Array.from({ length: count }, () => new Readers('worker', max)), meetings: () => meetings };
+  return {
+    readers: Array.from({ length: count }, () => new Readers({ what: 'worker', max })),
+    meetings: () => meetings,
+  };
 }

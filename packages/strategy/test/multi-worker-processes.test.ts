@@ -120,6 +120,12 @@ describe.concurrent('workers in separate processes', () => {
       expect(error).toMatchObject({ code: 'ERR_COLL_SHAPE_MISMATCH', message: expect.stringMatching(told) });
   });
 
+  it('report which worker has refused to create a variable', async () => {
+    const told = /^variable "Variable": broadcast.*rank 1 .*caught ERR_COLL_VALUE in a call/;
+    for (const error of printed(await runWorkers('worker.js', 2, ['refuses'])))
+      expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', message: expect.stringMatching(told) });
+  });
+
   it('detect at once that one of them has exited', async () => {
     const [first, last] = (await runWorkers('worker.js', 2, ['exits'])) as [EndOfWorker, EndOfWorker];
     expect(last.code).toBe(7);

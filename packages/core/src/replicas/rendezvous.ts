@@ -96,7 +96,7 @@ type Perform = (calls: readonly never[]) => Promise<readonly unknown[]>;
 export class Rendezvous {
   /**
    * Called before a call is performed, if all replicas have refused `times` calls since the call
-   * before. `error` ended the last of them.
+   * before. `error` ended the last of them. Also called at the end, if any replica has.
    */
   onRefused: ((error: unknown, times: number) => void) | undefined;
   readonly #ids: readonly number[];
@@ -192,16 +192,23 @@ export class Rendezvous {
    * Ends all calls that wait for other replicas, and all later calls. Only the first reason counts.
    */
   close(errorFor: ErrorFor): void {
-    this.#failure ??= errorFor;
+    this.#refuseAll(errorFor);
     this.#reject(this.#waiting.flatMap((calls) => calls.splice(0)));
     this.#options.onChange?.();
   }
 
   /** Like `close`, but also ends calls that are under way. */
   fail(errorFor: ErrorFor): void {
-    this.#failure ??= errorFor;
+    this.#refuseAll(errorFor);
     this.#reject([...this.#performing.keys()].flat());
     this.close(errorFor);
+  }
+
+  /** Lets all later calls fail, unless they already do. */
+  #refuseAll(errorFor: ErrorFor): void {
+    if (this.#failure) return;
+    this.#tellRefused(this.#refusals.reduce((most, own) => (own.count > most.count ? own : most)));
+    this.#failure = errorFor;
   }
 
   #reject(waiters: readonly Waiter[]): void {

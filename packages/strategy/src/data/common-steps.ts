@@ -43,6 +43,10 @@ export class CommonSteps implements Agreement<Structure<unknown>> {
     });
   }
 
+  refuse(error: unknown): void {
+    this.#options.readers.refuse(error);
+  }
+
   close(): void {
     this.#isOver = true;
     this.#options.empty.close();

@@ -137,7 +137,11 @@ describe('reading ahead', () => {
   ])('discards the steps that it has read if a check fails at %s', async (_, begin, discarded) => {
     const steps = new NumberedSteps();
     begin(steps);
-    const ahead = new ReadAhead(steps, 0, { agree: () => Promise.reject(new Error('differs')), close: () => {} });
+    const ahead = new ReadAhead(steps, 0, {
+      agree: () => Promise.reject(new Error('differs')),
+      refuse: () => {},
+      close: () => {},
+    });
     await expect(ahead.next()).rejects.toThrow('differs');
     expect(steps.discarded).toEqual(discarded);
     expect(await ahead.next()).toEqual(over);
@@ -151,7 +155,7 @@ describe('reading ahead', () => {
       agreed.push(step.value);
       return step.done || step.value === 0 ? ({ done: false, value: -1 } as const) : step;
     };
-    const ahead = new ReadAhead(steps, 2, { agree, close: () => {} });
+    const ahead = new ReadAhead(steps, 2, { agree, refuse: () => {}, close: () => {} });
     steps.give(0, 1);
     steps.end(2);
     expect(await ahead.next()).toEqual({ done: false, value: -1 });

@@ -14,6 +14,8 @@ export interface Agreement<Step> {
    * for prefetched ones.
    */
   agree(own: Promise<IteratorResult<Step, undefined>>): Promise<IteratorResult<Step, undefined>>;
+  /** Called with the error that this reader gets instead of a step. Other readers may have got a step. */
+  refuse(error: unknown): void;
   /** Called when no more steps are returned. */
   close(): void;
 }
@@ -77,6 +79,7 @@ export class ReadAhead<Step> implements AsyncIterableIterator<Step, undefined> {
       if (step.done) await this.#end(own);
       return step;
     } catch (error) {
+      agreement.refuse(error);
       await this.#end(own);
       throw error;
     }

@@ -3,20 +3,32 @@ import type { TensorLike } from '@coll/core';
 /** Returns the element-wise maxima of the numbers that the readers of a dataset pass. */
 export type MaxOverReaders = (numbers: Float64Array | Uint8Array) => TensorLike | Promise<TensorLike>;
 
+export interface ReadersOptions {
+  /** What a reader is called in error messages, such as `worker`. */
+  readonly what: string;
+  readonly max: MaxOverReaders;
+  /**
+   * Counts a step that ended with an error for this reader. Readers compare their counts in the next
+   * call. Default: does nothing.
+   */
+  readonly refuse?: ((error: unknown) => void) | undefined;
+}
+
 /**
  * The readers of a dataset, such as the workers of a strategy: how they meet, and the meetings of
  * this reader.
  */
 export class Readers {
-  /** What a reader is called in error messages, such as `worker`. */
   readonly what: string;
   readonly max: MaxOverReaders;
+  readonly refuse: (error: unknown) => void;
   #latest: Promise<unknown> = Promise.resolve();
   #readings = 0;
 
-  constructor(what: string, max: MaxOverReaders) {
+  constructor({ what, max, refuse = () => {} }: ReadersOptions) {
     this.what = what;
     this.max = max;
+    this.refuse = refuse;
   }
 
   /**

@@ -119,7 +119,13 @@ describe('the steps of a dataset', () => {
       const data = vi.fn(async () => Float32Array.of(1, 2, 3, 4));
       const tensor = { dataId: {}, shape: [4], dtype: 'float32', data, slice: () => tensor, dispose: () => {} };
       await collect(
-        distributeDataset([tensor] as never, context, cpu(2), { autoShardPolicy }, new Readers('worker', max)),
+        distributeDataset(
+          [tensor] as never,
+          context,
+          cpu(2),
+          { autoShardPolicy },
+          new Readers({ what: 'worker', max }),
+        ),
       );
       expect(max).toHaveBeenCalledTimes(meetings);
       expect(data).toHaveBeenCalledTimes(times);

@@ -52,7 +52,7 @@ describe('checksumOf', () => {
 describe('the first batches of the readers of one dataset', () => {
   const step = { done: false, value: 1 };
   const check = (checksum: number | undefined, max: MaxOverReaders) =>
-    new SameInput(new Readers('replica', max), { checksum }).agree(Promise.resolve(step));
+    new SameInput(new Readers({ what: 'replica', max }), { checksum }).agree(Promise.resolve(step));
 
   it('are compared by the highest and the lowest checksum, where -1 stands for no batch', async () => {
     const asked: unknown[] = [];
@@ -70,7 +70,7 @@ describe('the first batches of the readers of one dataset', () => {
 
   it('are compared once in each reading', async () => {
     const max = vi.fn((numbers: Float64Array | Uint8Array) => numbers);
-    const agreement = new SameInput(new Readers('replica', max), { checksum: 7 });
+    const agreement = new SameInput(new Readers({ what: 'replica', max }), { checksum: 7 });
     for (const each of [step, step]) expect(await agreement.agree(Promise.resolve(each))).toBe(step);
     expect(max).toHaveBeenCalledOnce();
   });

@@ -34,6 +34,10 @@ export class SameInput implements Agreement<Structure<unknown>> {
     });
   }
 
+  refuse(error: unknown): void {
+    this.#readers.refuse(error);
+  }
+
   close(): void {}
 
   /** @throws ValueError on all readers if the checksums differ */

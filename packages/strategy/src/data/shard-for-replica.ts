@@ -43,8 +43,14 @@ export function shardForReplica<Element>(
   const { numReplicasInSync: numWorkers, replicaIdInSyncGroup: workerIndex, devices } = requireContext(context);
   const place = { numWorkers, workerIndex, replicasPerWorker: 1 };
   const max = maxOf(context);
-  const others = max && readersOf(context, () => new Readers('replica', max));
-  return rebatched(dataset, { place, devices, join: ([part]) => part, others }, options);
+  const refuse = context instanceof GroupReplicaContext ? (error: unknown) => context.refuse(error) : undefined;
+  const others = max && readersOf(context, () => new Readers({ what: 'replica', max, refuse }));
+  try {
+    return rebatched(dataset, { place, devices, join: ([part]) => part, others }, options);
+  } catch (error) {
+    refuse?.(error);
+    throw error;
+  }
 }
 
 type Context = Parameters<typeof shardForReplica>[1];

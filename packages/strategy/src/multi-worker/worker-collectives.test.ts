@@ -105,6 +105,19 @@ describe('two workers', () => {
     expect(workers.map(({ collectives }) => collectives.links.map(({ rank }) => rank))).toEqual([[1], [0]]);
   });
 
+  it('count the calls refused before they have joined, except for failed attempts to join', async () => {
+    const groups = await groupsHere(2);
+    const workers = groups.map((group, worker) => collectivesOf(group, 2, ['CPU:0'], worker));
+    const [first, second] = workers.map(({ collectives }) => collectives) as [WorkerCollectives, WorkerCollectives];
+    workers[0]?.open.mockRejectedValueOnce(new RangeError('nobody came'));
+    first.refuse(await first.ready().catch((error: unknown) => error));
+    const sums = () => [first, second].map((collectives) => collectives.allReduce('SUM', tensor([1])));
+    for (const sum of await Promise.all(sums())) expect(sum.data[0]).toBe(2);
+    first.refuse(new RangeError('too far'));
+    const told = { code: 'ERR_COLL_PEER_FAILED', rank: 0 };
+    await Promise.all(sums().map((sum) => expect(sum).rejects.toMatchObject(told)));
+  });
+
   it.each([
     [new RangeError('too far'), 'too far'],
     ['a text', 'a text'],

@@ -10,7 +10,7 @@ import {
   registry,
   type Tensor,
 } from '@coll/core';
-import { messageOf, RankNames, resolveCallOptions } from '@coll/core/internal';
+import { messageOf, noRefusals, RankNames, refusedAgain, resolveCallOptions } from '@coll/core/internal';
 import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
 import { CollectiveAllReduce } from '@coll/multi-worker';
 import { warnOfInvisible } from '../visible-devices.js';
@@ -61,6 +61,10 @@ export class WorkerCollectives implements WorkerGroup {
   readonly #options: WorkerCollectivesOptions;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
+  /** The calls that this worker has refused before the group was open. */
+  #early = noRefusals;
+  /** The error of the latest failed attempt to open the group. */
+  #openingError: unknown;
   /** `close` aborts this controller, which ends an opening of the group that is under way. */
   readonly #closing = new AbortController();
 
@@ -118,6 +122,13 @@ export class WorkerCollectives implements WorkerGroup {
     return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
   }
 
+  refuse(error: unknown): void {
+    // A call that failed because workers had not joined may be made again.
+    if (this.size === 1 || error === this.#openingError) return;
+    if (this.#opened) this.#opened.hostOps.refused(error, 1);
+    else this.#early = refusedAgain(this.#early, error);
+  }
+
   /** This worker's links to the other workers; empty until all workers have joined. */
   get links(): readonly Link[] {
     return this.#opened?.group?.links ?? [];
@@ -167,7 +178,9 @@ export class WorkerCollectives implements WorkerGroup {
     if (this.#opened) return this.#opened;
     const told = 'the workers have not joined yet, and this call cannot wait for them';
     const cure = 'await strategy.ready() before you create or read variables outside replicas';
-    throw new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`, { operation });
+    const error = new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`, { operation });
+    this.refuse(error);
+    throw error;
   }
 
   #open(): Promise<Opened> {
@@ -175,6 +188,7 @@ export class WorkerCollectives implements WorkerGroup {
     this.#opening ??= this.#meet().catch((error: unknown) => {
       // The next call tries again.
       this.#opening = undefined;
+      this.#openingError = error;
       throw error;
     });
     return this.#opening;
@@ -188,6 +202,8 @@ export class WorkerCollectives implements WorkerGroup {
       await opened?.[Symbol.asyncDispose]();
       throw error;
     }
+    const { count, latest } = this.#early;
+    if (count > 0) this.#opened.hostOps.refused(latest, count);
     return this.#opened;
   }
 

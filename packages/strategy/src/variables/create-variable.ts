@@ -1,5 +1,6 @@
 import { asTensor, type Tensor } from '@coll/core';
 import { currentFrame, mixing } from '../contexts.js';
+import { refused } from '../refused-calls.js';
 import type { ReplicaContext } from '../replica-context.js';
 import { ofVariable } from '../replica-error.js';
 import type { Strategy } from '../strategy.js';
@@ -47,6 +48,16 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
     return variableIn({ strategy, components }, traits);
   };
   return frame?.replica ? nextVariable(frame.replica, traits, make) : make();
+}
+
+/**
+ * Counts a variable that this replica or worker has refused to create with `error`. The first of the
+ * replicas of one thread creates it, together with all workers. Returns the error.
+ */
+export function refusedVariable(strategy: Strategy, error: unknown): unknown {
+  const replica = currentFrame()?.replica;
+  if (replica && sharesVariables(replica)) strategy.extended.workers.refuse(error);
+  return refused(strategy, error);
 }
 
 function inThread(replica: ReplicaContext, traits: VariableTraits, value: Tensor): Variable {

@@ -11,6 +11,7 @@ import {
   type Value,
 } from '@coll/core';
 import { currentFrame } from '../contexts.js';
+import { countingRefusals } from '../refused-calls.js';
 import type { ReplicaContext } from '../replica-context.js';
 import { applyChange, type Change, changeValue } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
@@ -51,7 +52,8 @@ export class MirroredVariable extends DistributedVariable {
 
   /** Makes a change. Inside replicas, first combines the values of all replicas. */
   protected async change(change: Change, value: unknown): Promise<this> {
-    if (!this.#changeAlone(change, value)) await this.#changeTogether(change, value);
+    if (this.#isTogether) await countingRefusals(this.strategy, () => this.#changeTogether(change, value));
+    else this.#changeAlone(change, value);
     return this;
   }
 
@@ -60,25 +62,25 @@ export class MirroredVariable extends DistributedVariable {
    * @throws RuntimeError if replicas share the thread
    */
   protected changeSync(change: Change, value: unknown): this {
-    if (!this.#changeAlone(change, value)) this.#changeTogetherSync(change, value);
+    if (this.#isTogether) countingRefusals(this.strategy, () => this.#changeTogetherSync(change, value));
+    else this.#changeAlone(change, value);
     return this;
   }
 
-  /**
-   * Makes the change and returns true if it does not involve other replicas; otherwise returns
-   * false.
-   */
-  #changeAlone(change: Change, value: unknown): boolean {
+  /** Whether a change is one of all replicas. */
+  get #isTogether(): boolean {
+    return currentFrame()?.replica !== undefined && this.aggregation !== 'NONE';
+  }
+
+  #changeAlone(change: Change, value: unknown): void {
     this.#requireMeaning(change);
     const component = this.local(change);
-    if (!component) this.changeAll(change, value);
-    else if (currentFrame()?.replica && this.aggregation !== 'NONE') return false;
-    else applyChange(component[tensorSymbol](), change, changeValue(this, change, value));
-    return true;
+    if (component) applyChange(component[tensorSymbol](), change, changeValue(this, change, value));
+    else this.changeAll(change, value);
   }
 
   async #changeTogether(change: Change, value: unknown): Promise<void> {
-    const replica = currentFrame()?.replica as ReplicaContext;
+    const replica = this.#requireReplica(change);
     const ready = changeValue(this, change, value);
     if (this.isOfThread) {
       const [op, mine] = this.#inThreads(replica, ready);
@@ -92,7 +94,7 @@ export class MirroredVariable extends DistributedVariable {
   }
 
   #changeTogetherSync(change: Change, value: unknown): void {
-    const replica = currentFrame()?.replica as ReplicaContext;
+    const replica = this.#requireReplica(change);
     if (!this.isOfThread) {
       const cure = `await ${change}(...), or run the replicas in worker threads`;
       const told = `${change}Sync would block the thread that all replicas share: ${cure}`;
@@ -101,6 +103,13 @@ export class MirroredVariable extends DistributedVariable {
     const [op, mine] = this.#inThreads(replica, changeValue(this, change, value));
     const combined = op ? replica.allReduceSync(op, mine) : replica.broadcastSync(mine as Tensor);
     applyChange(this.primary[tensorSymbol](), change, combined as Value);
+  }
+
+  /** The replica that makes a change. @throws NotImplementedError; RuntimeError for another strategy's replica */
+  #requireReplica(change: Change): ReplicaContext {
+    this.#requireMeaning(change);
+    this.local(change);
+    return currentFrame()?.replica as ReplicaContext;
   }
 
   /**

@@ -9,6 +9,7 @@ import {
 } from '@coll/core';
 import { componentOf, fromAccumulator, toAccumulator } from '@coll/core/internal';
 import { combine, divide } from '@coll/core/plugin';
+import { refused } from '../refused-calls.js';
 import { applyChange, type Change, changeValue, isScatter } from './change.js';
 import { DistributedVariable } from './distributed-variable.js';
 import type { LocalVariable } from './local-variable.js';
@@ -50,11 +51,11 @@ export class SyncOnReadVariable extends DistributedVariable {
    * @throws ValueError in cross-replica context for aggregation NONE
    */
   read(): Tensor {
-    return this.local('read')?.read() ?? this.#aggregate();
+    return this.#here()?.read() ?? this.#aggregate();
   }
 
   [tensorSymbol](): Tensor {
-    return this.local('read')?.[tensorSymbol]() ?? this.#aggregate();
+    return this.#here()?.[tensorSymbol]() ?? this.#aggregate();
   }
 
   /** Like `changeSync`: the change is done when the call returns. */
@@ -70,6 +71,15 @@ export class SyncOnReadVariable extends DistributedVariable {
     else if (this.aggregation === 'SUM') this.changeAll(change, this.#shares(change, value));
     else this.changeAll(change, value);
     return this;
+  }
+
+  /** The component of the current replica; undefined in cross-replica context. */
+  #here(): LocalVariable | undefined {
+    try {
+      return this.local('read');
+    } catch (error) {
+      throw refused(this.strategy, error);
+    }
   }
 
   #aggregate(): Tensor {
