@@ -160,7 +160,7 @@ export class FailureDetector {
     const { member, peers } = this.#mesh;
     const [own, other] = [peers[member.rank], peers[rank]] as [PeerInfo, PeerInfo];
     if (this.#met.has(rank) || isSameHost(hostOf(own), hostOf(other))) this.#lose(rank);
-    else this.#report(rank, refusalText(this.#mesh, rank, false));
+    else this.#report(lossError(rank, refusalText(this.#mesh, rank, false)));
   }
 
   #lose(rank: number, why?: Error): void {
@@ -168,23 +168,34 @@ export class FailureDetector {
     const [own, lost] = [member.rank, rank].map((one) => `rank ${one} on ${peers[one]?.hostName}`);
     const code = (why as NodeJS.ErrnoException | undefined)?.code;
     // A process that exits may reset its connections.
-    const told =
-      code === undefined || code === 'ECONNRESET'
-        ? `${lost} exited before the group was open: see the output of that process`
-        : `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
-    this.#report(rank, told, why);
+    if (code === undefined || code === 'ECONNRESET') this.#report(exitError(rank, peers[rank]?.hostName, why));
+    else {
+      const told = `${own} lost its connection with ${lost} before the group was open (${code}): check both hosts and the network`;
+      this.#report(lossError(rank, told, why));
+    }
   }
 
-  #report(rank: number, told: string, why?: Error): void {
+  #report(error: UnavailableError): void {
     const tell = this.#tell;
     this.stop();
-    const details = { rank, ranks: [rank], operation: 'open a group', cause: why };
-    tell(
-      new UnavailableError(
-        'ERR_COLL_PEER_FAILED',
-        `${told}; then open the group again with the next generation`,
-        details,
-      ),
-    );
+    tell(error);
   }
+}
+
+/** The error that the other members get if the process of a member exits while the group opens. */
+export function exitError(rank: number, hostName: string | undefined, cause?: Error): UnavailableError {
+  return lossError(
+    rank,
+    `rank ${rank} on ${hostName} exited before the group was open: see the output of that process`,
+    cause,
+  );
+}
+
+function lossError(rank: number, told: string, cause?: Error): UnavailableError {
+  const details = { rank, ranks: [rank], operation: 'open a group', cause };
+  return new UnavailableError(
+    'ERR_COLL_PEER_FAILED',
+    `${told}; then open the group again with the next generation`,
+    details,
+  );
 }

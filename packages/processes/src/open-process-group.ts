@@ -9,7 +9,7 @@ import { abortedError, awaitAllOpened } from './all-opened.js';
 import { connectAll, type Mesh } from './connections.js';
 import { type DataListener, dataConnections, listenForData } from './data-listener.js';
 import { Descriptors } from './descriptors.js';
-import { FailureDetector } from './failure-detector.js';
+import { exitError, FailureDetector } from './failure-detector.js';
 import { thisHost } from './host.js';
 import { findLinks, type Links } from './links.js';
 import { type Connection, Listener } from './listener.js';
@@ -99,12 +99,14 @@ async function openGroup(options: OpenProcessGroupOptions, whole?: readonly numb
  */
 function rendezvousOf(
   store: Store,
-  { rank, size, generation, job, timeoutSeconds, signal }: MemberConfig,
+  { rank, size, generation, job, timeoutSeconds, signal, whole }: MemberConfig,
   onWait: OpenProcessGroupOptions['onWait'],
 ): StoreRendezvous {
   const settings = { release, version: groupVersion };
   const operation = 'open a group';
-  const options = { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait };
+  // While a group is split, the whole group reports lost members.
+  const lossError = whole ? undefined : exitError(rank, thisHost().name);
+  const options = { rank, size, generation, settings, operation, timeoutSeconds, signal, onWait, lossError };
   return new StoreRendezvous(jobStore(store, job), options);
 }
 
@@ -143,6 +145,7 @@ async function connect(
   stalls: StallListener | undefined,
 ): Promise<Connected> {
   const native = binding.processes;
+  await rendezvous.enter();
   const host = await addressOf(member.host);
   const segments = new SharedSegments(native, member, member.transport !== 'tcp');
   const { secret } = segments;

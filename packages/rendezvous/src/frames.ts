@@ -2,10 +2,24 @@ import { CollError } from '@coll/core';
 import { mostKeyBytes, mostValueBytes } from './store.js';
 
 /** Version of the frame format; client and server must have the same version. */
-export const frameVersion = 2;
+export const frameVersion = 3;
 
 /** Operations of a client. The numbers are part of the protocol. */
-export const ops = { hello: 0, set: 1, get: 2, add: 3, compareSet: 4, delete: 5, cancel: 6, getAll: 7 } as const;
+export const ops = {
+  hello: 0,
+  set: 1,
+  get: 2,
+  add: 3,
+  compareSet: 4,
+  delete: 5,
+  cancel: 6,
+  getAll: 7,
+  setWhenLost: 8,
+  forget: 9,
+} as const;
+
+/** The key of a `forget` that takes back all that was to be set. */
+export const allKeys = '*';
 
 /** Name of an operation. */
 export type Op = keyof typeof ops;

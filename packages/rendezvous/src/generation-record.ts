@@ -1,5 +1,7 @@
-import { CollError } from '@coll/core';
+import { CollError, ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
+
+const mostMembers = 4096;
 
 /** Settings that must be equal on all members, by name. */
 export type Settings = Readonly<Record<string, string | number>>;
@@ -71,12 +73,27 @@ function parse(bytes: Uint8Array): GenerationRecord | undefined {
 }
 
 /** Whether a value is a whole number ≥ 0. */
-export function isCount(value: unknown): value is number {
+function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Whether a value is a table of strings and finite numbers. */
-export function areSettings(value: unknown): value is Settings {
+function areSettings(value: unknown): value is Settings {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.values(value).every((each) => typeof each === 'string' || Number.isFinite(each));
+}
+
+/** @throws ValueError unless `settings` is an object of strings and numbers */
+export function requireSettings(settings: unknown, operation: string): void {
+  if (areSettings(settings)) return;
+  const told = `settings must be an object of strings and numbers, got ${quote(settings)}`;
+  throw new ValueError('ERR_COLL_VALUE', told, { operation });
+}
+
+/** @throws ValueError unless the rank is one of a group of this size, which may be at most 4096 */
+export function requireMember(generation: number, rank: number, size: number): void {
+  if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
+  const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
+  const rule = `rank must be from 0 to below size, and size at most ${mostMembers}`;
+  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${told}`, { operation: 'meet' });
 }

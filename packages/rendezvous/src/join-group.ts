@@ -16,6 +16,7 @@ const meetOptions = knownOptions<JoinGroupOptions>('meet', {
   size: true,
   settings: true,
   operation: true,
+  lossError: true,
   onWait: true,
   card: true,
 });

@@ -2,6 +2,7 @@ import type { TLSSocket } from 'node:tls';
 import { CollError, ValueError } from '@coll/core';
 import {
   type Answer,
+  allKeys,
   decodeKeys,
   decodeRequest,
   encodeAnswer,
@@ -20,6 +21,7 @@ import type { Table } from './table.js';
 const mostUnreadBytes = 16 * mostValueBytes;
 const mostWaits = 4096;
 const mostReleaseBytes = 64;
+const mostWhenLost = 16;
 
 /** The job, table and limits of a connection. */
 export interface StoreConnectionOptions {
@@ -37,6 +39,8 @@ export class StoreConnection {
   readonly #table: Table;
   readonly #waits = new Map<number, () => void>();
   readonly #answers: Answer[] = [];
+  /** What to set when this connection ends. */
+  readonly #whenLost = new Map<string, Uint8Array>();
   readonly #tooLate: NodeJS.Timeout;
   #isMember = false;
 
@@ -91,6 +95,7 @@ export class StoreConnection {
     requireValue(value);
     if (op === 'get') this.#wait(id, [key], ([found]) => found as Uint8Array);
     else if (op === 'getAll') this.#wait(id, requireKeys(decodeKeys(value)), encodeValues);
+    else if (op === 'setWhenLost' || op === 'forget') this.#answer(id, this.#setWhenLost(op, key, value));
     else this.#answer(id, tableAnswer(this.#table, op, key, value, expected));
   }
 
@@ -137,9 +142,28 @@ export class StoreConnection {
     else this.#socket.resume();
   }
 
+  #setWhenLost(op: 'setWhenLost' | 'forget', key: string, value: Uint8Array): Uint8Array {
+    if (op === 'forget' && key === allKeys) this.#whenLost.clear();
+    else if (op === 'forget') this.#whenLost.delete(key);
+    else if (this.#whenLost.size < mostWhenLost || this.#whenLost.has(key)) this.#whenLost.set(key, value);
+    else
+      throw new ValueError(
+        'ERR_COLL_VALUE',
+        `one member can leave at most ${mostWhenLost} values to be set when it is lost`,
+      );
+    return Buffer.of();
+  }
+
   #end(): void {
     clearTimeout(this.#tooLate);
     for (const stop of this.#waits.values()) stop();
+    for (const [key, value] of this.#whenLost) {
+      try {
+        this.#table.compareSet(key, undefined, value);
+      } catch {
+        // The table is full.
+      }
+    }
   }
 }
 

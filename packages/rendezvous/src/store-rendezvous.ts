@@ -1,16 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AbortedError, CollError, DeadlineExceededError, UnavailableError, ValueError } from '@coll/core';
-import { knownOptions, optionsOf, quote } from '@coll/core/internal';
+import { AbortedError, CollError, DeadlineExceededError, UnavailableError } from '@coll/core';
+import { knownOptions, optionsOf } from '@coll/core/internal';
 import { decodeFailureRecord, encodeFailureRecord, errorForOthers } from './failure-record.js';
 import {
-  areSettings,
   cureForNextRun,
   decodeGenerationRecord,
   differenceOf,
   encodeGenerationRecord,
   type GenerationRecord,
-  isCount,
+  requireMember,
+  requireSettings,
   type Settings,
 } from './generation-record.js';
 import { requireStore, requireValue, requireWaitFields, type Store, sameBytes, type WaitOptions } from './store.js';
@@ -35,6 +35,11 @@ export interface StoreRendezvousOptions extends WaitOptions {
   /** Name of the rendezvous in error messages. Default: `meet`. */
   readonly operation?: string;
   /**
+   * The error that the other members get if the store loses this process before `end`. Stores of the
+   * kind `TcpStore` detect that. Default: none.
+   */
+  readonly lossError?: UnavailableError | undefined;
+  /**
    * Called at each step with the ranks that have not arrived yet. The set shrinks as ranks arrive.
    */
   readonly onWait?: ((missing: ReadonlySet<number>) => void) | undefined;
@@ -48,10 +53,10 @@ const meetingOptions = knownOptions<StoreRendezvousOptions>('StoreRendezvous', {
   size: true,
   settings: true,
   operation: true,
+  lossError: true,
   onWait: true,
 });
 
-const mostMembers = 4096;
 const noCard = new Uint8Array();
 const longestTellingMillis = 1000;
 // A timeout of 0 would mean no limit.
@@ -91,11 +96,13 @@ export class StoreRendezvous {
   readonly #timeoutSeconds: number | null;
   readonly #until: number;
   readonly #onWait: StoreRendezvousOptions['onWait'];
+  readonly #lossError: UnavailableError | undefined;
   readonly #over = new AbortController();
   #entered: Promise<void> | undefined;
   /** Number of this run in the store; 0 until this member has entered. */
   #run = 0;
   #first: string | undefined;
+  #isWatched = false;
   /** Whether this member has published a card. */
   #hasArrived = false;
   /** The time at which the store last answered, in milliseconds. */
@@ -109,16 +116,19 @@ export class StoreRendezvous {
     requireStore(store);
     const given = optionsOf(options, '{ rank: 0, size: 2 }', meetingOptions) as StoreRendezvousOptions;
     requireWaitFields(given);
-    const { generation = 0, rank, size, settings = {}, operation = 'meet', timeoutSeconds, signal, onWait } = given;
+    const {
+      generation = 0,
+      rank,
+      size,
+      settings = {},
+      operation = 'meet',
+      timeoutSeconds,
+      signal,
+      onWait,
+      lossError,
+    } = given;
     requireMember(generation, rank, size);
-    if (!areSettings(settings))
-      throw new ValueError(
-        'ERR_COLL_VALUE',
-        `settings must be an object of strings and numbers, got ${quote(settings)}`,
-        {
-          operation,
-        },
-      );
+    requireSettings(settings, operation);
     this.#store = store;
     this.#own = { generation, rank, settings: { ...settings, size } };
     this.#size = size;
@@ -126,6 +136,7 @@ export class StoreRendezvous {
     this.#timeoutSeconds = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds : null;
     this.#until = this.#timeoutSeconds === null ? Infinity : performance.now() + this.#timeoutSeconds * 1000;
     this.#onWait = onWait;
+    this.#lossError = lossError;
     this.signal = signal ? AbortSignal.any([this.#over.signal, signal]) : this.#over.signal;
     // Each member adds several listeners, and Node.js warns of more than ten.
     setMaxListeners(0, this.signal);
@@ -134,6 +145,15 @@ export class StoreRendezvous {
   /** Seconds that remain for the rendezvous; undefined means no limit. */
   get secondsLeft(): number | undefined {
     return this.#until === Infinity ? undefined : Math.max((this.#until - performance.now()) / 1000, leastSeconds);
+  }
+
+  /**
+   * Registers this member, which `gather` would do otherwise.
+   * @throws the errors of `gather` for settings that differ, a newer generation, and a store that fails
+   */
+  enter(): Promise<void> {
+    this.#entered ??= this.#answered(newestKey, () => this.#enter());
+    return this.#entered;
   }
 
   /**
@@ -149,7 +169,7 @@ export class StoreRendezvous {
     requireValue(card);
     const { generation, rank } = this.#own;
     try {
-      await this.#entry();
+      await this.enter();
       const begin = this.#keyOf(generation, step);
       const keyOf = (member: number) => `${begin}/${member}`;
       if (!(await this.#answered(keyOf(rank), () => this.#store.compareSet(keyOf(rank), undefined, card))))
@@ -204,6 +224,7 @@ export class StoreRendezvous {
   /** Ends all waits of this member in the rendezvous. */
   end(): void {
     this.#over.abort();
+    if (this.#isWatched) this.#store.setWhenLost?.(this.#overKey(this.#own.generation), undefined).catch(() => {});
   }
 
   /**
@@ -225,11 +246,6 @@ export class StoreRendezvous {
 
   get #waiting(): WaitOptions {
     return { timeoutSeconds: this.secondsLeft ?? null, signal: this.signal };
-  }
-
-  #entry(): Promise<void> {
-    this.#entered ??= this.#answered(newestKey, () => this.#enter());
-    return this.#entered;
   }
 
   /**
@@ -258,6 +274,14 @@ export class StoreRendezvous {
       isEntered = await this.#store.compareSet(newestKey, bytes, recordOf(this.#run));
     }
     this.#heed();
+    await this.#beWatched();
+  }
+
+  /** Lets the store end the rendezvous for the other members if this process ends. */
+  async #beWatched(): Promise<void> {
+    if (!this.#lossError || !this.#store.setWhenLost) return;
+    this.#isWatched = true;
+    await this.#store.setWhenLost(this.#overKey(this.#own.generation), encodeFailureRecord(this.#lossError));
   }
 
   async #collect(step: string, keyOf: (member: number) => string, card: Uint8Array): Promise<readonly Uint8Array[]> {
@@ -387,7 +411,7 @@ export class StoreRendezvous {
     let reason = error;
     const leave = () => this.#leave(this.#own.generation, error);
     // The keys of the run are known once this member has entered. If it cannot, the store fails as well.
-    const telling = this.#entry()
+    const telling = this.enter()
       .then(leave, leave)
       .catch((cause) => {
         reason = withoutStore(cause);
@@ -440,9 +464,3 @@ export class StoreRendezvous {
 }
 
 const newestKey = 'newest';
-function requireMember(generation: number, rank: number, size: number): void {
-  if (isCount(generation) && isCount(rank) && isCount(size) && rank < size && size <= mostMembers) return;
-  const told = `rank ${quote(rank)} of ${quote(size)}, generation ${quote(generation)}`;
-  const rule = `rank must be from 0 to below size, and size at most ${mostMembers}`;
-  throw new ValueError('ERR_COLL_VALUE', `${rule}, got ${told}`, { operation: 'meet' });
-}

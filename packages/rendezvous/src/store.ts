@@ -42,6 +42,12 @@ export interface Store extends AsyncDisposable {
    * undefined. Returns whether it wrote.
    */
   compareSet(key: string, expected: Uint8Array | undefined, desired: Uint8Array): Promise<boolean>;
+  /**
+   * Lets the store write a value if it loses this process before `close`, unless the key has a value
+   * by then. `undefined` takes this back. Stores that do not detect the loss of a process lack this
+   * method.
+   */
+  setWhenLost?(key: string, value: Uint8Array | undefined): Promise<void>;
   /** Deletes a key. Returns whether it existed. */
   delete(key: string): Promise<boolean>;
   /** Closes this process's access to the table. Pending waits fail with a RuntimeError. */

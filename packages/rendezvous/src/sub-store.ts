@@ -21,6 +21,9 @@ export function subStore(store: Store, name: string): Store {
     ...(store.getAll && { getAll: (keys, options) => store.getAll?.(keys.map(keyOf), options) ?? Promise.resolve([]) }),
     add: (key, amount) => store.add(keyOf(key), amount),
     compareSet: (key, expected, desired) => store.compareSet(keyOf(key), expected, desired),
+    ...(store.setWhenLost && {
+      setWhenLost: (key, value) => store.setWhenLost?.(keyOf(key), value) ?? Promise.resolve(),
+    }),
     delete: (key) => store.delete(keyOf(key)),
     close: async () => {},
     [Symbol.asyncDispose]: async () => {},

@@ -5,6 +5,7 @@ import { afterSeconds, knownOptions, optionsOf, quote } from '@coll/core/interna
 import { CheckedStore } from './checked-store.js';
 import {
   type Answer,
+  allKeys,
   decodeAnswer,
   decodeValues,
   encodeKeys,
@@ -16,7 +17,7 @@ import {
 import { requireJob, requireJobKey } from './job-key.js';
 import { release } from './release.js';
 import { connectSecurely } from './secure-connection.js';
-import { requireWaitFields, type WaitOptions } from './store.js';
+import { requireKey, requireValue, requireWaitFields, type WaitOptions } from './store.js';
 import { UnreachableHost } from './unreachable-host.js';
 
 /** The server, and how long to wait for it. */
@@ -53,7 +54,13 @@ const longestGoodbyeSeconds = 1;
 // Timeout of requests that the server answers at once.
 const longestAnswerSeconds = 10;
 /** The names of operations in error messages that differ from the names in the protocol. */
-const operations: Partial<Record<Op, string>> = { hello: 'connect', compareSet: 'compare-set', getAll: 'get' };
+const operations: Partial<Record<Op, string>> = {
+  hello: 'connect',
+  compareSet: 'compare-set',
+  getAll: 'get',
+  setWhenLost: 'set',
+  forget: 'set',
+};
 const nothing = new Uint8Array();
 
 /**
@@ -147,6 +154,18 @@ export class TcpStore extends CheckedStore {
     }
   }
 
+  /**
+   * Lets the server write a value if the connection ends before `close`, unless the key has a value by
+   * then. `undefined` takes this back.
+   * @throws ValueError for a larger key or value; RuntimeError once the store is closed;
+   * UnavailableError if the server cannot be reached
+   */
+  async setWhenLost(key: string, value: Uint8Array | undefined): Promise<void> {
+    requireKey(key, 'set');
+    if (value) requireValue(value, 'set');
+    await (value ? this.#ask('setWhenLost', key, value) : this.#ask('forget', key, nothing));
+  }
+
   /** The address of this host on the connection to the server. Other members may reach this host there. */
   get localAddress(): string {
     return this.#localAddress;
@@ -191,6 +210,8 @@ export class TcpStore extends CheckedStore {
   protected override async release(): Promise<void> {
     if (this.#socket.destroyed) return;
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
+    // A server that has ended loses nobody.
+    this.#ask('forget', allKeys, nothing).catch(() => {});
     this.#socket.end();
     this.#socket.destroySoon();
     // A stopped server does not receive the remaining data.

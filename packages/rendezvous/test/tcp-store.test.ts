@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { AbortedError, CollError, DeadlineExceededError, setLogSink, UnavailableError } from '@coll/core';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { encodeAnswer, encodeRequest } from '../src/frames.js';
+import { encodeAnswer, encodeRequest, frameVersion, type Op } from '../src/frames.js';
 import { TcpStore, TcpStoreServer } from '../src/index.js';
 import { connectSecurely, createSecureServer } from '../src/secure-connection.js';
 import { mostUnauthenticated } from '../src/unauthenticated-connections.js';
@@ -38,6 +38,34 @@ describe('TcpStore', () => {
     ]);
     for (const short of ['', 'x'.repeat(15), 5 as never])
       await expect(open({ jobKey: short })).rejects.toMatchObject({ name: 'ValueError', code: 'ERR_COLL_VALUE' });
+  });
+
+  it('writes the values of a client that is lost, unless it has taken them back or closed', async () => {
+    await using store = await open();
+    await using closed = await open();
+    await closed.setWhenLost('closed', bytes('a'));
+    await closed.close();
+    const lost = connectSecurely({ host: '127.0.0.1', port: portOf(server) }, jobKey);
+    const ask = (op: Op, key: string, value = bytes('')) =>
+      lost.write(encodeRequest({ id: 0, op, key, value, expected: undefined }));
+    ask('hello', 'here', Buffer.of(frameVersion));
+    ask('setWhenLost', 'kept', bytes('b'));
+    ask('setWhenLost', 'taken back', bytes('c'));
+    ask('forget', 'taken back');
+    ask('setWhenLost', 'there', bytes('d'));
+    ask('set', 'there', bytes('e'));
+    await store.get('there');
+    lost.destroy();
+    expect(await store.get('kept')).toEqual(bytes('b'));
+    expect(await store.get('there')).toEqual(bytes('e'));
+    for (const key of ['closed', 'taken back']) expect(await store.compareSet(key, undefined, bytes('f'))).toBe(true);
+  });
+
+  it('lets a client leave at most 16 values for its loss', async () => {
+    await using store = await open();
+    for (let key = 0; key < 16; key++) await store.setWhenLost(`key ${key}`, bytes('a'));
+    await store.setWhenLost('key 0', bytes('b'));
+    await expect(store.setWhenLost('one more', bytes('a'))).rejects.toMatchObject({ name: 'ValueError' });
   });
 
   it.each([7, null, 'x'.repeat(513)])('refuses %s as a job name', async (job) => {
