@@ -71,7 +71,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     { rank, algorithm }: JoinRequest,
     group?: ThreadRank,
   ) {
-    const { size, board, control, thresholds } = threads;
+    const { size, board, control, thresholds, whole } = threads;
     super(size, oneRank(rank, size));
     if (!board || !thresholds)
       throw new ValueError(
@@ -81,7 +81,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
     requireOwnThread(board, rank);
     this.#binding = binding;
     this.#rank = rank;
-    this.#barrier = new SharedBarrier(control, size, 0);
+    this.#barrier = new SharedBarrier(control, size, 0, whole);
     this.#descriptors = new Descriptors(threads.descriptors, size);
     this.#said = this.#descriptors.announcedBy(rank);
     this.#programs = new Programs(binding, algorithm, size, noMessages);
@@ -244,7 +244,7 @@ export class NativeThreadCommunicator extends OrderedCommunicator<Offer> {
   }
 
   #disagreement(answer: number, call: Call): CollError | undefined {
-    const mismatch = this.#descriptors.mismatch(call.request?.ranks);
+    const mismatch = this.#descriptors.mismatch(call.request?.ranks ?? this.#barrier.names);
     if (mismatch || answer !== status.clashed) return mismatch;
     const clash = this.#binding.clash(this.#member);
     return clash && clashError(operationOf(call), ...clash);

@@ -296,8 +296,16 @@ export class Clique {
     const silent = [...peers].filter(([, doing]) => doing === unheard);
     const lost = silent.length === 1 ? silent[0]?.[0] : undefined;
     const rank = error.rank ?? (code === 'ERR_COLL_PEER_FAILED' ? lost : this.members.ranks[0]);
+    const ranks =
+      code === 'ERR_COLL_PEER_FAILED'
+        ? allLost(
+            error,
+            silent.map(([other]) => other),
+          )
+        : error.ranks;
     const details = {
       cause,
+      ranks,
       ...(rank === undefined ? {} : { rank }),
       ...(operation === undefined ? {} : { operation }),
     };
@@ -306,12 +314,18 @@ export class Clique {
   }
 }
 
+/** The ranks that an error names, and further ranks that were lost; undefined if there are none. */
+function allLost({ rank, ranks = rank === undefined ? [] : [rank] }: CollError, others: readonly number[]) {
+  const all = [...new Set([...ranks, ...others])].sort((a, b) => a - b);
+  return all.length > 0 ? all : undefined;
+}
+
 /** Adds to an NCCL error which rank has exited, because NCCL does not report the rank. */
 async function withLostRank(error: CollError, board: PeerBoard): Promise<CollError> {
   const { code, message, operation, cause } = error;
   if (code !== 'ERR_COLL_PEER_FAILED' || error.rank !== undefined) return error;
   const rank = await board.lostRank();
   if (rank === undefined) return error;
-  const details = { rank, cause, ...(operation === undefined ? {} : { operation }) };
+  const details = { rank, ranks: [rank], cause, ...(operation === undefined ? {} : { operation }) };
   return new UnavailableError(code, `${message}; rank ${rank} was lost: its process has ended`, details);
 }

@@ -62,5 +62,5 @@ export function keepAlive({ board, lostAfterSeconds, isWaiting, lost }: Liveness
 }
 
 function lostRank(rank: number, why: string): UnavailableError {
-  return new UnavailableError('ERR_COLL_PEER_FAILED', `rank ${rank} was lost: ${why}`, { rank });
+  return new UnavailableError('ERR_COLL_PEER_FAILED', `rank ${rank} was lost: ${why}`, { rank, ranks: [rank] });
 }

@@ -56,6 +56,8 @@ interface End {
     readonly message: string;
     /** The lost rank; undefined if it is not known which rank is lost. */
     readonly rank?: number | undefined;
+    /** All ranks that are known to be lost. */
+    readonly ranks?: readonly number[] | undefined;
   };
 }
 
@@ -116,10 +118,10 @@ export class PeerBoard {
   async tell(error: CollError, state: string): Promise<ReadonlyMap<number, string>> {
     try {
       await this.#write(`state/${this.#member}`, state);
-      const { code, message } = error;
+      const { code, message, ranks } = error;
       const kind = error.constructor.name;
       const rank = error.rank ?? (code === 'ERR_COLL_PEER_FAILED' ? undefined : this.#ownRank);
-      await this.#first('failed', { failure: { kind, code, message, rank } });
+      await this.#first('failed', { failure: { kind, code, message, rank, ranks } });
       const states = await Promise.all(this.others.map((other) => this.#stateOf(other)));
       return new Map(this.others.map(({ rank: other }, index) => [other, states[index] as string]));
     } catch {
@@ -237,9 +239,9 @@ const kinds = {
   UnavailableError,
 };
 
-function rebuilt({ kind, code, message, rank }: NonNullable<End['failure']>): CollError {
+function rebuilt({ kind, code, message, rank, ranks }: NonNullable<End['failure']>): CollError {
   const Kind = kinds[kind as keyof typeof kinds] ?? CollError;
-  return new Kind(code, message, rank === undefined ? {} : { rank });
+  return new Kind(code, message, rank === undefined ? {} : { rank, ranks });
 }
 
 function encode(value: unknown): Uint8Array {

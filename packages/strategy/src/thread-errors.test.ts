@@ -1,5 +1,5 @@
 import * as core from '@coll/core';
-import { CollError, RuntimeError } from '@coll/core';
+import { CollError, RuntimeError, UnavailableError } from '@coll/core';
 import { describe, expect, it } from 'vitest';
 import { decodeError, encodeError } from './thread-errors.js';
 
@@ -85,6 +85,11 @@ describe('an error posted between threads', () => {
     const arrived = posted(new FabricError('ERR_COLL_REPLICA', 'cut', { rank: 3 }));
     expect(arrived).toBeInstanceOf(CollError);
     expect(arrived).toMatchObject({ name: 'FabricError', code: 'ERR_COLL_REPLICA', rank: 3 });
+  });
+
+  it('keeps all ranks that it names', () => {
+    const lost = new UnavailableError('ERR_COLL_PEER_FAILED', 'lost', { rank: 1, ranks: [1, 3], wholeRanks: [5, 7] });
+    expect(posted(lost)).toMatchObject({ rank: 1, ranks: [1, 3], wholeRanks: [5, 7] });
   });
 
   it('keeps its chain of causes with their classes', () => {

@@ -4,6 +4,7 @@ import { messageOf, quote } from '@coll/core/internal';
 import { setStack } from './replica-error.js';
 
 type Plain = string | number | boolean | bigint;
+type Field = Plain | readonly Plain[];
 
 /**
  * An error as plain data, followed by the errors that it refers to. Posted directly, an error would
@@ -17,10 +18,10 @@ interface EncodedPart {
   readonly message: string;
   readonly stack: string | undefined;
   /**
-   * The error's own fields with plain values: `code`, `rank`, `operation`, and the fields of its
-   * class.
+   * The error's own fields with plain values or lists of them: `code`, `rank`, `ranks`, `operation`,
+   * and the fields of its class.
    */
-  readonly fields: Readonly<Record<string, Plain>>;
+  readonly fields: Readonly<Record<string, Field>>;
   /** Its `cause`, and its fields that are errors. */
   readonly links: Readonly<Record<string, Link>>;
   /** The `errors` of an `AggregateError`. */
@@ -58,7 +59,10 @@ function encodePart(error: Error, linkTo: (value: unknown) => Link): EncodedPart
     name: textOf(name),
     message: textOf(message),
     stack: stack === undefined ? undefined : textOf(stack),
-    fields: Object.fromEntries(own.filter(([, value]) => isPlain(value))) as Record<string, Plain>,
+    fields: Object.fromEntries(own.filter(([key, value]) => key !== 'errors' && isField(value))) as Record<
+      string,
+      Field
+    >,
     links: Object.fromEntries(cause === undefined ? links : [...links, ['cause', linkTo(cause)]]),
     errors: Array.isArray(errors) ? errors.map(linkTo) : undefined,
   };
@@ -120,6 +124,10 @@ function errorClass(name: string): typeof CollError {
   const ours = (core as Record<string, unknown>)[name];
   const isErrorClass = typeof ours === 'function' && ours.prototype instanceof CollError;
   return isErrorClass ? (ours as typeof CollError) : CollError;
+}
+
+function isField(value: unknown): value is Field {
+  return isPlain(value) || (Array.isArray(value) && value.every(isPlain));
 }
 
 function isPlain(value: unknown): value is Plain {

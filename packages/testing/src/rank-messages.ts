@@ -59,6 +59,8 @@ export interface EncodedError {
   readonly message: string;
   readonly code?: string;
   readonly rank?: number;
+  readonly ranks?: readonly number[];
+  readonly wholeRanks?: readonly number[];
   readonly operation?: string;
   readonly cause?: string;
 }
@@ -76,23 +78,27 @@ const classes = [
 ];
 
 export function encodeError(error: Error): EncodedError {
-  const { name, message, code, rank, operation, cause } = error as Partial<CollError> & Error;
+  const { name, message, code, rank, ranks, wholeRanks, operation, cause } = error as Partial<CollError> & Error;
   return {
     name,
     message,
     ...(code === undefined ? {} : { code }),
     ...(rank === undefined ? {} : { rank }),
+    ...(ranks === undefined ? {} : { ranks }),
+    ...(wholeRanks === undefined ? {} : { wholeRanks }),
     ...(operation === undefined ? {} : { operation }),
     ...(cause === undefined ? {} : { cause: messageOf(cause) }),
   };
 }
 
 /** Restores an error, with its original class if that belongs to this library. */
-export function decodeError({ name, message, code, rank, operation, cause }: EncodedError): Error {
+export function decodeError({ name, message, code, rank, ranks, wholeRanks, operation, cause }: EncodedError): Error {
   if (code === undefined) return new Error(`${name}: ${message}`);
   const Class = classes.find((known) => known.name === name) ?? CollError;
   return new Class(code as ErrorCode, message, {
     ...(rank === undefined ? {} : { rank }),
+    ...(ranks === undefined ? {} : { ranks }),
+    ...(wholeRanks === undefined ? {} : { wholeRanks }),
     ...(operation === undefined ? {} : { operation }),
     ...(cause === undefined ? {} : { cause: new Error(cause) }),
   });

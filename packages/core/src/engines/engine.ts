@@ -39,6 +39,8 @@ export interface ThreadGroup {
    * cannot watch threads: browsers, and other runtimes without `postMessageToThread`.
    */
   readonly creator?: number | undefined;
+  /** If the group was made by `split`: the rank of each of its members in the whole group. */
+  readonly whole?: readonly number[] | undefined;
   readonly control: SharedArrayBuffer;
   readonly descriptors: SharedArrayBuffer;
   readonly arena: ArenaMemory;

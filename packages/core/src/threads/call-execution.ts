@@ -145,7 +145,7 @@ export class CallExecution {
   #agree(): void {
     const { ranks, protocol } = this.#offer;
     const part = this.#part;
-    const error = this.#descriptors.mismatch(ranks) ?? this.#overlap();
+    const error = this.#descriptors.mismatch(ranks ?? this.#barrier.names) ?? this.#overlap();
     if (error) {
       part.seen.fill(0);
       this.#barrier.failFor(error, this.#rank);

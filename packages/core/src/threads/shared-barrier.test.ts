@@ -184,6 +184,16 @@ describe('fail() of a barrier', () => {
     expect(second.failure('x')).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', rank: 0, message: 'x: rank 0 broke' });
   });
 
+  it.each([
+    [{ ...broken, rank: 1 }, 'x: rank 1 broke; rank 2, rank 3 were lost, too'],
+    [undefined, 'x: rank 3 was lost: its thread ended before it closed the group; rank 1, rank 2 were lost, too'],
+  ])('names all ranks whose threads have ended: %j', (failure, message) => {
+    const [first] = views(4) as [SharedBarrier];
+    if (failure) first.fail(failure);
+    for (const rank of failure ? [3, 2] : [3, 1, 2]) first.lose(rank);
+    expect(first.failure('x')).toMatchObject({ rank: failure?.rank ?? 3, ranks: [1, 2, 3], message });
+  });
+
   it('keeps the other ranks, the hosts and the text of the failure', () => {
     const [first] = views(1) as [SharedBarrier];
     const failure = { ...broken, rank: 3, ranks: [5, 1], hosts: ['host-d', '', 'host-b'], text: 'broke\0 on rank 0' };

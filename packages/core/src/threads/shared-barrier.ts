@@ -6,6 +6,7 @@ import {
   failureReasons,
   isDisagreement,
   mostOtherRanks,
+  nameIn,
 } from '../collectives/failures.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
@@ -29,7 +30,16 @@ export class SharedBarrier {
   // Where ranks sleep until all have arrived: the number of openings, and that of sleepers.
   readonly #gate: number;
 
-  constructor(control: SharedArrayBuffer, size: number, spins: number) {
+  /**
+   * The names of the ranks in messages about different calls; undefined for plain numbers.
+   */
+  readonly names: readonly string[] | undefined;
+  readonly #whole: readonly number[] | undefined;
+
+  /** @param whole if the group was made by `split`: the rank of each of its members in the whole group */
+  constructor(control: SharedArrayBuffer, size: number, spins: number, whole?: readonly number[]) {
+    this.names = whole?.map((_, rank) => nameIn(whole, rank));
+    this.#whole = whole;
     this.#words = new Int32Array(control, 0, wordOf(size + 1));
     this.#ranks = new Int32Array(control, this.#words.byteLength, mostOtherRanks);
     this.#text = new Uint8Array(control, this.#words.byteLength + this.#ranks.byteLength, textBytes);
@@ -174,6 +184,7 @@ export class SharedBarrier {
 
   /** Fails the group because the thread of a rank has ended. */
   lose(rank: number): void {
+    Atomics.store(this.#words, wordOf(rank) + lostWord, 1);
     this.fail({ reason: 'lost', rank, ranks: [], text: 'was lost: its thread ended before it closed the group' });
   }
 
@@ -246,8 +257,21 @@ export class SharedBarrier {
     const reason = (state === writing ? undefined : failureReasons[number]) ?? 'failed';
     const hosts = new TextDecoder().decode(this.#text.slice(0, length)).split(hostEnd);
     const text = hosts.splice(hostCount).join(hostEnd);
-    const failure = { reason, rank, ranks: [...this.#ranks.subarray(0, count)], text, hosts };
-    return failureError(failure, { operation, size: this.#size, cause });
+    const named = [...this.#ranks.subarray(0, count)];
+    const lost = this.#lost.filter((other) => other !== rank && !named.includes(other));
+    const others =
+      reason === 'lost' ? { ranks: [...named, ...lost] } : { ranks: named, ...(lost.length > 0 ? { lost } : {}) };
+    return failureError(
+      { reason, rank, ...others, text, hosts },
+      { operation, size: this.#size, whole: this.#whole, cause },
+    );
+  }
+
+  /** The ranks whose threads have ended before they left the group. */
+  get #lost(): number[] {
+    return Array.from({ length: this.#size }, (_, rank) => rank).filter(
+      (rank) => Atomics.load(this.#words, wordOf(rank) + lostWord) !== 0,
+    );
   }
 
   /** Whether the state was `from`; it then becomes `to`. */
@@ -342,7 +366,7 @@ export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
 
 // Int32s of a cache line. Line 0 holds the group's state, and the creator's rank. Line r + 1 holds the words of rank r: its
 // count, the number of event loops that wait for it and, written only by rank r, its offers
-// of two turns, the turn, the number of its latest offer, and whether it has left. The last line
+// of two turns, the turn, the number of its latest offer, and whether it has left or was lost. The last line
 // holds the gate, with its sleepers in the same place.
 const line = 16;
 const sleepers = 1;
@@ -350,6 +374,7 @@ const offers = 2;
 const turns = 4;
 const lastOffer = 5;
 const leftWord = 6;
+const lostWord = 7;
 const stateWord = 0;
 const creatorWord = 8;
 const writing = 1;

@@ -59,13 +59,13 @@ export class ThreadCommunicator extends OrderedCommunicator<Offer> {
   /** @throws ValueError for a rank outside the group */
   constructor(threads: ThreadGroup, options: JoinOptions, group?: ThreadRank) {
     requireJoin(threads, options);
-    const { size, control, descriptors, spins } = threads;
+    const { size, control, descriptors, spins, whole } = threads;
     const { rank, algorithm, kernels = javascriptKernels, engine = javascriptThreads } = options;
     super(size, oneRank(rank, size));
     this.#rank = rank;
     this.#arena = new Arena(threads.arena);
     this.#plans = new Plans(algorithm, size, kernels(this.#arena));
-    this.#barrier = new SharedBarrier(control, size, spins);
+    this.#barrier = new SharedBarrier(control, size, spins, whole);
     this.#looks = Math.min(spins, fewLooks);
     const nextNumber = () => this.#barrier.nextOffer(rank);
     this.#offers = new Offers({ rank, size, arena: this.#arena, plans: this.#plans, nextNumber });

@@ -3,8 +3,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import type { ThreadGroup } from '../engines/engine.js';
 import { resolveEngine } from '../engines/engines.js';
+import { jsEngine } from '../js/js-engine.js';
+import type { Member } from '../members/member.js';
+import { joinThreadGroup } from '../members/open-members.js';
 import { toNumbers } from '../values/element.js';
 import { tensor } from '../values/tensor.js';
+import { wasmEngine } from '../wasm/wasm-engine.js';
 import { SharedBarrier } from './shared-barrier.js';
 import { createThreadGroup, failThreadGroup } from './thread-group.js';
 
@@ -66,5 +70,31 @@ describe('failThreadGroup', () => {
       rank: 1,
       message: 'all-gather: rank 1 is gone',
     });
+  });
+});
+
+describe.each([jsEngine, wasmEngine])('an error of a group of threads that was split ($name)', (engine) => {
+  it('has the ranks of this group and of the whole group', async () => {
+    const name = 'rank 1 (rank 2 of the whole group)';
+    const open = async () => {
+      const group = engine.createGroup({ size: 3, spins: 0 });
+      const members = [0, 1, 2].map((rank) => joinThreadGroup(group, { rank, algorithm: directAlgorithm() }));
+      const parts = await Promise.all(members.map((member) => member.split(Math.min(member.rank, 1))));
+      return [...(parts as Member[]), ...members] as [Member, Member, Member, ...Member[]];
+    };
+    const closing = await open();
+    await closing[2].close();
+    await expect(closing[1].barrier()).rejects.toMatchObject({
+      ...{ code: 'ERR_COLL_CLOSED', rank: 1, ranks: [1], wholeRanks: [2] },
+      message: `barrier: ${name} has left the group`,
+    });
+    const differing = await open();
+    const calls = [
+      differing[1].allReduce('sum', Float32Array.of(1)),
+      differing[2].allReduce('max', Float32Array.of(1)),
+    ];
+    for (const outcome of await Promise.allSettled(calls))
+      expect(outcome).toMatchObject({ reason: { message: expect.stringContaining(name) } });
+    for (const member of [...closing, ...differing]) await member.close();
   });
 });

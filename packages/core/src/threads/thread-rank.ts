@@ -69,7 +69,8 @@ export class ThreadRank implements Group {
     const ranks = groupOfRank(parts, rank);
     if (!ranks) return [undefined];
     const name = `${threads.id}/split ${number} color ${parts[rank]?.color}`;
-    const make = () => engine.createGroup({ size: ranks.length, spins: threads.spins });
+    const whole = ranks.map((other) => threads.whole?.[other] ?? other);
+    const make = () => ({ ...engine.createGroup({ size: ranks.length, spins: threads.spins }), whole });
     const shared = await shareGroup({ name, ranks, rank, make, group: this, options });
     const communicator = engine.join(shared, { rank: ranks.indexOf(rank), algorithm });
     return [{ communicator, close: () => communicator.close() }];
