@@ -201,13 +201,16 @@ export class ProcessGpus implements GpuRanks, GpuGroup {
  */
 function exchangeBy(meeting: Communicator, { timeoutSeconds, signal, turn }: RunOptions): Exchange {
   const here = meeting.localRanks.length;
-  const options = { timeoutSeconds: timeoutSeconds ?? null, turn, ...(signal ? { signal } : {}) };
+  const collective = { kind: 'all-gather' } as const;
   /** Gathers the bytes of every process; all must pass the same number of bytes. */
   const gathered = async (own: Uint8Array) => {
     const all = new Uint8Array(own.length * meeting.size);
     const outputs = meeting.localRanks.map((_, place) => bytes(place === 0 ? all : new Uint8Array(all.length)));
     const inputs = outputs.map(() => bytes(own));
-    await meeting.run({ kind: 'all-gather' }, inputs, outputs, options);
+    // Matches no call of a program.
+    const request = { collective, dtype: 'uint8', length: all.length, purpose: 'setup' } as const;
+    const options = { timeoutSeconds: timeoutSeconds ?? null, turn, request, ...(signal ? { signal } : {}) };
+    await meeting.run(collective, inputs, outputs, options);
     return Array.from({ length: meeting.size / here }, (_, process) => {
       return all.subarray(process * here * own.length, (process * here + 1) * own.length);
     });

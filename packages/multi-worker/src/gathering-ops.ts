@@ -1,4 +1,5 @@
 import {
+  type CallOptions,
   type Communicator,
   CrossDeviceOps,
   type Destinations,
@@ -15,8 +16,8 @@ import {
   type Tensor,
   type Value,
 } from '@coll/core';
-import { RankNames } from '@coll/core/internal';
-import { combine, concatAlong, concatenateSlices } from '@coll/core/plugin';
+import { RankNames, resolveCallOptions } from '@coll/core/internal';
+import { combine, concatAlong, concatenateSlices, type Purpose } from '@coll/core/plugin';
 import type { Algorithm } from '@coll/core/schedule';
 
 export interface GatheringOptions {
@@ -97,6 +98,12 @@ export class GatheringOps extends CrossDeviceOps {
     return (await this.placeResult(gathered[0] as Tensor, destinations, call)) as PossiblyMirrored<Tensor>;
   }
 
+  /** Joins the bytes of all workers, in rank order. Matches no call of a program. */
+  async exchange(bytes: Tensor, options: CallOptions): Promise<Tensor> {
+    const [all] = await this.#gather([bytes], 0, resolveCallOptions(options), 'setup');
+    return all as Tensor;
+  }
+
   /** Copies the values of worker `worker` to all workers. */
   async broadcastAcross(values: readonly Tensor[], worker: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
     const group = this.replicaGroup as ReplicaGroup;
@@ -126,9 +133,15 @@ export class GatheringOps extends CrossDeviceOps {
     return (await joining.catch(this.#retell)) as Value[];
   }
 
-  async #gather(values: readonly Tensor[], axis: number, call: ResolvedOptions): Promise<readonly Tensor[]> {
+  async #gather(
+    values: readonly Tensor[],
+    axis: number,
+    call: ResolvedOptions,
+    purpose?: Purpose,
+  ): Promise<readonly Tensor[]> {
     const group = this.replicaGroup as ReplicaGroup;
-    const gathered = group.run(group.gatherCall([...values], axis, this.#group.rank, ownPart(call)));
+    const made = group.gatherCall([...values], axis, this.#group.rank, ownPart(call));
+    const gathered = group.run(purpose ? group.ownCall(purpose, made) : made);
     return (await gathered.catch(this.#retell)) as readonly Tensor[];
   }
 

@@ -113,7 +113,7 @@ export abstract class WorkerAllReduce extends AllReduceOps {
   protected async toldByAll(line: string, options: CallOptions): Promise<readonly string[]> {
     if (!this.#gathering) return [line];
     const text = tensor(new TextEncoder().encode(`${line}\n`), { device: 'cpu:0' });
-    const { data } = (await this.#gathering.gather(text, 'cpu:0', 0, options)) as Tensor;
+    const { data } = await this.#gathering.exchange(text, options);
     return new TextDecoder().decode(data).split('\n').slice(0, -1);
   }
 

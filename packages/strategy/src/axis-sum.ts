@@ -86,7 +86,7 @@ export async function countAcross(
   const own = new Float64Array(dtypes.length + 1);
   own[dtypes.indexOf(dtype)] = 1;
   own[dtypes.length] = count;
-  const { data } = await workers.allReduce(ReduceOp.SUM, asTensor(own), call);
+  const { data } = await workers.allReduceFor('count', ReduceOp.SUM, asTensor(own), call);
   const found = dtypes.filter((_, index) => data[index] !== 0);
   if (found.length === 1) return Number(data[dtypes.length]);
   const told = `reduce: the values of the workers have the dtypes ${found.join(', ')}; all must have the same dtype`;

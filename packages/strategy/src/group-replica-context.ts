@@ -2,11 +2,13 @@ import type {
   ArrivingValue,
   CallOptions,
   DType,
+  ReduceOp,
   ReduceOpLike,
   ReplicaCallOptions,
   ReplicaGroup,
   ReplicaValue,
   Tensor,
+  Value,
 } from '@coll/core';
 import { type GroupCall, isArriving, nextTurn } from '@coll/core/internal';
 import { reduceOpFrom } from '@coll/core/plugin';
@@ -141,6 +143,28 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   /** Counts a call that this replica has refused with `error`. Replicas compare their counts in the next call. */
   refuse(error: unknown): void {
     this.group?.refuse(this.replicaIdInSyncGroup, error);
+  }
+
+  /**
+   * The values of all replicas for a variable, combined by `op`; without an op, that of replica 0.
+   * Matches no call of a program.
+   */
+  combineForVariable(op: ReduceOp | undefined, value: Value): Promise<Value> {
+    const group = this.#requireGroup('variable');
+    return group.run(this.#callForVariable(group, op, value), this.#track) as Promise<Value>;
+  }
+
+  /** Like `combineForVariable`, but blocks the thread. */
+  combineForVariableSync(op: ReduceOp | undefined, value: Value): Value {
+    const group = this.#requireGroup('variable');
+    return group.runSync(this.#callForVariable(group, op, value)) as Value;
+  }
+
+  #callForVariable(group: ReplicaGroup, op: ReduceOp | undefined, value: Value): GroupCall {
+    const [id, options] = [this.replicaIdInSyncGroup, this.merged({})];
+    this.#hasCalled = true;
+    const call = op ? group.reduceCall(op, value, id, options) : group.broadcastCall(value, 0, id, options);
+    return group.ownCall('variable', call);
   }
 
   allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {

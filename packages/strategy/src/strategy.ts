@@ -168,13 +168,15 @@ export abstract class Strategy {
     const dtype = commonDType(components);
     const sums = components.map((component) => sumAlong(op, component, axis));
     const own = components.reduce((sum, component) => sum + sizeAlong(component, axesOf(component, axis)), 0);
-    const count = await countAcross(this.extended.workers, dtype, own, call);
     const isMeanOfItself =
       op === ReduceOp.MEAN && !findDistributed(value) && this.numLocalReplicas === this.numReplicasInSync;
-    const total = isMeanOfItself
-      ? (sums[0] as Tensor)
-      : ((await this.#reduceAcross(ReduceOp.SUM, regroup(sums), call)) as Tensor);
-    return roundedTotal(op, total, dtype, count);
+    const { workers } = this.extended;
+    return workers.inTurn(async (turn) => {
+      const inTurn = turn ? { ...call, turn } : call;
+      const count = await countAcross(workers, dtype, own, inTurn);
+      const total = isMeanOfItself ? sums[0] : await this.#reduceAcross(ReduceOp.SUM, regroup(sums), inTurn);
+      return roundedTotal(op, total as Tensor, dtype, count);
+    });
   }
 
   /**

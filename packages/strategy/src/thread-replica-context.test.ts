@@ -37,19 +37,20 @@ function replicaOf(group: object | undefined, defaults?: CommunicationOptions, r
  */
 function groupOf(factor: number) {
   const asked: unknown[][] = [];
+  const purposes: string[] = [];
   const group = {
     reduceCall: (...call: unknown[]) => {
       asked.push(call);
       return call;
     },
-    ownCall: (...call: unknown[]) => {
-      asked.push(call);
-      return call.slice(1);
+    ownCall: (purpose: string, call: unknown[]) => {
+      purposes.push(purpose);
+      return call;
     },
     run: async ([, value]: [unknown, Float32Array]) => ({ data: value.map((number) => factor * number) }),
     refuse: vi.fn(),
   };
-  return { group, asked };
+  return { group, asked, purposes };
 }
 
 describe('a merge call in a thread', () => {
@@ -93,7 +94,7 @@ describe('a merge call in a thread', () => {
   });
 
   it('is accompanied by a collective with a purpose of its own', async () => {
-    const { group, asked } = groupOf(2);
+    const { group, asked, purposes } = groupOf(2);
     const { context, next, starter } = replicaOf(group, undefined, 1);
     for (let call = 1; call <= 3; call++) {
       const merged = runInReplica(context, () => context.mergeCall(() => 0));
@@ -101,7 +102,8 @@ describe('a merge call in a thread', () => {
       starter.postMessage({ type: 'outcome', value: call });
       expect(await merged).toBe(call);
     }
-    expect(asked).toEqual([1, 2, 3].map(() => ['merge', 'MAX', new Int16Array(1), 1, undefined]));
+    expect(purposes).toEqual(['merge', 'merge', 'merge']);
+    expect(asked).toEqual([1, 2, 3].map(() => ['MAX', new Int16Array(1), 1, undefined]));
   });
 
   it('counts as refused if its arguments cannot be sent', async () => {
@@ -172,10 +174,11 @@ describe('a replica in a thread', () => {
 
 describe('the end of a run in a thread', () => {
   it('meets the other replicas in a collective with a purpose of its own and without a time limit', async () => {
-    const { group, asked } = groupOf(2);
+    const { group, asked, purposes } = groupOf(2);
     const { context } = replicaOf(group, new CommunicationOptions({ timeoutSeconds: 7 }), 1);
     for (let run = 1; run <= 2; run++) expect(await context.leave()).toBe(true);
-    expect(asked).toEqual([1, 2].map(() => ['run end', 'MAX', new Int16Array(1), 1, { timeoutSeconds: 0 }]));
+    expect(purposes).toEqual(['run end', 'run end']);
+    expect(asked).toEqual([1, 2].map(() => ['MAX', new Int16Array(1), 1, { timeoutSeconds: 0 }]));
   });
 
   it('reports that another replica still waits if their common call is refused', async () => {

@@ -126,7 +126,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     const method = 'shardForReplica';
     this.requireHere(method);
     const [group, id] = [this.groupFor(method), this.replicaIdInSyncGroup];
-    const call = group.ownCall('input', ReduceOp.MAX, numbers, id, this.merged({}));
+    const call = group.ownCall('input', group.reduceCall(ReduceOp.MAX, numbers, id, this.merged({})));
     // GPUs do not block threads, and a replica that has other calls under way must not.
     const canBlock = deviceType(this.devices[0]) === 'CPU' && !group.isBusy(id);
     return (canBlock ? group.runSync(call) : this.track(group.run(call))) as Tensor | Promise<Tensor>;
@@ -169,7 +169,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     if (!group) return;
     // NCCL, which does not compare calls, does not reduce this dtype, so the call never meets one of NCCL.
     const value = new Int16Array(1);
-    await group.run(group.ownCall(purpose, ReduceOp.MAX, value, this.replicaIdInSyncGroup, options));
+    const call = group.reduceCall(ReduceOp.MAX, value, this.replicaIdInSyncGroup, options);
+    await group.run(group.ownCall(purpose, call));
   }
 
   #requireRun(method: string): void {

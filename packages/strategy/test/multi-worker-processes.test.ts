@@ -121,7 +121,7 @@ describe.concurrent('workers in separate processes', () => {
   });
 
   it('report which worker has refused to create a variable', async () => {
-    const told = /^variable "Variable": broadcast.*rank 1 .*caught ERR_COLL_VALUE in a call/;
+    const told = /^variable "Variable": value of a variable.*rank 1 .*caught ERR_COLL_VALUE in a call/;
     for (const error of printed(await runWorkers('worker.js', 2, ['refuses'])))
       expect(error).toMatchObject({ code: 'ERR_COLL_PEER_FAILED', message: expect.stringMatching(told) });
   });

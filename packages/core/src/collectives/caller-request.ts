@@ -15,6 +15,10 @@ export const purposes = [
   'input',
   'merge',
   'run end',
+  'worker end',
+  'count',
+  'variable',
+  'setup',
 ] as const;
 
 /** A possible purpose of a collective. */
@@ -31,7 +35,9 @@ export interface CallerRequest {
   readonly length: number;
   /**
    * What the collective is for: to join values, reduce sparse ones, measure links, wait for all
-   * ranks, split a group, read a dataset, begin a merge call, or end a run. Default: the collective itself.
+   * ranks, split a group, read a dataset, begin a merge call, end a run of replicas or of workers,
+   * count elements along an axis, create, change or read a variable, or exchange settings and
+   * addresses. Default: the collective itself.
    */
   readonly purpose?: Purpose;
   /** The collective that link measurements are for. Ranks need not agree on it. */
@@ -60,7 +66,14 @@ export function purposeName(purpose: Purpose | undefined): string | undefined {
     case 'merge':
       return 'mergeCall';
     case 'run end':
+    case 'worker end':
       return 'the end of a run';
+    case 'count':
+      return 'reduce along an axis';
+    case 'variable':
+      return 'value of a variable';
+    case 'setup':
+      return 'exchange of settings';
     default:
       return undefined;
   }

@@ -100,9 +100,9 @@ export class ReplicaCollectives {
         return asLists(this.allReduce(collectiveOp(request.op), values, own));
       }
       case 'all-gather':
-        return asLists(this.allGather(values as readonly Tensor[], request.axis, form));
+        return asLists(this.allGather(values as readonly Tensor[], request.axis, form, purpose));
       case 'broadcast':
-        return asLists(this.broadcast(values as readonly Tensor[], request.root, memory, form));
+        return asLists(this.broadcast(values as readonly Tensor[], request.root, memory, form, purpose));
     }
   }
 
@@ -165,12 +165,12 @@ export class ReplicaCollectives {
    * Concatenates each value of all replicas along an axis, in rank order. The size of that axis may
    * differ between replicas.
    */
-  allGather(values: readonly Tensor[], axis: number, form = ''): Work<Tensor[]> {
+  allGather(values: readonly Tensor[], axis: number, form = '', purpose?: Purpose): Work<Tensor[]> {
     const kinds = values.flatMap(({ dtype, shape }) => [dtypes.indexOf(dtype), shape.length]);
     const layout = hashOf([axis, ...kinds, layoutOf([], form)]);
     return {
       on: this.#communicator,
-      phases: gatherAlong(this.#member, values, axis, { layout, values: valuesIn(form, values.length) }),
+      phases: gatherAlong(this.#member, values, axis, { layout, values: valuesIn(form, values.length) }, purpose),
     };
   }
 
@@ -178,15 +178,23 @@ export class ReplicaCollectives {
    * Copies the root's values to every replica. On other replicas, only the shapes and dtypes of
    * `values` matter.
    */
-  broadcast(values: readonly Tensor[], root: number, into?: readonly Tensor[], form = ''): Work<Tensor[]> {
+  broadcast(
+    values: readonly Tensor[],
+    root: number,
+    into?: readonly Tensor[],
+    form = '',
+    purpose?: Purpose,
+  ): Work<Tensor[]> {
+    const collective: Collective = { kind: 'broadcast', root };
     const results = into ?? resultsFor(undefined, values, undefined);
     const whole = { layout: layoutOf(values, form), values: valuesIn(form, values.length) };
     const runs = this.#copies.packsOf(values, 0).map(
       ({ pieces }): Run => ({
-        collective: { kind: 'broadcast', root },
+        collective,
         inputs: [this.#views.cut(values, pieces)],
         outputs: [this.#views.cut(results, pieces)],
         ...whole,
+        request: purpose && requestOf(purpose, collective, values),
       }),
     );
     return { on: this.#communicator, runs, finish: () => [...results] };
@@ -232,7 +240,7 @@ export class ReplicaCollectives {
       // Replicas with different packing would add up unrelated elements.
       layout: hashOf([whole.layout, packed]),
       values: whole.values,
-      request: purpose && requestOf(purpose, op, values),
+      request: purpose && requestOf(purpose, { kind: 'all-reduce', op }, values),
     }));
   }
 
@@ -253,10 +261,10 @@ export class ReplicaCollectives {
   }
 }
 
-/** A request of the library's own, for an all-reduce of dense values. */
-function requestOf(purpose: Purpose, op: CollectiveOp, values: readonly Tensor[]): CallerRequest {
+/** A request of the library's own, for a collective on dense values. */
+function requestOf(purpose: Purpose, collective: Collective, values: readonly Tensor[]): CallerRequest {
   const { dtype } = values[0] as Tensor;
-  return { collective: { kind: 'all-reduce', op }, dtype, length: values.length, purpose };
+  return { collective, dtype, length: values.reduce((sum, { data }) => sum + data.length, 0), purpose };
 }
 
 /** The work of one replica, as that of a list of replicas. */

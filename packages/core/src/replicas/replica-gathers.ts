@@ -1,4 +1,4 @@
-import type { CallerRequest } from '../collectives/caller-request.js';
+import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { arrange } from '../packing/arrangement.js';
 import { slice } from '../packing/concatenate.js';
@@ -42,6 +42,7 @@ export function* gatherAlong(
   values: readonly Tensor[],
   axis: number,
   whole: Composition,
+  purpose: Purpose = 'gather',
 ): Phases<Tensor[]> {
   for (const { shape } of values) requireAxis(axis, shape);
   if (values.length === 0) return [];
@@ -50,7 +51,7 @@ export function* gatherAlong(
     collective: { kind: 'all-gather' },
     dtype,
     length: values.length,
-    purpose: 'gather',
+    purpose,
   };
   const part = { ...whole, request };
   const message = new GatherMessage(member.buffers, values, member.size);

@@ -146,13 +146,10 @@ export class ReplicaGroup {
   }
 
   /**
-   * Prepares an all-reduce for a purpose of the library's own, which never matches a call for another
+   * The prepared call for a purpose of the library's own, which never matches a call for another
    * purpose.
-   * @throws the errors of `reduceCall`
    */
-  ownCall(purpose: Purpose, op: ReduceOp, value: ReplicaValue, replicaId: number, options?: CallOptions): GroupCall {
-    const place = this.#placeOf(replicaId);
-    const call = reduceCall(op, value, options, this.#deviceOf(place));
+  ownCall(purpose: Purpose, { place, call }: GroupCall): GroupCall {
     return { place, call: { ...call, name: purposeName(purpose) ?? call.name, purpose } };
   }
 

@@ -295,8 +295,10 @@ export class Descriptors {
     const [length, dtype] = [word(lengthField), dtypes[word(dtypeField)]];
     const purpose = this.#purpose(rank);
     const own = purposeName(purpose);
-    if (own !== undefined) return own;
+    if (own !== undefined && purpose !== 'variable') return own;
     switch (purpose) {
+      case 'variable':
+        return `${own} of ${length} ${dtype} ${length === 1 ? 'element' : 'elements'}`;
       case 'gather':
         return `${this.#kind(rank)} of ${length === 1 ? `1 ${dtype} value` : `${length} values, the first of ${dtype}`}`;
       case 'sparse':

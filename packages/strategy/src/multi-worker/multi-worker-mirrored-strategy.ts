@@ -256,7 +256,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     const { threads } = step.options;
     const results = await (threads === 'own' ? this.#threads.runOwn(step) : this.#threads.run(step));
     // A run succeeds on all workers or on none.
-    await this.#collectives.allReduce('SUM', tensor(0));
+    await this.#collectives.allReduceFor('worker end', 'MAX', tensor(0));
     return results;
   }
 

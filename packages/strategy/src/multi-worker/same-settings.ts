@@ -23,7 +23,9 @@ export async function requireSameSettings(group: ProcessGroup, settings: Setting
   const all = tensor(new Float64Array(width * group.size));
   // Before anything that depends on these settings. The caller closes the group if this fails.
   const communicator = group.communicator(directAlgorithm());
-  await communicator.run({ kind: 'all-gather' }, [own], [all]);
+  const collective = { kind: 'all-gather' } as const;
+  const request = { collective, dtype: 'float64', length: all.data.length, purpose: 'setup' } as const;
+  await communicator.run(collective, [own], [all], { request });
   await communicator.close();
   const rows = Array.from({ length: group.size }, (_, worker) =>
     Array.from(all.data.subarray(width * worker, width * (worker + 1)), Number),

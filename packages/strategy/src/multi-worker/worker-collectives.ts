@@ -3,12 +3,14 @@ import {
   type CommunicationOptions,
   type CrossDeviceOps,
   type EngineResolution,
+  type Group,
   type Link,
   type ProcessGroup,
   type ReduceOp,
   RuntimeError,
   registry,
   type Tensor,
+  type Turn,
 } from '@coll/core';
 import { messageOf, noRefusals, RankNames, refusedAgain, resolveCallOptions } from '@coll/core/internal';
 import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
@@ -91,7 +93,8 @@ export class WorkerCollectives implements WorkerGroup {
     const opened = await this.#open();
     const group = this.#replicas(opened);
     const { rank } = opened.group as ProcessGroup;
-    return group.run(group.broadcastCall([...values], worker, rank, this.#merged(call))) as Promise<Tensor[]>;
+    const made = group.broadcastCall([...values], worker, rank, this.#merged(call));
+    return group.run(group.ownCall('variable', made)) as Promise<Tensor[]>;
   }
 
   broadcastSync(value: Tensor, worker: number, call?: CallOptions): Tensor {
@@ -99,7 +102,8 @@ export class WorkerCollectives implements WorkerGroup {
     const opened = this.#requireOpen('broadcast');
     const group = this.#replicas(opened);
     const { rank } = opened.group as ProcessGroup;
-    return group.runSync(group.broadcastCall(value, worker, rank, this.#merged(call))) as Tensor;
+    const made = group.broadcastCall(value, worker, rank, this.#merged(call));
+    return group.runSync(group.ownCall('variable', made)) as Tensor;
   }
 
   async allReduce(op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {
@@ -108,18 +112,26 @@ export class WorkerCollectives implements WorkerGroup {
     return hostOps.allReduce(op, value, (group as ProcessGroup).rank, this.#merged(call)) as Promise<Tensor>;
   }
 
-  async allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor): Promise<Tensor> {
+  async allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {
     if (this.size === 1) return value;
     const opened = await this.#open();
     const group = this.#replicas(opened);
     const { rank } = opened.group as ProcessGroup;
-    return group.run(group.ownCall(purpose, op, value, rank, this.#call)) as Promise<Tensor>;
+    return group.run(group.ownCall(purpose, group.reduceCall(op, value, rank, this.#merged(call)))) as Promise<Tensor>;
   }
 
   allReduceSync(op: ReduceOp, value: Tensor): Tensor {
     if (this.size === 1) return value;
-    const { hostOps, group } = this.#requireOpen('all-reduce');
-    return hostOps.allReduceSync(op, value, (group as ProcessGroup).rank, this.#call) as Tensor;
+    const opened = this.#requireOpen('all-reduce');
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    return group.runSync(group.ownCall('variable', group.reduceCall(op, value, rank, this.#call))) as Tensor;
+  }
+
+  async inTurn<Result>(calls: (turn?: Turn) => Promise<Result>): Promise<Result> {
+    if (this.size === 1) return calls();
+    const { order } = this.#replicas(await this.#open()).group as Group;
+    return order.hold(calls);
   }
 
   refuse(error: unknown): void {
@@ -166,8 +178,8 @@ export class WorkerCollectives implements WorkerGroup {
   }
 
   #merged(call: CallOptions | undefined) {
-    const { options, signal } = resolveCallOptions(call);
-    return { options: this.#options.communication.merge(options), signal };
+    const { options, signal, turn } = resolveCallOptions(call);
+    return { options: this.#options.communication.merge(options), signal, turn };
   }
 
   #replicas({ hostOps }: Opened) {

@@ -1,7 +1,7 @@
 import { asTensor, type Tensor } from '@coll/core';
 import { currentFrame, mixing } from '../contexts.js';
+import type { GroupReplicaContext } from '../group-replica-context.js';
 import { refused } from '../refused-calls.js';
-import type { ReplicaContext } from '../replica-context.js';
 import { ofVariable } from '../replica-error.js';
 import type { Strategy } from '../strategy.js';
 import type { VariableHome } from './distributed-variable.js';
@@ -40,7 +40,8 @@ export function distributedVariable(strategy: Strategy, initial: VariableValue, 
   if (frame && frame.strategy !== strategy) throw mixing(strategy, 'createVariable', frame.strategy);
   const value = initialTensor(initial, options);
   const traits = distributedTraits(value, options);
-  if (frame?.replica && !sharesVariables(frame.replica)) return inThread(frame.replica, traits, value);
+  if (frame?.replica && !sharesVariables(frame.replica))
+    return inThread(frame.replica as GroupReplicaContext, traits, value);
   const make = () => {
     const { parameterDevices, firstReplica, workers } = strategy.extended;
     const first = ofFirst(() => workers.broadcastSync(value, 0), traits.name);
@@ -60,9 +61,9 @@ export function refusedVariable(strategy: Strategy, error: unknown): unknown {
   return refused(strategy, error);
 }
 
-function inThread(replica: ReplicaContext, traits: VariableTraits, value: Tensor): Variable {
+function inThread(replica: GroupReplicaContext, traits: VariableTraits, value: Tensor): Variable {
   const id = replica.replicaIdInSyncGroup;
-  const ofReplica0 = asTensor(ofFirst(() => replica.broadcastSync(value), traits.name));
+  const ofReplica0 = asTensor(ofFirst(() => replica.combineForVariableSync(undefined, value) as Tensor, traits.name));
   const components = [component(traits, ofReplica0, replica.devices[0] as string, id)];
   return variableIn({ strategy: replica.strategy, components, thread: replica }, traits);
 }

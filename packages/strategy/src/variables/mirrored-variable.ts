@@ -11,6 +11,7 @@ import {
   type Value,
 } from '@coll/core';
 import { currentFrame } from '../contexts.js';
+import type { GroupReplicaContext } from '../group-replica-context.js';
 import { countingRefusals } from '../refused-calls.js';
 import type { ReplicaContext } from '../replica-context.js';
 import { applyChange, type Change, changeValue } from './change.js';
@@ -84,8 +85,7 @@ export class MirroredVariable extends DistributedVariable {
     const ready = changeValue(this, change, value);
     if (this.isOfThread) {
       const [op, mine] = this.#inThreads(replica, ready);
-      const combined = op ? replica.allReduce(op, mine) : replica.broadcast(mine as Tensor);
-      applyChange(this.primary[tensorSymbol](), change, (await combined) as Value);
+      applyChange(this.primary[tensorSymbol](), change, await replica.combineForVariable(op, mine));
       return;
     }
     // A list of numbers would be regrouped element by element.
@@ -101,15 +101,14 @@ export class MirroredVariable extends DistributedVariable {
       throw new RuntimeError('ERR_COLL_CONTEXT', told, { operation: change });
     }
     const [op, mine] = this.#inThreads(replica, changeValue(this, change, value));
-    const combined = op ? replica.allReduceSync(op, mine) : replica.broadcastSync(mine as Tensor);
-    applyChange(this.primary[tensorSymbol](), change, combined as Value);
+    applyChange(this.primary[tensorSymbol](), change, replica.combineForVariableSync(op, mine));
   }
 
   /** The replica that makes a change. @throws NotImplementedError; RuntimeError for another strategy's replica */
-  #requireReplica(change: Change): ReplicaContext {
+  #requireReplica(change: Change): GroupReplicaContext {
     this.#requireMeaning(change);
     this.local(change);
-    return currentFrame()?.replica as ReplicaContext;
+    return currentFrame()?.replica as GroupReplicaContext;
   }
 
   /**

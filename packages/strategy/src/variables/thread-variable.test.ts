@@ -19,6 +19,7 @@ interface Call {
   readonly root?: number;
   readonly value: Value;
   readonly id: number;
+  readonly purpose?: string;
 }
 
 /**
@@ -34,6 +35,8 @@ function replicaOf(replica: number, answer: (call: Call) => unknown) {
   const group = {
     reduceCall: (op: string, value: Value, id: number) => ({ op, value, id }),
     broadcastCall: (value: Value, root: number, id: number) => ({ root, value, id }),
+    ownCall: (purpose: string, call: Call) => ({ ...call, purpose }),
+    refuse: () => {},
     run: async (call: Call) => run(call),
     runSync: run,
   };
@@ -46,6 +49,7 @@ function replicaOf(replica: number, answer: (call: Call) => unknown) {
   return { context, calls, made };
 }
 
+const purpose = 'variable';
 const numbers = (value: unknown) => [...asTensor(value).data];
 const inside = <Result>(context: ThreadReplicaContext, code: () => Result) => runInReplica(context, code);
 const plusTen = ({ value }: Call) => tensor(toNumbers(value as Tensor).map((number) => number + 10));
@@ -56,7 +60,9 @@ describe('a variable of a replica in its own thread', () => {
   it('has one component, which starts with the value of replica 0', () => {
     const { context, calls, made } = replicaOf(1, plusTen);
     const variable = made([1, 2], { aggregation: 'SUM' });
-    expect(calls).toEqual([{ root: 0, value: expect.objectContaining({ data: Float64Array.of(1, 2) }), id: 1 }]);
+    expect(calls).toEqual([
+      { root: 0, value: expect.objectContaining({ data: Float64Array.of(1, 2) }), id: 1, purpose },
+    ]);
     expect(variable.values).toHaveLength(1);
     expect(variable.values[0]).toMatchObject({ name: 'w/replica_1', device: two.extended.workerDevices[1] });
     expect([variable.isOfThread, variable.firstComponent, variable.isVariable]).toEqual([true, 1, true]);
@@ -69,8 +75,8 @@ describe('a variable of a replica in its own thread', () => {
     await inside(context, () => variable.assignAdd([1, 1]));
     inside(context, () => variable.assignSync([5, 5]));
     expect(calls.slice(1)).toEqual([
-      { op: 'MEAN', value: expect.objectContaining({ data: Float64Array.of(1, 1) }), id: 0 },
-      { op: 'MEAN', value: expect.objectContaining({ data: Float64Array.of(5, 5) }), id: 0 },
+      { op: 'MEAN', value: expect.objectContaining({ data: Float64Array.of(1, 1) }), id: 0, purpose },
+      { op: 'MEAN', value: expect.objectContaining({ data: Float64Array.of(5, 5) }), id: 0, purpose },
     ]);
     expect(inside(context, () => numbers(variable))).toEqual([15, 15]);
   });
