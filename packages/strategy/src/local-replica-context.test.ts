@@ -221,9 +221,9 @@ describe('allReduce', () => {
       'InvalidArgumentError',
       'ERR_COLL_SHAPE_MISMATCH',
     ],
-    ['structures', [[1, 2], [1]], 'InternalError', 'ERR_COLL_MISMATCH'],
-    ['keys', [{ a: 1 }, { b: 1 }], 'InternalError', 'ERR_COLL_MISMATCH'],
-    ['forms', [{ a: 1 }, [1]], 'InternalError', 'ERR_COLL_MISMATCH'],
+    ['structures', [[1, 2], [1]], 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
+    ['keys', [{ a: 1 }, { b: 1 }], 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
+    ['forms', [{ a: 1 }, [1]], 'InvalidArgumentError', 'ERR_COLL_SHAPE_MISMATCH'],
   ] as const)('refuses different %s', async (_, values, name, code) => {
     const failing = two.run((replica) => replica.allReduce('sum', values[replica.replicaIdInSyncGroup] as never));
     await expect(failing).rejects.toMatchObject({ name, code, rank: 1 });
