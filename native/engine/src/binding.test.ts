@@ -47,7 +47,9 @@ describe('findBinding', () => {
 
   it('tries nothing else if an explicit path fails', () => {
     const search = findBinding({ explicit: missing, built, packageName, load: loading(built, packageName()) });
-    expect(search).toEqual({ attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file' }] });
+    expect(search).toEqual({
+      attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file', isMissing: true }],
+    });
   });
 
   it('resolves a relative path from the working directory', () => {
@@ -57,7 +59,9 @@ describe('findBinding', () => {
 
   it('reads COLL_NATIVE_PATH, and treats an empty value as unset', () => {
     vi.stubEnv('COLL_NATIVE_PATH', missing);
-    expect(findBinding()).toEqual({ attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file' }] });
+    expect(findBinding()).toEqual({
+      attempts: [{ place: `COLL_NATIVE_PATH=${missing}`, failure: 'no such file', isMissing: true }],
+    });
     vi.stubEnv('COLL_NATIVE_PATH', '');
     expect(findBinding({ built, load: loading(built) })).toEqual({ binding, place: built });
   });
@@ -69,7 +73,9 @@ describe('findBinding', () => {
 
   it('does not replace a broken binary of a checkout by another one', () => {
     const search = findBinding({ explicit: undefined, built, packageName, load: loading(packageName()) });
-    expect(search).toEqual({ attempts: [{ place: built, failure: expect.stringMatching(/built\.node: .+/) }] });
+    expect(search).toEqual({
+      attempts: [{ place: built, failure: expect.stringMatching(/built\.node: .+/), isMissing: false }],
+    });
   });
 
   it('uses the package for the platform if there is no checkout', () => {
@@ -91,12 +97,13 @@ describe('cureFor', () => {
   const failure = 'it is broken';
 
   it.each([
-    ['@coll/native-linux-x64-gnu', 'npm install @coll/native-linux-x64-gnu'],
-    ['@coll/native-freebsd-x64', undefined],
-    ['COLL_NATIVE_PATH=/x.node', 'unset COLL_NATIVE_PATH, or set it to a binary that can be loaded'],
-    ['/checkout/build/release/coll_native.node', 'npm run build in the checkout'],
-  ])('returns what to do about %s', (place, cure) => {
-    expect(cureFor([{ place, failure }])).toBe(cure);
+    ['@coll/native-linux-x64-gnu', true, 'npm install @coll/native-linux-x64-gnu'],
+    ['@coll/native-linux-x64-gnu', false, 'delete node_modules and run npm install on this system'],
+    ['@coll/native-freebsd-x64', true, undefined],
+    ['COLL_NATIVE_PATH=/x.node', false, 'unset COLL_NATIVE_PATH, or set it to a binary that can be loaded'],
+    ['/checkout/build/release/coll_native.node', false, 'npm run build in the checkout'],
+  ])('returns what to do about %s (missing: %s)', (place, isMissing, cure) => {
+    expect(cureFor([{ place, failure, isMissing }])).toBe(cure);
   });
 
   it('knows the platforms that are packed', async () => {

@@ -9,6 +9,8 @@ import { type NativeBinding, nativeInterface } from './native-binding.js';
 export interface Attempt {
   readonly place: string;
   readonly failure: string;
+  /** Whether there is no binary; otherwise it could not be loaded. */
+  readonly isMissing: boolean;
 }
 
 /** The loaded binary and its origin, or the failed attempts. */
@@ -30,20 +32,25 @@ export function findBinding(surroundings: Partial<Surroundings> = {}): BindingSe
   const found = findAddon<NativeBinding>({ ...places, ...common }, nativeInterface);
   const { place } = found;
   if ('addon' in found) return { binding: found.addon, place };
-  const attempts = [{ place, failure: found.failure }];
+  const { failure, isMissing } = found;
+  const attempts = [{ place, failure, isMissing }];
   const { explicit, built } = places;
   if (explicit !== undefined || place === built) return { attempts };
-  return { attempts: [{ place: built, failure: 'not built: npm run build in a checkout' }, ...attempts] };
+  return {
+    attempts: [{ place: built, failure: 'not built: npm run build in a checkout', isMissing: true }, ...attempts],
+  };
 }
 
 /**
  * What to do about a failed search; undefined on a platform for which no binary is published.
  */
 export function cureFor(attempts: readonly Attempt[]): string | undefined {
-  const place = attempts.at(-1)?.place ?? '';
+  const { place = '', isMissing } = attempts.at(-1) ?? {};
   if (place.startsWith(common.variable)) return `unset ${common.variable}, or set it to a binary that can be loaded`;
   if (!place.startsWith('@coll/')) return 'npm run build in the checkout';
-  return published.some((platform) => place === `@coll/native-${platform}`) ? `npm install ${place}` : undefined;
+  if (!published.some((platform) => place === `@coll/native-${platform}`)) return undefined;
+  // For example, copied from a system with another C library, or only in part.
+  return isMissing ? `npm install ${place}` : 'delete node_modules and run npm install on this system';
 }
 
 /** The platforms for which a package with the binary is published. */

@@ -54,7 +54,10 @@ function search(): BindingSearch {
 }
 
 function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): string {
-  return `missing its binary; tried ${describeAttempts(found.attempts)}`;
+  const what = found.attempts.every(({ isMissing }) => isMissing)
+    ? 'its binary is missing'
+    : 'its binary cannot be loaded';
+  return `${what}; tried ${describeAttempts(found.attempts)}`;
 }
 
 /**
@@ -64,5 +67,5 @@ function reasonOf(found: Exclude<BindingSearch, { binding: NativeBinding }>): st
 export function nativeBinding(): NativeBinding {
   const found = search();
   if ('binding' in found) return found.binding;
-  throw new CollError('ERR_COLL_NO_ENGINE', `the native engine is ${reasonOf(found)}`);
+  throw new CollError('ERR_COLL_NO_ENGINE', `the native engine is unavailable: ${reasonOf(found)}`);
 }

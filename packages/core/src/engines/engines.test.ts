@@ -1,4 +1,4 @@
-import { setEnvironmentData } from 'node:worker_threads';
+import { getEnvironmentData } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { jsEngine } from '../js/js-engine.js';
@@ -98,7 +98,7 @@ describe('resolveEngine', () => {
     const sink = vi.fn();
 
     beforeEach(() => {
-      setEnvironmentData('@coll/core has warned of a slower engine', undefined);
+      Atomics.store(getEnvironmentData('@coll/core has warned of a slower engine') as Int32Array, 0, 0);
       sink.mockClear();
       setLogSink(sink);
     });

@@ -96,13 +96,24 @@ export function resolveEngine(request: EngineRequest = 'auto', extra: readonly E
   return { engine: taken, candidates };
 }
 
-const hasWarned = '@coll/core has warned of a slower engine';
+const warnedKey = '@coll/core has warned of a slower engine';
 
-/** Warns once per process: threads inherit the environment data of the thread that starts them. */
+/**
+ * A word that is 1 once this process has warned. Threads share the word of the thread that starts
+ * them, if that thread has loaded this module before.
+ */
+const hasWarned = sharedWord();
+
+function sharedWord(): Int32Array {
+  const inherited = threads?.getEnvironmentData(warnedKey);
+  if (inherited instanceof Int32Array) return inherited;
+  const own = new Int32Array(threads ? new SharedArrayBuffer(4) : new ArrayBuffer(4));
+  threads?.setEnvironmentData(warnedKey, own);
+  return own;
+}
+
 function warnOfSlowerEngine(told: string): void {
-  if (threads?.getEnvironmentData(hasWarned)) return;
-  threads?.setEnvironmentData(hasWarned, true);
-  log('warn', told);
+  if (Atomics.exchange(hasWarned, 0, 1) === 0) log('warn', told);
 }
 
 /** @throws ValueError unless `COLL_ENGINE` is an engine name, `'auto'` or unset */

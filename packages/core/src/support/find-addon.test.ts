@@ -25,7 +25,7 @@ describe('findAddon', () => {
 
   it('tries nothing else if the variable is set', () => {
     const found = findAddon({ ...places, explicit: 'x.node', load: loading('@coll/x-linux') }, 3);
-    expect(found).toEqual({ place: 'COLL_X_PATH=x.node', failure: 'no such file' });
+    expect(found).toEqual({ place: 'COLL_X_PATH=x.node', failure: 'no such file', isMissing: true });
   });
 
   it('prefers the addon of a checkout over that of a package', () => {
@@ -35,19 +35,19 @@ describe('findAddon', () => {
 
   it('names the package to install if no addon is found', () => {
     const failure = 'not installed: npm install @coll/x-linux';
-    expect(findAddon(places, 3)).toEqual({ place: '@coll/x-linux', failure });
+    expect(findAddon(places, 3)).toEqual({ place: '@coll/x-linux', failure, isMissing: true });
   });
 
   it('refuses an addon with another interface version', () => {
     const failure =
       'its interface version is 3, expected 4: install the same versions of both packages, or rebuild the addon';
-    expect(findAddon({ ...places, load: () => addon }, 4)).toMatchObject({ failure });
+    expect(findAddon({ ...places, load: () => addon }, 4)).toMatchObject({ failure, isMissing: false });
   });
 
   it('reports the first line of the error if an addon cannot be loaded', () => {
     const load = () => {
       throw new Error('wrong ELF class\nand more');
     };
-    expect(findAddon({ ...places, load }, 3)).toMatchObject({ failure: 'wrong ELF class' });
+    expect(findAddon({ ...places, load }, 3)).toMatchObject({ failure: 'wrong ELF class', isMissing: false });
   });
 });

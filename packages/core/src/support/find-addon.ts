@@ -26,7 +26,7 @@ export interface AddonPlaces {
 /** The loaded addon, or why it was not loaded from the place that was searched. */
 export type AddonSearch<A extends Addon> = { readonly place: string } & (
   | { readonly addon: A }
-  | { readonly failure: string }
+  | { readonly failure: string; readonly isMissing: boolean }
 );
 
 /**
@@ -40,20 +40,22 @@ export function findAddon<A extends Addon>(places: AddonPlaces, wantedInterface:
       const addon = load(nameOrPath) as A;
       if (addon.interface === wantedInterface) return { place, addon };
       const told = `its interface version is ${addon.interface}, expected ${wantedInterface}`;
-      return { place, failure: `${told}: install the same versions of both packages, or rebuild the addon` };
+      const cure = 'install the same versions of both packages, or rebuild the addon';
+      return { place, failure: `${told}: ${cure}`, isMissing: false };
     } catch (error) {
-      return { place, failure: reasonOf(error, nameOrPath) };
+      return { place, ...reasonOf(error, nameOrPath) };
     }
   };
   if (explicit !== undefined) return loadFrom(`${variable}=${explicit}`, resolve(explicit));
   return loadFrom(exists(built) ? built : packageName());
 }
 
-function reasonOf(error: unknown, nameOrPath: string): string {
+function reasonOf(error: unknown, nameOrPath: string): { readonly failure: string; readonly isMissing: boolean } {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   // Only if the module itself is missing: one that exists but lacks a dependency reports its own
   // error.
-  const isMissing = code === 'MODULE_NOT_FOUND' && message?.includes(`'${nameOrPath}'`);
-  if (isMissing) return nameOrPath.startsWith('@') ? `not installed: npm install ${nameOrPath}` : 'no such file';
-  return (message ?? String(error)).split('\n', 1)[0] as string;
+  const isMissing = code === 'MODULE_NOT_FOUND' && message?.includes(`'${nameOrPath}'`) === true;
+  const missing = nameOrPath.startsWith('@') ? `not installed: npm install ${nameOrPath}` : 'no such file';
+  const [why] = (message ?? String(error)).split('\n', 1) as [string];
+  return isMissing ? { failure: missing, isMissing } : { failure: why, isMissing: false };
 }
