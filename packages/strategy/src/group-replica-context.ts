@@ -40,8 +40,10 @@ export abstract class GroupReplicaContext implements ReplicaContext {
   readonly replicaIdInSyncGroup: number;
   readonly devices: readonly [string];
   readonly #pending = new Set<Promise<unknown>>();
-  /** Whether calls were begun since `settle` has looked. */
+  /** Whether asynchronous calls were begun since `settle` has looked. */
   #hasCalled = false;
+  /** Number of collectives that this replica has begun in the latest run. */
+  protected calls = 0;
   readonly #track = <Result>(call: Promise<Result>) => this.track(call);
 
   constructor({ strategy, numReplicasInSync, id, device }: ReplicaIdentity) {
@@ -93,8 +95,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
       const group = this.#requireGroup('allReduce');
       const id = this.replicaIdInSyncGroup;
       const call = group.reduceCall(reduceOpFrom(op), value as ReplicaValue, id, this.merged(options));
-      this.#hasCalled = true;
-      return group.run(call, this.#track);
+      return this.#begin(group, call);
     } catch (error) {
       return Promise.reject(this.#refused(error));
     }
@@ -113,6 +114,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     } catch (error) {
       throw this.#refused(error);
     }
+    this.calls += 1;
     return group.runSync(call) as Reduced<T, Op>;
   }
 
@@ -137,6 +139,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     } catch (error) {
       throw this.#refused(error);
     }
+    this.calls += 1;
     return group.runSync(call) as Reduced<T>;
   }
 
@@ -151,18 +154,19 @@ export abstract class GroupReplicaContext implements ReplicaContext {
    */
   combineForVariable(op: ReduceOp | undefined, value: Value): Promise<Value> {
     const group = this.#requireGroup('variable');
-    return group.run(this.#callForVariable(group, op, value), this.#track) as Promise<Value>;
+    return this.#begin(group, this.#callForVariable(group, op, value)) as Promise<Value>;
   }
 
   /** Like `combineForVariable`, but blocks the thread. */
   combineForVariableSync(op: ReduceOp | undefined, value: Value): Value {
     const group = this.#requireGroup('variable');
-    return group.runSync(this.#callForVariable(group, op, value)) as Value;
+    const call = this.#callForVariable(group, op, value);
+    this.calls += 1;
+    return group.runSync(call) as Value;
   }
 
   #callForVariable(group: ReplicaGroup, op: ReduceOp | undefined, value: Value): GroupCall {
     const [id, options] = [this.replicaIdInSyncGroup, this.merged({})];
-    this.#hasCalled = true;
     const call = op ? group.reduceCall(op, value, id, options) : group.broadcastCall(value, 0, id, options);
     return group.ownCall('variable', call);
   }
@@ -214,6 +218,12 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     return tracked;
   }
 
+  #begin(group: ReplicaGroup, call: GroupCall): ReturnType<ReplicaGroup['run']> {
+    this.#hasCalled = true;
+    this.calls += 1;
+    return group.run(call, this.#track);
+  }
+
   #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
     let made: ReturnType<ReplicaGroup['runArriving']>;
     try {
@@ -222,6 +232,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     } catch (error) {
       throw this.#refused(error);
     }
+    this.calls += 1;
     const { results, ended } = made;
     this.track(ended).catch(() => {});
     return results;
@@ -231,8 +242,7 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     try {
       const group = this.#requireGroup(method);
       const call = prepare(group);
-      this.#hasCalled = true;
-      return group.run(call, this.#track);
+      return this.#begin(group, call);
     } catch (error) {
       return Promise.reject(this.#refused(error));
     }

@@ -196,12 +196,15 @@ describe('replicas that make different calls', () => {
     [1, (replica: ReplicaContext) => replica.mergeCall(() => 0), 'mergeCall'],
     [1, (replica: ReplicaContext) => replica.allReduce('sum', 1), 'all-reduce SUM'],
   ] as const)('fail when replica %i ends early', async (leaver, wait, name) => {
-    const failing = two.run((replica) => (replica.replicaIdInSyncGroup === leaver ? 0 : wait(replica)));
+    const failing = two.run(async (replica) => {
+      await replica.allReduce('max', 1);
+      return replica.replicaIdInSyncGroup === leaver ? 0 : wait(replica);
+    });
     await expect(failing).rejects.toBeInstanceOf(RuntimeError);
     await expect(failing).rejects.toMatchObject({
       code: 'ERR_COLL_MERGE',
       rank: leaver,
-      message: `replicas made different numbers of merge calls: replica ${leaver} has ended while replica ${1 - leaver} waits in ${name}; all replicas must make the same calls in the same order`,
+      message: `replicas made different numbers of collectives: replica ${leaver} has ended after 1 while replica ${1 - leaver} waits in ${name}, collective 2 of the run; all replicas must make the same calls in the same order`,
     });
   });
 

@@ -187,7 +187,7 @@ describe('the end of a run in a thread', () => {
     await expect(context.leave()).rejects.toMatchObject({
       ...{ name: 'RuntimeError', code: 'ERR_COLL_MERGE', rank: 1, cause: error },
       message: expect.stringMatching(
-        /^replicas made different numbers of collectives: replica 1 has ended while another replica waits in a collective/,
+        /^replicas made different numbers of collectives: replica 1 has ended after 0 while another replica waits in collective 1 of the run/,
       ),
     });
   });

@@ -66,6 +66,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
    */
   async during<Result>(code: () => Result): Promise<Awaited<Result>> {
     this.#isBetweenRuns = false;
+    this.calls = 0;
     try {
       const result = await code();
       await this.settle();
@@ -93,9 +94,8 @@ export class ThreadReplicaContext extends GroupReplicaContext {
     } catch (cause) {
       const { code, message, operation } = cause as CollError;
       if (!isMismatch(code)) return false;
-      const told = `replicas made different numbers of collectives: replica ${id} has ended while another replica waits in a collective`;
-      const cure = 'all replicas must make the same number of steps';
-      throw new RuntimeError('ERR_COLL_MERGE', `${told}; ${cure}: ${message}`, { rank: id, operation, cause });
+      const told = `replicas made different numbers of collectives: replica ${id} has ended after ${this.calls} while another replica waits in collective ${this.calls + 1} of the run`;
+      throw new RuntimeError('ERR_COLL_MERGE', `${told}: ${message}`, { rank: id, operation, cause });
     }
   }
 
@@ -112,6 +112,7 @@ export class ThreadReplicaContext extends GroupReplicaContext {
       this.requireHere('mergeCall');
       const { value, moved } = encode(requireMergeCall(fn, args, kwargs));
       this.#say({ type: 'merge', args: value }, 'an argument of a merge call', moved);
+      this.calls += 1;
       const met = this.#meet('merge');
       const outcome = new Promise((resolve) => {
         this.#merges.push({ fn: fn as unknown as MergeFunction, met, resolve });

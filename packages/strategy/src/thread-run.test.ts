@@ -169,7 +169,7 @@ describe('the error of a run', () => {
     for (const replica of [0, 2]) merged.say(replica, merging);
     merged.say(1, returned);
     expect(await failureOf(merged)).toMatchObject({
-      ...{ rank: 5, message: expect.stringContaining('replica 5 has ended while replica 4, 6 waits') },
+      ...{ rank: 5, message: expect.stringContaining('replica 5 has ended after 0 while replica 4, 6 waits') },
     });
   });
 
@@ -217,7 +217,8 @@ describe('merge calls', () => {
       expect(error).toBeInstanceOf(RuntimeError);
       expect(error).toMatchObject({
         code: 'ERR_COLL_MERGE',
-        message: 'replicas made different numbers of merge calls: replica 1 has ended while replica 0 waits',
+        message:
+          'replicas made different numbers of merge calls: replica 1 has ended after 0 while replica 0 waits in merge call 1 of the run; all replicas must make the same calls in the same order',
         rank: 1,
         operation: 'mergeCall',
       });
@@ -230,7 +231,8 @@ describe('merge calls', () => {
     started.say(0, merging);
     expect(await failureOf(started)).toMatchObject({
       ...{ code: 'ERR_COLL_MERGE', rank: 5, operation: 'mergeCall' },
-      message: 'replicas made different numbers of merge calls: replica 5 has ended while replica 4 waits',
+      message:
+        'replicas made different numbers of merge calls: replica 5 has ended after 0 while replica 4 waits in merge call 1 of the run; all replicas must make the same calls in the same order',
       cause: { message: 'replica 5 has ended while another replica waits' },
     });
   });

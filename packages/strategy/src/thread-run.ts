@@ -188,8 +188,10 @@ export class ThreadRun {
   /** The error for a replica that has ended while others wait in a merge call. */
   #mergesDiffer(ended: number, cause?: Error): RuntimeError {
     const [rank, others] = [this.#idOf(ended), this.#idsOf(this.#merges.replicas)];
-    const told = `replicas made different numbers of merge calls: replica ${rank} has ended while replica ${others} waits`;
-    return new RuntimeError('ERR_COLL_MERGE', told, { rank, operation: 'mergeCall', cause });
+    const { begun } = this.#merges;
+    const told = `replicas made different numbers of merge calls: replica ${rank} has ended after ${begun} while replica ${others} waits in merge call ${begun + 1} of the run`;
+    const cure = 'all replicas must make the same calls in the same order';
+    return new RuntimeError('ERR_COLL_MERGE', `${told}; ${cure}`, { rank, operation: 'mergeCall', cause });
   }
 
   get #haveAllToldErrors(): boolean {

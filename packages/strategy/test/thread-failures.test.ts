@@ -115,7 +115,7 @@ describe('a thread that ends', () => {
       code: 'ERR_COLL_MERGE',
       rank: 1,
       message: expect.stringMatching(
-        /^replica 1: replicas made different numbers of collectives: replica 1 has ended while another replica waits in a collective; all replicas must make the same number of steps: replica 1 has ended, replica 0 waits in all-reduce sum of 1 float64 elements: unequal numbers of batches/,
+        /^replica 1: replicas made different numbers of collectives: replica 1 has ended after 2 while another replica waits in collective 3 of the run: replica 1 has ended, replica 0 waits in all-reduce sum of 1 float64 elements: unequal numbers of batches/,
       ),
       cause: expect.objectContaining({ code: 'ERR_COLL_MISMATCH' }),
     });
@@ -127,7 +127,7 @@ describe('a thread that ends', () => {
     expect(error).toMatchObject({
       code: 'ERR_COLL_MERGE',
       rank: 1,
-      message: expect.stringContaining('different numbers of merge calls: replica 1 has ended while replica'),
+      message: expect.stringContaining('different numbers of merge calls: replica 1 has ended after 0 while replica'),
     });
   });
 });

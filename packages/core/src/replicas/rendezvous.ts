@@ -110,6 +110,7 @@ export class Rendezvous {
   readonly #refusals: Refusals[];
   /** Number of refused calls that the latest call of all replicas has reported by `onRefused`. */
   #toldRefused = 0;
+  #begun = 0;
   /** The latest exclusive call that is under way. */
   #exclusive: Promise<void> | undefined;
   #failure: ErrorFor | undefined;
@@ -126,6 +127,11 @@ export class Rendezvous {
 
   get size(): number {
     return this.#ids.length;
+  }
+
+  /** Number of calls in which all replicas have arrived. */
+  get begun(): number {
+    return this.#begun;
   }
 
   /** Whether a call of all replicas is under way. */
@@ -228,6 +234,7 @@ export class Rendezvous {
 
   #begin(perform: Perform): void {
     const waiters = this.#waiting.map((calls) => calls.shift() as Waiter);
+    this.#begun += 1;
     for (const waiter of waiters) waiter.unwatch();
     const isExclusive = waiters.some(isAlone);
     const before = isExclusive ? Promise.all(this.#performing.values()) : this.#exclusive;

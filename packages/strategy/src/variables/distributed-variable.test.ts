@@ -92,7 +92,7 @@ describe('a mirrored variable', () => {
     );
     await expect(differently).rejects.toMatchObject({ code: 'ERR_COLL_MISMATCH' });
     const oneOnly = two.run(({ replicaIdInSyncGroup: id }) => (id === 0 ? one.assign(Float32Array.of(1)) : undefined));
-    await expect(oneOnly).rejects.toThrow(/different numbers of merge calls/);
+    await expect(oneOnly).rejects.toThrow(/different numbers of collectives/);
   });
 
   it('refuses to be used while another strategy is current', async () => {
