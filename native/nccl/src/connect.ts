@@ -1,6 +1,7 @@
 import { CollError, ValueError } from '@coll/core';
 import { knownOptions, optionsOf, quote } from '@coll/core/internal';
 import { joinGroup, type Store, subStore } from '@coll/rendezvous';
+import { release } from '@coll/rendezvous/internal';
 import { Clique } from './clique.js';
 import { settled } from './failures.js';
 import { gpuIndex } from './gpu-memory.js';
@@ -97,8 +98,9 @@ export async function openLocal(devices: readonly string[], name: string, openin
 
 /**
  * Joins a group of processes.
- * @throws DeadlineExceededError that names the processes that did not arrive; UnavailableError that
- * names a process that was lost while this process waited; NCCL's errors
+ * @throws DeadlineExceededError that names the processes that did not arrive; CollError
+ * (ERR_COLL_STORE) if their releases of this package differ; UnavailableError that names a process that
+ * was lost while this process waited; NCCL's errors
  */
 export async function join(request: JoinRequest, blocking: boolean | undefined): Promise<Clique> {
   const example = 'NcclCommunicator.connect({ store, rank, size })';
@@ -120,7 +122,7 @@ export async function join(request: JoinRequest, blocking: boolean | undefined):
   const indices = devices.map(gpuIndex);
   requireDistinct(devices, indices);
   const prefix = `nccl/${group}`;
-  const waiting = { timeoutSeconds, signal };
+  const waiting = { timeoutSeconds, signal, settings: { release } };
   const exchange: Exchange = (card) => joinGroup(subStore(store, prefix), { rank, size, generation, card, ...waiting });
   const agreed = await agree(exchange, rank, indices.length);
   const board = new PeerBoard(store, `${prefix}/${generation}/of/${size}`, rank, agreed.peers);

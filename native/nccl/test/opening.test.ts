@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { TcpStore, TcpStoreServer } from '@coll/rendezvous';
+import { joinGroup, subStore, TcpStore, TcpStoreServer } from '@coll/rendezvous';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import './doubles.ts';
 
@@ -94,6 +94,19 @@ describe('several processes that use NCCL', () => {
   it.each(['connect', 'collective'])('report a process that dies in its first collective: %s', async (stage) => {
     startWith(`die ${stage} rank=2`, 'slow collective 300 rank=0');
     await expectNamed(2);
+  });
+
+  it('report different releases of this package', async () => {
+    await using store = await TcpStore.connect({ address: server.address, ...job });
+    const part = subStore(store, 'nccl/world');
+    const older = { rank: 2, size, settings: { release: '0.0.9' }, card: new Uint8Array() };
+    const refused = joinGroup(part, older).catch((error) => error);
+    await store.get('nccl/world/newest');
+    members = [0, 1].map((rank) => new MemberProcess(rank, server.address));
+    await Promise.all(members.map(({ ended }) => ended));
+    const message = expect.stringMatching(/members of generation 0 disagree: .*release.*0\.0\.9/);
+    for (const { told } of members) expect(told).toMatchObject({ stage: 'failed', code: 'ERR_COLL_STORE', message });
+    expect(await refused).toMatchObject({ code: 'ERR_COLL_STORE', message });
   });
 
   it('report no lost process if none dies', async () => {
