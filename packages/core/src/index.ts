@@ -120,7 +120,14 @@ export {
   localDevicesFromNumGpus,
 } from './values/device.js';
 export { DistributedValues, Mirrored, PerReplica } from './values/distributed-values.js';
-export { type DType, dtypes, type NaturalDType, type TypedArray, type TypedArrayOf } from './values/dtype.js';
+export {
+  type DType,
+  dtypes,
+  type Float16ArrayLike,
+  type NaturalDType,
+  type TypedArray,
+  type TypedArrayOf,
+} from './values/dtype.js';
 export { toNumbers } from './values/element.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './values/half.js';
 export { type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './values/regroup.js';

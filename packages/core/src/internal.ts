@@ -79,6 +79,7 @@ export { ThreadCommunicator } from './threads/thread-communicator.js';
 export { requireJoin } from './threads/thread-group.js';
 export { type ThreadEngine, ThreadRank } from './threads/thread-rank.js';
 export { type WaitingRanks, waitingRanks } from './threads/thread-stalls.js';
+export { asGiven } from './values/array-kinds.js';
 export { requireAttached } from './values/attached.js';
 export {
   componentOf,

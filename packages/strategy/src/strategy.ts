@@ -12,7 +12,7 @@ import {
   type Tensor,
   ValueError,
 } from '@coll/core';
-import { logDeprecated, mapStructure, quote, requireFunction, resolveWithoutInto } from '@coll/core/internal';
+import { asGiven, logDeprecated, mapStructure, quote, requireFunction, resolveWithoutInto } from '@coll/core/internal';
 import { divide, isFloating } from '@coll/core/plugin';
 import {
   axesOf,
@@ -175,7 +175,7 @@ export abstract class Strategy {
       const inTurn = turn ? { ...call, turn } : call;
       const count = await countAcross(workers, dtype, own, inTurn);
       const total = isMeanOfItself ? sums[0] : await this.#reduceAcross(ReduceOp.SUM, regroup(sums), inTurn);
-      return roundedTotal(op, total as Tensor, dtype, count);
+      return asGiven(roundedTotal(op, total as Tensor, dtype, count), components[0]);
     });
   }
 

@@ -9,6 +9,7 @@ import {
 } from '../collectives/collective.js';
 import type { Segments } from '../collectives/communicator.js';
 import { ValueError } from '../support/errors.js';
+import { asGiven } from '../values/array-kinds.js';
 import type { DType } from '../values/dtype.js';
 import { shapeLayoutOf } from '../values/layout.js';
 import { asMemory, asTensor, sameShape, type Tensor, zeros } from '../values/tensor.js';
@@ -101,8 +102,9 @@ function buffersOf(collective: Collective, { rank, size }: MemberCallOptions, va
   const shape = shapeOf(collective, given, size, rank);
   const output = into === undefined ? zeros(dtype, shape) : asMemory(into);
   if (into !== undefined && !ArrayBuffer.isView(into)) requireShape(collective, output, shape, rank);
-  const isArray = ArrayBuffer.isView(into ?? value);
-  return { given, input, output, result: isArray ? output.data : (into ?? output) };
+  if (into !== undefined) return { given, input, output, result: into };
+  const result = asGiven(output, given);
+  return { given, input, output, result: ArrayBuffer.isView(value) ? result.data : result };
 }
 
 /** @throws ValueError for a tensor of another shape than the result */

@@ -9,14 +9,14 @@ import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import { requireSignal } from '../support/signal.js';
-import type { TypedArray } from '../values/dtype.js';
+import type { Float16ArrayLike, TypedArray } from '../values/dtype.js';
 import { asMemory, asTensor, type Tensor } from '../values/tensor.js';
 import type { CombinedData, MemoryFor } from '../values/value-types.js';
 import { type MemberCall, memberCall, scatterCall } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 
 /** A member's value: a typed array, or a tensor. */
-export type MemberData = TypedArray | Tensor;
+export type MemberData = TypedArray | Float16ArrayLike | Tensor;
 
 /** Timeout and abort signal of a call. */
 export interface WaitingOptions {

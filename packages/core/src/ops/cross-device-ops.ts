@@ -48,8 +48,8 @@ import {
 } from './reducible.js';
 import {
   type BatchReduceOptions,
+  inGivenKind,
   inOrderOf,
-  inTargets,
   intoOf,
   placedResults,
   type ReduceOptions,
@@ -136,14 +136,14 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     const isUnique = resolved.deduplicate && isIndexedSlices(value);
     if (this.#isWhole(value) && devicesMatch(value, destinations)) {
       const [device] = getDevicesFrom(destinations) as readonly [string];
-      return isUnique ? viewOnDevice(uniqueOf(value), device) : copyToDevice(value.primary, device);
+      return isUnique ? viewOnDevice(uniqueOf(value), device) : inGivenKind(copyToDevice(value.primary, device));
     }
     validateReduceOp(op);
     this.#requireReducible([value]);
     const pair: ReadyPair = [value, destinations];
     if (isUnique) return (await this.#inOrder(resolved, (call) => this.#reduceBatch(op, [pair], call)))[0];
     const reduce = (call: ResolvedOptions) => this.reduceImplementation(op, value, destinations, call);
-    return inOrderOf(pair, await this.#inOrder(resolved, reduce));
+    return inGivenKind(inOrderOf(pair, await this.#inOrder(resolved, reduce)), value);
   }
 
   /**
@@ -173,13 +173,12 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     const targets = resultTargets(op, pairs, into, resolved);
     if (pairs.every(([value]) => this.#isWhole(value)) && allDevicesMatch(pairs)) {
       const own = pairs.map(([value]) => (resolved.deduplicate ? uniqueOf(value) : value.primary));
-      return targets ? inTargets(own, targets) : own;
+      return placedResults(pairs, own, targets);
     }
     validateReduceOp(op);
     this.#requireReducible(pairs.map(([value]) => value));
     const own = targets ? { ...resolved, targets: targetsInOrderOfValues(pairs, targets) } : resolved;
-    const reduced = await this.#inOrder(own, (call) => this.#reduceBatch(op, pairs, call));
-    return placedResults(pairs, reduced, targets);
+    return placedResults(pairs, await this.#inOrder(own, (call) => this.#reduceBatch(op, pairs, call)), targets);
   }
 
   /**
@@ -189,7 +188,9 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
   async broadcast<V extends TensorLike | IndexedSlices>(value: V, destinations: Destinations) {
     this.#requireOpen('broadcast');
     validateDestinations(destinations);
-    return this.broadcastImplementation(asValue(value), destinations) as Promise<PossiblyMirrored<ReducedValue<V>>>;
+    const source = asValue(value);
+    const copies = await this.broadcastImplementation(source, destinations);
+    return inGivenKind(copies, source) as PossiblyMirrored<ReducedValue<V>>;
   }
 
   /**
@@ -214,10 +215,10 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
     const resolved = begunOptions('gather', options, resolveWithoutInto);
     const value = asPerReplica(given) as DistributedValues<Tensor>;
     validateDestinations(destinations);
-    if (this.#isWhole(value) && devicesMatch(value, destinations)) {
-      return copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor;
-    }
-    return this.#inOrder(resolved, (call) => this.gatherImplementation(value, destinations, axis, call));
+    if (this.#isWhole(value) && devicesMatch(value, destinations))
+      return inGivenKind(copyToDevice(value.primary, getDevicesFrom(destinations)[0] as string) as Tensor);
+    const gather = (call: ResolvedOptions) => this.gatherImplementation(value, destinations, axis, call);
+    return inGivenKind(await this.#inOrder(resolved, gather), value);
   }
 
   /**
@@ -456,9 +457,8 @@ export abstract class CrossDeviceOps implements AsyncDisposable {
 
   #requireOpen(operation: string): void {
     if (!this.#isClosed) return;
-    throw new RuntimeError('ERR_COLL_CLOSED', `${operation}: these ${this.name} ops were closed; create new ops`, {
-      operation,
-    });
+    const told = `${operation}: these ${this.name} ops were closed; create new ops`;
+    throw new RuntimeError('ERR_COLL_CLOSED', told, { operation });
   }
 
   #requireReducible(values: readonly DistributedValues<Value>[]): void {

@@ -35,9 +35,8 @@ export function asPerReplica(value: unknown): DistributedValues<Value> {
  * @throws ValueError for an invalid tensor
  */
 function isReady(item: unknown): boolean {
-  if (isTensor(item) && 'device' in item) asTensor(item);
-  else if (!(item instanceof IndexedSlices)) return false;
-  return true;
+  if (isTensor(item) && 'device' in item) return asTensor(item) === item;
+  return item instanceof IndexedSlices;
 }
 
 /**

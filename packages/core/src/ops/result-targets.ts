@@ -5,6 +5,7 @@ import type { ReduceOp } from '../collectives/reduce-op.js';
 import { isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { asGiven, isGivenOtherwise } from '../values/array-kinds.js';
 import { DistributedValues, type Mirrored } from '../values/distributed-values.js';
 import { mirror } from '../values/regroup.js';
 import { filled, resultsFor } from '../values/results.js';
@@ -122,11 +123,24 @@ export function placedResults(
   targets: ResultTargets | undefined,
 ): PossiblyMirrored[] {
   const results: PossiblyMirrored[] = reduced.map((result, index) => inOrderOf(pairs[index] as ReadyPair, result));
-  return targets ? inTargets(results, targets) : results;
+  return targets
+    ? inTargets(results, targets).map((result) => inGivenKind(result))
+    : results.map((result, index) => inGivenKind(result, pairs[index]?.[0]));
+}
+
+/** A result in the kind of array in which its memory, or the value, was passed; see `asGiven`. */
+export function inGivenKind<Result extends PossiblyMirrored>(
+  result: Result,
+  value?: Value | DistributedValues<Value>,
+): Result {
+  const source = value instanceof DistributedValues ? value.values[0] : value;
+  if (!(result instanceof DistributedValues)) return asGiven(result as Value, source) as Result;
+  if (!(source && isGivenOtherwise(source)) && !result.values.some(isGivenOtherwise)) return result;
+  return mirror(result.values.map((component) => asGiven(component, source))) as Result;
 }
 
 /** Returns the results in their target memory; results that are elsewhere are copied there. */
-export function inTargets<Result extends Value | Mirrored<Value>>(
+function inTargets<Result extends Value | Mirrored<Value>>(
   results: readonly Result[],
   targets: ResultTargets,
 ): (Result | Tensor | Mirrored<Tensor>)[] {

@@ -14,6 +14,7 @@ import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { asValue, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { asGiven, isGivenOtherwise } from '../values/array-kinds.js';
 import { requireAxis } from '../values/concat-along.js';
 import { hasLength } from '../values/has-length.js';
 import { requireOneEach, resultsFor, writtenTo } from '../values/results.js';
@@ -185,6 +186,9 @@ function callOf(
   device: string,
 ): ReplicaCall {
   const memory = into === undefined ? undefined : memoryFor(request, values, into === value ? undefined : into, device);
+  // Memory for results determines the kinds of their arrays.
+  const sources = memory ? [] : values;
+  const isOther = (memory ?? values).some(isGivenOtherwise);
   return {
     request,
     name,
@@ -192,7 +196,10 @@ function callOf(
     form: formOf(value),
     into: memory,
     options,
-    finish: (results) => packLike(value, writtenTo(memory, results, values)),
+    finish: (results) => {
+      const written = writtenTo(memory, results, values);
+      return packLike(value, isOther ? written.map((result, index) => asGiven(result, sources[index])) : written);
+    },
   };
 }
 

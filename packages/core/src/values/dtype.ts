@@ -68,6 +68,13 @@ export type TypedArrayOf<D extends DType> = Storage[D];
 /** The array types that store elements. */
 export type TypedArray = TypedArrayOf<DType>;
 
+/** A `Float16Array`, which Node.js has from version 24 on. */
+export interface Float16ArrayLike extends ArrayBufferView {
+  readonly [Symbol.toStringTag]: 'Float16Array';
+  readonly length: number;
+  [index: number]: number;
+}
+
 interface TypedArrayConstructor {
   new (length: number): TypedArray;
   new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): TypedArray;

@@ -2,12 +2,14 @@ import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
+import { rememberGiven, rememberLike } from './array-kinds.js';
 import { requireAttached } from './attached.js';
 import {
   allocate,
   allocateUnset,
   arrayName,
   type DType,
+  type Float16ArrayLike,
   isDType,
   type NaturalDType,
   naturalDType,
@@ -95,14 +97,14 @@ export const tensorSymbol: unique symbol = Symbol.for('coll.tensor') as never;
 
 /** An object that can be converted to a tensor, such as a tensor of another library. */
 export interface TensorCarrier {
-  [tensorSymbol](): Tensor | TypedArray;
+  [tensorSymbol](): Tensor | TypedArray | Float16ArrayLike;
 }
 
 /**
  * Any value that is accepted as a tensor. A bare typed array has one dimension and no device; a
  * number is a float64 scalar.
  */
-export type TensorLike = Tensor | TypedArray | TensorCarrier | number;
+export type TensorLike = Tensor | TypedArray | Float16ArrayLike | TensorCarrier | number;
 
 /** The dtype of the tensor that a value is or carries; `DType` if that is not known. */
 export type DTypeOf<V> = V extends { readonly dtype: infer D extends DType }
@@ -220,8 +222,9 @@ export function asTensor(value: unknown, what = 'value'): Tensor {
     // Plain JavaScript code may omit the device of a tensor.
     const placed = value.device === undefined ? { ...(value as Tensor), device: '' } : value;
     requirePlace(placed);
-    validateTensor(placed);
-    return placed;
+    const stored = storedTensor(placed);
+    validateTensor(stored);
+    return stored;
   }
   if (typeof value === 'number') return tensor(value);
   const name = typeof what === 'string' ? what : 'value';
@@ -282,10 +285,32 @@ function oddField(value: unknown, what: string): string | undefined {
 // A fast path for plain typed arrays, because most values are such arrays.
 function tensorOver(data: ArrayBufferView): Tensor {
   const dtype = plainDType(data);
-  if (dtype === undefined || data.byteLength === 0) return tensor(data);
+  if (dtype === undefined || data.byteLength === 0) {
+    const made = tensor(data);
+    if (made.data !== data) rememberGiven(made.data, data);
+    return made;
+  }
   const { length } = data as TypedArray;
   if (length > mostElements) return tensor(data);
   return { data: data as TypedArray, dtype, shape: [length], device: '' };
+}
+
+/**
+ * The tensor over an array of the stored type, if its data is a `Float16Array` or a
+ * `Uint8ClampedArray`.
+ */
+function storedTensor(value: Tensor): Tensor {
+  // Only these dtypes have two kinds of arrays.
+  if ((value.dtype !== 'float16' && value.dtype !== 'uint8') || value.memory) return value;
+  const { data } = value;
+  if (!ArrayBuffer.isView(data) || plainDType(data) || !isOfKind(value.dtype, data)) return value;
+  const stored = elementsOf(data);
+  rememberGiven(stored, data);
+  return { ...value, data: stored };
+}
+
+function isOfKind(dtype: DType, data: ArrayBufferView): boolean {
+  return arrayName(data) === (dtype === 'float16' ? 'Float16Array' : 'Uint8ClampedArray');
 }
 
 /**
@@ -319,6 +344,7 @@ export function copyTo<D extends DType>(value: Tensor<D>, device: string): Tenso
   if (value.memory) return value.memory.copy(value.shape, device) as Tensor<D>;
   const data = allocateUnset(value.dtype, value.data.length);
   copyElements(data, value.data);
+  rememberLike(data, value);
   return { data, dtype: value.dtype, shape: value.shape, device };
 }
 

@@ -2,7 +2,7 @@ import type { ReduceOpLike } from '../collectives/reduce-op.js';
 import type { IndexedSlices } from '../sparse/indexed-slices.js';
 import type { Value } from '../sparse/sparse.js';
 import type { DistributedValues } from './distributed-values.js';
-import type { DType, TypedArrayOf } from './dtype.js';
+import type { DType, Float16ArrayLike, TypedArrayOf } from './dtype.js';
 import type { DTypeOf, Tensor } from './tensor.js';
 
 /** The dtype of a mean, as `quotientOf` returns it. */
@@ -58,4 +58,6 @@ export type MemoryFor<T> = T extends readonly unknown[]
   ? { [Index in keyof T]: MemoryFor<T[Index]> }
   : T extends Tensor
     ? T
-    : TypedArrayOf<DTypeOf<T>>;
+    : T extends Float16ArrayLike
+      ? Float16ArrayLike
+      : TypedArrayOf<DTypeOf<T>>;

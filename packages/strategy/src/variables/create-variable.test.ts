@@ -1,5 +1,15 @@
-import { asTensor, CollError, canonicalize, tensor, tensorSymbol, toNumbers } from '@coll/core';
+import {
+  asTensor,
+  CollError,
+  canonicalize,
+  PerReplica,
+  type Tensor,
+  tensor,
+  tensorSymbol,
+  toNumbers,
+} from '@coll/core';
 import { afterEach, describe, expect, it } from 'vitest';
+import { Float16ArrayDouble } from '../../../core/test/float16-array-double.js';
 import { strategyOf } from '../../test/strategies.js';
 import { held, mirrored } from '../../test/variables.js';
 import {
@@ -18,6 +28,20 @@ import { LocalVariable } from './local-variable.js';
 const two = strategyOf(2);
 
 afterEach(() => experimentalSetStrategy(undefined));
+
+it('a variable that starts with a Float16Array is read as one', async () => {
+  const initial = () => new Float16ArrayDouble([0x3c00]) as never;
+  const [one, twice] = [new Float16ArrayDouble([0x3c00]), new Float16ArrayDouble([0x4000])];
+  const plain = two.scope(() => variable(initial()));
+  expect(plain.read().data).toEqual(one);
+  expect(two.scope(() => variable(initial(), { dtype: 'float16' })).read().data).toEqual(one);
+  await two.run(() => plain.assign(twice as never));
+  expect(plain.read().data).toEqual(twice);
+  const sum = two.scope(() => variable(initial(), { synchronization: 'ON_READ', aggregation: 'SUM' }));
+  expect(sum.read().data).toEqual(twice);
+  const total = await two.reduce('sum', new PerReplica([initial(), initial()]) as never, 0);
+  expect((total as Tensor).data).toEqual(twice);
+});
 
 describe('a variable created in a scope', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { type DistributedValues, type Tensor, tensorSymbol } from '@coll/core';
-import { containerSymbol } from '@coll/core/internal';
+import { asGiven, containerSymbol } from '@coll/core/internal';
 import { copyToDevice } from '@coll/core/plugin';
 import { applyChange, type Change, changeValue } from './change.js';
 import { Variable } from './variable.js';
@@ -29,7 +29,7 @@ export class LocalVariable extends Variable {
   }
 
   read(): Tensor {
-    return copyToDevice(this.#memory, this.device) as Tensor;
+    return asGiven(copyToDevice(this.#memory, this.device) as Tensor);
   }
 
   /** The variable's memory, not a copy: later changes are visible in it. */

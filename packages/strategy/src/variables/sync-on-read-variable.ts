@@ -7,7 +7,7 @@ import {
   tensorSymbol,
   ValueError,
 } from '@coll/core';
-import { componentOf, fromAccumulator, toAccumulator } from '@coll/core/internal';
+import { asGiven, componentOf, fromAccumulator, toAccumulator } from '@coll/core/internal';
 import { combine, divide } from '@coll/core/plugin';
 import { refused } from '../refused-calls.js';
 import { applyChange, type Change, changeValue, isScatter } from './change.js';
@@ -51,7 +51,7 @@ export class SyncOnReadVariable extends DistributedVariable {
    * @throws ValueError in cross-replica context for aggregation NONE
    */
   read(): Tensor {
-    return this.#here()?.read() ?? this.#aggregate();
+    return this.#here()?.read() ?? asGiven(this.#aggregate(), this.primary[tensorSymbol]());
   }
 
   [tensorSymbol](): Tensor {

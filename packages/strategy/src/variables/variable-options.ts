@@ -134,8 +134,8 @@ export function initialTensor(value: VariableValue, options: VariableOptions): T
     throw new ValueError('ERR_COLL_VALUE', `variable "${name}": unknown dtype ${quote(dtype)}`);
   if (typeof value === 'number' || Array.isArray(value))
     return fromPlainNumbers(value, dtype ?? 'float64', `variable "${name}"`);
-  if (ArrayBuffer.isView(value)) return tensor(value, dtype === undefined ? {} : { dtype });
   const given = asTensor(value, `the initial value of variable "${name}"`);
+  if (ArrayBuffer.isView(value) && dtype !== undefined && dtype !== given.dtype) return tensor(value, { dtype });
   if (dtype === undefined || dtype === given.dtype) return given;
   throw new ValueError('ERR_COLL_VALUE', `variable "${name}" of ${dtype} cannot start with a tensor of ${given.dtype}`);
 }
