@@ -1,5 +1,5 @@
 import type { CollError, RunOptions } from '@coll/core';
-import { type Failure, failureError, failureOf, failureReasons, messageOf } from '@coll/core/internal';
+import { type Failure, failureError, failureOf, failureReasons, messageOf, purposeName } from '@coll/core/internal';
 import {
   abortedError,
   busyError,
@@ -83,9 +83,9 @@ export class MpiQueue {
     this.#requireOpen(call);
     if (this.#running || this.#waiting.length > 0) throw busyError(this.#detailsOf(call));
     const number = this.#calls++;
-    const { timeoutSeconds, checkCalls } = options;
+    const { timeoutSeconds } = options;
     const millis = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : this.#defaultMillis;
-    let answer = this.#runSync(this.#group, call.handle, millis, checkCalls === true || this.#checkCalls);
+    let answer = this.#runSync(this.#group, call.handle, millis, this.#isChecked(options));
     // V8 terminates a thread only where a JavaScript function begins.
     while (answer === status.pending) answer = this.#binding.wait(this.#group);
     if (answer !== status.done) throw this.#errorOf(answer, call, number, undefined);
@@ -179,11 +179,20 @@ export class MpiQueue {
     }
   }
 
-  #begin(call: Call, { timeoutSeconds, checkCalls }: RunOptions): number {
+  /**
+   * Whether ranks compare a call, on a communicator of its own. A call that the library makes for
+   * itself is always compared, so that a call of a program with the same shape waits for it instead
+   * of adding up.
+   */
+  #isChecked({ checkCalls, request }: RunOptions): boolean {
+    return checkCalls === true || this.#checkCalls || purposeName(request?.purpose) !== undefined;
+  }
+
+  #begin(call: Call, options: RunOptions): number {
+    const { timeoutSeconds } = options;
     const millis = timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds * 1000 : this.#defaultMillis;
     const patience = call.bytes > mostBytesHere ? 0 : patienceMicros + call.bytes / bytesPerMicro;
-    const isChecked = checkCalls === true || this.#checkCalls;
-    return this.#binding.run(this.#group, call.handle, millis, isChecked, patience);
+    return this.#binding.run(this.#group, call.handle, millis, this.#isChecked(options), patience);
   }
 
   #settle({ call, options, number, resolve, reject, stop }: Pending, answer: number): void {

@@ -82,6 +82,13 @@ describe.each(mpiruns.map((launcher) => [launcher.name, launcher] as const))('un
     expect(errorsIn(ending)).toEqual(['ERR_COLL_SHAPE_MISMATCH 2']);
   });
 
+  test('a call of the library itself never meets a known call of a program', async () => {
+    const ending = await endingOf(launcher, 'internal meeting');
+    expect(ending.code, ending.errors).toBe(3);
+    expect(ending.told.length).toBeGreaterThan(0);
+    expect(ending.told.every(({ code }) => code === 'ERR_COLL_DEADLINE')).toBe(true);
+  });
+
   test('an access of WebAssembly out of bounds is an exception after the start of MPI', async () => {
     const ending = await endingOf(launcher, 'memory trap');
     expect(ending, ending.errors).toMatchObject({
