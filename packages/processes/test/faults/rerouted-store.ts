@@ -10,6 +10,7 @@ export function reroutedStore(store: Store, rank: number, reroute: Reroute): Sto
     add: (key, amount) => store.add(key, amount),
     compareSet: (key, expected, desired) => store.compareSet(key, expected, desired),
     delete: (key) => store.delete(key),
+    ...(store.setWhenLost && { setWhenLost: (key, value) => store.setWhenLost?.(key, value) ?? Promise.resolve() }),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),
     async get(key, options) {

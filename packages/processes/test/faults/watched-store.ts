@@ -12,6 +12,7 @@ export function watchedStore(store: Store, onPut: (key: string) => void): Store 
       return isPut;
     },
     delete: (key) => store.delete(key),
+    ...(store.setWhenLost && { setWhenLost: (key, value) => store.setWhenLost?.(key, value) ?? Promise.resolve() }),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store.close(),
   };
