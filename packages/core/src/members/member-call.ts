@@ -47,6 +47,14 @@ export interface MemberCallOptions {
  * or shape
  */
 export function memberCall(collective: Collective, options: MemberCallOptions): MemberCall {
+  try {
+    return callOf(collective, options);
+  } catch (error) {
+    throw withDetails(error, nameOf(collective), options.rank);
+  }
+}
+
+function callOf(collective: Collective, options: MemberCallOptions): MemberCall {
   const { value, into } = options;
   if (!Array.isArray(value)) {
     const { given, input, output, result } = buffersOf(collective, options, value, into);
@@ -70,8 +78,26 @@ export function memberCall(collective: Collective, options: MemberCallOptions): 
  * @throws ValueError if the root has no value, or another rank has one; for a length that is not
  * divisible by the number of ranks, and for an `into` of another shape than a block
  */
-export function scatterCall(root: number, { rank, size, value, into }: MemberCallOptions): MemberCall {
+export function scatterCall(root: number, options: MemberCallOptions): MemberCall {
   const collective: Collective = { kind: 'scatter', root };
+  try {
+    return callOfScatter(collective, root, options);
+  } catch (error) {
+    throw withDetails(error, nameOf(collective), options.rank);
+  }
+}
+
+/** An error of a value, with the operation and the rank, unless the error states them. */
+export function withDetails(error: unknown, operation: string, rank: number): unknown {
+  if (!(error instanceof ValueError) || error.operation !== undefined) return error;
+  return new ValueError(error.code, `${operation}: rank ${rank}: ${error.message}`, { operation, rank, cause: error });
+}
+
+function callOfScatter(
+  collective: Collective,
+  root: number,
+  { rank, size, value, into }: MemberCallOptions,
+): MemberCall {
   if ((rank === root) !== (value !== undefined)) {
     const operation = nameOf(collective);
     const told = value === undefined ? 'the root must pass the value to scatter' : 'only the root may pass a value';

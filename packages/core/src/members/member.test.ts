@@ -1,10 +1,7 @@
 import { directAlgorithm } from '@coll/direct';
-import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
-import type { Collective } from '../collectives/collective.js';
 import { jsEngine } from '../js/js-engine.js';
-import type { Algorithm } from '../schedule/schedule.js';
 import { tensor } from '../values/tensor.js';
 import type { Member } from './member.js';
 import { joinThreadGroup, openMembers } from './open-members.js';
@@ -80,6 +77,22 @@ describe('a collective of members', () => {
         expect(error).toMatchObject({ code: 'ERR_COLL_VALUE', message: expect.stringContaining('got 5') });
     await all(members, (member) => member.barrier());
     expect(await errorOf((members[0] as Member).receive(1, 5 as never))).toMatchObject({ code: 'ERR_COLL_VALUE' });
+  });
+
+  it('states the operation and the rank in errors of values', async () => {
+    const [first, second] = open(2) as [Member, Member];
+    for (const [call, operation] of [
+      [second.allReduce('sum', 'one' as never), 'all-reduce sum'],
+      [second.broadcast(0, [new Float32Array(1), undefined] as never), 'broadcast from rank 0'],
+      [second.scatter(0, 'one' as never), 'scatter from rank 0'],
+      [second.send(0, {} as never), 'send to rank 0'],
+      [second.receive(0, 5 as never), 'receive from rank 0'],
+    ] as const)
+      expect(await errorOf(call)).toMatchObject({
+        ...{ name: 'ValueError', operation, rank: 1 },
+        message: expect.stringMatching(new RegExp(`^${operation}: rank 1: (value|into) must be`)),
+      });
+    await first.close();
   });
 
   it('writes into the memory passed as `into` and returns it', async () => {
@@ -332,45 +345,6 @@ describe('split() of a member', () => {
     expect(await errorOf(first.split(0, 2 ** 40))).toMatchObject({
       message: 'split: key must be a 32-bit integer, got 1099511627776',
     });
-  });
-});
-
-describe('split() into sizes that the algorithm refuses', () => {
-  it.each([
-    ['ring', ringAlgorithm({ workers: 2 }), /a new group of 3 ranks: 3 ranks cannot be divided evenly/],
-    ['reduction-to-one', reductionToOneAlgorithm({ root: 3 }), /a new group of 3 ranks: root must be one of the 3/],
-  ])('is refused on all members before a group opens: %s', async (name, algorithm, reason) => {
-    const members = openMembers({ size: 6, algorithm, engine: 'js' });
-    for (const error of await all(members, (member) => errorOf(member.split(member.rank % 2)))) {
-      expect(error).toMatchObject({ name: 'ValueError', code: 'ERR_COLL_REFUSED', operation: 'split' });
-      expect(String(error)).toMatch(`the algorithm "${name}" refuses`);
-      expect(String(error)).toMatch(reason);
-      expect(String(error)).toMatch(/directAlgorithm\(\)/);
-    }
-    // All members have refused the same call, so the group works, and splits into other sizes.
-    const parts = (await all(members, (member) => member.split(member.rank < 4 ? 0 : -1))).slice(0, 4) as Member[];
-    expect(await all(parts, (part) => part.allReduce('sum', Float32Array.of(1)))).toEqual(
-      Array(4).fill(Float32Array.of(4)),
-    );
-  });
-
-  it('is refused in threads too', async () => {
-    const group = jsEngine.createGroup({ size: 3 });
-    const algorithm = ringAlgorithm({ workers: 3 });
-    const members = [0, 1, 2].map((rank) => joinThreadGroup(group, { rank, algorithm }));
-    for (const error of await all(members, (member) => errorOf(member.split(member.rank % 2))))
-      expect(error).toMatchObject({ code: 'ERR_COLL_REFUSED', operation: 'split' });
-    const again = await all(members, (member) => member.split(0));
-    expect(again.map((member) => member?.size)).toEqual([3, 3, 3]);
-    await all(members, (member) => member.close());
-  });
-
-  it('accepts an algorithm whose group makes as few collectives as the group before', async () => {
-    const { plan } = directAlgorithm();
-    const refuses = ({ kind }: Collective) => (kind === 'all-to-all' ? 'no all-to-all' : undefined);
-    const some: Algorithm = { name: 'some', plan, refuses };
-    const [first] = await all(openMembers({ size: 2, algorithm: some, engine: 'js' }), (member) => member.split(0));
-    expect(first?.size).toBe(2);
   });
 });
 

@@ -12,7 +12,7 @@ import { requireSignal } from '../support/signal.js';
 import type { Float16ArrayLike, TypedArray } from '../values/dtype.js';
 import { asMemory, asTensor, type Tensor } from '../values/tensor.js';
 import type { CombinedData, MemoryFor } from '../values/value-types.js';
-import { type MemberCall, memberCall, scatterCall } from './member-call.js';
+import { type MemberCall, memberCall, scatterCall, withDetails } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 
 /** A member's value: a typed array, or a tensor. */
@@ -368,7 +368,8 @@ export class Member implements AsyncDisposable {
   async send(to: number, value: MemberData, options?: WaitingOptions): Promise<void> {
     const { group } = this.#local.communicator;
     const peer = this.#otherOf(to, 'send');
-    await this.#together(group.send(this.rank, peer, asTensor(value), waitingOf(options)));
+    const sent = this.#tensorOf(`send to rank ${peer}`, () => asTensor(value));
+    await this.#together(group.send(this.rank, peer, sent, waitingOf(options)));
   }
 
   /**
@@ -390,7 +391,8 @@ export class Member implements AsyncDisposable {
   async receive<T extends MemberData>(from: number, into: T, options?: WaitingOptions): Promise<T> {
     const { group } = this.#local.communicator;
     const peer = this.#otherOf(from, 'receive');
-    await this.#together(group.receive(this.rank, peer, asMemory(into), waitingOf(options)));
+    const memory = this.#tensorOf(`receive from rank ${peer}`, () => asMemory(into));
+    await this.#together(group.receive(this.rank, peer, memory, waitingOf(options)));
     return into;
   }
 
@@ -470,6 +472,15 @@ export class Member implements AsyncDisposable {
     }
     await this.#run(call, own);
     return call.result as R;
+  }
+
+  /** The tensor of a message. @throws ValueError with the operation and the rank */
+  #tensorOf(operation: string, make: () => Tensor): Tensor {
+    try {
+      return make();
+    } catch (error) {
+      throw withDetails(error, operation, this.rank);
+    }
   }
 
   /** Prepares a call. If that fails, counts a refused call. */

@@ -267,7 +267,7 @@ function requireRoot(root: number, size: number): void {
 /** @throws ValueError if memory of a replica was detached or resized while its call waited for the others */
 export function requireWhole(calls: readonly ReplicaCall[], ids: readonly number[]): void {
   calls.forEach(({ name, values, into = [] }, place) => {
-    if ([...values, ...into].some(hasLostMemory)) throw lostBufferError(name, ids[place] as number);
+    if (values.some(hasLostMemory) || into.some(hasLostMemory)) throw lostBufferError(name, ids[place] as number);
   });
 }
 
