@@ -95,7 +95,8 @@ export abstract class GroupReplicaContext implements ReplicaContext {
       const group = this.#requireGroup('allReduce');
       const id = this.replicaIdInSyncGroup;
       const call = group.reduceCall(reduceOpFrom(op), value as ReplicaValue, id, this.merged(options));
-      return this.#begin(group, call);
+      this.#noteCall();
+      return group.run(call, this.#track);
     } catch (error) {
       return Promise.reject(this.#refused(error));
     }
@@ -154,7 +155,9 @@ export abstract class GroupReplicaContext implements ReplicaContext {
    */
   combineForVariable(op: ReduceOp | undefined, value: Value): Promise<Value> {
     const group = this.#requireGroup('variable');
-    return this.#begin(group, this.#callForVariable(group, op, value)) as Promise<Value>;
+    const call = this.#callForVariable(group, op, value);
+    this.#noteCall();
+    return group.run(call, this.#track) as Promise<Value>;
   }
 
   /** Like `combineForVariable`, but blocks the thread. */
@@ -218,10 +221,10 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     return tracked;
   }
 
-  #begin(group: ReplicaGroup, call: GroupCall): ReturnType<ReplicaGroup['run']> {
+  /** Records that a call begins, which may end later. */
+  #noteCall(): void {
     this.#hasCalled = true;
     this.calls += 1;
-    return group.run(call, this.#track);
   }
 
   #reduceArriving(op: ReduceOpLike, value: ArrivingValue, options?: ReplicaCallOptions): unknown {
@@ -242,7 +245,8 @@ export abstract class GroupReplicaContext implements ReplicaContext {
     try {
       const group = this.#requireGroup(method);
       const call = prepare(group);
-      return this.#begin(group, call);
+      this.#noteCall();
+      return group.run(call, this.#track);
     } catch (error) {
       return Promise.reject(this.#refused(error));
     }
