@@ -111,6 +111,10 @@ export class MpiRank implements Group {
     return this.#messages.receive(from, into, options);
   }
 
+  refuseMessage(_rank: number, call: 'send' | 'receive', peer: number, error: unknown): void {
+    this.#messages.refuse(call, peer, error);
+  }
+
   /** Settles what the addon has ended or received. */
   settle(): void {
     if (this.queue.isClosed) return;

@@ -92,6 +92,10 @@ export class ProcessRank implements Group {
     return this.#messages.receive(from, into, options);
   }
 
+  refuseMessage(_rank: number, call: 'send' | 'receive', peer: number, error: unknown): void {
+    this.#messages.refuse(call, peer, error);
+  }
+
   /** The address at which other members reach `rank`. */
   hostOf(rank: number): string {
     return this.#mesh.peers[rank]?.addresses[0]?.host as string;

@@ -119,6 +119,19 @@ export const memberScenarios = {
     return [member.rank === 0 ? 'sent' : outcome, await codeOf(member.barrier())];
   },
 
+  async 'messages that are refused'(member) {
+    if (member.rank > 1) return codeOf(member.barrier());
+    const isSender = member.rank === 0;
+    const values = Float32Array.of(isSender ? 7 : 0);
+    const message = (options = {}) =>
+      isSender ? member.send(1, values, options) : member.receive(0, values, options).then(() => {});
+    const unknown = { timeout: 1 };
+    const refusedByBoth = await codeOf(message(unknown));
+    await message();
+    if (isSender) await codeOf(message(unknown));
+    return [refusedByBoth, values[0], await codeOf(message())];
+  },
+
   async 'a message that never arrives'(member) {
     if (member.rank > 0) return codeOf(member.barrier());
     return codeOf(member.receive(1, new Float32Array(1), { timeoutSeconds: 0.3 }));

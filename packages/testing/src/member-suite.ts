@@ -94,6 +94,11 @@ export function memberSuite(options: MemberSuiteOptions): void {
     test(`${name}: a message that never arrives fails the group of ${size} at its deadline`, async () => {
       equal(await run('a message that never arrives', size), Array(size).fill('ERR_COLL_DEADLINE'));
     });
+    test(`${name}: ${size} members fail if only one refuses a message`, async () => {
+      const [sender, receiver, ...others] = await run('messages that are refused', size);
+      for (const member of [sender, receiver]) equal(member, ['ERR_COLL_VALUE', 7, 'ERR_COLL_PEER_FAILED']);
+      for (const other of others) equal(other, 'ERR_COLL_PEER_FAILED');
+    });
     test(`${name}: a receiver in a group of ${size} is notified of a sender that leaves`, async () => {
       const [receiver] = await run('a member that leaves', size);
       equal(receiver, 'ERR_COLL_CLOSED');

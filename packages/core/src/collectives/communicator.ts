@@ -170,6 +170,12 @@ export interface Group {
   send(rank: number, to: number, value: Tensor, options?: RunOptions): Promise<void>;
   /** Receives the next tensor from rank `from` at the local rank `rank`. @throws as `send` */
   receive(rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void>;
+  /**
+   * Counts a message that the local rank `rank` has refused with `error` to send to `peer`, or to
+   * receive from it. The group fails if the peer makes its call for this message. Default: such
+   * messages do not count.
+   */
+  refuseMessage?(rank: number, call: 'send' | 'receive', peer: number, error: unknown): void;
 }
 
 /** A group made by splitting another one. */

@@ -75,6 +75,10 @@ export class ControllerGroup implements Group {
   receive(rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
     return this.#messages.receive(rank, from, into, options);
   }
+
+  refuseMessage(rank: number, call: 'send' | 'receive', peer: number, error: unknown): void {
+    this.#messages.refuse(rank, call, peer, error);
+  }
 }
 
 /** @throws ValueError unless `error` is a CollError */

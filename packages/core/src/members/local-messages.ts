@@ -1,6 +1,7 @@
 import type { Group, RunOptions } from '../collectives/communicator.js';
 import type { Tensor } from '../values/tensor.js';
-import { PointToPoint, type Post, type Postbox } from './point-to-point.js';
+import { PointToPoint } from './point-to-point.js';
+import type { Post, Postbox } from './postbox.js';
 
 /** Messages between ranks of one thread. */
 export class LocalMessages {
@@ -18,6 +19,10 @@ export class LocalMessages {
 
   receive(rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
     return this.#of(rank).receive(from, into, options);
+  }
+
+  refuse(rank: number, call: 'send' | 'receive', peer: number, error: unknown): void {
+    this.#of(rank).refuse(call, peer, error);
   }
 
   /** Ends all calls of `send` and `receive` that are under way if the group has failed. */

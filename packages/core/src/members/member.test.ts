@@ -263,6 +263,8 @@ describe('messages between members', () => {
     expect(await errorOf(first.send(1, new Float32Array(1), { signal: aborted }))).toMatchObject({
       message: 'send to rank 1 was aborted before it began',
     });
+    const refused = errorOf(second.receive(0, new Float32Array(1), { signal: aborted }));
+    expect(await refused).toMatchObject({ message: 'receive from rank 0 was aborted before it began' });
     await Promise.all([first.send(1, new Float32Array([7])), second.receive(0, new Float32Array(1))]);
     const controller = new AbortController();
     const sending = errorOf(first.send(1, new Float32Array(1), { signal: controller.signal }));

@@ -350,7 +350,9 @@ export class Member implements AsyncDisposable {
    * code 0. Also resolves if the receiver refuses the value because it expects another dtype or
    * shape: the group fails, and this member's next call throws the error. Messages between two
    * members arrive in the order sent. Messages do not wait for collectives or involve other members,
-   * and go on after another member has left.
+   * and go on after another member has left. If one of two members refuses its call for a message,
+   * for example because of an invalid option, and the other makes its call, the group fails; if both
+   * refuse it, the next message goes on.
    * @throws the errors of collectives, and ValueError (ERR_COLL_REFUSED) if the engine does not
    * support messages
    *
@@ -368,8 +370,9 @@ export class Member implements AsyncDisposable {
   async send(to: number, value: MemberData, options?: WaitingOptions): Promise<void> {
     const { group } = this.#local.communicator;
     const peer = this.#otherOf(to, 'send');
-    const sent = this.#tensorOf(`send to rank ${peer}`, () => asTensor(value));
-    await this.#together(group.send(this.rank, peer, sent, waitingOf(options)));
+    const make = () => [asTensor(value), waitingOf(options)] as const;
+    const [sent, own] = this.#message('send', peer, `send to rank ${peer}`, make);
+    await this.#together(group.send(this.rank, peer, sent, own));
   }
 
   /**
@@ -391,8 +394,9 @@ export class Member implements AsyncDisposable {
   async receive<T extends MemberData>(from: number, into: T, options?: WaitingOptions): Promise<T> {
     const { group } = this.#local.communicator;
     const peer = this.#otherOf(from, 'receive');
-    const memory = this.#tensorOf(`receive from rank ${peer}`, () => asMemory(into));
-    await this.#together(group.receive(this.rank, peer, memory, waitingOf(options)));
+    const make = () => [asMemory(into), waitingOf(options)] as const;
+    const [memory, own] = this.#message('receive', peer, `receive from rank ${peer}`, make);
+    await this.#together(group.receive(this.rank, peer, memory, own));
     return into;
   }
 
@@ -474,12 +478,17 @@ export class Member implements AsyncDisposable {
     return call.result as R;
   }
 
-  /** The tensor of a message. @throws ValueError with the operation and the rank */
-  #tensorOf(operation: string, make: () => Tensor): Tensor {
+  /**
+   * Prepares a message. If that fails, counts a refused message.
+   * @throws ValueError with the operation and the rank
+   */
+  #message<R>(call: 'send' | 'receive', peer: number, operation: string, prepare: () => R): R {
     try {
-      return make();
+      return prepare();
     } catch (error) {
-      throw withDetails(error, operation, this.rank);
+      const own = withDetails(error, operation, this.rank);
+      this.#local.communicator.group.refuseMessage?.(this.rank, call, peer, own);
+      throw own;
     }
   }
 

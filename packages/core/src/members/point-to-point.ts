@@ -1,5 +1,5 @@
 import { abortedError, type CallDetails, closedError, lostBufferError } from '../collectives/call-errors.js';
-import type { Group, RunOptions } from '../collectives/communicator.js';
+import type { RunOptions } from '../collectives/communicator.js';
 import { failureError } from '../collectives/failures.js';
 import {
   type CollError,
@@ -10,66 +10,11 @@ import {
 } from '../support/errors.js';
 import { type StallListener, StallReporter, type WaitingCall } from '../support/stalls.js';
 import { afterSeconds } from '../support/timer.js';
-import type { DType, TypedArray } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';
 import { shapeLayoutOf } from '../values/layout.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
-
-/** Identifies a message: the `number`-th, from 0, that rank `from` sends to rank `to`. */
-export interface MessageId {
-  readonly from: number;
-  readonly to: number;
-  readonly number: number;
-}
-
-/**
- * One step of a message between two ranks. The sender offers a message, the receiver requests it
- * once it has memory for it, and the sender then posts its elements. Nothing is buffered for a
- * receiver that has not called `receive`. `layout` is a hash of the value's shape, as in `RunOptions`.
- */
-export type Post = MessageId &
-  (
-    | { readonly type: 'offer' | 'request' }
-    | {
-        readonly type: 'elements';
-        readonly dtype: DType;
-        readonly length: number;
-        readonly layout: number;
-        readonly data: TypedArray;
-      }
-  );
-
-/**
- * Carries the posts (steps of messages) of one rank to the other ranks. Posts between two ranks
- * keep their order.
- */
-export interface Postbox {
-  /**
-   * Opens the connection with `peer` in both directions. Idempotent. A post may be lost if the peer
-   * has not yet opened the connection, too.
-   */
-  open(peer: number): void;
-  /**
-   * Posts to a rank. The promise resolves when the data of an `elements` post may be reused;
-   * undefined means that the data may be reused at once.
-   */
-  post(peer: number, post: Post): Promise<void> | undefined;
-  /** Sets whether this rank waits for a message; if so, its thread or process must stay alive. */
-  setWaiting(isWaiting: boolean): void;
-  /**
-   * Whether `peer` has left, as in this `failure` of the group, and what it posted before that may
-   * still be on its way. Must become false after some seconds. Default: never.
-   */
-  isDraining?(peer: number, failure: CollError): boolean;
-  /** Ends all connections, once the peers have read what was posted. */
-  close(): void | Promise<void>;
-}
-
-/** The group whose ranks exchange messages. */
-export interface MessageGroup extends Pick<Group, 'failure' | 'fail'> {
-  /** Whether a rank has left the group. Default: the postbox reports it, by `left`. */
-  hasLeft?(rank: number): boolean;
-}
+import { keyOf, MessageRefusals, operationOf } from './message-refusals.js';
+import type { MessageGroup, MessageId, Post, Postbox } from './postbox.js';
 
 /** A call of `send` or `receive` that is under way. */
 interface Waiter {
@@ -120,6 +65,7 @@ export class PointToPoint {
   readonly #received: number[] = [];
   #look: ReturnType<typeof setInterval> | undefined;
   readonly #stalls: { readonly reporter: StallReporter; readonly repeats: boolean } | undefined;
+  readonly #refusals: MessageRefusals;
   /** Number of the last message that each rank has offered to this rank, and has requested from it. */
   readonly #offered: number[] = [];
   readonly #requested: number[] = [];
@@ -129,6 +75,7 @@ export class PointToPoint {
   /** @param stalls receives reports of calls that wait too long. Default: no reports */
   constructor(rank: number, postbox: Postbox, group: MessageGroup, stalls?: StallListener) {
     this.#rank = rank;
+    this.#refusals = new MessageRefusals(rank);
     this.#stalls = stalls && { reporter: new StallReporter(stalls), repeats: stalls.repeats };
     this.#postbox = postbox;
     this.#group = group;
@@ -141,7 +88,7 @@ export class PointToPoint {
    */
   async send(to: number, value: Tensor, options: RunOptions = {}): Promise<void> {
     const details = { operation: `send to rank ${to}`, rank: this.#rank };
-    this.#requireOpen(details, options);
+    this.#requireOpen('send', to, details, options);
     const id = { from: this.#rank, to, number: next(this.#sent, to) };
     await this.#wait(this.#sends, { id, value, peer: to, first: { ...id, type: 'offer' } }, details, options);
   }
@@ -155,17 +102,37 @@ export class PointToPoint {
    */
   async receive(from: number, into: Tensor, options: RunOptions = {}): Promise<void> {
     const details = { operation: `receive from rank ${from}`, rank: this.#rank };
-    this.#requireOpen(details, options);
+    this.#requireOpen('receive', from, details, options);
     const id = { from, to: this.#rank, number: next(this.#received, from) };
     const message = { id, value: into, peer: from, first: { ...id, type: 'request' as const } };
     await this.#wait(this.#receives, message, details, options);
   }
 
+  /**
+   * Counts a message that this rank has refused to send to `peer`, or to receive from it. The group
+   * fails if the peer makes its call for this message.
+   */
+  refuse(call: 'send' | 'receive', peer: number, error: unknown): void {
+    if (this.#isClosed || this.#group.failure) return;
+    const isSend = call === 'send';
+    const number = next(isSend ? this.#sent : this.#received, peer);
+    const id = isSend ? { from: this.#rank, to: peer, number } : { from: peer, to: this.#rank, number };
+    this.#refusals.add(id, error);
+    this.#postbox.open(peer);
+    if ((isSend ? this.#requested : this.#offered)[peer] === number) this.#failIfRefused(id);
+  }
+
+  #failIfRefused(id: MessageId): void {
+    const failure = this.#refusals.failureFor(id);
+    if (failure) this.#fail(failure);
+  }
+
   /** Handles a post (a step of a message) from another rank. */
   deliver(post: Post): void {
     const key = keyOf(post);
-    if (post.type === 'request') this.#requested[post.to] = post.number;
-    if (post.type === 'offer') this.#offered[post.from] = post.number;
+    this.#failIfRefused(post);
+    if (post.type === 'request') this.#repeat(this.#sends, this.#requested, post.to, post);
+    if (post.type === 'offer') this.#repeat(this.#receives, this.#offered, post.from, post);
     if (post.type === 'request') this.#answer(key, post);
     else if (post.type === 'elements') this.#take(key, post);
     // Repeats the request for an offered message, because an earlier request may have been lost.
@@ -235,10 +202,28 @@ export class PointToPoint {
     }
   }
 
-  #requireOpen(details: Details, { signal }: RunOptions): void {
+  /**
+   * Repeats what this rank has posted of messages between the last one that `peer` has named and
+   * `post`, because the peer has refused these messages, or has not read the posts.
+   */
+  #repeat(waiters: ReadonlyMap<string, Waiter>, last: number[], peer: number, { number }: Post): void {
+    const from = (last[peer] ?? -1) + 1;
+    last[peer] = number;
+    for (let skipped = from; skipped < number && waiters.size > 0; skipped++) {
+      const id = waiters === this.#sends ? { from: this.#rank, to: peer } : { from: peer, to: this.#rank };
+      const waiter = waiters.get(keyOf({ ...id, number: skipped }));
+      if (waiter && !waiter.isPosted)
+        void this.#postbox.post(peer, { ...waiter.id, type: waiters === this.#sends ? 'offer' : 'request' });
+    }
+  }
+
+  #requireOpen(call: 'send' | 'receive', peer: number, details: Details, { signal }: RunOptions): void {
     if (this.#isClosed) throw closedError(details);
     if (this.#group.failure) throw this.#group.failure;
-    if (signal?.aborted) throw abortedError('before it began', signal, details);
+    if (!signal?.aborted) return;
+    const error = abortedError('before it began', signal, details);
+    this.refuse(call, peer, error);
+    throw error;
   }
 
   #wait(
@@ -264,7 +249,10 @@ export class PointToPoint {
         value,
         length: value.data.length,
         since: performance.now(),
-        resolve: () => settle(resolve),
+        resolve: () => {
+          this.#refusals.completed(id);
+          settle(resolve);
+        },
         reject: (error) => settle(() => reject(error)),
       });
       this.#watch();
@@ -403,16 +391,8 @@ function isAhead(number: number | undefined, made = 0): boolean {
   return number !== undefined && number >= made;
 }
 
-function keyOf({ from, to, number }: MessageId): string {
-  return `${from}/${to}/${number}`;
-}
-
 function idOf({ from, to, number }: MessageId): MessageId {
   return { from, to, number };
-}
-
-function operationOf({ from, to }: MessageId, rank: number): string {
-  return from === rank ? `send to rank ${to}` : `receive from rank ${from}`;
 }
 
 function tooLate(details: Details, peer: number): CollError {

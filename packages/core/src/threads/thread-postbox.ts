@@ -1,4 +1,4 @@
-import type { Post, Postbox } from '../members/point-to-point.js';
+import type { Post, Postbox } from '../members/postbox.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
 /**

@@ -1,6 +1,7 @@
 import type { Communicator, Group, RunOptions, SubGroup } from '../collectives/communicator.js';
 import type { Engine, ThreadGroup } from '../engines/engine.js';
-import { type MessageGroup, PointToPoint } from '../members/point-to-point.js';
+import { PointToPoint } from '../members/point-to-point.js';
+import type { MessageGroup } from '../members/postbox.js';
 import { groupOfRank, type SplitPart } from '../members/split.js';
 import { CallOrder } from '../runtime/call-order.js';
 import type { Algorithm } from '../schedule/schedule.js';
@@ -82,6 +83,10 @@ export class ThreadRank implements Group {
 
   receive(_rank: number, from: number, into: Tensor, options?: RunOptions): Promise<void> {
     return this.#openMessages().receive(from, into, options);
+  }
+
+  refuseMessage(_rank: number, call: 'send' | 'receive', peer: number, error: unknown): void {
+    this.#openMessages().refuse(call, peer, error);
   }
 
   /** Ends all sends and receives that are under way, and later ones. Called when the rank leaves the group. */
