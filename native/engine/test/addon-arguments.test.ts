@@ -217,7 +217,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
     for (const held of [executing, idle, other]) processes['stopGroup']?.(held);
   });
 
-  const state = new Float64Array(13);
+  const state = new Float64Array(14);
   // An all-reduce sum of float32 in one chunk and no rounds.
   const messagesOf = (ranks: number, rank: number) =>
     processes['messageProgram']?.(Int32Array.of(0, 0, 2, ranks, 0, 1, 0), rank);
@@ -235,7 +235,7 @@ describe.skipIf(!processes)('handles of process groups', () => {
     number('rank', 0, -1, 1),
     lists[0] as Argument,
     ...offerEnd,
-    ['state', state, undefined, [1], new Float64Array(12), new Float32Array(13)],
+    ['state', state, undefined, [1], new Float64Array(13), new Float32Array(14)],
     ['message program', messages, null, 1, {}, two, ...(processes ? [messagesOf(2, 0), messagesOf(2, 1)] : [])],
   ];
   const processCalls: Record<string, Argument[]> = {
@@ -286,19 +286,11 @@ describe.skipIf(!processes)('handles of process groups', () => {
       ['ranks', new Int32Array(64), undefined, [], new Float64Array(1), new Int32Array(65)],
       ['text', '', undefined, 1, {}],
     ],
+    leave: [group1, number('delayMillis', 0, -1, 2 ** 31)],
     ...Object.fromEntries(
-      [
-        'results',
-        'failure',
-        'missing',
-        'absent',
-        'states',
-        'tellOpened',
-        'unopened',
-        'leave',
-        'hasParted',
-        'stopGroup',
-      ].map((name) => [name, [group1]]),
+      ['results', 'failure', 'missing', 'absent', 'states', 'tellOpened', 'unopened', 'hasParted', 'stopGroup'].map(
+        (name) => [name, [group1]],
+      ),
     ),
   };
 

@@ -32,7 +32,7 @@ namespace {
 
 // Increased with every change of the exports, or of the integers of a program, so that older
 // binaries are refused.
-constexpr int kInterface = 14;
+constexpr int kInterface = 15;
 
 constexpr int kMostCores = 1 << 16;
 
