@@ -23,6 +23,7 @@ const mayImport = {
 const sharedByTests = [
   'native/engine/test/ranks/(errors|this-process)',
   'native/nccl/test/doubles',
+  'packages/core/test/float16-array-double',
   'packages/rendezvous/test/free-port',
   'packages/rendezvous/test/job-processes',
   'packages/rendezvous/test/pmi-server-double',
@@ -32,9 +33,10 @@ const sharedByTests = [
   'packages/strategy/src/multi-worker/open-worker-group',
   'packages/strategy/test/workers-here',
 ];
-// A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy.
+// A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy, and all of
+// them count refused calls.
 const tensorflowCircle =
-  '^packages/strategy/src/(strategy|extended|contexts|replica-(context|request)|variables/[a-z-]+)[.]ts$';
+  '^packages/strategy/src/(strategy|extended|contexts|refused-calls|(group-)?replica-context|replica-request|variables/[a-z-]+)[.]ts$';
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
 const anyOf = (names) => `(${names.map(folderOf).join('|')})`;

@@ -12,7 +12,8 @@ import { tensor, zeros } from '../values/tensor.js';
 import { disagreementOf } from './disagreement.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
-import { groupOfRank, requireSizes, type SplitPart } from './split.js';
+import { groupOfRank, type SplitPart } from './split.js';
+import { requireSizes } from './split-sizes.js';
 
 /** Options for opening the members of a group that live in this thread. */
 export interface LocalMembersOptions {
