@@ -7,7 +7,7 @@ import { folder, name as itsName, pathVariable, sanitized } from './flags.mjs';
 import { CommandFailed, runToEnd } from './run-to-end.mjs';
 
 const reports = path.resolve(folder, '../../reports');
-const longestSeconds = 300;
+const longestSeconds = 600;
 
 const sanitizers = {
   asan: {
