@@ -261,7 +261,8 @@ export class StoreRendezvous {
       const newest = decodeGenerationRecord(bytes, this.#operation);
       this.#run = newest.hasEnded ? newest.run + 1 : newest.run;
       if (!newest.hasEnded) {
-        if (newest.generation > own.generation) return this.#endWith(this.#overtaken(own.generation, newest));
+        // Whatever ended this generation before, this member needs the number of the newer one.
+        if (newest.generation > own.generation) throw this.#overtaken(own.generation, newest);
         if (newest.generation === own.generation) {
           const difference = differenceOf(own, newest);
           if (difference === undefined) break;

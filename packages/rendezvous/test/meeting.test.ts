@@ -87,6 +87,23 @@ describe('members in separate processes', () => {
       await table.close();
     });
 
+    it('of a generation that has failed learn of the newer one if they join late', async () => {
+      const table = await make();
+      const [, second] = await come(table, [
+        [0, 2, 3],
+        [0, 2, 3],
+      ]);
+      expect(second?.error).toMatchObject({ code: 'ERR_COLL_STORE' });
+      await come(table, [
+        [0, 2, 4],
+        [1, 2, 4],
+      ]);
+      const [late] = await come(table, [[1, 2, 3]]);
+      const message = expect.stringMatching(/^generation 3 has ended, because rank [01] joined generation 4; /);
+      expect(late?.error).toMatchObject({ name: 'UnavailableError', code: 'ERR_COLL_STORE', message });
+      await table.close();
+    });
+
     it('can join as the next generation even if an earlier run left its data in the store', async () => {
       const table = await make();
       // It was ended while it waited.
