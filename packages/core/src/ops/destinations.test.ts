@@ -51,6 +51,7 @@ describe('validateDestinations', () => {
     ['an object', { device: 'cpu:0' }],
     ['a list of tensors', [on('cpu:0')]],
     ['a function', () => 'cpu:0'],
+    ['a list without items', new Array(2)],
   ])('refuses %s', (_, destinations) => {
     expect(thrown(() => validateDestinations(destinations))).toMatchObject({
       name: 'ValueError',

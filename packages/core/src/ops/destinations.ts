@@ -157,8 +157,9 @@ function rawDevices(destinations: unknown): readonly string[] | undefined {
   if (isTensor(destinations)) return [destinations.device ?? ''];
   if (ArrayBuffer.isView(destinations)) return [''];
   if (isCarrier(destinations)) return [asTensor(destinations, 'destinations').device];
-  const isList = Array.isArray(destinations) && destinations.every((item) => typeof item === 'string');
-  return isList ? destinations : undefined;
+  if (!Array.isArray(destinations)) return undefined;
+  // Unlike `every`, `findIndex` does not skip holes.
+  return destinations.findIndex((item) => typeof item !== 'string') < 0 ? destinations : undefined;
 }
 
 function isCarrier(value: unknown): value is TensorCarrier {
