@@ -13,6 +13,7 @@ import {
   requireSettings,
   type Settings,
 } from './generation-record.js';
+import { lateError, overtakenError } from './overtaken.js';
 import { requireStore, requireValue, requireWaitFields, type Store, sameBytes, type WaitOptions } from './store.js';
 import { Waits } from './waiting.js';
 
@@ -261,8 +262,10 @@ export class StoreRendezvous {
       const newest = decodeGenerationRecord(bytes, this.#operation);
       this.#run = newest.hasEnded ? newest.run + 1 : newest.run;
       if (!newest.hasEnded) {
-        // Whatever ended this generation before, this member needs the number of the newer one.
-        if (newest.generation > own.generation) throw this.#overtaken(own.generation, newest);
+        if (newest.generation > own.generation) {
+          const overtaken = overtakenError(own.generation, newest, this.#operation);
+          throw lateError(overtaken, await this.#endWith(overtaken));
+        }
         if (newest.generation === own.generation) {
           const difference = differenceOf(own, newest);
           if (difference === undefined) break;
@@ -270,7 +273,7 @@ export class StoreRendezvous {
         }
         // The older generation ends first, so that its members stop waiting even if this member exits
         // before the next line.
-        await this.#leave(newest.generation, this.#overtaken(newest.generation, own));
+        await this.#leave(newest.generation, overtakenError(newest.generation, own, this.#operation));
       }
       isEntered = await this.#store.compareSet(newestKey, bytes, recordOf(this.#run));
     }
@@ -385,27 +388,19 @@ export class StoreRendezvous {
     return new DeadlineExceededError('ERR_COLL_DEADLINE', told, { rank, ranks, operation: this.#operation, cause });
   }
 
-  #overtaken(generation: number, { rank, generation: newer }: Omit<GenerationRecord, 'run' | 'hasEnded'>) {
-    const told = `generation ${generation} has ended, because rank ${rank} joined generation ${newer}`;
-    const cure = `join the newer generation; ${cureForNextRun(newer)}`;
-    return new UnavailableError('ERR_COLL_STORE', `${told}; ${cure}`, { rank, operation: this.#operation });
-  }
-
-  #refuse(problem: string): Promise<never> {
+  /** @throws the first error that ended this generation: that of the problem, unless there was another */
+  async #refuse(problem: string): Promise<never> {
     const { generation, rank } = this.#own;
     const cure = `start all members with the same release, the same settings and a different rank each; ${cureForNextRun(generation)}`;
     const details = { rank, operation: this.#operation };
-    return this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
+    throw await this.#endWith(new CollError('ERR_COLL_STORE', `${problem}: ${cure}`, details));
   }
 
-  /**
-   * Ends the rendezvous for all members.
-   * @throws the first error that ended it, which is the same on all members
-   */
-  async #endWith(error: CollError): Promise<never> {
+  /** Ends the rendezvous for all members. Returns the first error that ended it, the same on all members. */
+  async #endWith(error: CollError): Promise<CollError> {
     const { generation } = this.#own;
-    if (await this.#leave(generation, error)) throw error;
-    throw decodeFailureRecord(await this.#store.get(this.#overKey(generation), this.#waiting), this.#operation);
+    if (await this.#leave(generation, error)) return error;
+    return decodeFailureRecord(await this.#store.get(this.#overKey(generation), this.#waiting), this.#operation);
   }
 
   async #endFor(error: CollError, withoutStore: (cause: unknown) => CollError): Promise<void> {

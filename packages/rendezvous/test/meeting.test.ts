@@ -315,6 +315,21 @@ describe('a StoreRendezvous', () => {
     }
   });
 
+  it('names the newer generation and the lost member to a member that comes late', async () => {
+    const store = new MemoryStore();
+    const lost = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 1 has ended', { rank: 1, ranks: [1] });
+    await open(store, 2, { size: 3 }).reportLoss(lost);
+    const newer = new StoreRendezvous(store, { rank: 2, size: 3, generation: 1 });
+    await newer.enter();
+    await expect(open(store, 0, { size: 3 }).gather('cards', card)).rejects.toMatchObject({
+      ...{ name: 'UnavailableError', code: 'ERR_COLL_STORE', rank: 1, ranks: [1] },
+      message: expect.stringMatching(
+        /^generation 0 has ended, because rank 2 joined generation 1; .*rank 1 has ended\)$/,
+      ),
+    });
+    newer.end();
+  });
+
   it('that has ended refuses another process with a rank that has already joined', async () => {
     const store = new MemoryStore();
     const both = [open(store, 0), open(store, 1)];
