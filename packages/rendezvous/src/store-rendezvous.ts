@@ -103,7 +103,6 @@ export class StoreRendezvous {
   /** Number of this run in the store; 0 until this member has entered. */
   #run = 0;
   #first: string | undefined;
-  #isWatched = false;
   /** Whether this member has published a card. */
   #hasArrived = false;
   /** The time at which the store last answered, in milliseconds. */
@@ -225,7 +224,9 @@ export class StoreRendezvous {
   /** Ends all waits of this member in the rendezvous. */
   end(): void {
     this.#over.abort();
-    if (this.#isWatched) this.#store.setWhenLost?.(this.#overKey(this.#own.generation), undefined).catch(() => {});
+    if (!this.#lossError) return;
+    // Without the store, no member can learn of this generation any more.
+    this.#store.setWhenLost?.(this.#overKey(this.#own.generation), undefined).catch(() => {});
   }
 
   /**
@@ -283,9 +284,8 @@ export class StoreRendezvous {
 
   /** Lets the store end the rendezvous for the other members if this process ends. */
   async #beWatched(): Promise<void> {
-    if (!this.#lossError || !this.#store.setWhenLost) return;
-    this.#isWatched = true;
-    await this.#store.setWhenLost(this.#overKey(this.#own.generation), encodeFailureRecord(this.#lossError));
+    if (!this.#lossError) return;
+    await this.#store.setWhenLost?.(this.#overKey(this.#own.generation), encodeFailureRecord(this.#lossError));
   }
 
   async #collect(step: string, keyOf: (member: number) => string, card: Uint8Array): Promise<readonly Uint8Array[]> {

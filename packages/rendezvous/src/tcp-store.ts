@@ -210,7 +210,7 @@ export class TcpStore extends CheckedStore {
   protected override async release(): Promise<void> {
     if (this.#socket.destroyed) return;
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
-    // A server that has ended loses nobody.
+    // If the server has ended, nothing is left to take back.
     this.#ask('forget', allKeys, nothing).catch(() => {});
     this.#socket.end();
     this.#socket.destroySoon();
