@@ -44,3 +44,9 @@ it.each([tensor([1]), Float32Array.of(1), 1, undefined, null, { shape: [1], data
     expect(foreignTensorIn([{ value }])).toBeUndefined();
   },
 );
+
+it('finds a foreign tensor at the end of a long chain', () => {
+  let chain: object = new TfTensor();
+  for (let link = 0; link < 100_000; link++) chain = { chain };
+  expect(foreignTensorIn(chain)).toBe('a tf.Tensor');
+});

@@ -27,17 +27,13 @@ export function foreignTensor(value: unknown): string | undefined {
  * an object.
  */
 export function foreignTensorIn(value: unknown): string | undefined {
-  return searched(value, new Set());
-}
-
-function searched(value: unknown, seen: Set<object>): string | undefined {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || seen.has(value)) return undefined;
-  seen.add(value);
-  const found = foreignTensor(value);
-  if (found) return found;
-  for (const part of partsOf(value)) {
-    const inside = searched(part, seen);
-    if (inside) return inside;
+  // A set visits what is added meanwhile, and each value once. Recursion would limit the depth.
+  const seen = new Set([value]);
+  for (const part of seen) {
+    if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part)) continue;
+    const found = foreignTensor(part);
+    if (found) return found;
+    for (const inside of partsOf(part)) seen.add(inside);
   }
   return undefined;
 }
