@@ -17,8 +17,9 @@ export interface Refusals {
 export const noRefusals: Refusals = Object.freeze({ count: 0, latest: undefined });
 
 /**
- * The refusals after one more, or after `times` more of which `error` ended the last. The same error counts once, even if several layers report it. Calls
- * on something that was closed do not count, because no later call can follow them.
+ * The refusals after one more, or after `times` more, the last one with `error`. The same error counts
+ * once, even if several layers report it. Calls on something that was closed do not count, because no
+ * later call can follow them.
  */
 export function refusedAgain(refusals: Refusals, error: unknown, times = 1): Refusals {
   const isClosed = error instanceof CollError && error.code === 'ERR_COLL_CLOSED';

@@ -364,10 +364,10 @@ export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
   return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }
 
-// Int32s of a cache line. Line 0 holds the group's state, and the creator's rank. Line r + 1 holds the words of rank r: its
-// count, the number of event loops that wait for it and, written only by rank r, its offers
-// of two turns, the turn, the number of its latest offer, and whether it has left or was lost. The last line
-// holds the gate, with its sleepers in the same place.
+// Int32s of a cache line. Line 0 holds the group's state, and the creator's rank. Line r + 1 holds the
+// words of rank r: its count, the number of event loops that wait for it and, written only by rank r,
+// its offers of two turns, the turn, the number of its latest offer, and whether it has left or was
+// lost. The last line holds the gate, with its sleepers in the same place.
 const line = 16;
 const sleepers = 1;
 const offers = 2;
