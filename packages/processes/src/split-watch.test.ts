@@ -8,11 +8,12 @@ const failWith = vi.fn();
 const group: SplitGroup = { rank: 5, failure: () => failure, failWith };
 const watchWith = (options = {}) => new SplitWatch(group, [2, 5, 7], options);
 const never = () => new Promise<never>(() => {});
-const opened = { close: vi.fn(async () => {}) };
+const opened = { fail: vi.fn(), close: vi.fn(async () => {}) };
 
 beforeEach(() => {
   failure = undefined;
   failWith.mockReset();
+  opened.fail.mockReset();
   opened.close.mockReset();
 });
 
@@ -37,7 +38,7 @@ describe('SplitWatch', () => {
     await expect(watchWith().during(never)).rejects.toBe(failure);
   });
 
-  it('closes a group that opens after the old group has failed', async () => {
+  it('fails and closes a group that opens after the old group has failed', async () => {
     failure = new UnavailableError('ERR_COLL_PEER_FAILED', 'rank 7 was lost', { rank: 7 });
     let open: (group: typeof opened) => void = () => {};
     const late = new Promise<typeof opened>((resolve) => {
@@ -46,6 +47,7 @@ describe('SplitWatch', () => {
     await expect(watchWith().during(() => late)).rejects.toBe(failure);
     open(opened);
     await late;
+    expect(opened.fail).toHaveBeenCalledExactlyOnceWith(failure);
     expect(opened.close).toHaveBeenCalledOnce();
   });
 

@@ -16,6 +16,12 @@ const operation = 'split';
 /** The group that is split. */
 export type SplitGroup = Pick<NativeProcessGroup, 'rank' | 'failure' | 'failWith'>;
 
+/** A new group. */
+interface Opened {
+  fail(error: unknown): void;
+  close(): Promise<void>;
+}
+
 /**
  * Watches the old group while its members open a new one. The opening ends as soon as the old group
  * has failed, the caller's signal aborts, or the time limit has passed.
@@ -47,7 +53,7 @@ export class SplitWatch {
    * @throws the failure of the old group; if the opening has failed for another reason, this reason
    * has become the failure of the old group
    */
-  async during<Result extends { close(): Promise<void> }>(open: () => Promise<Result>): Promise<Result> {
+  async during<Result extends Opened>(open: () => Promise<Result>): Promise<Result> {
     const { signal, timeoutSeconds } = this.#options;
     const end = () => this.#over.abort();
     const endTimer = afterSeconds(timeoutSeconds && timeoutSeconds > 0 ? timeoutSeconds + graceSeconds : null, end);
@@ -61,11 +67,12 @@ export class SplitWatch {
       const ended = new Promise<never>((_, reject) => {
         this.#over.signal.addEventListener('abort', () => reject(this.#over.signal.reason));
       });
-      // A group that opens too late is not used.
-      opening.then((late) => (this.#over.signal.aborted ? late.close() : undefined)).catch(() => {});
-      return await Promise.race([opening, ended]);
-    } catch (error) {
-      throw await this.#errorFor(error);
+      return await Promise.race([opening, ended]).catch(async (error) => {
+        const reason = await this.#errorFor(error);
+        // This member does not use a group that opens too late. Members that do must not wait for it.
+        opening.then((late) => giveUp(late, reason)).catch(() => {});
+        throw reason;
+      });
     } finally {
       endTimer();
       clearInterval(look);
@@ -111,6 +118,11 @@ export class SplitWatch {
     const told = `split: rank ${rank} cannot open the new group, in which it is rank ${this.#ranks.indexOf(rank)}: ${message}`;
     return new (error.constructor as typeof CollError)(code, told, { operation, rank: culprit, cause: error });
   }
+}
+
+async function giveUp(group: Opened, reason: unknown): Promise<void> {
+  group.fail(reason);
+  await group.close();
 }
 
 /** The ranks of the new group that did not arrive, as far as an error names them. */
