@@ -13,6 +13,8 @@ import { refusalText } from './refusal-text.js';
 interface Peer {
   /** The connection to the rank; undefined until it exists. */
   socket: Socket | undefined;
+  /** Whether this process may write: both ranks have taken the connection over from the handshake. */
+  isReady: boolean;
   /** Descriptor of the connection. */
   descriptor: number;
   hasLeft: boolean;
@@ -64,32 +66,33 @@ export class ProcessPostbox implements Postbox {
     this.#group = group;
   }
 
-  /** The descriptors of all connections. */
+  /** The descriptors of all connections on which this process may have sent something. */
   get descriptors(): readonly number[] {
-    const peers = [...this.#peers.values()];
-    return peers.flatMap(({ socket, descriptor }) => (socket && !socket.destroyed ? [descriptor] : []));
+    const ready = [...this.#peers.values()].filter(({ socket, isReady }) => isReady && socket?.destroyed === false);
+    return ready.map(({ descriptor }) => descriptor);
   }
 
   open(rank: number): void {
     const known = this.#peers.get(rank);
     if (known?.hasLeft) void Promise.resolve().then(() => this.#messages().left(rank));
     if (known) return;
-    const peer: Peer = { socket: undefined, descriptor: -1, hasLeft: false, stop: new AbortController() };
+    const stop = new AbortController();
+    const peer: Peer = { socket: undefined, isReady: false, descriptor: -1, hasLeft: false, stop };
     this.#peers.set(rank, peer);
     void this.#connect(rank, peer);
   }
 
   post(rank: number, post: Post): Promise<void> | undefined {
-    const socket = this.#peers.get(rank)?.socket;
+    const { socket, isReady } = this.#peers.get(rank) ?? {};
     // The caller posts again once the ranks are connected.
-    if (!socket) return undefined;
+    if (!socket || !isReady) return undefined;
     if (post.type === 'elements') return written(socket, encodePost(post), bytesOf(post.data));
     socket.write(encodePost(post));
     return undefined;
   }
 
   isDraining(rank: number, { code, rank: culprit }: CollError): boolean {
-    if (!this.#peers.get(rank)?.socket) return false;
+    if (!this.#peers.get(rank)?.isReady) return false;
     return (code === 'ERR_COLL_CLOSED' && culprit === rank) || this.#group.leavers.includes(rank);
   }
 
@@ -104,10 +107,9 @@ export class ProcessPostbox implements Postbox {
     this.#over.abort();
     const { failure } = this.#group;
     const isAwaited = !failure || failure.code === 'ERR_COLL_CLOSED';
-    const drained = [...this.#peers.values()].map(({ socket }) =>
-      untilRead(socket, isAwaited ? longestDrainMillis : shortDrainMillis),
-    );
-    await Promise.all(drained);
+    const millis = isAwaited ? longestDrainMillis : shortDrainMillis;
+    const peers = [...this.#peers.values()];
+    await Promise.all(peers.map(({ socket, isReady }) => untilRead(socket, isReady ? millis : 0)));
   }
 
   async #connect(rank: number, peer: Peer): Promise<void> {
@@ -122,6 +124,7 @@ export class ProcessPostbox implements Postbox {
         if (refusals.haveLasted(goneSeconds, why)) this.#leave(rank, peer, true);
       });
       if (rank > member.rank) listener.forget(connection);
+      if (signal.aborted) return sockets.discard(connection.socket);
       peer.descriptor = connection.socket;
       this.#attach(rank, peer, sockets.giveBack(connection.socket));
     } catch {
@@ -144,18 +147,20 @@ export class ProcessPostbox implements Postbox {
     // The higher rank still reads the handshake until it has sent `ready`, so this rank must not
     // write before.
     const begin = () => {
-      peer.socket = socket;
+      peer.isReady = true;
       messages.reached(rank);
     };
+    peer.socket = socket;
     socket.setNoDelay(true);
     if (!this.#isWaiting) socket.unref();
     socket.on('data', (bytes) => {
-      if (!peer.socket) begin();
+      if (!peer.isReady) begin();
       if (!reader.read(bytes)) socket.destroy();
     });
     socket.on('error', () => {});
     socket.on('close', () => {
       peer.socket = undefined;
+      peer.isReady = false;
       this.#leave(rank, peer);
     });
     if (rank > this.#mesh.member.rank) return;
