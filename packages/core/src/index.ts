@@ -77,7 +77,9 @@ export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-value
 export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 export type { ReplicaGroup } from './replicas/replica-group.js';
 export type { ReplicaPlan } from './replicas/replica-plan.js';
+export type { ArenaMemory } from './runtime/arena.js';
 export type { CallOrder, Turn } from './runtime/call-order.js';
+export type { WasmMemory } from './runtime/web-assembly.js';
 export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule/schedule.js';
 export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';
 export { deduplicate } from './sparse/deduplicate.js';
@@ -109,7 +111,6 @@ export {
   WrongTypeError,
 } from './support/errors.js';
 export { type LogLevel, type LogSink, setLogSink } from './support/logger.js';
-export type { ArenaMemory } from './threads/arena.js';
 export { failThreadGroup } from './threads/thread-group.js';
 export {
   canonicalize,
@@ -147,4 +148,3 @@ export {
 } from './values/tensor.js';
 export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './values/value-types.js';
 export { wasmEngine } from './wasm/wasm-engine.js';
-export type { WasmMemory } from './wasm/web-assembly.js';

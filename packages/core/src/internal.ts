@@ -37,8 +37,19 @@ export { type ErrorFor, type Joining, Rendezvous } from './replicas/rendezvous.j
 export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
 export { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './replicas/run-note.js';
+export { Arena } from './runtime/arena.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
+export {
+  askedBy,
+  bytesOfDescriptors,
+  type Descriptor,
+  Descriptors,
+  nowhere,
+  scheduleNumber,
+} from './runtime/descriptors.js';
 export { drive, stepOf, type Work, workDone } from './runtime/drive.js';
+export { nextTurn } from './runtime/event-loop.js';
+export { checkedCall } from './runtime/segment-list.js';
 export { endedAtOnce } from './runtime/until-all-have-ended.js';
 export { type StepsByChunk, stepsByChunk } from './schedule/steps-by-chunk.js';
 export { combineMixed } from './sparse/aggregate-slices.js';
@@ -63,18 +74,7 @@ export {
 export { afterSeconds, longestTimer } from './support/timer.js';
 export { hasStack, withoutStack } from './support/without-stack.js';
 export { ReferenceCommunicator, type ReferenceCommunicatorOptions } from './testing/reference-communicator.js';
-export { Arena } from './threads/arena.js';
 export { attended } from './threads/attended.js';
-export {
-  askedBy,
-  bytesOfDescriptors,
-  type Descriptor,
-  Descriptors,
-  nowhere,
-  scheduleNumber,
-} from './threads/descriptors.js';
-export { nextTurn } from './threads/event-loop.js';
-export { checkedCall } from './threads/segment-list.js';
 export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
 export { ThreadCommunicator } from './threads/thread-communicator.js';
 export { requireJoin } from './threads/thread-group.js';

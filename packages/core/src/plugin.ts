@@ -68,7 +68,12 @@ export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-value
 export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 export type { ReplicaGroup } from './replicas/replica-group.js';
 export type { ReplicaPlan } from './replicas/replica-plan.js';
+export type { ArenaMemory } from './runtime/arena.js';
+export { lostRank, type PreparedBuffer, type PreparedCall } from './runtime/call-cache.js';
 export { CallOrder, type Turn } from './runtime/call-order.js';
+export { OrderedCommunicator } from './runtime/ordered-communicator.js';
+export { type CheckedCall, listOf, type SegmentList } from './runtime/segment-list.js';
+export type { WasmMemory } from './runtime/web-assembly.js';
 export { Planner } from './schedule/planner.js';
 export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule/schedule.js';
 export { type Step, stepsOf } from './schedule/steps.js';
@@ -77,10 +82,6 @@ export type { IndexedSlices } from './sparse/indexed-slices.js';
 export { copyToDevice, type Value, viewOnDevice } from './sparse/sparse.js';
 export type { AbortedError, CollError, ErrorCode, ErrorDetails, RuntimeError, ValueError } from './support/errors.js';
 export { type LogLevel, logFirst } from './support/logger.js';
-export type { ArenaMemory } from './threads/arena.js';
-export { lostRank, type PreparedBuffer, type PreparedCall } from './threads/call-cache.js';
-export { OrderedCommunicator } from './threads/ordered-communicator.js';
-export { type CheckedCall, listOf, type SegmentList } from './threads/segment-list.js';
 export { createThreadGroup } from './threads/thread-group.js';
 export { concatAlong } from './values/concat-along.js';
 export { deviceType, sameDevice } from './values/device.js';
@@ -89,4 +90,3 @@ export { byteSize, type DType, isFloating, isHalf, quotientOf, type TypedArray, 
 export { mirror } from './values/regroup.js';
 export type { Structure } from './values/structure.js';
 export { type DeviceMemory, elementCount, type Tensor, type TensorCarrier, type TensorLike } from './values/tensor.js';
-export type { WasmMemory } from './wasm/web-assembly.js';

@@ -1,6 +1,6 @@
 import { type Collective, nameOf } from '../src/collectives/collective.js';
 import type { Communicator, Segments } from '../src/collectives/communicator.js';
-import { listOf } from '../src/threads/segment-list.js';
+import { listOf } from '../src/runtime/segment-list.js';
 
 /** A communicator that keeps what it was asked for, and of how many elements a rank. */
 export function keepCalls(inner: Communicator, calls: string[]): Communicator {

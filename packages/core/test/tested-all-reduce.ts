@@ -2,7 +2,7 @@ import { directAlgorithm } from '@coll/direct';
 import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { JsCommunicator } from '../src/js/js-communicator.js';
 import { AllReduceOps, type AllReduceSetup } from '../src/ops/all-reduce-ops.js';
-import { listOf } from '../src/threads/segment-list.js';
+import { listOf } from '../src/runtime/segment-list.js';
 import { PerReplica } from '../src/values/distributed-values.js';
 import { type Tensor, tensor } from '../src/values/tensor.js';
 

@@ -3,8 +3,8 @@ import { ControllerGroup } from '../collectives/controller-group.js';
 import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
+import { type Plan, Plans } from '../runtime/plans.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { type Plan, Plans } from '../threads/plans.js';
 
 // Elements per slice: a few hundred microseconds of work for the slowest dtypes.
 const sliceLength = 1 << 14;

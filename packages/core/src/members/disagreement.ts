@@ -1,6 +1,6 @@
 import { isSameCollective } from '../collectives/collective.js';
+import { type Asked, bytesOfDescriptors, Descriptors, nowhere } from '../runtime/descriptors.js';
 import type { CollError } from '../support/errors.js';
-import { type Asked, bytesOfDescriptors, Descriptors, nowhere } from '../threads/descriptors.js';
 
 /**
  * The error of all ranks of a thread if their calls differ, the same as between threads; undefined

@@ -1,6 +1,6 @@
 import { type Collective, writes } from '../collectives/collective.js';
-import { JoinedSegments } from '../threads/joined-segments.js';
-import type { SegmentList } from '../threads/segment-list.js';
+import { JoinedSegments } from '../runtime/joined-segments.js';
+import type { SegmentList } from '../runtime/segment-list.js';
 import { allocate, type DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { Views } from './views.js';

@@ -1,7 +1,7 @@
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator } from '../collectives/communicator.js';
 import type { Run } from '../runtime/drive.js';
-import { isList, type SegmentList } from '../threads/segment-list.js';
+import { isList, type SegmentList } from '../runtime/segment-list.js';
 import type { Tensor } from '../values/tensor.js';
 import { JoinedBuffers } from './joined-buffers.js';
 import type { RoutedPack } from './routes.js';

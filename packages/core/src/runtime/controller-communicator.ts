@@ -3,10 +3,10 @@ import { operationOf } from '../collectives/caller-request.js';
 import type { RunOptions } from '../collectives/communicator.js';
 import { DeadlineExceededError } from '../support/errors.js';
 import { allRanks } from '../support/ranks.js';
-import { lostRank, type PreparedCall } from '../threads/call-cache.js';
-import { nextTurn } from '../threads/event-loop.js';
-import { OrderedCommunicator } from '../threads/ordered-communicator.js';
 import { deadlineOf } from '../threads/shared-barrier.js';
+import { lostRank, type PreparedCall } from './call-cache.js';
+import { nextTurn } from './event-loop.js';
+import { OrderedCommunicator } from './ordered-communicator.js';
 
 /**
  * A communicator of ranks in one thread. An asynchronous call that takes more than a millisecond

@@ -1,12 +1,12 @@
 import type { Collective } from '../collectives/collective.js';
 import type { ArrayPlace, Fold, FoldRange } from '../kernels/fold.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
-import type { PreparedCall } from '../threads/call-cache.js';
-import type { Plan, Plans } from '../threads/plans.js';
-import type { CheckedCall, SegmentList } from '../threads/segment-list.js';
 import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
+import type { PreparedCall } from './call-cache.js';
 import { ControllerCommunicator } from './controller-communicator.js';
+import type { Plan, Plans } from './plans.js';
+import type { CheckedCall, SegmentList } from './segment-list.js';
 
 /**
  * Executes a part of a prepared call, a few hundred microseconds of work. Prepared calls are

@@ -1,8 +1,8 @@
 import { clashError } from '../collectives/call-errors.js';
 import { reads, writes } from '../collectives/collective.js';
 import type { FoldMemory } from '../kernels/fold.js';
+import { type Descriptors, nowhere } from '../runtime/descriptors.js';
 import type { CollError } from '../support/errors.js';
-import { type Descriptors, nowhere } from './descriptors.js';
 import { placedSegments } from './fold-ranges.js';
 import type { Contribution, Offer, WorkSlice } from './offers.js';
 import type { SegmentTable } from './segment-table.js';

@@ -1,13 +1,13 @@
 import { operationOf } from '../collectives/caller-request.js';
 import { type Collective, inputBlocks, outputBlocks, outputDType, reads, writes } from '../collectives/collective.js';
+import type { Arena } from '../runtime/arena.js';
+import { type Asked, askedBy, type Descriptor, nowhere } from '../runtime/descriptors.js';
+import { JoinedSegments } from '../runtime/joined-segments.js';
+import type { Plan, Plans } from '../runtime/plans.js';
+import type { CheckedCall, SegmentList } from '../runtime/segment-list.js';
 import { blockCount, hasBlocks } from '../schedule/goal.js';
 import { byteSize, type DType } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
-import type { Arena } from './arena.js';
-import { type Asked, askedBy, type Descriptor, nowhere } from './descriptors.js';
-import { JoinedSegments } from './joined-segments.js';
-import type { Plan, Plans } from './plans.js';
-import type { CheckedCall, SegmentList } from './segment-list.js';
 import type { SegmentCuts, SegmentOffsets } from './segment-table.js';
 import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 

@@ -7,11 +7,11 @@ import type { Communicator } from '../collectives/communicator.js';
 import type { Engine } from '../engines/engine.js';
 import { jsEngine } from '../js/js-engine.js';
 import { concatenate } from '../packing/concatenate.js';
+import { createWasmArenaMemory } from '../runtime/arena.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { WasmCommunicator } from '../wasm/wasm-communicator.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
-import { createWasmArenaMemory } from './arena.js';
 
 const sum: Collective = { kind: 'all-reduce', op: 'sum' };
 

@@ -1,6 +1,6 @@
-import type { Arena } from './arena.js';
-import { clashAmong, type UsedRange } from './clashes.js';
-import { type Descriptors, nowhere } from './descriptors.js';
+import type { Arena } from '../runtime/arena.js';
+import { clashAmong, type UsedRange } from '../runtime/clashes.js';
+import { type Descriptors, nowhere } from '../runtime/descriptors.js';
 import type { Offsets } from './fold-ranges.js';
 
 /** Offsets of a buffer's pieces in the arena (the shared memory): `nowhere` for pieces that are private or unused. */

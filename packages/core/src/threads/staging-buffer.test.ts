@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { JoinedSegments } from '../runtime/joined-segments.js';
 import { tensor, zeros } from '../values/tensor.js';
-import { JoinedSegments } from './joined-segments.js';
 import { bytesOfStaging, inputSlot, outputSlot, StagingBuffer, type StagingShape } from './staging-buffer.js';
 
 const shape: StagingShape = {

@@ -1,5 +1,5 @@
+import type { JoinedSegments } from '../runtime/joined-segments.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';
-import type { JoinedSegments } from './joined-segments.js';
 
 /**
  * The shape of staging buffers (shared memory for copies), equal on all ranks. Successive blocks

@@ -1,11 +1,11 @@
 import type { FailureReason } from '../collectives/failures.js';
 import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../engines/engine.js';
+import { createArenaMemory, createWasmArenaMemory } from '../runtime/arena.js';
+import { bytesOfDescriptors } from '../runtime/descriptors.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { quote } from '../support/quote.js';
 import { oneRank, requireSize } from '../support/ranks.js';
-import { createArenaMemory, createWasmArenaMemory } from './arena.js';
-import { bytesOfDescriptors } from './descriptors.js';
 import { SharedBarrier } from './shared-barrier.js';
 import { watchRanks } from './thread-watch.js';
 

@@ -1,8 +1,8 @@
 import { opOf, writes } from '../collectives/collective.js';
 import type { Fold, FoldMemory, FoldRange } from '../kernels/fold.js';
 import { settleNaNs } from '../kernels/one-nan.js';
+import type { Descriptors } from '../runtime/descriptors.js';
 import { chunkPlace } from '../schedule/chunk-range.js';
-import type { Descriptors } from './descriptors.js';
 import {
   elementsOf,
   type FoldWork,

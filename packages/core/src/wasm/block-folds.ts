@@ -1,8 +1,8 @@
 import { outputDType } from '../collectives/collective.js';
 import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
+import type { Arena } from '../runtime/arena.js';
 import type { FoldSlice } from '../runtime/folding-communicator.js';
-import type { Arena } from '../threads/arena.js';
-import type { Plan } from '../threads/plans.js';
+import type { Plan } from '../runtime/plans.js';
 
 import { copyDisjoint } from '../values/copy-disjoint.js';
 import { byteSize, type DType, type TypedArray, viewOf } from '../values/dtype.js';

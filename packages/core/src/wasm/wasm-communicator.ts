@@ -1,14 +1,14 @@
 import type { Group } from '../collectives/communicator.js';
 import { ControllerGroup } from '../collectives/controller-group.js';
 import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
+import { Arena, type ArenaMemory } from '../runtime/arena.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
+import { type Plan, Plans } from '../runtime/plans.js';
+import type { SegmentList } from '../runtime/segment-list.js';
+import type { WasmMemory } from '../runtime/web-assembly.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { Arena, type ArenaMemory } from '../threads/arena.js';
-import { type Plan, Plans } from '../threads/plans.js';
-import type { SegmentList } from '../threads/segment-list.js';
 import { BlockFolds } from './block-folds.js';
 import { wasmKernels } from './wasm-kernels.js';
-import type { WasmMemory } from './web-assembly.js';
 
 // Elements per slice of memory that is used in place. A slice takes a few hundred microseconds.
 const sliceLength = 1 << 16;

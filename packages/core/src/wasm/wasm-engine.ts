@@ -1,12 +1,12 @@
 import type { Engine } from '../engines/engine.js';
+import { createWasmArenaMemory } from '../runtime/arena.js';
+import { webAssembly } from '../runtime/web-assembly.js';
 import { ValueError } from '../support/errors.js';
-import { createWasmArenaMemory } from '../threads/arena.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup, requireJoin } from '../threads/thread-group.js';
 import { kernelBytes } from './kernel-bytes.js';
 import { WasmCommunicator } from './wasm-communicator.js';
 import { wasmKernels } from './wasm-kernels.js';
-import { webAssembly } from './web-assembly.js';
 
 /**
  * WebAssembly SIMD on shared memory: near native speed, on every platform with shared memory.

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { collectiveOps } from '../collectives/collective.js';
 import type { FoldRequest } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
-import { Arena, createWasmArenaMemory } from '../threads/arena.js';
+import { Arena, createWasmArenaMemory } from '../runtime/arena.js';
+import type { WasmMemory } from '../runtime/web-assembly.js';
 import { byteSize, type DType, dtypes, quotientOf, viewOf } from '../values/dtype.js';
 import { wasmKernels } from './wasm-kernels.js';
-import type { WasmMemory } from './web-assembly.js';
 
 const mebibyte = 2 ** 20;
 const memory = createWasmArenaMemory(16 * mebibyte);

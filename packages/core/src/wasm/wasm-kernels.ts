@@ -1,8 +1,8 @@
 import { accumulatorOf, collectiveOps } from '../collectives/collective.js';
 import type { Fold, FoldMaker, FoldMemory, FoldRange, FoldRequest, MakeKernels } from '../kernels/fold.js';
+import { requireWebAssembly, type WasmMemory } from '../runtime/web-assembly.js';
 import { byteSize, dtypes, isHalf, quotientOf } from '../values/dtype.js';
 import { kernelBytes } from './kernel-bytes.js';
-import { requireWebAssembly, type WasmMemory } from './web-assembly.js';
 
 /** The exports of the compiled kernels; `tools/wasm/assembly/index.ts` documents them. */
 interface KernelExports {

@@ -5,12 +5,12 @@ import type { Collective } from '../collectives/collective.js';
 import type { Communicator, Group, PersistentCollective, RunOptions, Segments } from '../collectives/communicator.js';
 import type { Refusals } from '../collectives/refusals.js';
 import { requireRunOptions } from '../collectives/run-options.js';
-import { endedAtOnce } from '../runtime/until-all-have-ended.js';
 import { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
 import { nextTurn } from './event-loop.js';
 import { type CheckedCall, checkedCall, listOf, type SegmentList } from './segment-list.js';
+import { endedAtOnce } from './until-all-have-ended.js';
 
 // Bytes of all ranks together. They take a millisecond or two, even in many small calls.
 const mostBytesOfTurn = 2 ** 25;

@@ -2,7 +2,7 @@ import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { byteSize, type DType, isDType, type TypedArray, viewOf } from '../values/dtype.js';
 import { isTensor, type Tensor } from '../values/tensor.js';
-import { createWasmMemory, pageBytes, requireWebAssembly, type WasmMemory } from '../wasm/web-assembly.js';
+import { createWasmMemory, pageBytes, requireWebAssembly, type WasmMemory } from './web-assembly.js';
 
 /**
  * Shared memory that grows without notifying other threads: every thread sees the same growable
