@@ -24,7 +24,7 @@ export async function awaitAllOpened(
   const begun = performance.now();
   group.tellOpened();
   for (let late = group.unopened; late.length > 0; late = group.unopened) {
-    const failure = group.failure();
+    const failure = group.failure('open a group');
     if (failure) throw failure;
     if (member.signal?.aborted) {
       group.fail('aborted', 'was aborted while it opened the group');
