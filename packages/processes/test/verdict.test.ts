@@ -22,6 +22,7 @@ const lost: Seen = {
 function report(error: Seen | undefined, more: Partial<Report> = {}): Report {
   const part = {
     calls: 5,
+    hasOpened: true,
     wrongResult: undefined,
     faultAtMillis: undefined,
     closeMillis: 3,
@@ -43,7 +44,8 @@ it('the verdict on a fault test accepts a run in which all members report the lo
 
 it('the verdict on a fault test accepts reports of a lost member from open or from a later call', () => {
   const opening = { ...lost, operation: 'open a group' };
-  expect(problemsOf('opening', report(opening, { later: undefined }), 'ended', report(lost))).toEqual([]);
+  const early = report(opening, { hasOpened: false, later: undefined });
+  for (const fault of ['opening', 'exit'] as const) expect(problemsOf(fault, early, 'ended', report(lost))).toEqual([]);
   expect(problemsOf('opening', report(undefined), 'ended', report(lost)).join()).toMatch(/rank 0: .*saw no error/);
 });
 

@@ -38,6 +38,8 @@ export interface Report {
   readonly type: 'report';
   /** Calls that ended well. */
   readonly calls: number;
+  /** Whether its group was opened. */
+  readonly hasOpened: boolean;
   /** The first error. */
   readonly error: Seen | undefined;
   /** That of a call after it. */

@@ -8,8 +8,10 @@ export class NetworkDouble {
   /** Opens a way from one rank to a port of another: the port to connect to. */
   async route(from: number, to: number, port: number): Promise<number> {
     const sockets = new Set<Socket>();
-    const server = createServer({ noDelay: true }, (near) => {
-      const far = connect({ host: '127.0.0.1', port, noDelay: true });
+    // A rank that has ended its side still gets what the other one sends, as over a wire.
+    const options = { noDelay: true, allowHalfOpen: true };
+    const server = createServer(options, (near) => {
+      const far = connect({ host: '127.0.0.1', port, ...options });
       for (const [socket, other] of [
         [near, far],
         [far, near],
@@ -19,7 +21,7 @@ export class NetworkDouble {
         socket.on('error', () => other.destroy());
         socket.on('close', () => {
           sockets.delete(socket);
-          other.destroy();
+          if (!socket.readableEnded) other.destroy();
         });
       }
     });

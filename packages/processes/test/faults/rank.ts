@@ -87,6 +87,7 @@ class Part {
   #communicators: Record<Call['algorithm'], Communicator> | undefined;
   #found: Omit<Report, 'type' | 'closeMillis' | 'before' | 'after'> = {
     calls: 0,
+    hasOpened: false,
     error: undefined,
     later: undefined,
     wrongResult: undefined,
@@ -112,6 +113,7 @@ class Part {
         direct: communicatorOf(this.#group, directAlgorithm(), replicas),
         ring: communicatorOf(this.#group, ringAlgorithm(), replicas),
       };
+      this.#note({ hasOpened: true });
       say({ type: 'begun' });
       const isAnyTime = isFromOutside(scenario.fault) || ['opening', 'keeper'].includes(scenario.fault);
       const count = isAnyTime ? mostCalls : scenario.at + lastCall + 1;
@@ -323,7 +325,8 @@ class Part {
   }
 
   #note(found: Partial<Report>): void {
-    this.#found = { ...this.#found, ...found };
+    const { wrongResult = found.wrongResult } = this.#found;
+    this.#found = { ...this.#found, ...found, wrongResult };
   }
 }
 

@@ -111,7 +111,7 @@ function problemsOf({ wrongResult, error, later, before, after, closeMillis }: R
   ];
 }
 
-function errorProblems(scenario: Scenario, rank: number, { error, later, calls }: Report): string[] {
+function errorProblems(scenario: Scenario, rank: number, { error, later, calls, hasOpened }: Report): string[] {
   const { fault, victim } = scenario;
   const isItsOwn = rank === victim && ['throw', 'absent', 'leave', 'last', 'late', 'abort'].includes(fault);
   if (!error) return [`made ${calls} calls and saw no error`];
@@ -123,10 +123,9 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
       ? disagreementCodes.includes(error.code)
       : error.name === expected.class && error.code === expected.code;
   if (!isRight) problems.push(`saw ${textOf(error)}, not ${expected.class} ${expected.code}`);
-  if (!whileOpening.includes(fault) && later === undefined)
-    problems.push('made another call after the group had failed');
+  if (hasOpened && later === undefined) problems.push('made another call after the group had failed');
   if (rank === victim && !disagreements.includes(fault)) return problems;
-  const culprits = culpritsOf(scenario, rank);
+  const culprits = culpritsOf(scenario, rank, hasOpened);
   if (culprits && !(error.rank !== undefined && culprits.includes(error.rank)) && !namesRank(error, culprits))
     problems.push(`is not told of rank ${culprits.join(' or ')}: ${textOf(error)}`);
   if (expected.namesHost && !error.message.includes(hostname()))
@@ -140,10 +139,11 @@ function errorProblems(scenario: Scenario, rank: number, { error, later, calls }
 }
 
 /** Who is to be named; undefined where nobody can tell. */
-function culpritsOf(scenario: Scenario, rank: number): readonly number[] | undefined {
+function culpritsOf(scenario: Scenario, rank: number, hasOpened: boolean): readonly number[] | undefined {
   const members = culpritMembers(scenario, rank);
   // While the group opens, nobody knows of replicas.
-  const counts = whileOpening.includes(scenario.fault) ? [1, scenario.replicas] : [scenario.replicas];
+  const isOpening = !hasOpened || whileOpening.includes(scenario.fault);
+  const counts = isOpening ? [1, scenario.replicas] : [scenario.replicas];
   return members && counts.flatMap((replicas) => members.map((member) => member * replicas));
 }
 
