@@ -30,13 +30,12 @@ const sharedByTests = [
   'packages/rendezvous/test/silent-store',
   'packages/cli/test/stalled-run',
   'packages/multi-worker/test/(worker|failing)-scenarios',
-  'packages/strategy/src/multi-worker/open-worker-group',
+  'packages/strategy/src/workers/open-worker-group',
   'packages/strategy/test/workers-here',
 ];
 // A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy, and all of
 // them count refused calls.
-const tensorflowCircle =
-  '^packages/strategy/src/(strategy|extended|contexts|refused-calls|(group-)?replica-context|replica-request|variables/[a-z-]+)[.]ts$';
+const tensorflowCircle = '^packages/strategy/src/(scope|replicas|distributed-variables)/[a-z-]+[.]ts$';
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
 const anyOf = (names) => `(${names.map(folderOf).join('|')})`;

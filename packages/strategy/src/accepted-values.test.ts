@@ -5,7 +5,7 @@ import { DirectAllReduce, directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { Float16ArrayDouble } from '../../core/test/float16-array-double.js';
 import { strategyOf } from '../test/strategies.js';
-import { decode, encodeArguments } from './thread-values.js';
+import { decode, encodeArguments } from './threads/thread-values.js';
 
 const page = readFileSync(path.join(process.cwd(), 'docs/explanation/values.md'), 'utf8');
 const [, section = ''] = /## Accepted values\n(.*?)\n## /s.exec(page) ?? [];

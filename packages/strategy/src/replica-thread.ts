@@ -3,12 +3,12 @@ import { Writable } from 'node:stream';
 import workerThreads, { type MessagePort } from 'node:worker_threads';
 import { CollError, failThreadGroup } from '@coll/core';
 import { takeRunNote } from '@coll/core/internal';
-import { setOutside } from './contexts.js';
-import { importModule, type Loading } from './module-loading.js';
-import { openPluginHome, type ThreadHome } from './plugin-home.js';
-import { annotate } from './replica-error.js';
-import type { ReplicaFunction } from './strategy.js';
-import { encodeError } from './thread-errors.js';
+import { annotate } from './replicas/replica-error.js';
+import { setOutside } from './scope/contexts.js';
+import type { ReplicaFunction } from './scope/strategy.js';
+import { openPluginHome, type ThreadHome } from './strategies/plugin-home.js';
+import { importModule, type Loading } from './threads/module-loading.js';
+import { encodeError } from './threads/thread-errors.js';
 import {
   type FromReplica,
   post,
@@ -16,9 +16,9 @@ import {
   type ThreadStart,
   type ToReplica,
   type WorkerHome,
-} from './thread-messages.js';
-import { ThreadReplicaContext } from './thread-replica-context.js';
-import { decode, encode } from './thread-values.js';
+} from './threads/thread-messages.js';
+import { ThreadReplicaContext } from './threads/thread-replica-context.js';
+import { decode, encode } from './threads/thread-values.js';
 
 /**
  * The entry of a replica's worker thread: loads the plug-in, and runs functions of the user's
@@ -80,7 +80,7 @@ async function main(): Promise<void> {
 
 /** Imported only if needed, because this loads the code for several workers. */
 async function workerHome(home: WorkerHome): Promise<ThreadHome> {
-  const { openWorkerHome } = await import('./multi-worker/worker-home.js');
+  const { openWorkerHome } = await import('./workers/worker-home.js');
   return openWorkerHome(start, home);
 }
 

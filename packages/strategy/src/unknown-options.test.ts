@@ -19,7 +19,7 @@ import {
   UnionResolver,
   ValueContext,
 } from './index.js';
-import { argumentsOf } from './run-options.js';
+import { argumentsOf } from './scope/run-options.js';
 
 const two = strategyOf(2);
 const variable = two.extended.createVariable(1);

@@ -12,7 +12,7 @@ import { directAlgorithm } from '@coll/direct';
 import { type OpenedProcessGroup, openProcessGroup } from '@coll/processes';
 import { type Store, subStore, TcpStore } from '@coll/rendezvous';
 import { ringAlgorithm } from '@coll/ring';
-import { keepStore, openWorkerGroup, type WorkerConfig } from '../../../strategy/src/multi-worker/open-worker-group.ts';
+import { keepStore, openWorkerGroup, type WorkerConfig } from '../../../strategy/src/workers/open-worker-group.ts';
 import {
   buffersOf,
   type Call,

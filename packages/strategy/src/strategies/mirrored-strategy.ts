@@ -1,0 +1,160 @@
+import {
+  type CrossDeviceOps,
+  type EngineName,
+  type EngineRequest,
+  type Explanation,
+  type PluginRequest,
+  type Registry,
+  type Resolution,
+  regroup,
+  type Structure,
+  registry as sharedRegistry,
+} from '@coll/core';
+import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
+import { findMachine, type Machine } from '@coll/native/machine';
+import { mirroredDevices } from '../choice/mirrored-devices.js';
+import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
+import { runLocalReplicas } from '../replicas/local-replicas.js';
+import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
+import { requireCrossReplica } from '../scope/contexts.js';
+import { StrategyExtended } from '../scope/extended.js';
+import { argumentsOf, type RunOptions } from '../scope/run-options.js';
+import { type ReplicaCode, Strategy } from '../scope/strategy.js';
+import { KeptThreads } from '../threads/kept-threads.js';
+import { ReplicaThreads } from '../threads/replica-threads.js';
+
+/** Options of a `MirroredStrategy`, all optional. */
+export interface MirroredStrategyOptions {
+  /**
+   * The devices, with one replica on each. All must belong to one task, unless the ops support
+   * several tasks, as `multi-worker` does. Default: one logical CPU device per core.
+   */
+  readonly devices?: readonly string[];
+  /**
+   * An ops object, a plug-in, `{ name, options }`, a name, or `'auto'`: the registered plug-in with
+   * the highest priority that serves these devices. Default: `'auto'`; for devices of several types
+   * `'reduction-to-one'`.
+   */
+  readonly crossDeviceOps?: CrossDeviceOps | PluginRequest;
+  /**
+   * The engine for the arithmetic: `'native'`, `'wasm'`, `'js'`, or `'auto'`, which is the fastest
+   * one that works on this platform. Default: `'auto'`.
+   */
+  readonly engine?: EngineRequest;
+  /** The registry for names. Default: the registry of this realm. */
+  readonly registry?: Registry;
+}
+
+const mirroredStrategyOptions = knownOptions<MirroredStrategyOptions>('MirroredStrategy', {
+  devices: true,
+  crossDeviceOps: true,
+  engine: true,
+  registry: true,
+});
+
+export interface StrategyExplanation extends Explanation {
+  /**
+   * The plug-ins that were considered, highest priority first, and why each was or was not chosen;
+   * empty if an ops object was given.
+   */
+  readonly candidates: Resolution['candidates'];
+  /**
+   * The engine of replicas in worker threads; `engine` is the engine of replicas in this thread.
+   * Undefined if an ops object was given.
+   */
+  readonly threadEngine: EngineName | undefined;
+  /** The cores, NUMA nodes and caches that were found for this process. */
+  readonly machine: Machine;
+}
+
+/**
+ * Synchronous training on the devices of one machine. Every replica runs the same code on its share
+ * of the data, and collectives combine the gradients. Replicas are async functions in this thread,
+ * or a module in one worker thread each. The threads are started by the first run and kept until
+ * the strategy is closed, with the state of their modules.
+ *
+ * @example
+ * ```ts
+ * import { MirroredStrategy } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const sums = await strategy.run((replica) => {
+ *   const gradient = new Float32Array([replica.replicaIdInSyncGroup, 1]);
+ *   return replica.allReduce('sum', gradient);
+ * });
+ * console.log(strategy.experimentalLocalResults(sums)[0]?.data); // Float32Array(2) [ 1, 2 ]
+ * ```
+ */
+export class MirroredStrategy extends Strategy {
+  override readonly extended: StrategyExtended;
+  readonly #choice: OpsChoice;
+  readonly #threads = new KeptThreads((module) => this.#startThreads(module));
+
+  /**
+   * @throws AssertionError for an empty list of devices or a duplicate; ValueError for devices of
+   * other jobs, and invalid options; CollError for an unknown plug-in, or an engine that does not
+   * work on this platform
+   */
+  constructor(options?: MirroredStrategyOptions) {
+    super();
+    const given = optionsOf(
+      options,
+      "new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'], crossDeviceOps: 'ring' })",
+      mirroredStrategyOptions,
+    );
+    const { crossDeviceOps, engine = 'auto', registry = sharedRegistry } = given;
+    requireRegistry(registry);
+    const severalTasks = servesSeveralTasks(crossDeviceOps, registry);
+    const names = mirroredDevices(given.devices, { severalTasks });
+    log('info', `MirroredStrategy with devices ${names.join(', ')}`);
+    this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
+    this.extended = new StrategyExtended(this, names, this.#choice.ops);
+  }
+
+  protected override async runReplicas(
+    replica: ReplicaCode<never, unknown>,
+    options: RunOptions = {},
+  ): Promise<unknown> {
+    requireCrossReplica(this, 'run');
+    const args = argumentsOf(options);
+    const argsOf = (id: number) => args.map((arg) => componentOf(arg, id));
+    let results: unknown[];
+    if (typeof replica === 'function') {
+      requireNoThreads(options);
+      results = await runLocalReplicas({ strategy: this, fn: replica, argsOf, options });
+    } else {
+      requireModule(replica);
+      const step = { module: replica, argsOf, options };
+      results = await (options.threads === 'own' ? this.#threads.runOwn(step) : this.#threads.run(step));
+    }
+    return regroup(results as Structure<unknown>[], { wrapNumbers: true });
+  }
+
+  /** Explains which cross-device ops serve this strategy, and why. */
+  async explain(): Promise<StrategyExplanation> {
+    const ops = await this.#choice.ops();
+    const threadEngine = this.#choice.engine?.engine.name;
+    const candidates = await this.#choice.candidates();
+    return { ...ops.explain(), threadEngine, machine: findMachine(), candidates };
+  }
+
+  /**
+   * Waits for runs of modules, and ends their threads. Closes the cross-device ops that this
+   * strategy opened, but not those that were passed in.
+   */
+  async close(): Promise<void> {
+    await this.#threads.close();
+    await this.#choice.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #startThreads(module: URL): Promise<ReplicaThreads> {
+    const { plugin, options, engine } = await this.#choice.isolated();
+    const { workerDevices: devices, firstReplica } = this.extended;
+    const home = { plugin: { name: plugin.name, module: plugin.module, options } };
+    return new ReplicaThreads({ engine, devices, firstReplica, home }, module);
+  }
+}

@@ -1,0 +1,126 @@
+import type { TransferListItem } from 'node:worker_threads';
+import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@coll/core';
+import { messageOf, type RunNote } from '@coll/core/internal';
+import type { ClusterDescription, Task } from '@coll/rendezvous/internal';
+import type { WorkerConfig } from '../workers/open-worker-group.js';
+import type { Tsx } from './module-loading.js';
+import type { EncodedError } from './thread-errors.js';
+
+/** Replicas of one process, whose collectives are those of a plug-in. */
+export interface PluginHome {
+  readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
+}
+
+/** A worker whose group a plug-in opens. Plain data that can be posted to a thread. */
+export interface PluginSeat {
+  readonly rank: number;
+  readonly size: number;
+  readonly plugin: PluginHome['plugin'];
+}
+
+/** Replicas of one worker among several. Plain data that can be posted to a thread. */
+export interface WorkerHome {
+  readonly cluster: ClusterDescription;
+  /** Undefined for a single worker. */
+  readonly task: Task | undefined;
+  /**
+   * How this worker's first replica opens the group of all workers; undefined for a single worker.
+   */
+  readonly seat: WorkerConfig | PluginSeat | undefined;
+  readonly communication: CommunicationOptionsInit;
+  /** The plug-in to register as `nccl` in the thread. */
+  readonly nccl: PluginHome['plugin'] | undefined;
+}
+
+/** The start data of a replica's thread. */
+export interface ThreadStart {
+  /** Index among the replicas of this process. */
+  readonly replica: number;
+  /** The id of the first replica of this process. */
+  readonly firstReplica: number;
+  /** The devices of this process's replicas. */
+  readonly devices: readonly string[];
+  readonly group: ThreadGroup;
+  readonly home: PluginHome | WorkerHome;
+}
+
+/** Asks a replica's thread to call a function of a module. */
+export interface RunMessage {
+  readonly type: 'run';
+  readonly module: string;
+  readonly exportName: string | undefined;
+  /** Registered before the module is imported, unless the thread has done so already. */
+  readonly tsx: Tsx | undefined;
+  readonly args: unknown;
+}
+
+/** The last message of a run that succeeds. */
+export interface ResultMessage {
+  readonly type: 'result';
+  readonly value: unknown;
+  /** Whether the replicas can make further collectives. */
+  readonly canGoOn: boolean;
+  /** Number of bytes that the thread has printed since its start. */
+  readonly printed: number;
+  /** What this replica wants to be logged if other replicas want the same. */
+  readonly note?: RunNote | undefined;
+}
+
+/** Messages of a replica; a result or an error is the last one of a run. */
+export type ReplicaMessage =
+  | { readonly type: 'report'; readonly value: unknown }
+  /** The replica has reached a merge call with these arguments. */
+  | { readonly type: 'merge'; readonly args: unknown }
+  /** The replica has run a merge call for all replicas. `results` has the part of each replica. */
+  | { readonly type: 'merged'; readonly results: readonly unknown[] }
+  | { readonly type: 'mergeFailed'; readonly error: EncodedError }
+  | ResultMessage
+  | { readonly type: 'error'; readonly error: EncodedError };
+
+/**
+ * Messages from the replica's thread. `end` follows the last one, once all output of the thread has
+ * been transferred.
+ */
+export type FromReplica = ReplicaMessage | { readonly type: 'end' };
+
+/**
+ * Messages to the replica's thread: `hold` asks it to run a merge call for all replicas; `outcome`
+ * contains its part of the result; `close` asks it to end after the run under way.
+ */
+export type ToReplica =
+  | RunMessage
+  | { readonly type: 'hold'; readonly args: readonly unknown[] }
+  | { readonly type: 'outcome'; readonly value: unknown }
+  | { readonly type: 'close' };
+
+/**
+ * Posts a message, and moves the memory in `moved` to the receiver.
+ * @throws RuntimeError that names the value that cannot be posted
+ */
+export function post(
+  port: { postMessage(message: unknown, moved?: readonly TransferListItem[]): void },
+  message: FromReplica | ToReplica,
+  what: string,
+  moved?: readonly ArrayBuffer[],
+): void {
+  try {
+    port.postMessage(message, moved);
+  } catch (cause) {
+    throw notCloneable(what, cause);
+  }
+}
+
+export function notCloneable(what: string, cause: unknown): RuntimeError {
+  return new RuntimeError(
+    'ERR_COLL_NOT_CLONEABLE',
+    `${what} cannot be sent to another thread (${withoutSource(messageOf(cause))}); use plain data and tensors`,
+    { cause },
+  );
+}
+
+/** The message of a DataCloneError, which contains the whole source of a function, on one short line. */
+function withoutSource(message: string): string {
+  const [, source = '', problem = ''] = /^(.*?)( could not be cloned\.)?$/s.exec(message) ?? [];
+  const [line = ''] = source.split('\n');
+  return line.length === source.length && line.length <= 80 ? message : `${line.slice(0, 60)} …${problem}`;
+}

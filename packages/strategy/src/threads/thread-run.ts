@@ -1,0 +1,214 @@
+import {
+  AbortedError,
+  type CollError,
+  failThreadGroup,
+  InternalError,
+  RuntimeError,
+  type ThreadGroup,
+} from '@coll/core';
+import { logRunNotes, messageOf, type RunNote, type WaitingRanks, waitingRanks } from '@coll/core/internal';
+import { annotate } from '../replicas/replica-error.js';
+import type { RunOptions } from '../scope/run-options.js';
+import { MergeCalls } from './merge-calls.js';
+import { decodeError, isMismatch } from './thread-errors.js';
+import type { ReplicaMessage, ToReplica } from './thread-messages.js';
+import { decode } from './thread-values.js';
+
+// Milliseconds by which an error may arrive after the errors that it causes in other replicas.
+const consequenceMillis = 500;
+// The same for an exception that ends the program of another worker, whose threads leave before.
+const departureMillis = 2000;
+
+/** The replicas of one run in threads. */
+export interface RunningReplicas {
+  readonly group: ThreadGroup;
+  /** The id of the first replica. */
+  readonly firstReplica: number;
+  readonly onReport: RunOptions['onReport'];
+  /** Whether there are replicas in other processes. */
+  readonly hasOthers: boolean;
+  /** Sends a message to the thread of a replica. */
+  tell(replica: number, message: ToReplica, what: string): void;
+}
+
+/** Handles the events of replica threads during one run. */
+export class ThreadRun {
+  /** The results of the replicas; rejected with the first failure. */
+  readonly results: Promise<unknown[]>;
+  /** Whether the replicas can make further collectives after this run. */
+  canGoOn = true;
+  /** Number of bytes that the thread of each replica has printed until the end of this run. */
+  readonly printed: number[] = [];
+  readonly #replicas: RunningReplicas;
+  readonly #merges: MergeCalls;
+  readonly #notes: (RunNote | undefined)[] = [];
+  readonly #done = new Map<number, unknown>();
+  readonly #hasToldError = new Set<number>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #resolve: (results: unknown[]) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+
+  constructor(replicas: RunningReplicas) {
+    this.results = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#replicas = replicas;
+    this.#merges = new MergeCalls(replicas.group.size);
+  }
+
+  abort(reason: unknown): void {
+    this.#fail(0, new AbortedError('ERR_COLL_ABORTED', 'run was aborted', { cause: reason }), 'aborted');
+  }
+
+  /** Ends all replicas with an error from outside of them. */
+  fail(error: unknown): void {
+    this.#fail(0, error);
+  }
+
+  message(replica: number, message: ReplicaMessage): void {
+    try {
+      this.#hear(replica, message);
+    } catch (error) {
+      this.#fail(replica, error);
+    }
+  }
+
+  exit(replica: number, code: number, error: unknown): void {
+    if (this.#hasToldError.has(replica) || (this.#done.has(replica) && error === undefined)) return;
+    const id = this.#idOf(replica);
+    const told = `replica ${id}: its thread ended with exit code ${code} before it returned`;
+    this.#hearError(
+      replica,
+      error === undefined ? new RuntimeError('ERR_COLL_REPLICA', told, { rank: id }) : annotate(error, id),
+    );
+  }
+
+  /** The replicas that wait for others; undefined if no replica waits. */
+  get waiting(): WaitingRanks | undefined {
+    const { group, hasOthers } = this.#replicas;
+    const merging = this.#merges.replicas;
+    const others = Array.from({ length: group.size }, (_, replica) => replica).filter((id) => !merging.includes(id));
+    const stall =
+      merging.length > 0 && others.length > 0
+        ? { count: this.#merges.begun, operation: 'mergeCall', waiting: merging, missing: others }
+        : waitingRanks(group);
+    // Only replica 0 waits for other workers, which reports itself.
+    return hasOthers && stall?.missing.join() === '0' ? undefined : stall;
+  }
+
+  #hear(replica: number, message: ReplicaMessage): void {
+    switch (message.type) {
+      case 'report':
+        this.#replicas.onReport?.(this.#idOf(replica), decode(message.value));
+        return;
+      case 'merge':
+        this.#merges.add(replica, message.args);
+        this.#holdMerge();
+        return;
+      case 'merged':
+        this.#merges.end();
+        message.results.forEach((value, other) => {
+          this.#replicas.tell(other, { type: 'outcome', value }, 'the result of a merge call');
+        });
+        this.#holdMerge();
+        return;
+      case 'mergeFailed':
+        this.#fail(replica, decodeError(message.error));
+        return;
+      case 'result':
+        this.#done.set(replica, decode(message.value));
+        this.canGoOn &&= message.canGoOn;
+        this.printed[replica] = message.printed;
+        this.#notes[replica] = message.note;
+        this.#holdMerge();
+        this.#resolveOnceDone();
+        return;
+      case 'error':
+        this.#hasToldError.add(replica);
+        this.#hearError(replica, decodeError(message.error));
+    }
+  }
+
+  /**
+   * If all threads wait in a merge call, lets replica 0 run the call for all. Fails if a replica
+   * has ended while others wait.
+   */
+  #holdMerge(): void {
+    const [ended] = this.#done.keys();
+    if (this.#merges.replicas.length > 0 && ended !== undefined) {
+      this.#fail(ended, this.#mergesDiffer(ended));
+      return;
+    }
+    const args = this.#merges.next();
+    if (args) this.#replicas.tell(0, { type: 'hold', args }, 'an argument of a merge call');
+  }
+
+  #resolveOnceDone(): void {
+    const { size } = this.#replicas.group;
+    if (this.#done.size < size) return;
+    for (const timer of this.#timers) clearTimeout(timer);
+    logRunNotes(this.#notes, this.#replicas.firstReplica);
+    this.#resolve(Array.from({ length: size }, (_, replica) => this.#done.get(replica)));
+  }
+
+  #hearError(replica: number, error: Error): void {
+    const { code, rank } = error as Partial<CollError>;
+    // Another replica may report the cause of this error later, and that must be reported instead.
+    const isConsequence = code === 'ERR_COLL_PEER_FAILED' && rank !== this.#idOf(replica);
+    const mayBeExplained = isMismatch(code) && !this.#haveAllToldErrors;
+    const isDeparture = code === 'ERR_COLL_CLOSED' && this.#replicas.hasOthers;
+    const fail = () => this.#fail(replica, this.#explained(replica, error));
+    if (isDeparture) this.#timers.push(setTimeout(fail, departureMillis));
+    else if (isConsequence || mayBeExplained) this.#timers.push(setTimeout(fail, consequenceMillis));
+    // Messages of other threads that have arrived by now may explain the error.
+    else setImmediate(fail);
+  }
+
+  /**
+   * Explains an error of a collective that has another cause: a replica that has ended, or waits in
+   * a merge call, while the others run the collective.
+   */
+  #explained(replica: number, error: Error): Error {
+    const { code, rank, operation } = error as Partial<CollError>;
+    const merging = this.#merges.replicas;
+    if (code === 'ERR_COLL_MERGE' && merging.length > 0) return this.#mergesDiffer(replica, error);
+    if (code === 'ERR_COLL_CLOSED' && rank !== undefined && rank !== this.#idOf(replica)) {
+      const told = `replicas made different numbers of collectives: replica ${rank} has ended while replica ${this.#idOf(replica)} waits in ${operation}; all replicas must make the same number of steps`;
+      return new RuntimeError('ERR_COLL_MERGE', told, { rank, operation, cause: error });
+    }
+    if (merging.length === 0 || !isMismatch(code)) return error;
+    const told = `replicas make different calls: replica ${this.#idsOf(merging)} calls mergeCall, but not all replicas do`;
+    return new InternalError('ERR_COLL_MISMATCH', `${told}; ${error.message}`, {
+      cause: error,
+      operation: 'mergeCall',
+    });
+  }
+
+  /** The error for a replica that has ended while others wait in a merge call. */
+  #mergesDiffer(ended: number, cause?: Error): RuntimeError {
+    const [rank, others] = [this.#idOf(ended), this.#idsOf(this.#merges.replicas)];
+    const { begun } = this.#merges;
+    const told = `replicas made different numbers of merge calls: replica ${rank} has ended after ${begun} while replica ${others} waits in merge call ${begun + 1} of the run`;
+    const cure = 'all replicas must make the same calls in the same order';
+    return new RuntimeError('ERR_COLL_MERGE', `${told}; ${cure}`, { rank, operation: 'mergeCall', cause });
+  }
+
+  get #haveAllToldErrors(): boolean {
+    return !this.#replicas.hasOthers && this.#hasToldError.size === this.#replicas.group.size;
+  }
+
+  #idOf(replica: number): number {
+    return this.#replicas.firstReplica + replica;
+  }
+
+  #idsOf(replicas: readonly number[]): string {
+    return replicas.map((replica) => this.#idOf(replica)).join(', ');
+  }
+
+  #fail(replica: number, error: unknown, reason: 'failed' | 'aborted' = 'failed'): void {
+    failThreadGroup(this.#replicas.group, replica, `${reason}: ${messageOf(error)}`, reason);
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#reject(error);
+  }
+}

@@ -1,0 +1,374 @@
+import {
+  CommunicationOptions,
+  type CommunicationOptionsInit,
+  canonicalize,
+  type EngineRequest,
+  type EngineResolution,
+  type Explanation,
+  type Link,
+  type ProcessGroup,
+  RuntimeError,
+  regroup,
+  resolveEngine,
+  type Structure,
+  tensor,
+  ValueError,
+} from '@coll/core';
+import { knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
+import { findMachine, type Machine } from '@coll/native/machine';
+import { ourEngines } from '../choice/our-engines.js';
+import { ClusterResolver } from '../cluster/cluster-resolver.js';
+import { EnvironmentClusterResolver } from '../cluster/environment-cluster-resolver.js';
+import { InputContext } from '../data/input-context.js';
+import { runLocalReplicas } from '../replicas/local-replicas.js';
+import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
+import { requireCrossReplica } from '../scope/contexts.js';
+import { argumentsOf, type RunOptions } from '../scope/run-options.js';
+import { type ReplicaCode, Strategy } from '../scope/strategy.js';
+import { KeptThreads } from '../threads/kept-threads.js';
+import { ReplicaThreads, type Step } from '../threads/replica-threads.js';
+import type { PluginSeat } from '../threads/thread-messages.js';
+import { defaultResolver } from './default-resolver.js';
+import { MultiWorkerExtended } from './multi-worker-extended.js';
+import { forDevices, ncclFor } from './nccl-for-devices.js';
+import { keepStore, openWorkerGroup, type TransportOptions, type WorkerConfig } from './open-worker-group.js';
+import { hasGroupPlugin, openGroupByPlugin } from './plugin-groups.js';
+import { type JobOptions, ownHost, storeAddress } from './store-address.js';
+import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
+import { taskName, workerDevices } from './worker-devices.js';
+import { placeOf, type WorkerPlace } from './worker-place.js';
+
+const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used instead';
+
+/** Options of a `MultiWorkerMirroredStrategy`, all optional. */
+export interface MultiWorkerMirroredStrategyOptions extends JobOptions, TransportOptions {
+  /**
+   * Lists the workers, and states which worker this process is. Default: a resolver for `TF_CONFIG`, or
+   * for the variables of the launcher that started this process.
+   */
+  readonly clusterResolver?: ClusterResolver | undefined;
+  /** Options of all collectives, or their fields; a call's options are merged into them. */
+  readonly communicationOptions?: CommunicationOptions | CommunicationOptionsInit | undefined;
+  /**
+   * The devices of this worker, with one replica on each; all workers must have the same number of
+   * devices. Default: the GPUs that the resolver counts, else one CPU.
+   */
+  readonly devices?: readonly string[] | undefined;
+  /** The engine for the arithmetic within this worker. Default: `'auto'`. */
+  readonly engine?: EngineRequest | undefined;
+  /**
+   * Seconds to wait until all workers have started; then a `RuntimeError` names the missing
+   * workers. Null and 0 mean no limit. Default: 600.
+   */
+  readonly startupTimeoutSeconds?: number | null | undefined;
+  /**
+   * An open group of the workers, which the caller closes. Default: the strategy opens a group on
+   * first use.
+   */
+  readonly group?: ProcessGroup | undefined;
+}
+
+const strategyOptions = knownOptions<MultiWorkerMirroredStrategyOptions>('MultiWorkerMirroredStrategy', {
+  clusterResolver: true,
+  communicationOptions: true,
+  devices: true,
+  engine: true,
+  startupTimeoutSeconds: true,
+  group: true,
+  job: true,
+  jobKey: true,
+  generation: true,
+  host: true,
+  insecure: true,
+  transport: true,
+  streams: true,
+  heartbeatSeconds: true,
+});
+
+/** The workers, this worker's links to the other workers, and the ops in use. */
+export interface MultiWorkerExplanation extends Explanation {
+  readonly workers: number;
+  readonly worker: number;
+  /** This worker's link to each other worker; empty for a single worker. */
+  readonly links: readonly Link[];
+  /** The cores, NUMA nodes and caches that were found for this process. */
+  readonly machine: Machine;
+}
+
+/**
+ * Synchronous training on several workers, which are processes on one host or several, with a
+ * replica on each device of each worker. All workers run the same program. Workers wait for each
+ * other in their first common call, or in `await strategy.ready()`.
+ *
+ * A failure on one worker ends the group: all workers get an error that names that worker. To
+ * continue, create a strategy with the next `generation`.
+ *
+ * @example
+ * ```ts
+ * import { MultiWorkerMirroredStrategy } from '@coll/strategy';
+ *
+ * // Without a launcher there is a single worker. For two: coll run -n 2 train.js
+ * await using strategy = new MultiWorkerMirroredStrategy();
+ * await strategy.ready();
+ * const sums = await strategy.run((replica) => replica.allReduce('sum', new Float32Array([1])));
+ * console.log(strategy.experimentalLocalResults(sums)[0]?.data); // Float32Array(1) [ 1 ]
+ * ```
+ */
+export class MultiWorkerMirroredStrategy extends Strategy {
+  override readonly extended: MultiWorkerExtended;
+  readonly #resolver: ClusterResolver;
+  readonly #place: WorkerPlace;
+  readonly #collectives: WorkerCollectives;
+  readonly #engine: EngineResolution;
+  readonly #options: MultiWorkerMirroredStrategyOptions;
+  /** The options of all collectives. */
+  readonly #communication: CommunicationOptions;
+  /** Notes for `explain` about deviations from the requested options. */
+  readonly #notes: readonly string[];
+  /** How threads open their groups, if a plug-in has opened the group of workers. */
+  #pluginSeat: PluginSeat | undefined;
+  readonly #threads = new KeptThreads((module) => this.#startThreads(module));
+  /** How often threads have been started. */
+  #threadStarts = 0;
+
+  /**
+   * @throws ValueError for invalid options or resolvers, an inconsistent cluster, and devices of
+   * other workers; AssertionError for an empty list of devices or a duplicate; RuntimeError if a
+   * launcher does not report the number of workers
+   */
+  constructor(options: MultiWorkerMirroredStrategyOptions = {}) {
+    super();
+    requireOptions(options);
+    const { clusterResolver = defaultResolver() } = options;
+    const communicationOptions = new CommunicationOptions(options.communicationOptions);
+    this.#resolver = clusterResolver;
+    this.#options = options;
+    this.#place = placeIn(clusterResolver, options.group);
+    this.#engine = resolveEngine(options.engine ?? 'auto', ourEngines);
+    const devices = workerDevices(options.devices, this.#place, clusterResolver);
+    const host = canonicalize('cpu:0', taskName(this.#place));
+    this.#communication = forDevices(communicationOptions, devices);
+    this.#notes = this.#communication === communicationOptions ? [] : [noGpus];
+    tell(this.#place, clusterResolver, devices, communicationOptions, this.#notes);
+    this.#collectives = new WorkerCollectives({
+      workers: this.#place.workers,
+      devices,
+      host,
+      communication: this.#communication,
+      engine: this.#engine,
+      open: (signal) => this.#openGroup(signal),
+    });
+    this.extended = new MultiWorkerExtended(this, {
+      place: this.#place,
+      devices,
+      host,
+      collectives: this.#collectives,
+    });
+  }
+
+  override get clusterResolver(): ClusterResolver {
+    return this.#resolver;
+  }
+
+  /** Number of replicas of all workers. */
+  override get numReplicasInSync(): number {
+    return this.numLocalReplicas * this.#place.workers;
+  }
+
+  /** One input pipeline per worker. */
+  override get inputContext(): InputContext {
+    return new InputContext({
+      numInputPipelines: this.#place.workers,
+      inputPipelineId: this.#place.idInCluster,
+      numReplicasInSync: this.numReplicasInSync,
+    });
+  }
+
+  protected override get numLocalReplicas(): number {
+    return this.extended.workerDevices.length;
+  }
+
+  /**
+   * Waits until all workers have arrived. Afterwards variables can be created.
+   * @throws RuntimeError that names the missing workers after `startupTimeoutSeconds`; ValueError
+   * without a job key; the errors of `openProcessGroup`
+   */
+  async ready(): Promise<void> {
+    await this.#collectives.ready();
+  }
+
+  protected override async runReplicas(
+    replica: ReplicaCode<never, unknown>,
+    options: RunOptions = {},
+  ): Promise<unknown> {
+    requireCrossReplica(this, 'run');
+    const args = argumentsOf(options);
+    const argsOf = (place: number) => args.map((arg) => componentOf(arg, place));
+    if (typeof replica === 'function') requireNoThreads(options);
+    else this.#requireThreads(replica);
+    await this.ready();
+    try {
+      const results = await (typeof replica === 'function'
+        ? runLocalReplicas({ strategy: this, fn: replica, argsOf, options })
+        : this.#runThreads({ module: replica, argsOf, options, others: this.#collectives }));
+      return regroup(results as Structure<unknown>[], { wrapNumbers: true });
+    } catch (error) {
+      // Without this, the other workers would wait for this one, now or in a later call.
+      this.#collectives.fail(error);
+      throw error;
+    }
+  }
+
+  /**
+   * The cross-device ops that serve this strategy, and this worker's links to the other workers.
+   */
+  async explain(): Promise<MultiWorkerExplanation> {
+    const ops = await this.#collectives.deviceOps();
+    const { workers, idInCluster: worker } = this.#place;
+    const explanation = ops.explain();
+    const notes = [...this.#notes, ...explanation.notes];
+    return { ...explanation, notes, workers, worker, links: this.#collectives.links, machine: findMachine() };
+  }
+
+  /**
+   * Waits for runs of modules and ends their threads, leaves the group of workers, and closes
+   * everything this strategy opened. Calls that still wait for workers to start fail with a
+   * RuntimeError (ERR_COLL_CLOSED).
+   */
+  async close(): Promise<void> {
+    await this.#threads.close();
+    await this.#collectives.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #requireThreads(module: unknown): void {
+    requireModule(module);
+    if (!this.#options.group || this.#place.workers === 1) return;
+    const told = 'a group that you passed cannot be sent to other threads';
+    const cure = 'let the strategy open the group, or run a function';
+    throw new RuntimeError('ERR_COLL_NOT_CLONEABLE', `run with a module: ${told}: ${cure}`, { operation: 'run' });
+  }
+
+  async #runThreads(step: Step): Promise<unknown[]> {
+    const { threads } = step.options;
+    const results = await (threads === 'own' ? this.#threads.runOwn(step) : this.#threads.run(step));
+    // A run succeeds on all workers or on none.
+    await this.#collectives.allReduceFor('worker end', 'MAX', tensor(0));
+    return results;
+  }
+
+  async #startThreads(module: URL): Promise<ReplicaThreads> {
+    const { workers, task } = this.#place;
+    const { workerDevices: devices, firstReplica } = this.extended;
+    this.#threadStarts += 1;
+    // All groups of the workers are opened in the same way.
+    if (workers > 1 && hasGroupPlugin()) await this.#collectives.ready();
+    const seat = this.#pluginSeat ?? (workers > 1 ? await this.#seat(`threads/${this.#threadStarts}`) : undefined);
+    const home = {
+      cluster: this.#resolver.clusterSpec().asDescription(),
+      task,
+      seat,
+      communication: { ...this.#communication },
+      nccl: ncclFor(devices),
+    };
+    return new ReplicaThreads({ engine: this.#engine.engine, devices, firstReplica, home }, module);
+  }
+
+  async #openGroup(signal: AbortSignal): Promise<OpenGroup> {
+    const { group } = this.#options;
+    if (group) return { group, [Symbol.asyncDispose]: async () => {} };
+    const isLaunched = this.#resolver instanceof EnvironmentClusterResolver;
+    const byPlugin = isLaunched ? await openGroupByPlugin(this.#place) : undefined;
+    if (byPlugin) {
+      this.#pluginSeat = byPlugin.seat;
+      return { group: byPlugin.group, [Symbol.asyncDispose]: () => byPlugin.group.close() };
+    }
+    const seat = await this.#seat('workers', signal);
+    const server = await keepStore(seat);
+    try {
+      const opened = await openWorkerGroup(seat, signal);
+      const close = async () => {
+        await opened.close();
+        await server?.close();
+      };
+      return { group: opened, [Symbol.asyncDispose]: close };
+    } catch (error) {
+      await server?.close();
+      throw error;
+    }
+  }
+
+  async #seat(scope: string, signal?: AbortSignal): Promise<WorkerConfig> {
+    const {
+      insecure,
+      transport,
+      streams,
+      heartbeatSeconds,
+      startupTimeoutSeconds = defaultStartupSeconds,
+    } = this.#options;
+    // COLL_HOST precedes an address that was found without being asked for.
+    const host = this.#options.host ?? (process.env['COLL_HOST'] || ownHost(this.#resolver, this.#place));
+    return {
+      meeting: await storeAddress(this.#resolver, this.#place, {
+        ...this.#options,
+        timeoutSeconds: startupTimeoutSeconds,
+        signal,
+      }),
+      rank: this.#place.idInCluster,
+      size: this.#place.workers,
+      transport: { host, insecure, transport, streams, heartbeatSeconds },
+      startupTimeoutSeconds,
+      scope,
+    };
+  }
+}
+
+// Long enough for machines that start one after the other, and for pulling container images.
+const defaultStartupSeconds = 600;
+
+function requireOptions(options: MultiWorkerMirroredStrategyOptions): void {
+  const fail = (told: string) => new ValueError('ERR_COLL_VALUE', `MultiWorkerMirroredStrategy: ${told}`);
+  if (typeof options !== 'object' || options === null || Array.isArray(options) || options instanceof ClusterResolver)
+    throw fail(`the argument must be one object, { clusterResolver, communicationOptions }, got ${quote(options)}`);
+  const { clusterResolver, communicationOptions, group, job, startupTimeoutSeconds = null } = options;
+  requireKnownOptions(options, strategyOptions);
+  requireProcessGroup(group);
+  if (clusterResolver !== undefined && !(clusterResolver instanceof ClusterResolver))
+    throw fail(`clusterResolver must be a ClusterResolver, got ${quote(clusterResolver)}`);
+  if (communicationOptions !== undefined && (typeof communicationOptions !== 'object' || communicationOptions === null))
+    throw fail(
+      `communicationOptions must be CommunicationOptions or an object with its fields, got ${quote(communicationOptions)}`,
+    );
+  if (job !== undefined && typeof job !== 'string') throw fail(`job must be a string, got ${quote(job)}`);
+  const isTime = typeof startupTimeoutSeconds === 'number' && startupTimeoutSeconds >= 0;
+  if (!isTime && startupTimeoutSeconds !== null)
+    throw fail(`startupTimeoutSeconds must be a number, 0 or more, or null, got ${quote(startupTimeoutSeconds)}`);
+}
+
+/** The place of this worker in the cluster, or in the open group if the resolver has no cluster. */
+function placeIn(resolver: ClusterResolver, group: ProcessGroup | undefined): WorkerPlace {
+  const place = placeOf(resolver);
+  if (!group || (place.workers === group.size && place.idInCluster === group.rank)) return place;
+  if (!place.task) {
+    const task = { taskType: 'worker', taskId: group.rank };
+    return { workers: group.size, idInCluster: group.rank, isChief: group.rank === 0, task };
+  }
+  const told = `worker ${place.idInCluster} of ${place.workers}, but the group that was passed has it as rank ${group.rank} of ${group.size}`;
+  throw new ValueError('ERR_COLL_CLUSTER', `the cluster describes this process as ${told}`);
+}
+
+function tell(
+  place: WorkerPlace,
+  { environment }: ClusterResolver,
+  devices: readonly string[],
+  { implementation }: CommunicationOptions,
+  notes: readonly string[],
+): void {
+  const source = environment === '' ? '' : ` (${environment})`;
+  const told = `worker ${place.idInCluster} of ${place.workers}${source}, with devices ${devices.join(', ')}`;
+  log('info', `MultiWorkerMirroredStrategy as ${told}, communication ${implementation}`);
+  for (const note of notes) log('warn', note);
+}

@@ -1,0 +1,257 @@
+import {
+  type CallOptions,
+  type CommunicationOptions,
+  type CrossDeviceOps,
+  type EngineResolution,
+  type Group,
+  type Link,
+  type ProcessGroup,
+  type ReduceOp,
+  RuntimeError,
+  registry,
+  type Tensor,
+  type Turn,
+} from '@coll/core';
+import { messageOf, noRefusals, RankNames, refusedAgain, resolveCallOptions } from '@coll/core/internal';
+import { deviceType, type Purpose, portableWorld } from '@coll/core/plugin';
+import { CollectiveAllReduce } from '@coll/multi-worker';
+import { warnOfInvisible } from '../choice/visible-devices.js';
+import type { WorkerGroup } from '../scope/worker-group.js';
+import { forDevices } from './nccl-for-devices.js';
+import { requireSameSettings } from './same-settings.js';
+
+/** This worker, and how it joins the other workers. */
+export interface WorkerCollectivesOptions {
+  readonly workers: number;
+  /** The devices of this worker. */
+  readonly devices: readonly string[];
+  /** The CPU of this worker, on which values without a component per device are combined. */
+  readonly host: string;
+  readonly communication: CommunicationOptions;
+  /** The engine for the arithmetic within this worker. */
+  readonly engine: EngineResolution;
+  /**
+   * Opens the group of workers. The signal aborts the opening. `open` is called only if there are
+   * several workers, and again only after a failure.
+   */
+  readonly open: (signal: AbortSignal) => Promise<OpenGroup>;
+}
+
+/** A group; disposing of it releases everything that belongs to it. */
+export interface OpenGroup extends AsyncDisposable {
+  readonly group: ProcessGroup;
+}
+
+interface Opened {
+  readonly group: ProcessGroup | undefined;
+  /** Collectives over the devices of all workers. */
+  readonly deviceOps: CollectiveAllReduce;
+  /**
+   * All-reduce over the CPU of every worker: one rank per worker, for values without a component
+   * per device.
+   */
+  readonly hostOps: CollectiveAllReduce;
+  close(): Promise<void>;
+}
+
+/**
+ * Communication between the workers of a strategy. The group of workers is opened by the first
+ * call, or by `ready`.
+ */
+export class WorkerCollectives implements WorkerGroup {
+  readonly size: number;
+  readonly #options: WorkerCollectivesOptions;
+  #opening: Promise<Opened> | undefined;
+  #opened: Opened | undefined;
+  /** The calls that this worker has refused before the group was open. */
+  #early = noRefusals;
+  /** The error of the latest failed attempt to open the group. */
+  #openingError: unknown;
+  /** `close` aborts this controller, which ends an opening of the group that is under way. */
+  readonly #closing = new AbortController();
+
+  constructor(options: WorkerCollectivesOptions) {
+    this.size = options.workers;
+    this.#options = options;
+  }
+
+  /** Waits for all workers. */
+  async ready(): Promise<void> {
+    await this.#open();
+  }
+
+  async deviceOps(): Promise<CrossDeviceOps> {
+    return (await this.#open()).deviceOps;
+  }
+
+  async hostOps(): Promise<CrossDeviceOps> {
+    return (await this.#open()).hostOps;
+  }
+
+  async broadcast(values: readonly Tensor[], worker: number, call?: CallOptions): Promise<readonly Tensor[]> {
+    if (this.size === 1) return values;
+    const opened = await this.#open();
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    const made = group.broadcastCall([...values], worker, rank, this.#merged(call));
+    return group.run(group.ownCall('variable', made)) as Promise<Tensor[]>;
+  }
+
+  broadcastSync(value: Tensor, worker: number, call?: CallOptions): Tensor {
+    if (this.size === 1) return value;
+    const opened = this.#requireOpen('broadcast');
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    const made = group.broadcastCall(value, worker, rank, this.#merged(call));
+    return group.runSync(group.ownCall('variable', made)) as Tensor;
+  }
+
+  async allReduce(op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {
+    if (this.size === 1) return value;
+    const { hostOps, group } = await this.#open();
+    return hostOps.allReduce(op, value, (group as ProcessGroup).rank, this.#merged(call)) as Promise<Tensor>;
+  }
+
+  async allReduceFor(purpose: Purpose, op: ReduceOp, value: Tensor, call?: CallOptions): Promise<Tensor> {
+    if (this.size === 1) return value;
+    const opened = await this.#open();
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    return group.run(group.ownCall(purpose, group.reduceCall(op, value, rank, this.#merged(call)))) as Promise<Tensor>;
+  }
+
+  allReduceSync(op: ReduceOp, value: Tensor): Tensor {
+    if (this.size === 1) return value;
+    const opened = this.#requireOpen('all-reduce');
+    const group = this.#replicas(opened);
+    const { rank } = opened.group as ProcessGroup;
+    return group.runSync(group.ownCall('variable', group.reduceCall(op, value, rank, this.#call))) as Tensor;
+  }
+
+  async inTurn<Result>(calls: (turn?: Turn) => Promise<Result>): Promise<Result> {
+    if (this.size === 1) return calls();
+    const { order } = this.#replicas(await this.#open()).group as Group;
+    return order.hold(calls);
+  }
+
+  refuse(error: unknown): void {
+    // A call that failed because workers had not joined may be made again.
+    if (this.size === 1 || error === this.#openingError) return;
+    if (this.#opened) this.#opened.hostOps.refused(error, 1);
+    else this.#early = refusedAgain(this.#early, error);
+  }
+
+  /** This worker's links to the other workers; empty until all workers have joined. */
+  get links(): readonly Link[] {
+    return this.#opened?.group?.links ?? [];
+  }
+
+  /**
+   * The failure that ended communication between the workers, with ranks converted to replicas;
+   * undefined if there is none.
+   */
+  failure(): Error | undefined {
+    const failure = this.#opened?.group?.failure?.();
+    if (!failure) return undefined;
+    return RankNames.ofWorkers(this.size, this.#options.devices.length).retold(failure) as Error;
+  }
+
+  /** Ends the communication with an error, for all workers. */
+  fail(error: unknown): void {
+    this.#opened?.group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
+  }
+
+  /** Leaves the group of workers. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    // A group that could not be opened needs no closing, and the caller already has the error.
+    const opened = await this.#opening?.catch(() => undefined);
+    if (!opened) return;
+    await opened.deviceOps.close();
+    await opened.hostOps.close();
+    await opened.close();
+  }
+
+  get #call() {
+    const { timeoutSeconds } = this.#options.communication;
+    return { timeoutSeconds };
+  }
+
+  #merged(call: CallOptions | undefined) {
+    const { options, signal, turn } = resolveCallOptions(call);
+    return { options: this.#options.communication.merge(options), signal, turn };
+  }
+
+  #replicas({ hostOps }: Opened) {
+    return replicasOf(hostOps);
+  }
+
+  #requireOpen(operation: string): Opened {
+    if (this.#opened) return this.#opened;
+    const told = 'the workers have not joined yet, and this call cannot wait for them';
+    const cure = 'await strategy.ready() before you create or read variables outside replicas';
+    const error = new RuntimeError('ERR_COLL_CONTEXT', `${told}: ${cure}`, { operation });
+    this.refuse(error);
+    throw error;
+  }
+
+  #open(): Promise<Opened> {
+    if (this.#closing.signal.aborted) throw closedError();
+    this.#opening ??= this.#meet().catch((error: unknown) => {
+      // The next call tries again.
+      this.#opening = undefined;
+      this.#openingError = error;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #meet(): Promise<Opened> {
+    const opened = this.size === 1 ? undefined : await this.#openGroup();
+    try {
+      this.#opened = await this.#opsAmong(opened);
+    } catch (error) {
+      await opened?.[Symbol.asyncDispose]();
+      throw error;
+    }
+    const { count, latest } = this.#early;
+    if (count > 0) this.#opened.hostOps.refused(latest, count);
+    return this.#opened;
+  }
+
+  async #openGroup(): Promise<OpenGroup> {
+    const { signal } = this.#closing;
+    try {
+      return await this.#options.open(signal);
+    } catch (error) {
+      throw signal.aborted ? closedError(' while it waited for the other workers', error) : error;
+    }
+  }
+
+  async #opsAmong(opened: OpenGroup | undefined): Promise<Opened> {
+    const { devices, host, communication: options, engine } = this.#options;
+    const group = opened?.group;
+    await warnOfInvisible(devices, registry);
+    const opsOf = (own: readonly string[], communication: CommunicationOptions) => {
+      const world = { ...portableWorld(own, engine.engine), resolution: engine };
+      return new CollectiveAllReduce(own, own.length * this.size, { options: communication, group }, world);
+    };
+    const hostOps = opsOf([host], forDevices(options, [host]));
+    const isOnHost = group && devices.length === 1 && deviceType(devices[0] as string) === 'CPU';
+    const deviceOps = isOnHost ? hostOps : opsOf(devices, options);
+    if (group) await requireSameSettings(group, { devices, communication: options });
+    // All workers check NCCL and measure their links now, at the same point of their call order.
+    await hostOps.join();
+    if (deviceOps !== hostOps) await deviceOps.join();
+    return { group, deviceOps, hostOps, close: async () => opened?.[Symbol.asyncDispose]() };
+  }
+}
+
+function closedError(when = '', cause?: unknown): RuntimeError {
+  const told = `this MultiWorkerMirroredStrategy was closed${when}; create a new one`;
+  return new RuntimeError('ERR_COLL_CLOSED', told, { operation: 'start', cause });
+}
+
+function replicasOf({ replicaGroup }: CollectiveAllReduce) {
+  return replicaGroup as NonNullable<typeof replicaGroup>;
+}

@@ -1,0 +1,45 @@
+import { canonicalize, DeviceSpec, localDevicesFromNumGpus, ValueError } from '@coll/core';
+import { quote } from '@coll/core/internal';
+import { namedDevices } from '../choice/mirrored-devices.js';
+import type { ClusterResolver } from '../cluster/cluster-resolver.js';
+import type { WorkerPlace } from './worker-place.js';
+
+/** The name of a worker without a device: `/job:worker/task:1`. Empty for a single worker. */
+export function taskName({ task }: WorkerPlace): string {
+  return task ? `/job:${task.taskType}/replica:0/task:${task.taskId}` : '';
+}
+
+/**
+ * The full names of a worker's devices, each with one replica. Default: its GPUs, as counted by the
+ * resolver, or else its CPU.
+ * @throws ValueError for an invalid list of devices, for devices of another task, or an invalid
+ * count; AssertionError for an empty list or a duplicate
+ */
+export function workerDevices(devices: unknown, place: WorkerPlace, resolver: ClusterResolver): readonly string[] {
+  const task = taskName(place);
+  if (devices === undefined) {
+    const { GPU: gpus = 0 } = resolver.numAccelerators(place.task ?? {});
+    if (!(Number.isInteger(gpus) && gpus >= 0)) {
+      const told = `numAccelerators of the resolver must return the number of GPUs, such as { GPU: 2 }, got { GPU: ${quote(gpus)} }`;
+      throw new ValueError('ERR_COLL_CLUSTER', told);
+    }
+    return localDevicesFromNumGpus(gpus).map((device) => canonicalize(device, task));
+  }
+  return ownDevices(namedDevices(devices, 'a worker', task), place);
+}
+
+/** The full names of a worker's devices. @throws ValueError for a device of another task */
+export function ownDevices(devices: readonly string[], place: WorkerPlace): readonly string[] {
+  const task = taskName(place);
+  const names = devices.map((device) => canonicalize(device, task));
+  const owner = ownerOf(canonicalize('', task));
+  const odd = names.find((name) => ownerOf(name) !== owner);
+  if (odd === undefined) return names;
+  const told = `devices must belong to this worker, ${owner}, but ${odd} belongs to another worker`;
+  throw new ValueError('ERR_COLL_DEVICE', told);
+}
+
+function ownerOf(device: string): string {
+  const { type: _, index: __, ...owner } = DeviceSpec.fromString(device).fields;
+  return new DeviceSpec(owner).toString();
+}

@@ -1,0 +1,86 @@
+import {
+  CommunicationOptions,
+  canonicalize,
+  DeviceSpec,
+  type Engine,
+  type ProcessGroup,
+  registry,
+  resolveEngine,
+  type World,
+} from '@coll/core';
+import { messageOf, rankOfWorker } from '@coll/core/internal';
+import { threadWorld } from '@coll/core/plugin';
+import { directAlgorithm } from '@coll/direct';
+import { CollectiveAllReduce, connectGroup } from '@coll/multi-worker';
+import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal';
+import { ourEngines } from '../choice/our-engines.js';
+import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
+import { loadPlugin, type ThreadHome } from '../strategies/plugin-home.js';
+import type { ThreadStart, WorkerHome } from '../threads/thread-messages.js';
+import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
+import { openWorkerGroup } from './open-worker-group.js';
+import { openGroupIn } from './plugin-groups.js';
+
+/**
+ * Opens the environment of a replica in a thread, if there are several workers. The first replica
+ * of each worker opens a group with the other workers, and handles all communication with them.
+ */
+export async function openWorkerHome(start: ThreadStart, home: WorkerHome): Promise<ThreadHome> {
+  const { devices, replica, group: threads } = start;
+  const { seat, task, nccl } = home;
+  if (nccl && !registry.has('nccl')) registry.register(await loadPlugin(nccl));
+  const { engine } = resolveEngine(threads.engine, ourEngines);
+  const group = replica === 0 && seat ? await openGroup(seat) : undefined;
+  const options = new CommunicationOptions(home.communication);
+  const strategy = new MultiWorkerMirroredStrategy({
+    clusterResolver: new SimpleClusterResolver(new ClusterSpec(home.cluster), task),
+    communicationOptions: options,
+    devices,
+    engine: threads.engine,
+    group,
+  });
+  const ops = opsOf(start, home, engine, group);
+  await ops.join();
+  const close = async () => {
+    await strategy.close();
+    await ops.close();
+    await group?.close();
+  };
+  const fail = (error: unknown) => group?.fail(error instanceof Error ? error : new Error(messageOf(error)));
+  return { strategy, ops, defaults: options, fail, [Symbol.asyncDispose]: close };
+}
+
+function openGroup(seat: NonNullable<WorkerHome['seat']>): Promise<ProcessGroup> {
+  return 'plugin' in seat ? openGroupIn(seat) : openWorkerGroup(seat);
+}
+
+function opsOf(start: ThreadStart, { seat, cluster, communication }: WorkerHome, engine: Engine, group?: ProcessGroup) {
+  const { devices, replica, firstReplica } = start;
+  const options = new CommunicationOptions(communication);
+  const groupSize = devices.length * (seat?.size ?? 1);
+  if (group && devices.length === 1) return new CollectiveAllReduce(devices, groupSize, { options, group });
+  const own = [devices[replica] as string];
+  const threads = threadWorld(start.group, replica, devices, engine);
+  if (!seat) return new CollectiveAllReduce(own, groupSize, { options }, threads);
+  const within = threads.communicator(directAlgorithm());
+  const world: World = {
+    ...threads,
+    devices: workerNames(cluster).flatMap((worker) => devices.map((device) => onWorker(device, worker))),
+    localRanks: [firstReplica + replica],
+    communicator: (algorithm) =>
+      rankOfWorker(within, { workers: seat.size, worker: seat.rank, across: group && connectGroup(group, algorithm) }),
+  };
+  return new CollectiveAllReduce(own, groupSize, { options }, world);
+}
+
+/** The name prefixes of a cluster's workers, the chief first. */
+function workerNames(cluster: ClusterDescription): readonly string[] {
+  const spec = new ClusterSpec(cluster);
+  const jobs = ['chief', 'worker'].filter((job) => spec.jobs.includes(job));
+  return jobs.flatMap((job) => spec.taskIndices(job).map((task) => `/job:${job}/replica:0/task:${task}`));
+}
+
+function onWorker(device: string, worker: string): string {
+  const { type, index } = DeviceSpec.fromString(device).fields;
+  return canonicalize(`${type}:${index}`, worker);
+}
