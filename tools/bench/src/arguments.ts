@@ -168,7 +168,7 @@ function measureCommand(action: (options: Options) => void): Command {
     .option('--peers <list>', `measured beside ours: ${peerNames.join(', ')}`, listOf('peer', peerNames))
     .option('--install-peers', 'installs the peers with apt-get first')
     .option('--json', 'one line of JSON a case, and nothing else on stdout')
-    .option('--markdown', 'tables for the docs')
+    .option('--markdown', 'prints the table in Markdown')
     .option('--out <file>', 'writes the lines of JSON there, too')
     .action((options: Options) => action(options));
 }

@@ -15,10 +15,10 @@ async function main(): Promise<void> {
     return;
   }
   // Drawing takes a library that measuring does without.
-  const { readRows, writeCounts, writeReport } = await import('./report/write-report.js');
+  const { readLines, writeCounts, writeReport } = await import('./report/write-report.js');
   if (request.command === 'scale') writeCounts(await takeCounts(request.ranks));
   else if (request.command === 'figures') writeReport(await takeFigures());
-  else writeReport(request.from === undefined ? undefined : readRows(request.from));
+  else writeReport(request.from === undefined ? [] : readLines(request.from));
 }
 
 // Without a listener the process would die at once, and leave a peer's processes behind.

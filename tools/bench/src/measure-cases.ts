@@ -6,9 +6,8 @@ import { tolerableLoad } from './foreign-load.js';
 import { compileBound, compilePeers, install, whyMissing } from './peers/build.js';
 import type { PeerName } from './peers/peers.js';
 import { thisMachine } from './report/machine.js';
-import { markdownOf } from './report/markdown.js';
 import { type CaseRow, type FailedRow, isMeasured, type Row } from './report/row.js';
-import { tableOf } from './report/table.js';
+import { rowsTable } from './report/rows-table.js';
 import { type RunSettings, runSession } from './run-session.js';
 import { formatBytes } from './sizes.js';
 import type { Selection } from './suites/selection.js';
@@ -45,8 +44,7 @@ export async function measureCases(request: MeasureRequest): Promise<void> {
     if (format === 'json') process.stdout.write(line);
     if (out !== undefined) appendFileSync(out, line);
   }
-  if (format === 'table') process.stdout.write(`${tableOf(rows)}\n`);
-  if (format === 'markdown') process.stdout.write(markdownOf(rows, roundsOf(request)));
+  if (format !== 'json') process.stdout.write(`${rowsTable(rows, format === 'table' ? 'terminal' : 'markdown')}\n`);
   warnOf(rows);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { algorithmGBs, busGBs } from '../src/bandwidth.js';
 import { gradientLengths } from '../src/gradients.js';
-import { formatMicros, threeDigits } from '../src/report/numbers.js';
+import { formatMicros, threeDigits } from '../src/report/cells.js';
 import { meanOf, summarize } from '../src/statistics.js';
 
 describe('bandwidth', () => {

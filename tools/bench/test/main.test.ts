@@ -10,7 +10,7 @@ import { engineNames, whyNot } from '../src/engines.js';
 import { compileBound, isInstalled } from '../src/peers/build.js';
 import { pythonPeers } from '../src/peers/peers.js';
 import type { Row } from '../src/report/row.js';
-import { readRows } from '../src/report/write-report.js';
+import { readLines } from '../src/report/write-report.js';
 import { inputKinds, places } from '../src/trial.js';
 
 const program = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -250,7 +250,7 @@ it('bench --out also writes the result rows to a file', async () => {
     const out = path.join(folder, 'rows.jsonl');
     const only = ['--bytes', '4', '--engines', 'js', '--forms', 'sync', '--inputs', 'still'];
     const rows = await rowsOf('--suite', 'in-process', ...only, '--out', out);
-    expect(readRows(out)).toEqual(rows);
+    expect(readLines(out)).toEqual(rows);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,6 +1,6 @@
-import Table from 'cli-table3';
-import { formatMicros } from '../report/numbers.js';
+import { formatMicros } from '../report/cells.js';
 import { type CaseRow, playerOf } from '../report/row.js';
+import { type Column, tableOf } from '../report/table.js';
 import { formatBytes } from '../sizes.js';
 import { type Change, type Comparison, type Group, groupOf, isDifferent, sizeOf } from './comparison.js';
 
@@ -28,7 +28,7 @@ export function comparisonTables(rows: readonly ComparedRow[], commit: string): 
   const failed = rows.flatMap((row) => ('failure' in row ? [`${nameOf(row)}: ${row.failure}`] : []));
   return [
     `Time of this checkout divided by the time of ${commit}; in parentheses, the same between series of the same build.`,
-    tableOf(groups),
+    tableOf(columns, groups, 'terminal'),
     ...statistics.map((statistic) => differencesOf(groups, statistic)),
     ...failed,
   ].join('\n');
@@ -49,23 +49,25 @@ function groupsOf(rows: readonly ComparedRow[]): RowsOfGroup[] {
   });
 }
 
-function tableOf(groups: readonly RowsOfGroup[]): string {
-  const table = new Table({
-    head: ['suite', 'size', 'rows', 'medians', 'means', 'rows that differ'],
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'right'],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const group of groups) {
-    const { suite, bytes, rows } = group;
-    const means = statistics.map((statistic) => {
-      const { ratio, noise } = group.groups[statistic];
-      return `${ratio.toFixed(3)} (${noise.toFixed(3)})`;
-    });
-    const differing = statistics.map((statistic) => differingRows(group, statistic).length);
-    table.push([suite, formatBytes(bytes), String(rows.length), ...means, differing.join(', ')]);
-  }
-  return table.toString();
+/** The geometric mean of the ratios of a group and, in parentheses, of the ratios between series of the same build. */
+function meanColumn(title: string, statistic: Statistic): Column<RowsOfGroup> {
+  return {
+    title,
+    cellOf: ({ groups }) => `${groups[statistic].ratio.toFixed(3)} (${groups[statistic].noise.toFixed(3)})`,
+  };
 }
+
+const columns: readonly Column<RowsOfGroup>[] = [
+  { title: 'suite', cellOf: ({ suite }) => suite, isLeft: true },
+  { title: 'size', cellOf: ({ bytes }) => formatBytes(bytes) },
+  { title: 'rows', cellOf: ({ rows }) => String(rows.length) },
+  meanColumn('medians', 'median'),
+  meanColumn('means', 'mean'),
+  {
+    title: 'rows that differ',
+    cellOf: (group) => statistics.map((statistic) => differingRows(group, statistic).length).join(', '),
+  },
+];
 
 function differingRows({ rows, groups }: RowsOfGroup, statistic: Statistic): MeasuredRow[] {
   return rows

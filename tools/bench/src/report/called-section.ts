@@ -1,39 +1,28 @@
 import { pythonPeers } from '../peers/peers.js';
 import { formatBytes } from '../sizes.js';
 import { wordsFor } from '../suites/ways-to-call.js';
-import type { CallMemory, Form, Level, Place, SuiteName } from '../trial.js';
-import { type Figures, ratioOf } from './figures.js';
-import { labels, networks } from './labels.js';
-import { markdownTable } from './markdown-table.js';
-import { formatMicros, threeDigits } from './numbers.js';
-import type { Row } from './row.js';
-
-/** The suites of application-level calls. */
-export const calledSuites: readonly SuiteName[] = ['strategy', 'ops', 'runs'];
+import type { CallMemory, Form, Place } from '../trial.js';
+import { bold, formatMicros } from './cells.js';
+import { type Figures, ratioOf, type Wanted } from './figures.js';
+import { networks, subjects } from './labels.js';
+import type { ShownRow } from './results.js';
+import { type Column, tableOf } from './table.js';
 
 const ranks = 2;
 const engine = 'native';
-const algorithm = 'direct';
 const pairs = 100;
 
-/** A line of a table: what is called, at which level of the API, and the row of each size. */
+/** A line of a table: what is called, at which level of the API, and the fields of its rows except the size. */
 export interface CalledLine {
-  readonly level: Level | (typeof pythonPeers)[number];
   readonly title: string;
-  readonly rowOf: (bytes: number) => Row | undefined;
-}
-
-/** What is called how, and the arrays that it is called with. */
-interface Called {
-  readonly suite: SuiteName;
-  readonly level: Level;
-  readonly title: string;
-  readonly case: string;
-  readonly form: Form;
-  readonly ways: readonly (readonly [memory: CallMemory, place: Place])[];
-  /** Tensors of that size in one call. */
+  readonly level: string;
+  readonly wanted: Wanted;
+  /** Tensors of a size in each call. Default: 1. */
   readonly tensors?: number;
 }
+
+/** The arrays of a call. */
+type Way = readonly [memory: CallMemory, place: Place];
 
 const inPlace = ['known', 'in'] as const;
 const elsewhere = ['known', 'out'] as const;
@@ -41,55 +30,6 @@ const ofNew = ['new', 'in'] as const;
 const noInto = ['result', 'in'] as const;
 const noIntoOfNew = ['both', 'in'] as const;
 const alone = ['alone', 'in'] as const;
-
-const replica = { suite: 'strategy', level: 'context' } as const;
-const crossDevice = { suite: 'ops', level: 'ops', form: 'controller' } as const;
-
-const called: readonly Called[] = [
-  {
-    ...replica,
-    title: 'worker threads, `allReduceSync`',
-    case: `allReduceSync ${algorithm}`,
-    form: 'sync',
-    ways: [inPlace, elsewhere, ofNew, noInto, noIntoOfNew, alone],
-  },
-  {
-    ...replica,
-    title: 'worker threads, `allReduce`',
-    case: `allReduce ${algorithm}`,
-    form: 'async',
-    ways: [inPlace, ofNew, noInto],
-  },
-  {
-    ...replica,
-    title: 'one thread, `allReduce`',
-    case: `allReduce ${algorithm}`,
-    form: 'controller',
-    ways: [inPlace, ofNew, noInto, alone],
-  },
-  {
-    ...replica,
-    title: 'processes, `allReduceSync`',
-    case: 'allReduceSync over shared-memory',
-    form: 'sync',
-    ways: [inPlace, elsewhere, ofNew, noInto],
-  },
-  {
-    ...replica,
-    title: 'processes, `allReduce`',
-    case: 'allReduce over shared-memory',
-    form: 'async',
-    ways: [inPlace, noInto],
-  },
-  { ...crossDevice, title: '`reduce`', case: `reduce ${algorithm}`, ways: [inPlace, ofNew, noInto] },
-  {
-    ...crossDevice,
-    title: `\`batchReduce\` of ${pairs} pairs`,
-    case: `batchReduce of ${pairs} ${algorithm}`,
-    ways: [inPlace, noInto],
-    tensors: pairs,
-  },
-];
 
 const arrays: Readonly<Record<CallMemory, string>> = {
   known: 'the same array again, `into` itself',
@@ -100,88 +40,94 @@ const arrays: Readonly<Record<CallMemory, string>> = {
   'both-alone': 'two new arrays in each call, not reduced',
 };
 
-/** Application-level calls, the peer at the same level, and the communicators below. */
-export function calledLines(figures: Figures): CalledLine[] {
-  const find = (fits: (row: Row) => boolean) => figures.rows.find((row) => row.ranks === ranks && fits(row));
-  const lines = called.flatMap(({ suite, level, title, case: name, form, ways, tensors = 1 }) =>
-    ways.map(([memory, place]): CalledLine => {
-      const wanted = `${name}${wordsFor(memory, place)}`;
-      const told = memory === 'known' && place === 'out' ? 'the same array again, `into` another one' : arrays[memory];
-      const isMeant = (row: Row) =>
-        row.suite === suite && row.case === wanted && row.form === form && row.engine === engine && row.place === place;
-      return {
-        level,
-        title: `${title}: ${told}`,
-        rowOf: (bytes) => find((row) => isMeant(row) && row.bytes === tensors * bytes),
-      };
-    }),
-  );
-  return [...lines, ...runLines(find), ...peerLines(find), ...communicatorLines(find)];
+/** A line for each way to make a call. */
+function linesOf(title: string, level: 'context' | 'ops', call: string, form: Form, ways: readonly Way[], tensors = 1) {
+  const suite = level === 'ops' ? 'ops' : 'strategy';
+  return ways.map(([memory, place]): CalledLine => {
+    const words = place === 'out' ? 'the same array again, `into` another one' : arrays[memory];
+    const name = `${call}${wordsFor(memory, place)}`;
+    return { title: `${title}: ${words}`, level, wanted: { suite, case: name, form, engine, place }, tensors };
+  });
 }
 
-type Find = (fits: (row: Row) => boolean) => Row | undefined;
-
-function runLines(find: Find): CalledLine[] {
-  const ways = [
-    ['run of a module', '`run` of an empty module in worker threads: one batch of this size per replica'],
-    ['run of a function', '`run` of an empty function in one thread: one batch of this size per replica'],
-  ] as const;
-  return ways.map(([name, title]) => ({
-    level: 'strategy',
-    title,
-    rowOf: (bytes) => find((row) => row.suite === 'runs' && row.case === name && row.bytes === bytes),
-  }));
+/** An empty run of a strategy. */
+function runLine(call: string, title: string): CalledLine {
+  const words = `\`run\` of an empty ${title}: one batch of this size per replica`;
+  return { title: words, level: 'strategy', wanted: { suite: 'runs', case: call } };
 }
 
-function peerLines(find: Find): CalledLine[] {
-  const titles: Readonly<Record<Place, string>> = { in: 'in place', out: 'into another array' };
-  const calls = { mpi4py: 'Allreduce', torch: 'all_reduce' };
-  return pythonPeers.flatMap((peer) =>
-    (['in', 'out'] as const).map((place) => ({
-      level: peer,
-      title: `processes, \`${calls[peer]}\`: the same array again, ${titles[place]}`,
-      rowOf: (bytes: number) =>
-        find(
-          (row) =>
-            row.suite === 'strategy' &&
-            row.peer === peer &&
-            row.gradients === undefined &&
-            row.place === place &&
-            row.bytes === bytes,
-        ),
+function peerLine(peer: (typeof pythonPeers)[number], call: string, place: Place, words: string): CalledLine {
+  const title = `processes, \`${call}\`: the same array again, ${words}`;
+  return { title, level: peer, wanted: { suite: 'strategy', peer, gradients: undefined, place } };
+}
+
+function communicatorLine(title: string, name: string, form: Form): CalledLine {
+  const wanted: Wanted = { suite: 'strategy', case: `communicator ${name}`, form, engine };
+  return { title: `${title}: the same array again, in place`, level: 'communicator', wanted };
+}
+
+/** Application-level calls, peers at the same level, and the communicators below. */
+export const calledLines: readonly CalledLine[] = [
+  ...linesOf('worker threads, `allReduceSync`', 'context', 'allReduceSync direct', 'sync', [
+    ...[inPlace, elsewhere, ofNew],
+    ...[noInto, noIntoOfNew, alone],
+  ]),
+  ...linesOf('worker threads, `allReduce`', 'context', 'allReduce direct', 'async', [inPlace, ofNew, noInto]),
+  ...linesOf('one thread, `allReduce`', 'context', 'allReduce direct', 'controller', [inPlace, ofNew, noInto, alone]),
+  ...linesOf('processes, `allReduceSync`', 'context', 'allReduceSync over shared-memory', 'sync', [
+    ...[inPlace, elsewhere, ofNew, noInto],
+  ]),
+  ...linesOf('processes, `allReduce`', 'context', 'allReduce over shared-memory', 'async', [inPlace, noInto]),
+  ...linesOf('`reduce`', 'ops', 'reduce direct', 'controller', [inPlace, ofNew, noInto]),
+  ...linesOf(
+    `\`batchReduce\` of ${pairs} pairs`,
+    'ops',
+    `batchReduce of ${pairs} direct`,
+    'controller',
+    [inPlace, noInto],
+    pairs,
+  ),
+  runLine('run of a module', 'module in worker threads'),
+  runLine('run of a function', 'function in one thread'),
+  peerLine('mpi4py', 'Allreduce', 'in', 'in place'),
+  peerLine('mpi4py', 'Allreduce', 'out', 'into another array'),
+  peerLine('torch', 'all_reduce', 'in', 'in place'),
+  peerLine('torch', 'all_reduce', 'out', 'into another array'),
+  communicatorLine('worker threads, `runSync`', 'direct', 'sync'),
+  communicatorLine('worker threads, `run`', 'direct', 'async'),
+  communicatorLine('one thread, `run`', 'direct', 'controller'),
+  communicatorLine('processes, `runSync`', 'over shared-memory', 'sync'),
+  communicatorLine('processes, `run`', 'over shared-memory', 'async'),
+];
+
+/** A table of these lines, with a column per size; undefined if nothing of them was measured. */
+export function calledTable(
+  figures: Figures,
+  lines: readonly CalledLine[],
+  head: string,
+  cellOf: (row: ShownRow | undefined) => string,
+): string | undefined {
+  const rowOf = ({ wanted, tensors = 1 }: CalledLine, bytes: number) =>
+    figures.find({ ...wanted, ranks, bytes: tensors * bytes });
+  const sizes = sizesOf(figures);
+  const measured = lines.filter((line) => sizes.some((bytes) => rowOf(line, bytes)));
+  const columns: Column<CalledLine>[] = [
+    { title: head, cellOf: ({ title }) => title, isLeft: true },
+    { title: 'level', cellOf: ({ level }) => level },
+    ...sizes.map((bytes) => ({
+      title: formatBytes(bytes),
+      cellOf: (line: CalledLine) => cellOf(rowOf(line, bytes)),
     })),
-  );
-}
-
-function communicatorLines(find: Find): CalledLine[] {
-  const ways: readonly (readonly [title: string, name: string, form: Form])[] = [
-    ['worker threads, `runSync`', algorithm, 'sync'],
-    ['worker threads, `run`', algorithm, 'async'],
-    ['one thread, `run`', algorithm, 'controller'],
-    ['processes, `runSync`', 'over shared-memory', 'sync'],
-    ['processes, `run`', 'over shared-memory', 'async'],
   ];
-  return ways.map(([title, name, form]) => ({
-    level: 'communicator',
-    title: `${title}: the same array again, in place`,
-    rowOf: (bytes) =>
-      find(
-        (row) =>
-          row.suite === 'strategy' &&
-          row.case === `communicator ${name}` &&
-          row.form === form &&
-          row.engine === engine &&
-          row.bytes === bytes,
-      ),
-  }));
+  return measured.length === 0 ? undefined : tableOf(columns, measured);
 }
 
 /** The sizes of one array, ascending. */
-export function calledSizes(figures: Figures): number[] {
-  // The memory bound of a network has the size of all its gradients.
-  const isSize = (row: Row) => row.suite === 'strategy' && row.level !== undefined && row.gradients === undefined;
-  const rows = figures.rows.filter((row) => row.ranks === ranks && isSize(row));
-  return [...new Set(rows.map(({ bytes }) => bytes))].sort((a, b) => a - b);
+function sizesOf({ rows }: Figures): number[] {
+  // The memory bound of a network has no level, and the size of all its gradients.
+  const isSize = (row: ShownRow) => row.suite === 'strategy' && row.level !== undefined && row.gradients === undefined;
+  const sizes = rows.filter((row) => row.ranks === ranks && isSize(row)).map(({ bytes }) => bytes);
+  return [...new Set(sizes)].sort((a, b) => a - b);
 }
 
 const explanation = [
@@ -192,54 +138,40 @@ const explanation = [
 
 /** The first tables of docs/internals/benchmarks.md; none if no application-level calls were measured. */
 export function calledSections(figures: Figures): string[] {
-  const sizes = calledSizes(figures);
-  const lines = calledLines(figures).flatMap(({ level, title, rowOf }) => {
-    const rows = sizes.map(rowOf);
-    return rows.some((row) => row) ? [[title, level, ...rows.map(medianAndMean)]] : [];
-  });
-  if (lines.length === 0) return [];
-  return [
-    `### Application-level calls, ${ranks} replicas`,
-    explanation,
-    markdownTable(['', 'level', ...sizes.map(formatBytes)], lines),
-    ...gradientsTable(figures),
-  ];
+  const table = calledTable(figures, calledLines, '', medianAndMean);
+  if (table === undefined) return [];
+  return [`### Application-level calls, ${ranks} replicas`, explanation, table, ...gradientsTable(figures)];
 }
 
-/** One list of all gradients in each call of ours; a call for each gradient of the peer's. */
+/** coll reduces a list of all gradients in each call, and the other libraries one gradient in each call. */
 function gradientsTable(figures: Figures): string[] {
-  const ways: readonly CallMemory[] = ['known', 'new', 'result', 'alone'];
-  const lines = Object.entries(networks).flatMap(([set, network]) => {
-    const rows = figures.rows.filter((row) => row.suite === 'strategy' && row.gradients === set && row.ranks === ranks);
-    const ours = ways.map((memory) =>
-      rows.find(
-        (row) => row.case === `${set} allReduceSync ${algorithm}${wordsFor(memory, 'in')}` && row.engine === engine,
-      ),
-    );
-    const [theirs, torch] = pythonPeers.map((peer) => rows.find((row) => row.peer === peer));
-    if (rows.length === 0) return [];
-    const ratio = ratioOf(ours[0], theirs);
-    return [
-      [network, ...[...ours, theirs, torch].map(medianAndMean), ratio === undefined ? '' : `**${threeDigits(ratio)}**`],
-    ];
+  const ours = (set: string, memory: CallMemory) =>
+    figures.find({ gradients: set, ranks, case: `${set} allReduceSync direct${wordsFor(memory, 'in')}`, engine });
+  const theirs = (set: string, peer: (typeof pythonPeers)[number]) => figures.find({ gradients: set, ranks, peer });
+  const time = (title: string, rowOf: (set: string) => ShownRow | undefined): Column<string> => ({
+    title,
+    cellOf: (set) => medianAndMean(rowOf(set)),
   });
-  if (lines.length === 0) return [];
-  const head = [
-    '',
-    'the same arrays again',
-    'new arrays',
-    'no `into`',
-    'new arrays, not reduced',
-    labels.mpi4py,
-    labels.torch,
-    'times faster than mpi4py',
+  const columns: Column<string>[] = [
+    { title: '', cellOf: (set) => networks[set] ?? set, isLeft: true },
+    time('the same arrays again', (set) => ours(set, 'known')),
+    time('new arrays', (set) => ours(set, 'new')),
+    time('no `into`', (set) => ours(set, 'result')),
+    time('new arrays, not reduced', (set) => ours(set, 'alone')),
+    ...pythonPeers.map((peer) => time(subjects[peer].label, (set) => theirs(set, peer))),
+    {
+      title: 'times faster than mpi4py',
+      cellOf: (set) => bold(ratioOf(ours(set, 'known'), theirs(set, 'mpi4py'))),
+    },
   ];
+  const sets = Object.keys(networks).filter((gradients) => figures.find({ gradients, ranks }));
+  if (sets.length === 0) return [];
   return [
     `### Gradients of networks through a context, ${ranks} worker threads, \`allReduceSync\``,
-    markdownTable(head, lines),
+    tableOf(columns, sets),
   ];
 }
 
-function medianAndMean(row: Row | undefined): string {
+function medianAndMean(row: ShownRow | undefined): string {
   return row ? `${formatMicros(row.medianMicros)} (${formatMicros(row.meanMicros)})` : '';
 }

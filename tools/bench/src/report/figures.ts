@@ -1,49 +1,44 @@
 import type { EngineName } from '@coll/core';
 import { engineNames } from '../engines.js';
 import { tolerableLoad } from '../foreign-load.js';
-import { type PeerName, peerNames, type Transport } from '../peers/peers.js';
-import type { Form, InputKind, Memory, Place, SuiteName } from '../trial.js';
-import { type FailedRow, isMeasured, type Row } from './row.js';
+import { type PeerName, peerNames } from '../peers/peers.js';
+import type { SuiteName } from '../trial.js';
+import { machineName } from './machine.js';
+import type { ShownRow } from './results.js';
+import { type FailedRow, isMeasured } from './row.js';
 
-/** Which row is meant. */
-export interface Wanted {
-  readonly suite: SuiteName;
-  readonly ranks: number;
-  readonly bytes: number;
-  readonly input?: InputKind;
-  readonly place?: Place;
-  /** Of processes of ours; without it threads are meant. */
-  readonly transport?: Transport;
-  readonly memory?: Memory;
-  /** How the case begins, where several cases have one size. */
-  readonly case?: string;
-}
+/** Fields that a row must have. A field that is undefined here must be absent. */
+export type Wanted = { readonly [Field in keyof ShownRow]?: ShownRow[Field] | undefined };
 
-/** Rows of one run, by what they measure. */
+/** Rows that were measured on one CPU, by their fields. */
 export class Figures {
-  readonly rows: readonly Row[];
+  readonly rows: readonly ShownRow[];
+  /** Cases without figures. */
+  readonly failed: readonly FailedRow[];
 
-  constructor(rows: readonly (Row | FailedRow)[]) {
+  constructor(rows: readonly (ShownRow | FailedRow)[]) {
     this.rows = rows.filter(isMeasured);
+    this.failed = rows.filter((row): row is FailedRow => !isMeasured(row));
   }
 
-  ours(wanted: Wanted, engine: EngineName, form: Form = 'sync'): Row | undefined {
-    const { transport, memory } = wanted;
-    const isMeant = (row: Row) => row.transport === transport && row.memory === memory;
-    return this.#find(wanted, (row) => row.engine === engine && row.form === form && isMeant(row));
+  find(wanted: Wanted): ShownRow | undefined {
+    const fields = Object.entries(wanted) as [keyof ShownRow, unknown][];
+    return this.rows.find((row) => fields.every(([field, value]) => row[field] === value));
   }
 
-  peer(wanted: Wanted, peer: PeerName): Row | undefined {
-    return this.#find(wanted, (row) => row.peer === peer);
+  /** The row of coll: of threads that block, on still input and in place unless `wanted` says otherwise. */
+  ours(wanted: Wanted): ShownRow | undefined {
+    return this.find({ form: 'sync', input: 'still', place: 'in', transport: undefined, memory: undefined, ...wanted });
   }
 
-  /** The fastest of these. */
-  fastest(wanted: Wanted, peers: readonly PeerName[] = peerNames): Row | undefined {
+  /** The row of another library, on still input and in place unless `wanted` says otherwise. */
+  peer(wanted: Wanted, peer: PeerName): ShownRow | undefined {
+    return this.find({ input: 'still', place: 'in', ...wanted, peer });
+  }
+
+  /** The fastest of these libraries. */
+  fastest(wanted: Wanted, peers: readonly PeerName[] = peerNames): ShownRow | undefined {
     return peers.flatMap((peer) => this.peer(wanted, peer) ?? []).sort((a, b) => a.medianMicros - b.medianMicros)[0];
-  }
-
-  bound({ suite, ranks, bytes, input = 'still' }: Wanted): Row | undefined {
-    return this.#find({ suite, ranks, bytes, input }, (row) => row.engine === 'bound');
   }
 
   ranksOf(suite: SuiteName): number[] {
@@ -54,6 +49,7 @@ export class Figures {
     return ascending(this.rows.filter((row) => row.suite === suite && row.ranks === ranks).map(({ bytes }) => bytes));
   }
 
+  /** The measured engines, the fastest first. */
   engines(suite: SuiteName): EngineName[] {
     return engineNames.filter((name) => this.rows.some((row) => row.suite === suite && row.engine === name));
   }
@@ -62,29 +58,64 @@ export class Figures {
     return peerNames.filter((name) => this.rows.some((row) => row.suite === suite && row.peer === name));
   }
 
-  #find(wanted: Wanted, fits: (row: Row) => boolean): Row | undefined {
-    const { suite, ranks, bytes, input = 'still', place = 'in', case: begin } = wanted;
-    return this.rows.find(
-      (row) =>
-        row.suite === suite &&
-        row.ranks === ranks &&
-        row.bytes === bytes &&
-        row.input === input &&
-        row.place === place &&
-        (begin === undefined || row.case === begin || row.case.startsWith(`${begin} `)) &&
-        fits(row),
-    );
+  /** How many rows other programs disturbed. */
+  get disturbed(): number {
+    return this.rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
+  }
+
+  /** The days on which rows of these suites were measured: one, or the first and the last. */
+  daysOf(...suites: readonly SuiteName[]): string {
+    const days = this.rows.filter(({ suite }) => suites.includes(suite)).map(({ date }) => date.slice(0, 10));
+    const [first, last] = [days.sort()[0], days.at(-1)];
+    return first === last ? `${first}` : `${first} to ${last}`;
   }
 }
 
-/** How many times faster the first is than the second; undefined where one is missing. */
-export function ratioOf(ours: Row | undefined, theirs: Row | undefined): number | undefined {
-  return ours && theirs ? theirs.medianMicros / ours.medianMicros : undefined;
+/** The figures of one CPU model with one number of cores. */
+export interface Family {
+  /** The CPU and its cores, such as `A Processor, 2 cores`. */
+  readonly name: string;
+  readonly figures: Figures;
 }
 
-/** How many of the rows other programs disturbed. */
-export function disturbedAmong(rows: readonly Row[]): number {
-  return rows.filter(({ foreignLoad = 0 }) => foreignLoad > tolerableLoad).length;
+/** The figures of each CPU, those with most rows first. */
+export function familiesOf(rows: readonly (ShownRow | FailedRow)[]): Family[] {
+  const groups = [...new Set(rows.map(machineName))].map((name) => ({
+    name,
+    own: rows.filter((row) => machineName(row) === name),
+  }));
+  return groups
+    .sort((one, other) => other.own.length - one.own.length)
+    .map(({ name, own }) => ({ name, figures: new Figures(own) }));
+}
+
+/** The suites of application-level calls. */
+const calledSuites: readonly SuiteName[] = ['strategy', 'ops', 'runs'];
+
+/** What the docs show. */
+export interface Report {
+  /** Application-level calls, on the CPU with most of their rows. */
+  readonly called: Figures;
+  /** Communicators, on the CPU with most of their rows. */
+  readonly main: Figures;
+  /** Communicators on each CPU. */
+  readonly families: readonly Family[];
+}
+
+export function reportOf(rows: readonly (ShownRow | FailedRow)[]): Report {
+  const isCalled = ({ suite }: ShownRow | FailedRow) => calledSuites.includes(suite);
+  const families = familiesOf(rows.filter((row) => !isCalled(row)));
+  const none = new Figures([]);
+  return {
+    called: familiesOf(rows.filter(isCalled))[0]?.figures ?? none,
+    main: families[0]?.figures ?? none,
+    families,
+  };
+}
+
+/** How many times faster the first is than the second; undefined if one is missing. */
+export function ratioOf(ours: ShownRow | undefined, theirs: ShownRow | undefined): number | undefined {
+  return ours && theirs ? theirs.medianMicros / ours.medianMicros : undefined;
 }
 
 function ascending(numbers: readonly number[]): number[] {

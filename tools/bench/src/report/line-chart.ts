@@ -2,7 +2,7 @@ import { LineChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
 import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
-import { threeDigits } from './numbers.js';
+import { threeDigits } from './cells.js';
 
 use([LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 

@@ -80,7 +80,7 @@ export interface Row extends CaseRow {
   readonly samples: number;
 }
 
-export function isMeasured(row: Row | FailedRow): row is Row {
+export function isMeasured<Measured extends object>(row: Measured | FailedRow): row is Measured {
   return !('failure' in row);
 }
 

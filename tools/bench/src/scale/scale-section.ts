@@ -1,7 +1,7 @@
+import { threeDigits } from '../report/cells.js';
 import { drawLines, type Line } from '../report/line-chart.js';
 import { machineName } from '../report/machine.js';
-import { markdownTable } from '../report/markdown-table.js';
-import { threeDigits } from '../report/numbers.js';
+import { type Column, tableOf } from '../report/table.js';
 import type { ScaleRow } from './count.js';
 import { growthExponent } from './growth-exponent.js';
 
@@ -39,7 +39,7 @@ export function scaleSection(rows: readonly ScaleRow[]): string {
     ...quantities.flatMap((quantity) => [
       `### ${quantity.title}`,
       `![${quantity.title}](../figures/${quantity.file}.svg)`,
-      tableOf(rows, quantity),
+      tableFor(rows, quantity),
     ]),
   ].join('\n\n');
 }
@@ -54,21 +54,17 @@ export function scaleCharts(rows: readonly ScaleRow[]): { readonly file: string;
   }));
 }
 
-function tableOf(rows: readonly ScaleRow[], { amountOf }: Quantity): string {
-  const names = namesOf(rows).filter((name) => rows.some((row) => nameOf(row) === name && amountOf(row) > 0));
-  const cellOf = (name: string, ranks: number) => {
-    const row = rows.find((each) => nameOf(each) === name && each.ranks === ranks);
-    return row ? plain(amountOf(row)) : '';
-  };
-  const exponents = names.map((name) => {
-    const points = rows
-      .filter((row) => nameOf(row) === name)
-      .map((row) => ({ ranks: row.ranks, value: amountOf(row) }));
+function tableFor(rows: readonly ScaleRow[], { amountOf }: Quantity): string {
+  const columns = namesOf(rows).map((name): Column<number | 'exponent'> => {
+    const own = rows.filter((row) => nameOf(row) === name);
+    const points = own.map((row) => ({ ranks: row.ranks, value: amountOf(row) }));
     const exponent = growthExponent(points);
-    return exponent === undefined ? '' : `**${exponent.toFixed(2)}**`;
+    const cells = new Map<number | 'exponent', string>(points.map(({ ranks, value }) => [ranks, plain(value)]));
+    if (exponent !== undefined) cells.set('exponent', `**${exponent.toFixed(2)}**`);
+    const isShown = points.some(({ value }) => value > 0);
+    return { title: name, cellOf: (line) => (isShown && cells.get(line)) || '' };
   });
-  const lines = sizesOf(rows).map((ranks) => [String(ranks), ...names.map((name) => cellOf(name, ranks))]);
-  return markdownTable(['ranks', ...names], [...lines, ['exponent', ...exponents]]);
+  return tableOf([{ title: 'ranks', cellOf: String, isLeft: true }, ...columns], [...sizesOf(rows), 'exponent']);
 }
 
 function linesOf(rows: readonly ScaleRow[], { amountOf }: Quantity): Line[] {
