@@ -50,10 +50,10 @@ export { ValueContext, type ValueContextInit } from './data/value-context.js';
 export type { DistributedVariable } from './distributed-variables/distributed-variable.js';
 export { MirroredVariable } from './distributed-variables/mirrored-variable.js';
 export { SyncOnReadVariable } from './distributed-variables/sync-on-read-variable.js';
-export { type UpdateFunction, type UpdateOptions, updateRegroup } from './distributed-variables/update-variable.js';
+export { updateRegroup } from './distributed-variables/update-variable.js';
 export { shardForReplica } from './replicas/shard-for-replica.js';
-export { StrategyExtended } from './scope/extended.js';
-export type { MergeFunction, ReplicaContext } from './scope/replica-context.js';
+export type { ExtendedMethods } from './scope/extended.js';
+export type { ReplicaCollectives } from './scope/replica-collectives.js';
 export type {
   MainExport,
   ModuleOptionsOf,
@@ -62,7 +62,7 @@ export type {
   RunOptionsOf,
   RunSettings,
 } from './scope/run-options.js';
-export { type ReplicaCode, type ReplicaFunction, Strategy } from './scope/strategy.js';
+export { type MergeFunction, type ReplicaCode, type ReplicaContext, type ReplicaFunction, Strategy, StrategyExtended } from './scope/strategy.js';
 export type {
   Arriving,
   Axes,
@@ -92,6 +92,7 @@ export {
 export { variable } from './strategies/new-variable.js';
 export type { Change } from './variables/change.js';
 export type { LocalVariable } from './variables/local-variable.js';
+export type { UpdateFunction, UpdateOptions } from './variables/update-options.js';
 export { Variable } from './variables/variable.js';
 export {
   VariableAggregation,

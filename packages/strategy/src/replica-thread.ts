@@ -10,15 +10,16 @@ import { openPluginHome, type ThreadHome } from './strategies/plugin-home.js';
 import { importModule, type Loading } from './threads/module-loading.js';
 import { encodeError } from './threads/thread-errors.js';
 import {
+  type ClusterHome,
   type FromReplica,
   post,
   type RunMessage,
   type ThreadStart,
   type ToReplica,
-  type WorkerHome,
 } from './threads/thread-messages.js';
 import { ThreadReplicaContext } from './threads/thread-replica-context.js';
 import { decode, encode } from './threads/thread-values.js';
+import type { WorkerHome } from './workers/worker-messages.js';
 
 /**
  * The entry of a replica's worker thread: loads the plug-in, and runs functions of the user's
@@ -79,9 +80,9 @@ async function main(): Promise<void> {
 }
 
 /** Imported only if needed, because this loads the code for several workers. */
-async function workerHome(home: WorkerHome): Promise<ThreadHome> {
+async function workerHome(home: ClusterHome): Promise<ThreadHome> {
   const { openWorkerHome } = await import('./workers/worker-home.js');
-  return openWorkerHome(start, home);
+  return openWorkerHome(start, home as WorkerHome);
 }
 
 async function run(context: ThreadReplicaContext, message: RunMessage): Promise<void> {

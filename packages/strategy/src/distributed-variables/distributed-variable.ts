@@ -2,8 +2,7 @@ import { DistributedValues, IndexedSlices, RuntimeError, tensorSymbol, type Valu
 import { componentOf, distributedValuesSymbol, onDeviceOrPrimary, textOf } from '@coll/core/internal';
 import { copyToDevice } from '@coll/core/plugin';
 import { componentHere, currentFrame, localIdOf, mixing } from '../scope/contexts.js';
-import type { ReplicaContext } from '../scope/replica-context.js';
-import type { Strategy } from '../scope/strategy.js';
+import type { ReplicaContext, Strategy } from '../scope/strategy.js';
 import { applyChange, type Change, changeValue } from '../variables/change.js';
 import { contain, type LocalVariable } from '../variables/local-variable.js';
 import { Variable } from '../variables/variable.js';

@@ -13,7 +13,7 @@ import {
 import type { GroupReplicaContext } from '../replicas/group-replica-context.js';
 import { currentFrame } from '../scope/contexts.js';
 import { countingRefusals } from '../scope/refused-calls.js';
-import type { ReplicaContext } from '../scope/replica-context.js';
+import type { ReplicaContext } from '../scope/strategy.js';
 import { applyChange, type Change, changeValue } from '../variables/change.js';
 import type { LocalVariable } from '../variables/local-variable.js';
 import { DistributedVariable } from './distributed-variable.js';

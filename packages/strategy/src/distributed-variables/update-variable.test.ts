@@ -10,7 +10,7 @@ import {
   updateRegroup,
   variable,
 } from '../index.js';
-import { requireUpdate } from './update-variable.js';
+import { requireUpdate } from '../variables/update-options.js';
 
 describe.each([1, 2, 3])('extended.update on %i replicas', (replicas) => {
   const strategy = strategyOf(replicas);

@@ -14,8 +14,7 @@ import { type GroupCall, isArriving, nextTurn } from '@coll/core/internal';
 import { reduceOpFrom } from '@coll/core/plugin';
 import { requireReplica } from '../scope/contexts.js';
 import { refused } from '../scope/refused-calls.js';
-import type { MergeFunction, ReplicaContext } from '../scope/replica-context.js';
-import type { Strategy } from '../scope/strategy.js';
+import type { MergeFunction, ReplicaContext, Strategy } from '../scope/strategy.js';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from '../scope/structure-types.js';
 
 /** Identifies a replica of a strategy. */

@@ -1,6 +1,6 @@
 import { ValueError } from '@coll/core';
 import { isMapping, quote } from '@coll/core/internal';
-import type { MergeFunction } from '../scope/replica-context.js';
+import type { MergeFunction } from '../scope/strategy.js';
 
 /**
  * The arguments of a merge call, named ones last.

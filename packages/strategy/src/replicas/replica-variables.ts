@@ -1,6 +1,5 @@
 import { InternalError, RuntimeError } from '@coll/core';
-import { localIdOf } from '../scope/contexts.js';
-import type { ReplicaContext } from '../scope/replica-context.js';
+import { type FrameReplica, localIdOf } from '../scope/contexts.js';
 import type { Variable } from '../variables/variable.js';
 import type { VariableTraits } from '../variables/variable-options.js';
 
@@ -11,19 +10,19 @@ import type { VariableTraits } from '../variables/variable-options.js';
 interface RunVariables {
   readonly made: Variable[];
   /** Number of variables that each replica has created. */
-  readonly counts: Map<ReplicaContext, number>;
+  readonly counts: Map<FrameReplica, number>;
 }
 
-const runs = new WeakMap<ReplicaContext, RunVariables>();
+const runs = new WeakMap<FrameReplica, RunVariables>();
 
 /** Makes these replicas share their variables, as the replicas of one run. */
-export function shareVariables(replicas: readonly ReplicaContext[]): void {
+export function shareVariables(replicas: readonly FrameReplica[]): void {
   const run: RunVariables = { made: [], counts: new Map() };
   for (const replica of replicas) runs.set(replica, run);
 }
 
 /** Whether the replica shares its variables with the other replicas of a run in one thread. */
-export function sharesVariables(replica: ReplicaContext): boolean {
+export function sharesVariables(replica: FrameReplica): boolean {
   return runs.has(replica);
 }
 
@@ -32,7 +31,7 @@ export function sharesVariables(replica: ReplicaContext): boolean {
  * @throws RuntimeError if replica 0 has not created it yet; InternalError if a replica requests a
  * variable with different traits
  */
-export function nextVariable(replica: ReplicaContext, traits: VariableTraits, make: () => Variable): Variable {
+export function nextVariable(replica: FrameReplica, traits: VariableTraits, make: () => Variable): Variable {
   const { made, counts } = runs.get(replica) as RunVariables;
   const count = counts.get(replica) ?? 0;
   const id = replica.replicaIdInSyncGroup;

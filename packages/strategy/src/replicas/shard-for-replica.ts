@@ -5,7 +5,7 @@ import { rebatched } from '../data/distribute-dataset.js';
 import type { DistributedDataset } from '../data/distributed-dataset.js';
 import type { InputOptionsInit } from '../data/input-options.js';
 import { type MaxOverReaders, Readers, readersOf } from '../data/readers.js';
-import type { ReplicaContext } from '../scope/replica-context.js';
+import type { ReplicaContext } from '../scope/strategy.js';
 import { GroupReplicaContext } from './group-replica-context.js';
 
 /**

@@ -4,6 +4,7 @@ import {
   type DType,
   dtypes,
   InternalError,
+  isTensor,
   ReduceOp,
   type Tensor,
   type TensorLike,
@@ -12,7 +13,7 @@ import {
   zeros,
 } from '@coll/core';
 import { decodeNumber, encodeNumber, quote } from '@coll/core/internal';
-import { isFloating, quotientOf } from '@coll/core/plugin';
+import { divide, isFloating, quotientOf } from '@coll/core/plugin';
 import type { WorkerGroup } from './worker-group.js';
 
 type Axis = number | readonly number[];
@@ -104,6 +105,13 @@ export function roundedTotal(op: ReduceOp, total: Tensor, dtype: DType, count: n
   for (let index = 0; index < result.data.length; index++)
     result.data[index] = encodeNumber((total.data[index] as number) / divisor, result.dtype) as number;
   return result;
+}
+
+/** The mean of a single value: the value itself, but integers become floats as in every mean. */
+export function trueMean(value: unknown): unknown {
+  if (!isTensor(value) && !ArrayBuffer.isView(value)) return value;
+  const tensor = asTensor(value);
+  return isFloating(tensor.dtype) || tensor.dtype === 'bool' ? value : divide(tensor, 1);
 }
 
 /**

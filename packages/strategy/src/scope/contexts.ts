@@ -1,13 +1,25 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { RuntimeError } from '@coll/core';
 import { findCurrentReplica } from '@coll/core/internal';
-import type { ReplicaContext } from './replica-context.js';
-import type { Strategy } from './strategy.js';
+import type { WorkerGroup } from './worker-group.js';
+
+/** What this module needs to know about a strategy. Every one is a `Strategy`, which imports this module. */
+export interface FrameStrategy {
+  readonly extended: { readonly firstReplica: number; readonly workers: WorkerGroup };
+}
+
+/** What this module needs to know about a replica. Every one is a `ReplicaContext`. */
+export interface FrameReplica {
+  readonly strategy: FrameStrategy;
+  readonly replicaIdInSyncGroup: number;
+  /** Counts a call that the replica has refused with `error`. */
+  refuse?(error: unknown): void;
+}
 
 /** The strategy and replica of running code. Code without a replica is in cross-replica context. */
 export interface Frame {
-  readonly strategy: Strategy;
-  readonly replica?: ReplicaContext;
+  readonly strategy: FrameStrategy;
+  readonly replica?: FrameReplica;
   /**
    * The index of the component that is being updated; only in a cross-replica update of a variable.
    */
@@ -51,7 +63,7 @@ export function componentHere(frame: Frame | undefined): number | undefined {
 }
 
 /** The index of a replica among the replicas of its worker. */
-export function localIdOf({ replicaIdInSyncGroup, strategy }: ReplicaContext): number {
+export function localIdOf({ replicaIdInSyncGroup, strategy }: FrameReplica): number {
   return replicaIdInSyncGroup - strategy.extended.firstReplica;
 }
 
@@ -70,7 +82,7 @@ export function setOutside(frame: Frame | undefined): void {
 }
 
 /** Runs code in cross-replica context. @throws RuntimeError inside a replica or another strategy's scope */
-export function runInScope<Result>(strategy: Strategy, code: () => Result): Result {
+export function runInScope<Result>(strategy: FrameStrategy, code: () => Result): Result {
   requireScopeCanBegin(strategy);
   return runAcross(strategy, code);
 }
@@ -79,7 +91,7 @@ export function runInScope<Result>(strategy: Strategy, code: () => Result): Resu
  * Begins a scope that ends when the result is disposed of.
  * @throws the errors of `runInScope`
  */
-export function enterScope(strategy: Strategy): Disposable {
+export function enterScope(strategy: FrameStrategy): Disposable {
   requireScopeCanBegin(strategy);
   const frame: ScopeFrame = { strategy, outer: scopeFrame(), isOver: false };
   frames.enterWith(frame);
@@ -93,17 +105,17 @@ export function enterScope(strategy: Strategy): Disposable {
 }
 
 /** Runs code as a replica. */
-export function runInReplica<Result>(replica: ReplicaContext, code: () => Result): Result {
+export function runInReplica<Result>(replica: FrameReplica, code: () => Result): Result {
   return runWith({ strategy: replica.strategy, replica }, code);
 }
 
 /** Runs code in cross-replica context. Merge calls use this inside replicas. */
-export function runAcross<Result>(strategy: Strategy, code: () => Result): Result {
+export function runAcross<Result>(strategy: FrameStrategy, code: () => Result): Result {
   return runWith({ strategy }, code);
 }
 
 /** Runs code for one component of a variable, in cross-replica context. */
-export function runInUpdate<Result>(strategy: Strategy, update: number, code: () => Result): Result {
+export function runInUpdate<Result>(strategy: FrameStrategy, update: number, code: () => Result): Result {
   return runWith({ strategy, update }, code);
 }
 
@@ -130,7 +142,7 @@ function end(): void {
 }
 
 /** @throws RuntimeError in a replica, or while a strategy other than this one and the default one is active */
-export function requireCrossReplica(strategy: Strategy, method: string): void {
+export function requireCrossReplica(strategy: FrameStrategy, method: string): void {
   const frame = currentFrame();
   if (!frame) return;
   if (frame.strategy !== strategy) throw mixing(strategy, method, frame.strategy);
@@ -142,7 +154,7 @@ export function requireCrossReplica(strategy: Strategy, method: string): void {
 }
 
 /** @throws RuntimeError unless this code runs in that replica */
-export function requireReplica(replica: ReplicaContext, method: string): void {
+export function requireReplica(replica: FrameReplica, method: string): void {
   const frame = currentFrame();
   if (frame?.replica === replica) return;
   if (frame && frame.strategy !== replica.strategy) throw mixing(replica.strategy, method, frame.strategy);
@@ -154,7 +166,7 @@ export function requireReplica(replica: ReplicaContext, method: string): void {
   throw new RuntimeError('ERR_COLL_CONTEXT', told, { operation: method });
 }
 
-export function mixing(strategy: Strategy, method: string, inCharge: Strategy): RuntimeError {
+export function mixing(strategy: FrameStrategy, method: string, inCharge: FrameStrategy): RuntimeError {
   const told = `${method} of a ${strategy.constructor.name} was called in the scope of another ${inCharge.constructor.name}`;
   return new RuntimeError('ERR_COLL_CONTEXT', `Mixing different strategies: ${told}`, { operation: method });
 }
@@ -165,7 +177,7 @@ function scopeFrame(): Frame | undefined {
   return frame;
 }
 
-function requireScopeCanBegin(strategy: Strategy): void {
+function requireScopeCanBegin(strategy: FrameStrategy): void {
   const frame = currentFrame();
   if (frame?.replica) {
     throw new RuntimeError(

@@ -19,37 +19,29 @@ import {
   containerOf,
   flatten,
   isMapping,
-  optionsOf,
   packLike,
   quote,
   requireDense,
   resolveWithoutInto,
 } from '@coll/core/internal';
-import { distributedVariable, refusedVariable } from '../distributed-variables/create-variable.js';
-import { DistributedVariable } from '../distributed-variables/distributed-variable.js';
-import {
-  requireUpdate,
-  requireVariable,
-  type UpdateFunction,
-  type UpdateOptions,
-  updateComponents,
-  updateFromReplica,
-} from '../distributed-variables/update-variable.js';
-import { sharesVariables } from '../replicas/replica-variables.js';
+import type { UpdateFunction, UpdateOptions } from '../variables/update-options.js';
 import { Variable } from '../variables/variable.js';
-import { type VariableOptions, type VariableValue, variableOptions } from '../variables/variable-options.js';
-import { currentFrame, requireCrossReplica } from './contexts.js';
+import type { VariableOptions, VariableValue } from '../variables/variable-options.js';
+import { type FrameStrategy, requireCrossReplica } from './contexts.js';
 import { placedDestinations, placedValues, requirePairs, strategyOp } from './placed-values.js';
 import { reduceNonDistributed } from './reduce-non-distributed.js';
 import { countingRefusals } from './refused-calls.js';
-import type { ReplicaContext } from './replica-context.js';
-import type { RunOptionsOf } from './run-options.js';
-import type { ReplicaCode, Strategy } from './strategy.js';
-import type { ReducedTo, Regrouped } from './structure-types.js';
+import type { ReducedTo } from './structure-types.js';
 import { oneWorker, type WorkerGroup } from './worker-group.js';
 
 /** A value and the destinations of its result. */
 export type ValuePair = readonly [value: unknown, destinations: unknown];
+
+/** What these methods need to know about their strategy, which is a `Strategy`. */
+interface Owner extends FrameStrategy {
+  scope(): Disposable;
+  scope<Result>(code: () => Result): Result;
+}
 
 /** Cross-device ops, and the devices of the values that these ops combine. */
 export interface Serving {
@@ -57,31 +49,13 @@ export interface Serving {
   readonly ops: () => Promise<CrossDeviceOps>;
 }
 
-/**
- * The lower-level methods of a strategy, for optimizers and libraries. Most of them require
- * cross-replica context and throw a RuntimeError inside replicas.
- *
- * @example
- * ```ts
- * import { isTensor } from '@coll/core';
- * import { MirroredStrategy } from '@coll/strategy';
- *
- * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
- * const { extended } = strategy;
- * const value = strategy.experimentalDistributeValuesFromFunction(
- *   ({ replicaIdInSyncGroup }) => new Float32Array([replicaIdInSyncGroup]),
- * );
- * const mean = await extended.reduceTo('mean', value, 'cpu:0');
- * console.log(isTensor(mean) && mean.data); // Float32Array(1) [ 0.5 ]
- * ```
- */
-export class StrategyExtended {
-  protected readonly strategy: Strategy;
+/** The methods of `StrategyExtended` whose types do not mention replicas. */
+export abstract class ExtendedMethods {
+  protected abstract readonly strategy: Owner;
   readonly #devices: readonly string[];
   readonly #ops: () => Promise<CrossDeviceOps>;
 
-  constructor(strategy: Strategy, workerDevices: readonly string[], ops: () => Promise<CrossDeviceOps>) {
-    this.strategy = strategy;
+  constructor(workerDevices: readonly string[], ops: () => Promise<CrossDeviceOps>) {
     this.#devices = workerDevices;
     this.#ops = ops;
   }
@@ -245,13 +219,7 @@ export class StrategyExtended {
    * @throws ValueError for an invalid initial value or invalid options; RuntimeError while another
    * strategy is active
    */
-  createVariable(initial: VariableValue, options?: VariableOptions): Variable {
-    try {
-      return distributedVariable(this.strategy, initial, optionsOf(options, "{ name: 'weights' }", variableOptions));
-    } catch (error) {
-      throw refusedVariable(this.strategy, error);
-    }
-  }
+  abstract createVariable(initial: VariableValue, options?: VariableOptions): Variable;
 
   /**
    * Calls a function for each component of a variable, in replica order, with the matching
@@ -261,24 +229,7 @@ export class StrategyExtended {
    * @throws ValueError unless `variable` is a variable of this strategy, and for an invalid
    * function or arguments; the error that the function throws
    */
-  update(variable: unknown, fn: UpdateFunction, options: UpdateOptions = {}): Promise<unknown> {
-    const replica = currentFrame()?.replica;
-    const update = () => this.#update(replica, variable, fn, options);
-    // Only replicas of one thread wait for each other.
-    return replica && sharesVariables(replica) ? countingRefusals(this.strategy, update) : update();
-  }
-
-  async #update(
-    replica: ReplicaContext | undefined,
-    variable: unknown,
-    fn: UpdateFunction,
-    options: UpdateOptions,
-  ): Promise<unknown> {
-    if (replica?.strategy !== this.strategy) requireCrossReplica(this.strategy, 'update');
-    const own = requireVariable(variable, this.strategy, 'update');
-    requireUpdate(fn, options);
-    return replica ? updateFromReplica(replica, own, fn, options) : updateComponents(own, fn, options);
-  }
+  abstract update(variable: unknown, fn: UpdateFunction, options?: UpdateOptions): Promise<unknown>;
 
   /**
    * Runs code in the scope of this strategy, which creates all variables on the same devices as
@@ -288,16 +239,12 @@ export class StrategyExtended {
    */
   colocateVarsWith(variable: unknown): Disposable;
   colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
-  colocateVarsWith<Result>(variable: unknown, code?: () => Result): Result | Disposable {
-    requireVariable(variable, this.strategy, 'colocateVarsWith');
+  colocateVarsWith<Result>(_variable: unknown, code?: () => Result): Result | Disposable {
     return code !== undefined ? this.strategy.scope(code) : this.strategy.scope();
   }
 
   /** Whether a variable, or the variable it is a component of, was created by this strategy. */
-  variableCreatedInScope(variable: unknown): boolean {
-    const container = this.valueContainer(variable);
-    return container instanceof DistributedVariable && container.strategy === this.strategy;
-  }
+  abstract variableCreatedInScope(variable: unknown): boolean;
 
   /**
    * The value of a variable. If the variable is synchronized on read, its values are combined over
@@ -315,14 +262,6 @@ export class StrategyExtended {
   /** The variable that a value is a component of; any other value is returned unchanged. */
   valueContainer(value: unknown): unknown {
     return containerOf(value) ?? value;
-  }
-
-  /** Runs a function on every replica, like `run`. */
-  callForEachReplica<Args extends readonly unknown[], Result>(
-    replica: ReplicaCode<Args, Result>,
-    ...options: RunOptionsOf<NoInfer<Args>>
-  ): Promise<Regrouped<Awaited<Result>>> {
-    return this.strategy.run(replica, ...options);
   }
 
   /** The ops that combine a value, and the devices of the value's components. */

@@ -5,10 +5,11 @@ import {
   PerReplica,
   type ReduceOp,
   type ReduceOpLike,
+  type Structure,
   type Value,
   ValueError,
 } from '@coll/core';
-import { asValue, quote } from '@coll/core/internal';
+import { asValue, mapStructure, quote } from '@coll/core/internal';
 import { reduceOpFrom, viewOnDevice } from '@coll/core/plugin';
 
 /**
@@ -72,4 +73,13 @@ export function requirePairs(pairs: unknown): readonly (readonly [value: unknown
 
 function badPairs(told: string): ValueError {
   return new ValueError('ERR_COLL_VALUE', told, { operation: 'batch-reduce' });
+}
+
+/** The first distributed value in a structure. */
+export function findDistributed(structure: unknown): DistributedValues | undefined {
+  let found: DistributedValues | undefined;
+  mapStructure(structure as Structure<unknown>, (leaf) => {
+    if (leaf instanceof DistributedValues) found ??= leaf;
+  });
+  return found;
 }

@@ -1,9 +1,9 @@
 import {
   asTensor,
   type CallOptions,
+  type CrossDeviceOps,
   DistributedValues,
   type DTypeOf,
-  isTensor,
   PerReplica,
   ReduceOp,
   type ReduceOpLike,
@@ -13,7 +13,6 @@ import {
   ValueError,
 } from '@coll/core';
 import { asGiven, logDeprecated, mapStructure, quote, requireFunction, resolveWithoutInto } from '@coll/core/internal';
-import { divide, isFloating } from '@coll/core/plugin';
 import type { ClusterResolver } from '../cluster/cluster-resolver.js';
 import type { DatasetLike } from '../data/dataset.js';
 import { type DatasetFunction, distributeDatasetsFromFunction } from '../data/datasets-from-function.js';
@@ -21,7 +20,6 @@ import { distributeDataset } from '../data/distribute-dataset.js';
 import type { Distributed, DistributedDataset } from '../data/distributed-dataset.js';
 import { InputContext } from '../data/input-context.js';
 import type { InputOptionsInit } from '../data/input-options.js';
-import { Readers, readersOf } from '../data/readers.js';
 import { ValueContext } from '../data/value-context.js';
 import { Variable } from '../variables/variable.js';
 import {
@@ -33,15 +31,44 @@ import {
   roundedTotal,
   sizeAlong,
   sumAlong,
+  trueMean,
 } from './axis-sum.js';
 import { enterScope, requireCrossReplica, runInScope } from './contexts.js';
-import type { StrategyExtended } from './extended.js';
-import { strategyOp } from './placed-values.js';
+import { ExtendedMethods } from './extended.js';
+import { findDistributed, strategyOp } from './placed-values.js';
 import { countingRefusals } from './refused-calls.js';
-import type { ReplicaContext } from './replica-context.js';
+import type { ReplicaCollectives } from './replica-collectives.js';
 import type { MainExport, ModuleOptionsOf, ModuleResult, RunOptions, RunOptionsOf } from './run-options.js';
 import type { Axes, LocalResult, ReducedAcross, Regrouped } from './structure-types.js';
-import type { WorkerGroup } from './worker-group.js';
+import { readersIn } from './worker-group.js';
+
+/**
+ * The function of a merge call. It runs once for all replicas, with their arguments regrouped into
+ * distributed values.
+ */
+export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
+  strategy: Strategy,
+  ...args: Args
+) => Result | Promise<Result>;
+
+/** A replica's view of its group and its strategy, and its collectives with the other replicas. */
+export interface ReplicaContext extends ReplicaCollectives {
+  readonly strategy: Strategy;
+
+  /**
+   * Waits until all replicas have called this method. Then calls `fn(strategy, ...args)` of replica
+   * 0 once, in cross-replica context, with the arguments of all replicas regrouped, and returns to
+   * each replica its part of the result. `kwargs` are passed as one object after `args`. An error
+   * that `fn` throws ends the run.
+   * @throws ValueError unless `fn` is a function, `args` a list and `kwargs` an object;
+   * RuntimeError outside of this replica, or if a replica ends without calling this method
+   */
+  mergeCall<Args extends readonly unknown[], Result>(
+    fn: MergeFunction<Args, Result>,
+    args?: readonly unknown[],
+    kwargs?: Readonly<Record<string, unknown>>,
+  ): Promise<Result>;
+}
 
 /**
  * The function of each replica. Its parameters are the replica's context and the arguments of
@@ -319,35 +346,43 @@ export abstract class Strategy {
   }
 }
 
-/** The workers of a strategy, as readers of datasets. */
-function readersIn(workers: WorkerGroup): Readers {
-  const create = () =>
-    new Readers({
-      what: 'worker',
-      max: (numbers) => workers.allReduceFor('input', ReduceOp.MAX, asTensor(numbers)),
-      refuse: (error) => workers.refuse(error),
-    });
-  return readersOf(workers, create);
+/**
+ * The lower-level methods of a strategy, for optimizers and libraries. Most of them require
+ * cross-replica context and throw a RuntimeError inside replicas.
+ *
+ * @example
+ * ```ts
+ * import { isTensor } from '@coll/core';
+ * import { MirroredStrategy } from '@coll/strategy';
+ *
+ * await using strategy = new MirroredStrategy({ devices: ['cpu:0', 'cpu:1'] });
+ * const { extended } = strategy;
+ * const value = strategy.experimentalDistributeValuesFromFunction(
+ *   ({ replicaIdInSyncGroup }) => new Float32Array([replicaIdInSyncGroup]),
+ * );
+ * const mean = await extended.reduceTo('mean', value, 'cpu:0');
+ * console.log(isTensor(mean) && mean.data); // Float32Array(1) [ 0.5 ]
+ * ```
+ */
+export abstract class StrategyExtended extends ExtendedMethods {
+  protected readonly strategy: Strategy;
+
+  constructor(strategy: Strategy, workerDevices: readonly string[], ops: () => Promise<CrossDeviceOps>) {
+    super(workerDevices, ops);
+    this.strategy = strategy;
+  }
+
+  /** Runs a function on every replica, like `run`. */
+  callForEachReplica<Args extends readonly unknown[], Result>(
+    replica: ReplicaCode<Args, Result>,
+    ...options: RunOptionsOf<NoInfer<Args>>
+  ): Promise<Regrouped<Awaited<Result>>> {
+    return this.strategy.run(replica, ...options);
+  }
 }
 
 /** Whether `scope` was called with a function. @throws ValueError for anything else */
 export function requireCode<Code>(code: Code | undefined): code is Code {
   if (code !== undefined) requireFunction(code, 'scope: code');
   return code !== undefined;
-}
-
-/** The mean of a single value: the value itself, but integers become floats as in every mean. */
-function trueMean(value: unknown): unknown {
-  if (!isTensor(value) && !ArrayBuffer.isView(value)) return value;
-  const tensor = asTensor(value);
-  return isFloating(tensor.dtype) || tensor.dtype === 'bool' ? value : divide(tensor, 1);
-}
-
-/** The first distributed value in a structure. */
-export function findDistributed(structure: unknown): DistributedValues | undefined {
-  let found: DistributedValues | undefined;
-  mapStructure(structure as Structure<unknown>, (leaf) => {
-    if (leaf instanceof DistributedValues) found ??= leaf;
-  });
-  return found;
 }

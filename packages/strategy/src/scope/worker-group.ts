@@ -1,5 +1,6 @@
-import type { CallOptions, ReduceOp, Tensor, Turn } from '@coll/core';
+import { asTensor, type CallOptions, ReduceOp, type Tensor, type Turn } from '@coll/core';
 import type { Purpose } from '@coll/core/plugin';
+import { Readers, readersOf } from '../data/readers.js';
 
 /**
  * The workers of a strategy, for communication without its cross-device ops. All workers make the
@@ -45,3 +46,14 @@ export const oneWorker: WorkerGroup = Object.freeze({
   allReduceSync: (_op: ReduceOp, value: Tensor) => value,
   refuse: () => {},
 });
+
+/** The workers of a strategy, as readers of datasets. */
+export function readersIn(workers: WorkerGroup): Readers {
+  const create = () =>
+    new Readers({
+      what: 'worker',
+      max: (numbers) => workers.allReduceFor('input', ReduceOp.MAX, asTensor(numbers)),
+      refuse: (error) => workers.refuse(error),
+    });
+  return readersOf(workers, create);
+}

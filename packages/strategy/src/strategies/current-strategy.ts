@@ -1,8 +1,7 @@
 import { ValueError } from '@coll/core';
 import { quote } from '@coll/core/internal';
 import { currentFrame, setOutside } from '../scope/contexts.js';
-import type { ReplicaContext } from '../scope/replica-context.js';
-import { Strategy } from '../scope/strategy.js';
+import { type ReplicaContext, Strategy } from '../scope/strategy.js';
 import { defaultReplica, defaultStrategy } from './default-strategy.js';
 
 /**
@@ -17,7 +16,7 @@ import { defaultReplica, defaultStrategy } from './default-strategy.js';
  * ```
  */
 export function getStrategy(): Strategy {
-  return currentFrame()?.strategy ?? defaultStrategy;
+  return (currentFrame()?.strategy as Strategy | undefined) ?? defaultStrategy;
 }
 
 /**
@@ -50,7 +49,7 @@ export function hasStrategy(): boolean {
  */
 export function getReplicaContext(): ReplicaContext | undefined {
   const frame = currentFrame();
-  return frame ? frame.replica : defaultReplica;
+  return frame ? (frame.replica as ReplicaContext | undefined) : defaultReplica;
 }
 
 /**

@@ -4,8 +4,7 @@ import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { GroupReplicaContext } from '../replicas/group-replica-context.js';
 import { requireMergeCall } from '../replicas/merge-call.js';
 import { currentFrame, runAcross } from '../scope/contexts.js';
-import type { MergeFunction } from '../scope/replica-context.js';
-import type { Strategy } from '../scope/strategy.js';
+import type { MergeFunction, Strategy } from '../scope/strategy.js';
 
 /** The only replica of the default strategy. Its collectives involve no other replica. */
 export class DefaultReplicaContext extends GroupReplicaContext {

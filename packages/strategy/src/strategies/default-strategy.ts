@@ -18,20 +18,14 @@ import type { DatasetFunction } from '../data/datasets-from-function.js';
 import type { Distributed, DistributedDataset } from '../data/distributed-dataset.js';
 import { type InputOptionsInit, requireInputOptions } from '../data/input-options.js';
 import { localVariable } from '../distributed-variables/create-variable.js';
-import {
-  requireUpdate,
-  type UpdateFunction,
-  type UpdateOptions,
-  updateRegroup,
-} from '../distributed-variables/update-variable.js';
+import { updateRegroup } from '../distributed-variables/update-variable.js';
 import { requireModule, requireNoThreads } from '../replicas/replica-code.js';
 import { currentFrame, mixing, requireCrossReplica } from '../scope/contexts.js';
-import { StrategyExtended } from '../scope/extended.js';
-import { requirePairs, strategyOp } from '../scope/placed-values.js';
-import type { ReplicaContext } from '../scope/replica-context.js';
+import { findDistributed, requirePairs, strategyOp } from '../scope/placed-values.js';
+import { type ReplicaCode, type ReplicaContext, requireCode, Strategy, StrategyExtended } from '../scope/strategy.js';
 import { argumentsOf, type RunOptions } from '../scope/run-options.js';
-import { findDistributed, type ReplicaCode, requireCode, Strategy } from '../scope/strategy.js';
 import type { LocalResult, ReducedTo } from '../scope/structure-types.js';
+import { requireUpdate, type UpdateFunction, type UpdateOptions } from '../variables/update-options.js';
 import { Variable } from '../variables/variable.js';
 import { type VariableOptions, type VariableValue, variableOptions } from '../variables/variable-options.js';
 import { DefaultReplicaContext } from './default-replica-context.js';
@@ -165,12 +159,6 @@ class DefaultExtended extends StrategyExtended {
     const { args = [], kwargs, group = true } = options;
     const result = await fn(variable as never, ...([...args, ...(kwargs ? [kwargs] : [])] as never[]));
     return group ? result : updateRegroup(this.strategy, [result as Structure<unknown>], group);
-  }
-
-  override colocateVarsWith(variable: unknown): Disposable;
-  override colocateVarsWith<Result>(variable: unknown, code: () => Result): Result;
-  override colocateVarsWith<Result>(_variable: unknown, code?: () => Result): Result | Disposable {
-    return requireCode(code) ? this.strategy.scope(code) : this.strategy.scope();
   }
 
   override variableCreatedInScope(variable: unknown): boolean {

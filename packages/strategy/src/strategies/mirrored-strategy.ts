@@ -12,14 +12,14 @@ import {
 } from '@coll/core';
 import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
 import { findMachine, type Machine } from '@coll/native/machine';
+import { DistributedExtended } from './distributed-extended.js';
 import { mirroredDevices } from '../choice/mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
 import { componentOf, requireModule, requireNoThreads } from '../replicas/replica-code.js';
 import { requireCrossReplica } from '../scope/contexts.js';
-import { StrategyExtended } from '../scope/extended.js';
 import { argumentsOf, type RunOptions } from '../scope/run-options.js';
-import { type ReplicaCode, Strategy } from '../scope/strategy.js';
+import { type ReplicaCode, Strategy, type StrategyExtended } from '../scope/strategy.js';
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads } from '../threads/replica-threads.js';
 
@@ -108,7 +108,7 @@ export class MirroredStrategy extends Strategy {
     const names = mirroredDevices(given.devices, { severalTasks });
     log('info', `MirroredStrategy with devices ${names.join(', ')}`);
     this.#choice = new OpsChoice({ request: crossDeviceOps, registry, devices: names, engine });
-    this.extended = new StrategyExtended(this, names, this.#choice.ops);
+    this.extended = new DistributedExtended(this, names, this.#choice.ops);
   }
 
   protected override async runReplicas(

@@ -188,10 +188,11 @@ function startWorker(start: ThreadStart, port: MessagePort, { tsx, execArgv }: L
 /** @throws CollError if the file does not exist, because a bundler has omitted it */
 function threadEntry(): string {
   const here = fileURLToPath(import.meta.url);
-  // Built packages and bundles have one folder.
-  const entry = path.extname(here) === '.ts' ? '../replica-thread.ts' : 'replica-thread.js';
-  const file = path.join(path.dirname(here), entry);
-  if (existsSync(file)) return pathToFileURL(file).href;
+  const name = `replica-thread${path.extname(here) === '.ts' ? '.ts' : '.js'}`;
+  const file = path.join(path.dirname(here), name);
+  // Built packages and bundles have one folder; among the sources, the entry is one folder up.
+  const found = [file, path.join(path.dirname(here), '..', name)].find((each) => existsSync(each));
+  if (found !== undefined) return pathToFileURL(found).href;
   const cure =
     "add an entry replica-thread to the bundle that imports '@coll/strategy/replica-thread' and the plug-ins in use";
   throw new CollError('ERR_COLL_MODULE', `${file} is missing, the entry module of every replica's thread: ${cure}`);

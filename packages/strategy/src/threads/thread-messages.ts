@@ -1,8 +1,7 @@
 import type { TransferListItem } from 'node:worker_threads';
-import { type CommunicationOptionsInit, RuntimeError, type ThreadGroup } from '@coll/core';
+import { RuntimeError, type ThreadGroup } from '@coll/core';
 import { messageOf, type RunNote } from '@coll/core/internal';
-import type { ClusterDescription, Task } from '@coll/rendezvous/internal';
-import type { WorkerConfig } from '../workers/open-worker-group.js';
+import type { ClusterDescription } from '@coll/rendezvous/internal';
 import type { Tsx } from './module-loading.js';
 import type { EncodedError } from './thread-errors.js';
 
@@ -11,25 +10,9 @@ export interface PluginHome {
   readonly plugin: { readonly name: string; readonly module: string; readonly options: unknown };
 }
 
-/** A worker whose group a plug-in opens. Plain data that can be posted to a thread. */
-export interface PluginSeat {
-  readonly rank: number;
-  readonly size: number;
-  readonly plugin: PluginHome['plugin'];
-}
-
-/** Replicas of one worker among several. Plain data that can be posted to a thread. */
-export interface WorkerHome {
+/** Replicas of one worker of a cluster. Plain data that can be posted to a thread. */
+export interface ClusterHome {
   readonly cluster: ClusterDescription;
-  /** Undefined for a single worker. */
-  readonly task: Task | undefined;
-  /**
-   * How this worker's first replica opens the group of all workers; undefined for a single worker.
-   */
-  readonly seat: WorkerConfig | PluginSeat | undefined;
-  readonly communication: CommunicationOptionsInit;
-  /** The plug-in to register as `nccl` in the thread. */
-  readonly nccl: PluginHome['plugin'] | undefined;
 }
 
 /** The start data of a replica's thread. */
@@ -41,7 +24,7 @@ export interface ThreadStart {
   /** The devices of this process's replicas. */
   readonly devices: readonly string[];
   readonly group: ThreadGroup;
-  readonly home: PluginHome | WorkerHome;
+  readonly home: PluginHome | ClusterHome;
 }
 
 /** Asks a replica's thread to call a function of a module. */

@@ -20,8 +20,7 @@ import { GroupReplicaContext, replicaAt } from '../replicas/group-replica-contex
 import { requireMergeCall } from '../replicas/merge-call.js';
 import { runAcross } from '../scope/contexts.js';
 import { countingRefusals } from '../scope/refused-calls.js';
-import type { MergeFunction } from '../scope/replica-context.js';
-import type { Strategy } from '../scope/strategy.js';
+import type { MergeFunction, Strategy } from '../scope/strategy.js';
 import { encodeError, isMismatch } from './thread-errors.js';
 import { type FromReplica, post, type ToReplica } from './thread-messages.js';
 import { decode, encode } from './thread-values.js';

@@ -10,9 +10,10 @@ import {
 } from '@coll/core';
 import { asValue } from '@coll/core/internal';
 import { viewOnDevice } from '@coll/core/plugin';
-import { type Serving, StrategyExtended, type ValuePair } from '../scope/extended.js';
+import type { Serving, ValuePair } from '../scope/extended.js';
 import type { Strategy } from '../scope/strategy.js';
 import type { WorkerGroup } from '../scope/worker-group.js';
+import { DistributedExtended } from '../strategies/distributed-extended.js';
 import type { WorkerCollectives } from './worker-collectives.js';
 import { ownDevices } from './worker-devices.js';
 import type { WorkerPlace } from './worker-place.js';
@@ -34,7 +35,7 @@ export interface MultiWorkerHome {
  * this worker, and non-distributed values, are combined with the corresponding values of all other
  * workers. Destinations are devices of this worker.
  */
-export class MultiWorkerExtended extends StrategyExtended {
+export class MultiWorkerExtended extends DistributedExtended {
   readonly #home: MultiWorkerHome;
 
   constructor(strategy: Strategy, home: MultiWorkerHome) {

@@ -27,7 +27,6 @@ import { argumentsOf, type RunOptions } from '../scope/run-options.js';
 import { type ReplicaCode, Strategy } from '../scope/strategy.js';
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads, type Step } from '../threads/replica-threads.js';
-import type { PluginSeat } from '../threads/thread-messages.js';
 import { defaultResolver } from './default-resolver.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
 import { forDevices, ncclFor } from './nccl-for-devices.js';
@@ -36,6 +35,7 @@ import { hasGroupPlugin, openGroupByPlugin } from './plugin-groups.js';
 import { type JobOptions, ownHost, storeAddress } from './store-address.js';
 import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
 import { taskName, workerDevices } from './worker-devices.js';
+import type { PluginSeat, WorkerHome } from './worker-messages.js';
 import { placeOf, type WorkerPlace } from './worker-place.js';
 
 const noGpus = 'NCCL was requested, but this worker has no GPUs: a ring is used instead';
@@ -267,7 +267,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
     // All groups of the workers are opened in the same way.
     if (workers > 1 && hasGroupPlugin()) await this.#collectives.ready();
     const seat = this.#pluginSeat ?? (workers > 1 ? await this.#seat(`threads/${this.#threadStarts}`) : undefined);
-    const home = {
+    const home: WorkerHome = {
       cluster: this.#resolver.clusterSpec().asDescription(),
       task,
       seat,

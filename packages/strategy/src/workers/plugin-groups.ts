@@ -1,6 +1,6 @@
 import { type Plugin, type ProcessGroup, registry } from '@coll/core';
 import { loadPlugin } from '../strategies/plugin-home.js';
-import type { PluginSeat } from '../threads/thread-messages.js';
+import type { PluginSeat } from './worker-messages.js';
 import type { WorkerPlace } from './worker-place.js';
 
 /** A group that a plug-in has opened. */

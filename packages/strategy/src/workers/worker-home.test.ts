@@ -3,8 +3,9 @@ import { createThreadGroup } from '@coll/core/plugin';
 import { TcpStoreServer } from '@coll/rendezvous';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ThreadHome } from '../strategies/plugin-home.js';
-import type { ThreadStart, WorkerHome } from '../threads/thread-messages.js';
+import type { ThreadStart } from '../threads/thread-messages.js';
 import { openWorkerHome } from './worker-home.js';
+import type { WorkerHome } from './worker-messages.js';
 
 /** Opens the environment of the only replica of a worker. */
 function homeOf(worker: number | undefined, home: Partial<WorkerHome>): Promise<ThreadHome> {

@@ -16,10 +16,11 @@ import { type ClusterDescription, ClusterSpec } from '@coll/rendezvous/internal'
 import { ourEngines } from '../choice/our-engines.js';
 import { SimpleClusterResolver } from '../cluster/simple-cluster-resolver.js';
 import { loadPlugin, type ThreadHome } from '../strategies/plugin-home.js';
-import type { ThreadStart, WorkerHome } from '../threads/thread-messages.js';
+import type { ThreadStart } from '../threads/thread-messages.js';
 import { MultiWorkerMirroredStrategy } from './multi-worker-mirrored-strategy.js';
 import { openWorkerGroup } from './open-worker-group.js';
 import { openGroupIn } from './plugin-groups.js';
+import type { WorkerHome } from './worker-messages.js';
 
 /**
  * Opens the environment of a replica in a thread, if there are several workers. The first replica

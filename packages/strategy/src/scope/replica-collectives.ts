@@ -1,23 +1,12 @@
 import type { CallOptions, DType, ReduceOpLike, ReplicaCallOptions, Tensor } from '@coll/core';
-import type { Strategy } from './strategy.js';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
-
-/**
- * The function of a merge call. It runs once for all replicas, with their arguments regrouped into
- * distributed values.
- */
-export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], Result = unknown> = (
-  strategy: Strategy,
-  ...args: Args
-) => Result | Promise<Result>;
 
 /**
  * A replica's view of its group, and its collectives with the other replicas. Every replica makes
  * the same calls in the same order. Values may be nested in lists and plain objects with the same
  * structure on all replicas; results have the same structure.
  */
-export interface ReplicaContext {
-  readonly strategy: Strategy;
+export interface ReplicaCollectives {
   readonly numReplicasInSync: number;
   /** 0 to `numReplicasInSync - 1`. */
   readonly replicaIdInSyncGroup: number;
@@ -88,20 +77,6 @@ export interface ReplicaContext {
    * @throws ValueError for an invalid dtype or shape; CollError if the memory is exhausted
    */
   allocate<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>;
-
-  /**
-   * Waits until all replicas have called this method. Then calls `fn(strategy, ...args)` of replica
-   * 0 once, in cross-replica context, with the arguments of all replicas regrouped, and returns to
-   * each replica its part of the result. `kwargs` are passed as one object after `args`. An error
-   * that `fn` throws ends the run.
-   * @throws ValueError unless `fn` is a function, `args` a list and `kwargs` an object;
-   * RuntimeError outside of this replica, or if a replica ends without calling this method
-   */
-  mergeCall<Args extends readonly unknown[], Result>(
-    fn: MergeFunction<Args, Result>,
-    args?: readonly unknown[],
-    kwargs?: Readonly<Record<string, unknown>>,
-  ): Promise<Result>;
 
   /**
    * Passes a value, such as progress or measurements, to the option `onReport` of `run`, without
