@@ -33,9 +33,21 @@ const sharedByTests = [
   'packages/strategy/src/workers/open-worker-group',
   'packages/strategy/test/workers-here',
 ];
-// A strategy has an `extended` part, which makes variables, whose replica contexts have the strategy, and all of
-// them count refused calls.
-const tensorflowCircle = '^packages/strategy/src/(scope|replicas|distributed-variables)/[a-z-]+[.]ts$';
+// The rooms of a package, from the top floor down. Imports point down only. Files beside the rooms are on top of all.
+const roomsFromTop = {
+  strategy: [
+    'workers',
+    'strategies',
+    'threads',
+    'distributed-variables',
+    'replicas',
+    'scope',
+    'choice',
+    'variables',
+    'data',
+    'cluster',
+  ],
+};
 const tests = '\\.test(-d)?\\.ts$';
 const folderOf = (name) => (name.includes('/') ? name : `packages/${name}`);
 const anyOf = (names) => `(${names.map(folderOf).join('|')})`;
@@ -48,9 +60,30 @@ const layers = Object.entries(mayImport).map(([name, below]) => ({
   to: { path: '^(packages|native|tools|examples)/', pathNot: `^${anyOf([name, ...below])}/` },
 }));
 
+const rooms = Object.entries(roomsFromTop).flatMap(([name, names]) => {
+  const src = `^${folderOf(name)}/src/`;
+  return [
+    ...names.map((room, floor) => ({
+      name: `room-${name}-${room}`,
+      comment: `${folderOf(name)}/src/${room} may import ${names.slice(floor + 1).join(', ') || 'no other room'}`,
+      severity: 'error',
+      from: { path: `${src}${room}/`, pathNot: tests },
+      to: { path: src, pathNot: `${src}(${names.slice(floor).join('|')})/` },
+    })),
+    {
+      name: `room-${name}-unknown`,
+      comment: 'a new room gets a floor in roomsFromTop, in .dependency-cruiser.cjs',
+      severity: 'error',
+      from: { path: `${src}[^/]+/`, pathNot: `${src}(${names.join('|')})/` },
+      to: {},
+    },
+  ];
+});
+
 module.exports = {
   forbidden: [
     ...layers,
+    ...rooms,
     {
       name: 'layer-unknown',
       comment: 'a new package gets a line in .dependency-cruiser.cjs that says what it may import',
@@ -84,10 +117,10 @@ module.exports = {
     },
     {
       name: 'no-circular',
-      comment: 'modules that need each other, be it for types only; TensorFlow has one such circle, tensorflowCircle',
+      comment: 'modules that need each other, be it for types only',
       severity: 'error',
       from: {},
-      to: { circular: true, via: { pathNot: tensorflowCircle } },
+      to: { circular: true },
     },
     {
       name: 'core-runs-in-browsers',

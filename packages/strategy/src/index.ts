@@ -62,7 +62,14 @@ export type {
   RunOptionsOf,
   RunSettings,
 } from './scope/run-options.js';
-export { type MergeFunction, type ReplicaCode, type ReplicaContext, type ReplicaFunction, Strategy, StrategyExtended } from './scope/strategy.js';
+export {
+  type MergeFunction,
+  type ReplicaCode,
+  type ReplicaContext,
+  type ReplicaFunction,
+  Strategy,
+  StrategyExtended,
+} from './scope/strategy.js';
 export type {
   Arriving,
   Axes,

@@ -13,8 +13,8 @@ import {
 import { type Joining, purposeName } from '@coll/core/internal';
 import { requireReplica, runAcross } from '../scope/contexts.js';
 import { refused } from '../scope/refused-calls.js';
-import type { MergeFunction, Strategy } from '../scope/strategy.js';
 import type { RunOptions } from '../scope/run-options.js';
+import type { MergeFunction, Strategy } from '../scope/strategy.js';
 import { GroupReplicaContext, replicaAt } from './group-replica-context.js';
 import { requireMergeCall } from './merge-call.js';
 import type { ReplicaScheduler } from './replica-scheduler.js';

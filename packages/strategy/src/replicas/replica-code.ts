@@ -1,6 +1,6 @@
 import { type Structure, selectReplica, ValueError } from '@coll/core';
-import type { RunOptions } from '../scope/run-options.js';
 import { findDistributed } from '../scope/placed-values.js';
+import type { RunOptions } from '../scope/run-options.js';
 
 /**
  * An argument with the replica's components in place of distributed values. An argument without

@@ -1,11 +1,7 @@
 import type { CallOptions, DType, ReduceOpLike, ReplicaCallOptions, Tensor } from '@coll/core';
 import type { Arriving, Movable, Reduced, ReducedLater, Reducible } from './structure-types.js';
 
-/**
- * A replica's view of its group, and its collectives with the other replicas. Every replica makes
- * the same calls in the same order. Values may be nested in lists and plain objects with the same
- * structure on all replicas; results have the same structure.
- */
+/** The collectives of a replica with the other replicas, and its place among them. */
 export interface ReplicaCollectives {
   readonly numReplicasInSync: number;
   /** 0 to `numReplicasInSync - 1`. */

@@ -51,7 +51,11 @@ export type MergeFunction<Args extends readonly unknown[] = readonly unknown[], 
   ...args: Args
 ) => Result | Promise<Result>;
 
-/** A replica's view of its group and its strategy, and its collectives with the other replicas. */
+/**
+ * A replica's view of its group, and its collectives with the other replicas. Every replica makes
+ * the same calls in the same order. Values may be nested in lists and plain objects with the same
+ * structure on all replicas; results have the same structure.
+ */
 export interface ReplicaContext extends ReplicaCollectives {
   readonly strategy: Strategy;
 

@@ -12,7 +12,6 @@ import {
 } from '@coll/core';
 import { knownOptions, log, optionsOf, requireRegistry } from '@coll/core/internal';
 import { findMachine, type Machine } from '@coll/native/machine';
-import { DistributedExtended } from './distributed-extended.js';
 import { mirroredDevices } from '../choice/mirrored-devices.js';
 import { OpsChoice, servesSeveralTasks } from '../choice/ops-choice.js';
 import { runLocalReplicas } from '../replicas/local-replicas.js';
@@ -22,6 +21,7 @@ import { argumentsOf, type RunOptions } from '../scope/run-options.js';
 import { type ReplicaCode, Strategy, type StrategyExtended } from '../scope/strategy.js';
 import { KeptThreads } from '../threads/kept-threads.js';
 import { ReplicaThreads } from '../threads/replica-threads.js';
+import { DistributedExtended } from './distributed-extended.js';
 
 /** Options of a `MirroredStrategy`, all optional. */
 export interface MirroredStrategyOptions {
