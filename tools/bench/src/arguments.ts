@@ -27,41 +27,46 @@ export interface MeasureRequest {
   readonly command: 'measure';
   readonly suites: readonly SuiteName[];
   readonly ranks: readonly number[];
-  /** Absent: those that work here. */
-  readonly engines: readonly EngineName[] | undefined;
-  readonly forms: readonly Form[] | undefined;
+  /** Undefined: all engines that this machine supports. */
+  readonly engines?: readonly EngineName[] | undefined;
+  /** Undefined: the forms of each suite. */
+  readonly forms?: readonly Form[] | undefined;
   readonly algorithms: readonly AlgorithmName[];
-  readonly inputs: readonly InputKind[] | undefined;
+  /** Undefined: the inputs of each suite. */
+  readonly inputs?: readonly InputKind[] | undefined;
   readonly places: readonly Place[];
-  readonly bytes: readonly number[] | undefined;
-  readonly networks: readonly GradientSet[] | undefined;
+  /** Undefined: the sizes of each suite. */
+  readonly bytes?: readonly number[] | undefined;
+  /** Undefined: the networks of each suite. */
+  readonly networks?: readonly GradientSet[] | undefined;
   readonly transports: readonly Transport[];
-  readonly rounds: number | undefined;
-  /** How many cores coll takes the machine to have; absent: as many as it finds. */
-  readonly emulateCores: number | undefined;
+  /** Undefined: the usual number of rounds. */
+  readonly rounds?: number | undefined;
+  /** The number of cores that coll assumes. Undefined: as many as it finds. */
+  readonly emulateCores?: number | undefined;
   readonly peers: readonly PeerName[];
   readonly installPeers: boolean;
   readonly isQuick: boolean;
-  /** The commit whose build this checkout is compared with; undefined: the figures of this checkout alone. */
-  readonly against: string | undefined;
+  /** The commit to compare this checkout with. Undefined: only this checkout is measured. */
+  readonly against?: string | undefined;
   readonly format: Format;
-  /** Where lines of JSON go besides. */
-  readonly out: string | undefined;
+  /** A file to which the lines of JSON are also written. */
+  readonly out?: string | undefined;
 }
 
-/** The pages and pictures of the docs, from the figures of a file. */
+/** Makes the pages and pictures of the docs from figures. */
 export interface ReportRequest {
   readonly command: 'report';
-  /** Absent: the figures of the docs. */
+  /** A file of new figures. Undefined: only the checked-in figures. */
   readonly from: string | undefined;
 }
 
-/** The run that the docs show, and what is made from it. */
+/** Measures the figures of the docs, and makes the pages and pictures from them. */
 export interface FiguresRequest {
   readonly command: 'figures';
 }
 
-/** Counts of memory, connections and messages, and what is made from them. */
+/** Counts memory, connections and messages, and makes the page and pictures from the counts. */
 export interface ScaleRequest {
   readonly command: 'scale';
   /** The sizes of groups to count. */
@@ -79,27 +84,34 @@ interface Options
   readonly markdown?: true;
 }
 
-/** Undefined where help was asked for, and printed. @throws UsageError */
+/** Returns undefined after `--help`, which has been printed. @throws UsageError */
 export function parseArguments(args: readonly string[]): Request | undefined {
   let request: Request | undefined;
-  const program = measureCommand((options) => {
+  const program = measureCommand().action((options: Options) => {
     request = measureRequest(options);
   });
-  program.addCommand(
-    reportCommand((from) => {
+  program
+    .command('report')
+    .description('writes the figures of docs/internals/benchmarks.md, its pictures, and the table of README.md')
+    .option('--in <file>', 'lines of JSON that replace those of the same suites and CPU in docs/figures/results.jsonl')
+    .action(({ in: from }: { in?: string }) => {
       request = { command: 'report', from };
-    }),
-  );
-  program.addCommand(
-    figuresCommand(() => {
+    });
+  program
+    .command('figures')
+    .description('measures the figures of the docs again, with all peers, in more than half an hour, and reports them')
+    .action(() => {
       request = { command: 'figures' };
-    }),
-  );
-  program.addCommand(
-    scaleCommand((ranks) => {
-      request = { command: 'scale', ranks };
-    }),
-  );
+    });
+  program
+    .command('scale')
+    .description(
+      'counts memory, connections and messages per rank of groups of processes, in minutes, and reports them',
+    )
+    .option('--groups <list>', 'sizes of groups', (text) => wholeNumbers('--groups', text, 1024), [8, 16, 32, 64, 128])
+    .action(({ groups }: { groups: readonly number[] }) => {
+      request = { command: 'scale', ranks: groups };
+    });
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
@@ -111,35 +123,27 @@ export function parseArguments(args: readonly string[]): Request | undefined {
 }
 
 function measureRequest(options: Options): MeasureRequest {
-  if (options.json && options.markdown) throw new UsageError('--json and --markdown exclude each other');
-  if (options.against !== undefined && (options.markdown || options.peers || options.installPeers))
+  const { suite, transport, peers, installPeers = false, quick = false, json, markdown, ...others } = options;
+  if (json && markdown) throw new UsageError('--json and --markdown exclude each other');
+  if (others.against !== undefined && (markdown || peers || installPeers))
     throw new UsageError('--against compares two builds of coll: omit --markdown, --peers and --install-peers');
   return {
+    ...others,
     command: 'measure',
-    suites: options.suite,
-    ranks: options.ranks,
-    engines: options.engines,
-    forms: options.forms,
-    algorithms: options.algorithms,
-    inputs: options.inputs,
-    places: options.places,
-    bytes: options.bytes,
-    networks: options.networks,
-    transports: options.transport,
-    rounds: options.rounds,
-    emulateCores: options.emulateCores,
-    // Whoever installs without naming peers wants them all.
-    peers: options.peers ?? (options.installPeers ? peerNames : []),
-    installPeers: options.installPeers ?? false,
-    isQuick: options.quick ?? false,
-    against: options.against,
-    format: options.json ? 'json' : options.markdown ? 'markdown' : 'table',
-    out: options.out,
+    suites: suite,
+    transports: transport,
+    // --install-peers without --peers asks for all of them.
+    peers: peers ?? (installPeers ? peerNames : []),
+    installPeers,
+    isQuick: quick,
+    format: json ? 'json' : markdown ? 'markdown' : 'table',
   };
 }
 
-function measureCommand(action: (options: Options) => void): Command {
-  return throwing(new Command('npm run bench --'))
+function measureCommand(): Command {
+  return new Command('npm run bench --')
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
     .description('Measures collectives of this repository, and of other libraries beside them. Lists take commas.')
     .option('--quick', 'fewer sizes, rounds and samples: about a minute')
     .option('--suite <list>', suiteNames.join(', '), listOf('suite', suiteNames), [...suiteNames])
@@ -158,45 +162,18 @@ function measureCommand(action: (options: Options) => void): Command {
     .option('--transport <list>', `of processes: ${transports.join(', ')}`, listOf('transport', transports), [
       ...transports,
     ])
-    .option('--rounds <number>', 'how often all cases are taken', (text) => wholeNumbers('--rounds', text, 99)[0])
+    .option('--rounds <number>', 'how often all cases are measured', (text) => wholeNumbers('--rounds', text, 99)[0])
     .option(
       '--emulate-cores <number>',
-      'how many cores coll takes this machine to have, whatever it finds',
+      'the number of cores that coll assumes, whatever this machine has',
       (text) => wholeNumbers('--emulate-cores', text, mostCores)[0],
     )
     .option('--against <commit>', 'builds this commit as well, alternates both builds, and prints what differs')
-    .option('--peers <list>', `measured beside ours: ${peerNames.join(', ')}`, listOf('peer', peerNames))
+    .option('--peers <list>', `measured beside coll: ${peerNames.join(', ')}`, listOf('peer', peerNames))
     .option('--install-peers', 'installs the peers with apt-get first')
-    .option('--json', 'one line of JSON a case, and nothing else on stdout')
+    .option('--json', 'one line of JSON per case, and nothing else on stdout')
     .option('--markdown', 'prints the table in Markdown')
-    .option('--out <file>', 'writes the lines of JSON there, too')
-    .action((options: Options) => action(options));
-}
-
-function reportCommand(action: (from: string | undefined) => void): Command {
-  return throwing(new Command('report'))
-    .description('writes the figures of docs/internals/benchmarks.md, its pictures, and the table of README.md')
-    .option('--in <file>', 'lines of JSON that replace those of the same suites and CPU in docs/figures/results.jsonl')
-    .action(({ in: from }: { in?: string }) => action(from));
-}
-
-function figuresCommand(action: () => void): Command {
-  return throwing(new Command('figures'))
-    .description('takes the figures of the docs anew, with all peers, in more than half an hour, and reports them')
-    .action(() => action());
-}
-
-function scaleCommand(action: (ranks: readonly number[]) => void): Command {
-  return throwing(new Command('scale'))
-    .description(
-      'counts memory, connections and messages per rank of groups of processes, in minutes, and reports them',
-    )
-    .option('--groups <list>', 'sizes of groups', (text) => wholeNumbers('--groups', text, 1024), [8, 16, 32, 64, 128])
-    .action(({ groups }: { groups: readonly number[] }) => action(groups));
-}
-
-function throwing(command: Command): Command {
-  return command.exitOverride().configureOutput({ writeErr: () => {} });
+    .option('--out <file>', 'also writes the lines of JSON to this file');
 }
 
 function listOf<Name extends string>(what: string, known: readonly Name[]): (text: string) => Name[] {

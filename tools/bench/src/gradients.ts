@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { bytesPerElement } from './sizes.js';
 
 /** Networks whose gradients are measured: lengths of their tensors, last layer first, from the published architectures. */
 export const gradientSets = ['resnet50', 'bert-base', 'gpt2-small'] as const;
@@ -8,4 +9,8 @@ export type GradientSet = (typeof gradientSets)[number];
 export function gradientLengths(set: GradientSet): number[] {
   const file = new URL(`../gradsets/${set}.txt`, import.meta.url);
   return readFileSync(file, 'utf8').trim().split('\n').map(Number);
+}
+
+export function gradientBytes(set: GradientSet): number {
+  return gradientLengths(set).reduce((sum, length) => sum + length, 0) * bytesPerElement;
 }

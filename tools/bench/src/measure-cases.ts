@@ -11,7 +11,7 @@ import { rowsTable } from './report/rows-table.js';
 import { type RunSettings, runSession } from './run-session.js';
 import { formatBytes } from './sizes.js';
 import type { Selection } from './suites/selection.js';
-import { sessionsOf } from './suites/suites.js';
+import { suites } from './suites/suites.js';
 import type { Session } from './trial.js';
 import { UsageError } from './usage-error.js';
 
@@ -57,7 +57,7 @@ export async function* rowsFor(request: MeasureRequest): AsyncGenerator<Row | Fa
 /** All that is asked for. @throws UsageError */
 export function sessionsFor(request: MeasureRequest): Session[] {
   const selection = selectionOf(request);
-  return request.suites.flatMap((suite) => request.ranks.flatMap((ranks) => sessionsOf(suite, selection, ranks)));
+  return request.suites.flatMap((suite) => request.ranks.flatMap((ranks) => suites[suite](selection, ranks)));
 }
 
 /** How the requested cases are measured. From here on, threads and processes of ranks find the requested number of cores. */

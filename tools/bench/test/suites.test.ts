@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Selection } from '../src/suites/selection.js';
-import { sessionsOf } from '../src/suites/suites.js';
+import { suites } from '../src/suites/suites.js';
 import { bytesOf, type Overlap, type SuiteName, type Trial } from '../src/trial.js';
 
 const selection: Selection = {
@@ -18,7 +18,7 @@ const selection: Selection = {
 };
 
 function trialsOf(suite: SuiteName, wanted: Partial<Selection> = {}, ranks = 2): Trial[] {
-  const pieces = sessionsOf(suite, { ...selection, ...wanted }, ranks).flatMap((session) => session.pieces);
+  const pieces = suites[suite]({ ...selection, ...wanted }, ranks).flatMap((session) => session.pieces);
   return pieces.flat().flatMap(({ trials }) => trials);
 }
 
@@ -31,7 +31,7 @@ it('the all-reduce suite covers 4 B to 256 MiB', () => {
 });
 
 it('a suite measures the memory-bandwidth bound and coll for each size, then each peer library', () => {
-  const [first, second] = sessionsOf('in-process', { ...selection, bytes: [4, 64, 2 ** 20] }, 2);
+  const [first, second] = suites['in-process']({ ...selection, bytes: [4, 64, 2 ** 20] }, 2);
   const size = [
     ...['copy still', 'bound still,bound fresh'],
     ...['native sync still', 'native sync fresh', 'native async still', 'native controller still'],

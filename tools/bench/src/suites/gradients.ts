@@ -1,64 +1,48 @@
-import { type GradientSet, gradientLengths } from '../gradients.js';
-import { bytesPerElement } from '../sizes.js';
+import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
 import type { Piece, Session, Trial, Turn, Work } from '../trial.js';
-import { fitsMemory, networksOf, playersOf, venueFor, yardsticks } from './players.js';
+import { fitsMemory, playersOf, sessionsOfNetworks, trialOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
-/** The gradients of whole networks, as one buffer and as the tensors that they are: by us in one call, by peers one after the other. */
+const suite = 'gradients';
+
+/** The gradients of networks, as one buffer and as separate tensors. coll reduces the tensors in one call, peers one after the other. */
 export function gradients(selection: Selection, ranks: number): Session[] {
-  return networksOf(selection).map((set) => ({
-    label: `gradients of ${set}`,
-    ranks,
-    pieces: [pieceOf(selection, ranks, set)],
-  }));
+  return sessionsOfNetworks(suite, selection, ranks, (set) => pieceOf(selection, ranks, set));
 }
 
-/** A way to hand over gradients. */
+/** A way to pass gradients. */
 interface Way {
   readonly name: string;
   readonly work: Work;
-  readonly isFused: boolean;
 }
 
-const fused: Way = { name: 'fused', work: { type: 'collective', kind: 'all-reduce' }, isFused: true };
-/** Through cross-device ops, as a strategy's replicas do. */
-const perTensor: Way = { name: 'per tensor', work: { type: 'batch', bytesPerPack: 0 }, isFused: false };
-/** Through the communicator below them, in memory that its engine uses without a copy. */
-const pieces: Way = { name: 'pieces', work: { type: 'pieces' }, isFused: false };
+const fused: Way = { name: 'fused', work: { type: 'collective', kind: 'all-reduce' } };
+/** Through cross-device ops, as the replicas of a strategy do. */
+const perTensor: Way = { name: 'per tensor', work: { type: 'batch', bytesPerPack: 0 } };
+/** Through the communicator below the ops, in memory that its engine uses without a copy. */
+const pieces: Way = { name: 'pieces', work: { type: 'pieces' } };
 
 function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
   const lengths = gradientLengths(set);
+  const bytes = gradientBytes(set);
   const total = lengths.reduce((sum, length) => sum + length, 0);
-  const bytes = total * bytesPerElement;
-  const trialOf = (
-    { name, work, isFused }: Way,
-    variant: Pick<Trial, 'engine' | 'form' | 'algorithm' | 'peer'>,
-  ): Trial => ({
-    ...variant,
-    suite: 'gradients',
-    name: `${set} ${name}`,
-    work,
-    gradients: set,
-    input: 'still',
-    place: 'in',
-    ranks,
-    counts: isFused ? [total] : lengths,
-  });
+  const trialFor = ({ name, work }: Way, subject: Pick<Trial, 'engine' | 'form' | 'algorithm' | 'peer'>) => {
+    const counts = name === 'fused' ? [total] : lengths;
+    return trialOf({ ...subject, suite, name: `${set} ${name}`, work, gradients: set, ranks, counts });
+  };
   const ours = playersOf(selection)
     .filter((player) => fitsMemory(player, bytes, ranks))
     .flatMap((player) => {
-      // A group's memory holds them beside those that are fused. The reference takes no pieces.
+      // Group memory holds the pieces beside the fused buffer. The JavaScript engine of one thread does not execute pieces.
       const hasPieces =
         fitsMemory(player, 2 * bytes, ranks) && !(player.engine === 'js' && player.form === 'controller');
       return (hasPieces ? [fused, perTensor, pieces] : [fused, perTensor]).map(
-        (way): Turn => ({ venue: venueFor(player.form), trials: [trialOf(way, player)] }),
+        (way): Turn => ({ venue: venueFor(player.form), trials: [trialFor(way, player)] }),
       );
     });
-  const theirs = selection.peers.map(
-    (peer): Turn => ({
-      venue: peer,
-      trials: [fused, perTensor].map((way) => trialOf({ ...way, work: fused.work }, { engine: 'peer', peer })),
-    }),
-  );
-  return [...yardsticks('gradients', ranks, bytes, { ...selection, inputs: ['still'] }), ...ours, ...theirs];
+  const theirs = selection.peers.map((peer): Turn => {
+    const ways = [fused, { ...perTensor, work: fused.work }];
+    return { venue: peer, trials: ways.map((way) => trialFor(way, { engine: 'peer', peer })) };
+  });
+  return [...yardsticks(suite, ranks, bytes, selection), ...ours, ...theirs];
 }

@@ -1,25 +1,25 @@
 import { bytesPerElement, geometricSizes } from '../sizes.js';
-import { inputKinds, type Piece, type Session, type Trial, type Turn } from '../trial.js';
-import { fitsMemory, inputsFor, nameOf, playersOf, venueFor, yardsticks } from './players.js';
+import { inputKinds, type Piece, type Session, type Turn } from '../trial.js';
+import { fitsMemory, inputsFor, nameOf, playersOf, type TrialStart, trialOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
+
+const suite = 'in-process';
 
 /** All-reduce of one buffer through communicators, and by the peers. */
 export function inProcess(selection: Selection, ranks: number): Session[] {
-  return spansOf(sizesOf(selection)).map((span) => ({
-    label: 'in-process',
+  return spansOf(sizesOf(selection)).map((sizes) => ({
+    label: suite,
     ranks,
-    pieces: [pieceOf(selection, ranks, span)],
+    pieces: [pieceOf(selection, ranks, sizes)],
   }));
 }
 
-/** Sizes of one buffer, from 4 B to 256 MiB where nothing else is asked for. */
+/** The sizes of one buffer. Default: from 4 B to 256 MiB. */
 export function sizesOf({ bytes, isQuick }: Selection): readonly number[] {
   return bytes ?? geometricSizes(bytesPerElement, 256 * 2 ** 20, isQuick ? 16 : 4);
 }
 
-/**
- * Sizes that are measured with the same threads or processes: their memory is given back before that of the next ones is taken.
- */
+/** Sizes that are measured with the same threads or processes. The memory of a span is freed before the next span begins. */
 export function spansOf(sizes: readonly number[]): readonly (readonly number[])[] {
   const spans = spanLimits.map((limit, index) => {
     const above = spanLimits[index - 1] ?? 0;
@@ -28,50 +28,57 @@ export function spansOf(sizes: readonly number[]): readonly (readonly number[])[
   return spans.filter(({ length }) => length > 0);
 }
 
-// A peer starts once a piece and round: small pieces keep what is compared close together in time.
+// A peer starts once per piece and round: in small pieces, figures that are compared are measured within a short time.
 const spanLimits = [4 * 2 ** 10, 64 * 2 ** 10, 2 ** 20, 16 * 2 ** 20, 64 * 2 ** 20, Number.POSITIVE_INFINITY];
 
-function pieceOf(selection: Selection, ranks: number, sizes: readonly number[]): Piece {
-  const ours = sizes.flatMap((bytes) => [
-    ...yardsticks('in-process', ranks, bytes, selection),
-    ...turnsOf(selection, ranks, bytes),
-  ]);
-  const trialOf = trialMaker(ranks);
-  const theirs = selection.peers.map((peer): Turn => {
+/** An all-reduce of one buffer. */
+export function allReduceOf(start: Omit<TrialStart, 'work' | 'counts' | 'ranks'>, ranks: number, bytes: number) {
+  return trialOf({
+    ...start,
+    work: { type: 'collective', kind: 'all-reduce' },
+    ranks,
+    counts: [bytes / bytesPerElement],
+  });
+}
+
+/** The all-reduces of other libraries, of buffers of these sizes. */
+export function peerTurns(
+  peerSuite: 'in-process' | 'processes',
+  { peers, places, inputs = inputKinds }: Selection,
+  ranks: number,
+  sizes: readonly number[],
+): Turn[] {
+  return peers.map((peer) => {
     const trials = sizes.flatMap((bytes) =>
-      selection.places.flatMap((place) =>
-        (selection.inputs ?? inputKinds).map((input) =>
-          trialOf(bytes, { name: nameOf(peer, input, place), engine: 'peer', peer, input, place }),
-        ),
+      places.flatMap((place) =>
+        inputs.map((input) => {
+          const name = nameOf(peer, input, place);
+          return allReduceOf({ suite: peerSuite, name, engine: 'peer', peer, input, place }, ranks, bytes);
+        }),
       ),
     );
     return { venue: peer, trials };
   });
-  return [...ours, ...theirs];
+}
+
+function pieceOf(selection: Selection, ranks: number, sizes: readonly number[]): Piece {
+  const ours = sizes.flatMap((bytes) => [
+    ...yardsticks(suite, ranks, bytes, selection, selection.inputs ?? inputKinds),
+    ...turnsOf(selection, ranks, bytes),
+  ]);
+  return [...ours, ...peerTurns(suite, selection, ranks, sizes)];
 }
 
 function turnsOf(selection: Selection, ranks: number, bytes: number): Turn[] {
-  const trialOf = trialMaker(ranks);
   return playersOf(selection).flatMap((player) =>
     selection.places
       .filter((place) => fitsMemory(player, place === 'in' ? bytes : 2 * bytes, ranks))
       .flatMap((place) =>
         inputsFor(player.form, selection).map((input): Turn => {
           const name = nameOf(player.algorithm, input, place);
-          return { venue: venueFor(player.form), trials: [trialOf(bytes, { name, ...player, input, place })] };
+          const trial = allReduceOf({ suite, name, ...player, input, place }, ranks, bytes);
+          return { venue: venueFor(player.form), trials: [trial] };
         }),
       ),
   );
-}
-
-type Variant = Pick<Trial, 'name' | 'engine' | 'form' | 'algorithm' | 'peer' | 'input' | 'place'>;
-
-function trialMaker(ranks: number) {
-  return (bytes: number, variant: Variant): Trial => ({
-    suite: 'in-process',
-    ...variant,
-    work: { type: 'collective', kind: 'all-reduce' },
-    ranks,
-    counts: [bytes / bytesPerElement],
-  });
 }

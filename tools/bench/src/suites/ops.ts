@@ -1,12 +1,12 @@
 import { bytesPerElement } from '../sizes.js';
-import type { Piece, Session, Trial, Turn, Work } from '../trial.js';
-import { playersOf, yardsticks } from './players.js';
+import type { Piece, Session, Work } from '../trial.js';
+import { playersOf, turnOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 import { sizesToCall, type WayToCall, waysToCall } from './ways-to-call.js';
 
 const suite = 'ops';
 const pairs = 100;
-/** Of one pair: larger ones take as long as so many calls of `reduce`. */
+/** Larger pairs take as long as separate calls of `reduce`. */
 const mostBytesOfPair = 65_536;
 
 /** `reduce` and `batchReduce` of cross-device ops, called by the thread that has the values of all devices. */
@@ -30,22 +30,12 @@ function pieceOf(
   counts: readonly number[],
   workOf: (way: WayToCall) => Work,
 ): Piece {
-  const players = playersOf({ ...selection, forms: ['controller'] });
-  const turns = players.flatMap((player) =>
-    waysToCall(selection.places).map((way): Turn => {
-      const trial: Trial = {
-        ...player,
-        suite,
-        name: `${call} ${player.algorithm}${way.words}`,
-        work: workOf(way),
-        input: 'still',
-        place: way.place,
-        ranks,
-        counts,
-      };
-      return { venue: 'main-thread', trials: [trial] };
+  const turns = playersOf({ ...selection, forms: ['controller'] }).flatMap((player) =>
+    waysToCall(selection.places).map((way) => {
+      const name = `${call} ${player.algorithm}${way.words}`;
+      return turnOf('main-thread', { ...player, suite, name, work: workOf(way), place: way.place, ranks, counts });
     }),
   );
   const bytes = counts.reduce((sum, count) => sum + count, 0) * bytesPerElement;
-  return [...yardsticks(suite, ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
+  return [...yardsticks(suite, ranks, bytes, selection), ...turns];
 }

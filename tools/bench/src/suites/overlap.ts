@@ -1,48 +1,33 @@
-import { type GradientSet, gradientLengths } from '../gradients.js';
-import { bytesPerElement } from '../sizes.js';
-import type { Overlap, Piece, Session, Trial, Turn } from '../trial.js';
-import { networksOf, playersOf, yardsticks } from './players.js';
+import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
+import type { Overlap, Piece, Session } from '../trial.js';
+import { playersOf, sessionsOfNetworks, turnOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
+const suite = 'overlap';
 const orders: readonly Overlap['order'][] = ['computed', 'after', 'overlapped'];
 
-/** How much of an all-reduce of gradients hides behind the computation of known length that they come from. */
+/** How much of the all-reduce of gradients runs during their computation, whose time is known. */
 export function overlap(selection: Selection, ranks: number): Session[] {
-  return networksOf(selection).map((set) => ({
-    label: `overlap of ${set}`,
-    ranks,
-    pieces: [pieceOf(selection, ranks, set)],
-  }));
+  return sessionsOfNetworks(suite, selection, ranks, (set) => pieceOf(selection, ranks, set));
 }
 
 function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
-  // The values of a call are in the order of the layers, which are completed from the last one on.
-  const lengths = gradientLengths(set).reverse();
-  const bytes = lengths.reduce((sum, length) => sum + length, 0) * bytesPerElement;
-  const players = playersOf({ ...selection, forms: ['async'] });
-  const turns = players.flatMap((player) =>
+  // Calls list the layers from first to last, and a backward pass completes them from last to first.
+  const counts = gradientLengths(set).reverse();
+  const computeMillis = selection.isQuick ? 50 : 200;
+  const turns = playersOf({ ...selection, forms: ['async'] }).flatMap((player) =>
     [false, true].flatMap((isBusy) =>
-      orders.map((order): Turn => {
-        const computeMillis = selection.isQuick ? 50 : 200;
-        const trial: Trial = {
-          ...player,
-          suite: 'overlap',
-          name: `${set} ${computeMillis} ms ${isBusy ? 'computed here' : 'computed elsewhere'}, ${told[order]}`,
-          work: { type: 'overlap', order, isBusy, bytesPerPack: 4 * 2 ** 20, computeMillis },
-          gradients: set,
-          input: 'still',
-          place: 'in',
-          ranks,
-          counts: lengths,
-        };
-        return { venue: 'replica-threads', trials: [trial] };
+      orders.map((order) => {
+        const name = `${set} ${computeMillis} ms ${isBusy ? 'computed here' : 'computed elsewhere'}, ${words[order]}`;
+        const work = { type: suite, order, isBusy, bytesPerPack: 4 * 2 ** 20, computeMillis } as const;
+        return turnOf('replica-threads', { ...player, suite, name, work, gradients: set, ranks, counts });
       }),
     ),
   );
-  return [...yardsticks('overlap', ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
+  return [...yardsticks(suite, ranks, gradientBytes(set), selection), ...turns];
 }
 
-const told: Readonly<Record<Overlap['order'], string>> = {
+const words: Readonly<Record<Overlap['order'], string>> = {
   computed: 'alone',
   after: 'then reduced',
   overlapped: 'reduced meanwhile',

@@ -1,11 +1,13 @@
 import type { PackingOptions } from '@coll/core';
-import { type GradientSet, gradientLengths } from '../gradients.js';
-import { bytesPerElement, formatBytes } from '../sizes.js';
-import type { Piece, Session, Trial, Turn } from '../trial.js';
-import { fitsMemory, networksOf, playersOf, venueFor, yardsticks } from './players.js';
+import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
+import { formatBytes } from '../sizes.js';
+import type { Piece, Session } from '../trial.js';
+import { fitsMemory, playersOf, sessionsOfNetworks, turnOf, venueFor, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
-/** A way to cut a list of gradients into packs. */
+const suite = 'packing';
+
+/** A way to divide a list of gradients into packs. */
 interface Packing {
   readonly name: string;
   readonly bytesPerPack: number;
@@ -17,46 +19,33 @@ const byNumber = [0, 1, 4].map((numPacks): Packing => {
   return { name, bytesPerPack: 0, packing: { numPacks } };
 });
 
-// As the original's users have it: groups of ten and a few more.
+// TensorFlow's defaults: groups of ten and a few more.
 const small: Packing = {
   name: 'small ones joined',
   bytesPerPack: 0,
   packing: { numPacks: 0, aggSmallGradsMaxBytes: 65_536, aggSmallGradsMaxGroup: 10 },
 };
 
-/** The gradients of whole networks through cross-device ops: not packed at all, in one pack, and in between. */
+/** The gradients of networks through cross-device ops: without packs, in one pack, and in several. */
 export function packing(selection: Selection, ranks: number): Session[] {
-  return networksOf(selection).map((set) => ({
-    label: `packing of ${set}`,
-    ranks,
-    pieces: [pieceOf(selection, ranks, set)],
-  }));
+  return sessionsOfNetworks(suite, selection, ranks, (set) => pieceOf(selection, ranks, set));
 }
 
 function pieceOf(selection: Selection, ranks: number, set: GradientSet): Piece {
-  const lengths = gradientLengths(set);
-  const bytes = lengths.reduce((sum, length) => sum + length, 0) * bytesPerElement;
-  // Packs of one size are kept while those of another are made.
+  const counts = gradientLengths(set);
+  const bytes = gradientBytes(set);
+  // Packs of one size are kept while packs of another size are made.
   const fitting = playersOf(selection).filter(
     (player) => player.form === 'controller' || fitsMemory(player, 2 * bytes, ranks),
   );
-  const turns = packings(selection.isQuick).flatMap(({ name, bytesPerPack, packing: options }) =>
-    fitting.map((player): Turn => {
-      const trial: Trial = {
-        ...player,
-        suite: 'packing',
-        name: `${set} ${name} ${player.algorithm}`,
-        work: { type: 'batch', bytesPerPack, packing: options },
-        gradients: set,
-        input: 'still',
-        place: 'in',
-        ranks,
-        counts: lengths,
-      };
-      return { venue: venueFor(player.form), trials: [trial] };
+  const turns = packings(selection.isQuick).flatMap(({ name: words, bytesPerPack, packing: options }) =>
+    fitting.map((player) => {
+      const name = `${set} ${words} ${player.algorithm}`;
+      const work = { type: 'batch', bytesPerPack, packing: options } as const;
+      return turnOf(venueFor(player.form), { ...player, suite, name, work, gradients: set, ranks, counts });
     }),
   );
-  return [...yardsticks('packing', ranks, bytes, { ...selection, inputs: ['still'] }), ...turns];
+  return [...yardsticks(suite, ranks, bytes, selection), ...turns];
 }
 
 function packings(isQuick: boolean): Packing[] {

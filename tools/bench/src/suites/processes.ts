@@ -1,13 +1,14 @@
 import { peersOver, type Transport } from '../peers/peers.js';
-import { bytesPerElement } from '../sizes.js';
-import { memoriesOver, type Piece, type Session, type Trial, type Turn } from '../trial.js';
-import { sizesOf, spansOf } from './in-process.js';
+import { inputKinds, memoriesOver, type Piece, type Session, type Trial, type Turn } from '../trial.js';
+import { allReduceOf, peerTurns, sizesOf, spansOf } from './in-process.js';
 import { inputsFor, nameOf, playersOf, yardsticks } from './players.js';
 import type { Selection } from './selection.js';
 
+const suite = 'processes';
+
 /**
- * All-reduce of one buffer among processes, on ordinary arrays; where they share memory, also on that, and beside it the same among
- * threads; and peers that exchange data in the same way.
+ * All-reduce of one buffer between processes, on ordinary arrays. Processes that share memory are also measured on group memory, beside
+ * the same all-reduce between threads. Peers are measured over the same transport.
  */
 export function processes(selection: Selection, ranks: number): Session[] {
   return selection.transports.flatMap((transport) =>
@@ -21,21 +22,11 @@ export function processes(selection: Selection, ranks: number): Session[] {
 
 function pieceOf(selection: Selection, ranks: number, transport: Transport, sizes: readonly number[]): Piece {
   const ours = sizes.flatMap((bytes) => [
-    ...yardsticks('processes', ranks, bytes, selection),
+    ...yardsticks(suite, ranks, bytes, selection, selection.inputs ?? inputKinds),
     ...turnsOf(selection, ranks, transport, bytes),
   ]);
   const peers = selection.peers.filter((peer) => peersOver[transport].includes(peer));
-  const theirs = peers.map((peer): Turn => {
-    const trials = sizes.flatMap((bytes) =>
-      selection.places.flatMap((place) =>
-        inputsFor('sync', selection).map((input) =>
-          trialOf(ranks, bytes, { name: nameOf(peer, input, place), engine: 'peer', peer, input, place }),
-        ),
-      ),
-    );
-    return { venue: peer, trials };
-  });
-  return [...ours, ...theirs];
+  return [...ours, ...peerTurns(suite, { ...selection, peers }, ranks, sizes)];
 }
 
 function turnsOf(selection: Selection, ranks: number, transport: Transport, bytes: number): Turn[] {
@@ -47,25 +38,11 @@ function turnsOf(selection: Selection, ranks: number, transport: Transport, byte
       inputsFor(player.form, selection).flatMap((input): Turn[] => {
         const turn = (first: string, venue: Turn['venue'], more: Partial<Trial>): Turn => {
           const name = nameOf(`${player.algorithm} ${first}`, input, place);
-          return { venue, trials: [trialOf(ranks, bytes, { name, ...player, ...more, input, place })] };
+          return { venue, trials: [allReduceOf({ suite, name, ...player, ...more, input, place }, ranks, bytes)] };
         };
-        const among = memoriesOver[transport].map((memory) => turn(memory, 'rank-processes', { transport, memory }));
-        return transport === 'shared-memory' ? [turn('threads', 'rank-threads', {}), ...among] : among;
+        const own = memoriesOver[transport].map((memory) => turn(memory, 'rank-processes', { transport, memory }));
+        return transport === 'shared-memory' ? [turn('threads', 'rank-threads', {}), ...own] : own;
       }),
     ),
   );
-}
-
-function trialOf(
-  ranks: number,
-  bytes: number,
-  variant: Pick<Trial, 'name' | 'engine' | 'input' | 'place'> & Partial<Trial>,
-): Trial {
-  return {
-    suite: 'processes',
-    work: { type: 'collective', kind: 'all-reduce' },
-    ranks,
-    counts: [bytes / bytesPerElement],
-    ...variant,
-  };
 }

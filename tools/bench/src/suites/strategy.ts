@@ -1,36 +1,42 @@
-import { type GradientSet, gradientLengths } from '../gradients.js';
+import { type GradientSet, gradientBytes, gradientLengths } from '../gradients.js';
 import { type PeerName, peersOver, pythonPeers, type Transport } from '../peers/peers.js';
 import { bytesPerElement } from '../sizes.js';
 import type { Form, Piece, Session, Trial, Turn, VenueName } from '../trial.js';
-import { nameOf, networksOf, type Player, playersOf, venueFor, yardsticks } from './players.js';
+import {
+  nameOf,
+  type Player,
+  playersOf,
+  sessionsOfNetworks,
+  trialOf,
+  turnOf,
+  venueFor,
+  yardsticks,
+} from './players.js';
 import type { Selection } from './selection.js';
 import { sizesToCall, waysToCall } from './ways-to-call.js';
 
 const suite = 'strategy';
 
 /**
- * All-reduce through the contexts of a strategy's replicas, which are threads of their own, functions in one thread, or processes:
- * of one array, beside the communicators below, and of the gradients of networks, which are one list.
+ * All-reduce through the contexts of a strategy's replicas: worker threads, functions in one thread, or processes. One array is
+ * measured beside the communicators below, and the gradients of networks as one list.
  */
 export function strategy(selection: Selection, ranks: number): Session[] {
   const sizes = selection.bytes ?? sizesToCall(selection.isQuick);
-  // Sizes alone ask for no networks.
-  const networks = selection.bytes !== undefined && selection.networks === undefined ? [] : networksOf(selection);
+  const label = `${suite}, gradients`;
+  const ofNetworks = () => sessionsOfNetworks(label, selection, ranks, (set) => gradientsPiece(selection, ranks, set));
   return [
     { label: suite, ranks, pieces: sizes.map((bytes) => pieceOf(selection, ranks, bytes)) },
-    ...networks.map((set) => ({
-      label: `${suite}, gradients of ${set}`,
-      ranks,
-      pieces: [gradientsPiece(selection, ranks, set)],
-    })),
+    // A request of sizes alone asks for no networks.
+    ...(selection.bytes !== undefined && selection.networks === undefined ? [] : ofNetworks()),
   ];
 }
 
-/** How replicas are called. */
+/** A kind of replica, and its name of the call. */
 interface Caller {
   readonly name: string;
   readonly venue: VenueName;
-  /** What the communicator below is called in. */
+  /** The venue of the communicator below. */
   readonly below: VenueName;
   readonly variant: Player & { readonly transport?: Transport };
 }
@@ -38,38 +44,28 @@ interface Caller {
 function pieceOf(selection: Selection, ranks: number, bytes: number): Piece {
   const counts = [bytes / bytesPerElement];
   const turns = callersOf(selection).flatMap((caller): Turn[] => {
-    const { variant, name, below } = caller;
-    const communicator: Trial = {
-      ...variant,
-      ...(variant.transport === undefined ? {} : { memory: 'ordinary' }),
-      suite,
-      name: `communicator ${name.split(' ').slice(1).join(' ')}`,
-      work: { type: 'collective', kind: 'all-reduce' },
-      input: 'still',
-      place: 'in',
-      ranks,
-      counts,
-    };
-    return [{ venue: below, trials: [communicator] }, ...turnsOf(caller, selection, ranks, { counts })];
+    const { variant, below } = caller;
+    const name = `communicator ${caller.name.split(' ').slice(1).join(' ')}`;
+    const memory = variant.transport === undefined ? {} : ({ memory: 'ordinary' } as const);
+    const work = { type: 'collective', kind: 'all-reduce' } as const;
+    return [
+      turnOf(below, { ...variant, ...memory, suite, name, work, ranks, counts }),
+      ...turnsOf(caller, selection, ranks, { counts }),
+    ];
   });
-  return [
-    ...yardsticks(suite, ranks, bytes, { ...selection, inputs: ['still'] }),
-    ...turns,
-    ...peerTurns(selection, ranks, { counts }),
-  ];
+  return [...yardsticks(suite, ranks, bytes, selection), ...turns, ...peerTurns(selection, ranks, { counts })];
 }
 
 function gradientsPiece(selection: Selection, ranks: number, set: GradientSet): Piece {
   const lists = { counts: gradientLengths(set), gradients: set };
-  const bytes = lists.counts.reduce((sum, length) => sum + length, 0) * bytesPerElement;
-  const turns = callersOf({ ...selection, forms: selection.forms ?? ['sync'] })
+  const inPlace: Selection = { ...selection, forms: selection.forms ?? ['sync'], places: ['in'] };
+  const turns = callersOf(inPlace)
     .filter(({ variant }) => variant.transport === undefined)
-    .flatMap((caller) => turnsOf(caller, { ...selection, places: ['in'] }, ranks, lists));
-  const theirs = peerTurns({ ...selection, places: ['in'] }, ranks, lists);
-  return [...yardsticks(suite, ranks, bytes, { ...selection, inputs: ['still'] }), ...turns, ...theirs];
+    .flatMap((caller) => turnsOf(caller, inPlace, ranks, lists));
+  return [...yardsticks(suite, ranks, gradientBytes(set), selection), ...turns, ...peerTurns(inPlace, ranks, lists)];
 }
 
-/** Replicas in threads, in one thread, and in processes, which have a strategy that chooses its algorithms itself. */
+/** Replicas in threads, in one thread, and in processes, whose strategy chooses its algorithms itself. */
 function callersOf(selection: Selection): Caller[] {
   const players = playersOf(selection);
   const processes = players.filter(
@@ -97,40 +93,32 @@ function callersOf(selection: Selection): Caller[] {
 type Arrays = Pick<Trial, 'counts' | 'gradients'>;
 
 function turnsOf({ name, venue, variant }: Caller, { places }: Selection, ranks: number, arrays: Arrays): Turn[] {
-  return waysToCall(places).map(({ memory, place, words }): Turn => {
-    const trial: Trial = {
+  return waysToCall(places).map(({ memory, place, words }) => {
+    const work = { type: 'context', memory } as const;
+    return turnOf(venue, {
       ...variant,
       ...arrays,
       suite,
       name: `${ofNetwork(arrays)}${name}${words}`,
-      work: { type: 'context', memory },
-      input: 'still',
+      work,
       place,
       ranks,
-    };
-    return { venue, trials: [trial] };
+    });
   });
 }
 
 function peerTurns({ peers, places }: Selection, ranks: number, arrays: Arrays): Turn[] {
   const fitting: readonly PeerName[] = [...peersOver['shared-memory'], ...pythonPeers];
-  const shown = peers.filter((peer) => fitting.includes(peer));
-  return shown.map((peer): Turn => {
-    const trials = places.map(
-      (place): Trial => ({
-        ...arrays,
-        suite,
-        name: `${ofNetwork(arrays)}${nameOf(peer, 'still', place)}`,
-        work: { type: 'collective', kind: 'all-reduce' },
-        engine: 'peer',
-        peer,
-        input: 'still',
-        place,
-        ranks,
-      }),
-    );
-    return { venue: peer, trials };
-  });
+  return peers
+    .filter((peer) => fitting.includes(peer))
+    .map((peer) => {
+      const trials = places.map((place) => {
+        const name = `${ofNetwork(arrays)}${nameOf(peer, 'still', place)}`;
+        const work = { type: 'collective', kind: 'all-reduce' } as const;
+        return trialOf({ ...arrays, suite, name, work, engine: 'peer', peer, place, ranks });
+      });
+      return { venue: peer, trials };
+    });
 }
 
 function ofNetwork({ gradients }: Arrays): string {

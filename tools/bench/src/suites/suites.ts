@@ -12,7 +12,8 @@ import { runs } from './runs.js';
 import type { Selection } from './selection.js';
 import { strategy } from './strategy.js';
 
-const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) => Session[]>> = {
+/** What each suite measures between a number of ranks. */
+export const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) => Session[]>> = {
   'in-process': inProcess,
   gradients,
   'event-loop': eventLoop,
@@ -25,8 +26,3 @@ const suites: Readonly<Record<SuiteName, (selection: Selection, ranks: number) =
   processes,
   mpi,
 };
-
-/** What a suite measures among that many ranks. */
-export function sessionsOf(suite: SuiteName, selection: Selection, ranks: number): Session[] {
-  return suites[suite](selection, ranks);
-}
