@@ -1,6 +1,7 @@
 import { tolerableLoad, untilQuiet, watchForeignLoad } from './foreign-load.js';
 import type { Effort, Measurement } from './measurement.js';
 import type { PeerName } from './peers/peers.js';
+import { remembered } from './remembered.js';
 import type { Machine } from './report/machine.js';
 import { type BesideMpi, type FailedRow, type Findings, failedRowOf, type Row, rowOf } from './report/row.js';
 import { formatBytes } from './sizes.js';
@@ -208,11 +209,7 @@ class Venues implements Places {
   }
 
   open({ venue: name }: Turn): Venue {
-    const known = this.#opened.get(name);
-    if (known) return known;
-    const made = openVenue(name, this.#ranks, this.#silenceSeconds);
-    this.#opened.set(name, made);
-    return made;
+    return remembered(this.#opened, name, () => openVenue(name, this.#ranks, this.#silenceSeconds));
   }
 
   async close(): Promise<void> {

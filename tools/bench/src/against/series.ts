@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import path from 'node:path';
-import type { Effort, Measurement } from '../measurement.js';
-import type { Trial, VenueName } from '../trial.js';
+import { ask } from '../ask.js';
+import type { Measurement } from '../measurement.js';
+import type { VenueName } from '../trial.js';
 import type { Venue } from '../venues/venue.js';
-import type { FromSeries, SeriesOrder, SeriesStart } from './series-process.js';
+import type { SeriesOrder, SeriesStart } from './series-process.js';
 
 /**
  * One series of figures of one build: a process that loads the benchmark program of that build,
@@ -13,7 +14,6 @@ import type { FromSeries, SeriesOrder, SeriesStart } from './series-process.js';
 export class Series {
   readonly #name: string;
   readonly #child: ChildProcess;
-  #hasEnded = false;
 
   /**
    * @param name for error messages, such as `this build`
@@ -27,45 +27,25 @@ export class Series {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    this.#child.once('exit', () => {
-      this.#hasEnded = true;
-    });
   }
 
   venue(name: VenueName): Venue {
     return {
-      measure: (trials, effort) => this.#ask({ venue: name, trials, effort }),
+      measure: (trials, effort) => {
+        const order: SeriesOrder = { venue: name, trials, effort };
+        return ask<Measurement[]>(this.#child, this.#name, order);
+      },
       close: () => Promise.resolve(),
     };
   }
 
   /** Ends the process with its threads and processes. */
   async close(): Promise<void> {
-    if (this.#hasEnded) return;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((resolve) => {
       this.#child.once('exit', resolve);
     });
     if (this.#child.connected) this.#child.disconnect();
     await ended;
-  }
-
-  #ask(order: { venue: VenueName; trials: readonly Trial[]; effort: Effort }): Promise<Measurement[]> {
-    return new Promise((resolve, reject) => {
-      const whenEnded = (code: number | null, signal: string | null) =>
-        reject(
-          new Error(`the process of ${this.#name} ended with ${signal ?? `exit code ${code}`}; its output is above`),
-        );
-      if (this.#hasEnded) {
-        whenEnded(this.#child.exitCode, this.#child.signalCode);
-        return;
-      }
-      this.#child.once('exit', whenEnded);
-      this.#child.once('message', (message: FromSeries) => {
-        this.#child.off('exit', whenEnded);
-        if (Array.isArray(message)) resolve(message);
-        else reject(new Error(`${this.#name}: ${message.error}`));
-      });
-      this.#child.send(order satisfies SeriesOrder);
-    });
   }
 }

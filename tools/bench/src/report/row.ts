@@ -16,66 +16,66 @@ import {
 } from '../trial.js';
 import type { Machine } from './machine.js';
 
-/** What a line of the report is about: one case at one size, on one machine. */
+/** The case and size that a row is about, and the machine. */
 export interface CaseRow extends Machine {
   readonly suite: SuiteName;
   readonly case: string;
   readonly engine: string;
-  /** What is called; only on rows that measure an engine of ours. */
+  /** The part of coll's API that is called. Undefined for other libraries and yardsticks. */
   readonly level?: Level;
-  /** Only on rows that measure an engine of ours. */
+  /** Undefined for other libraries and yardsticks. */
   readonly form?: Form;
   readonly algorithm?: string;
-  /** Only on rows that measure somebody else's library. */
+  /** Another library. Undefined if coll or a yardstick is measured. */
   readonly peer?: string;
   readonly gradients?: string;
-  /** Only on rows that measure processes of ours. */
+  /** The transport of coll's processes. Undefined if there are none. */
   readonly transport?: Transport;
   readonly memory?: Memory;
   readonly input: InputKind;
   readonly place: Place;
   readonly ranks: number;
   readonly bytes: number;
-  /** The share of the machine that other programs took meanwhile; absent where the system does not tell. */
+  /** The share of the machine that other programs used during the measurement. Undefined if the system does not report it. */
   readonly foreignLoad?: number;
 }
 
-/** A line about a case that has no figures. */
+/** A case without figures. */
 export interface FailedRow extends CaseRow {
-  /** Why, for people. */
+  /** The reason, for people. */
   readonly failure: string;
 }
 
-/** A line of figures. */
+/** The figures of a case and size. */
 export interface Row extends CaseRow {
   readonly medianMicros: number;
-  /** On average over the whole loop, what the garbage collector took included. */
+  /** The mean over the whole loop, including garbage collection. */
   readonly meanMicros: number;
   readonly minMicros: number;
   readonly p95Micros: number;
   readonly algGBs: number;
   readonly busGBs: number;
-  /** A plain copy of as many bytes by one thread, in the same run. */
+  /** The time in which one thread copies `bytes`, in the same run. */
   readonly copyMicros: number;
-  /** How many such copies a call takes. */
+  /** `medianMicros` divided by `copyMicros`. */
   readonly copyRatio: number;
-  /** The update in place of all ranks' bytes by a thread a rank, in the same run; absent where it was not measured. */
+  /** The time in which a thread per rank updates `bytes` in place, in the same run. Undefined if it was not measured. */
   readonly boundMicros?: number;
-  /** `boundMicros` by the median: 1 is the speed of the memory. */
+  /** `boundMicros` divided by `medianMicros`: 1 is the speed of the memory. */
   readonly boundShare?: number;
-  /** Timers of a millisecond that were due meanwhile, where they were counted. */
+  /** How many timers of 1 ms were due during the calls. Undefined if they were not counted. */
   readonly timers?: number;
-  /** The share of them that came at most five milliseconds late, in the round and thread where it was least. */
+  /** The share of the timers that fired at most 5 ms late, in the worst round and thread. */
   readonly onTimeShare?: number;
   readonly worstTimerMillis?: number;
-  /** The share of an all-reduce's time that its overlap with a computation saves, where that was measured. */
+  /** The share of the all-reduce time that overlap with a computation saves. Only in the suite `overlap`. */
   readonly hiddenShare?: number;
-  /** Only in the suite `mpi`: the C program that makes the same calls, in the same run. Medians of the rounds' medians. */
+  /** The time of the C program that makes the same calls, in the same run: the median of the rounds' medians. Only in the suite `mpi`. */
   readonly programMicros?: number;
-  /** Microseconds that a call takes more than `programMicros`, by the same medians. */
+  /** The time of a call minus `programMicros`. */
   readonly overProgramMicros?: number;
   readonly programRatio?: number;
-  /** Times the median of the blocking call of MPI. */
+  /** The time of a call divided by the time of MPI's blocking call. */
   readonly blockingRatio?: number;
   readonly samples: number;
 }
@@ -84,12 +84,12 @@ export function isMeasured<Measured extends object>(row: Measured | FailedRow): 
   return !('failure' in row);
 }
 
-/** The engine and how it was called, for people. */
+/** The engine and the form of its calls, for people. */
 export function playerOf({ engine, form }: Pick<CaseRow, 'engine' | 'form'>): string {
   return form === undefined ? engine : `${engine} ${form}`;
 }
 
-/** Where and beside what something was measured. */
+/** The machine during a measurement. */
 interface Circumstances {
   readonly machine: Machine;
   readonly foreignLoad: number | undefined;
@@ -99,14 +99,14 @@ export interface Findings extends Circumstances {
   readonly samples: readonly number[];
   readonly meanMicros: number;
   readonly copySamples: readonly number[];
-  /** Empty where the bound was not measured. */
+  /** Empty if the bound was not measured. */
   readonly boundSamples: readonly number[];
   readonly ticks: Ticks | undefined;
   readonly hiddenShare?: number | undefined;
-  /** Medians of each round: of the trial, of the C program that makes the same calls of MPI, and of the blocking call. */
   readonly besideMpi?: BesideMpi | undefined;
 }
 
+/** The median of each round: of the trial, of the C program that makes the same calls of MPI, and of the blocking call. */
 export interface BesideMpi {
   readonly own: readonly number[];
   readonly program: readonly number[];
@@ -115,12 +115,17 @@ export interface BesideMpi {
 
 export function rowOf(trial: Trial, findings: Findings): Row {
   const { ranks, work } = trial;
-  const { median, min, p95 } = summarize(findings.samples);
+  const { samples, boundSamples, ticks, besideMpi } = findings;
+  const { median, min, p95 } = summarize(samples);
   const copy = summarize(findings.copySamples).median;
+  const bound = boundSamples.length === 0 ? undefined : summarize(boundSamples).median;
+  const [own, program, blocking] = besideMpi
+    ? [besideMpi.own, besideMpi.program, besideMpi.blocking].map((medians) => summarize(medians).median)
+    : [];
   const bytes = bytesOf(trial);
   const kind: CollectiveKind = work.type === 'collective' ? work.kind : 'all-reduce';
-  return {
-    ...caseOf(trial),
+  return rowWith<Row>({
+    ...caseRowOf(trial, findings),
     medianMicros: rounded(median),
     meanMicros: rounded(findings.meanMicros),
     minMicros: rounded(min),
@@ -129,77 +134,41 @@ export function rowOf(trial: Trial, findings: Findings): Row {
     busGBs: rounded(busGBs(kind, ranks, bytes, median)),
     copyMicros: rounded(copy),
     copyRatio: rounded(median / copy),
-    ...boundOf(findings.boundSamples, median),
-    ...timersOf(findings.ticks),
-    ...(findings.hiddenShare === undefined ? {} : { hiddenShare: rounded(findings.hiddenShare) }),
-    ...besideMpiOf(findings.besideMpi),
-    samples: findings.samples.length,
-    ...circumstancesOf(findings),
-  };
+    boundMicros: bound && rounded(bound),
+    boundShare: bound && rounded(bound / median),
+    timers: ticks?.count,
+    onTimeShare: ticks && rounded(ticks.onTimeShare),
+    worstTimerMillis: ticks && rounded(ticks.worstMillis),
+    hiddenShare: findings.hiddenShare && rounded(findings.hiddenShare),
+    programMicros: program && rounded(program),
+    overProgramMicros: own && program && rounded(own - program),
+    programRatio: own && program && rounded(own / program),
+    blockingRatio: own && blocking && rounded(own / blocking),
+    samples: samples.length,
+  });
 }
 
 export function failedRowOf(trial: Trial, findings: Circumstances & Pick<FailedRow, 'failure'>): FailedRow {
   return { ...caseRowOf(trial, findings), failure: findings.failure };
 }
 
-/** The fields of a row that do not depend on what was measured. */
-export function caseRowOf(trial: Trial, circumstances: Circumstances): CaseRow {
-  return { ...caseOf(trial), ...circumstancesOf(circumstances) };
-}
-
-function caseOf(trial: Trial): Omit<CaseRow, keyof Machine | 'foreignLoad'> {
+/** The fields of a row that do not depend on the measured times. */
+export function caseRowOf(trial: Trial, { machine, foreignLoad }: Circumstances): CaseRow {
   const { suite, name, engine, form, algorithm, peer, gradients, transport, memory, input, place, ranks } = trial;
-  const level = levelOf(trial);
-  return {
-    suite,
-    case: name,
-    engine,
-    ...(level === undefined ? {} : { level }),
-    ...(form === undefined ? {} : { form }),
-    ...(algorithm === undefined ? {} : { algorithm }),
-    ...(peer === undefined ? {} : { peer }),
-    ...(gradients === undefined ? {} : { gradients }),
-    ...(transport === undefined ? {} : { transport }),
-    ...(memory === undefined ? {} : { memory }),
-    input,
-    place,
-    ranks,
-    bytes: bytesOf(trial),
-  };
+  const bytes = bytesOf(trial);
+  return rowWith<CaseRow>({
+    ...{ suite, case: name, engine, level: levelOf(trial), form, algorithm, peer, gradients, transport, memory },
+    ...{ input, place, ranks, bytes, foreignLoad: foreignLoad && rounded(foreignLoad) },
+    ...machine,
+  });
 }
 
-function circumstancesOf({ machine, foreignLoad }: Circumstances): Machine & Pick<CaseRow, 'foreignLoad'> {
-  return { ...(foreignLoad === undefined ? {} : { foreignLoad: rounded(foreignLoad) }), ...machine };
+/** The row without its undefined fields. */
+function rowWith<Some extends CaseRow>(fields: { readonly [Field in keyof Some]: Some[Field] | undefined }): Some {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as unknown as Some;
 }
 
-function boundOf(samples: readonly number[], micros: number): Pick<Row, 'boundMicros' | 'boundShare'> {
-  if (samples.length === 0) return {};
-  const bound = summarize(samples).median;
-  return { boundMicros: rounded(bound), boundShare: rounded(bound / micros) };
-}
-
-function besideMpiOf(
-  rounds: BesideMpi | undefined,
-): Pick<Row, 'programMicros' | 'overProgramMicros' | 'programRatio' | 'blockingRatio'> {
-  if (!rounds) return {};
-  const [own, program, blocking] = [rounds.own, rounds.program, rounds.blocking].map(
-    (medians) => summarize(medians).median,
-  ) as [number, number, number];
-  return {
-    programMicros: rounded(program),
-    overProgramMicros: rounded(own - program),
-    programRatio: rounded(own / program),
-    blockingRatio: rounded(own / blocking),
-  };
-}
-
-function timersOf(ticks: Ticks | undefined): Pick<Row, 'timers' | 'onTimeShare' | 'worstTimerMillis'> {
-  if (!ticks) return {};
-  const { count, onTimeShare, worstMillis } = ticks;
-  return { timers: count, onTimeShare: rounded(onTimeShare), worstTimerMillis: rounded(worstMillis) };
-}
-
-/** More digits would pretend to a precision that no timing has. */
+/** Timings are not more precise than five digits. */
 function rounded(value: number): number {
   return Number(value.toPrecision(5));
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { TcpStoreServer } from '@coll/rendezvous';
+import { ask } from '../ask.js';
 import { type Machine, thisMachine } from '../report/machine.js';
 import { type ConnectionEnd, connectionsBetween } from './connections.js';
 
@@ -111,19 +112,5 @@ function most<End extends ConnectionEnd>(ends: readonly End[], amountOf: (end: E
 }
 
 function askAll<Answer>(children: readonly ChildProcess[], order: object): Promise<Answer[]> {
-  return Promise.all(children.map((child) => ask<Answer>(child, order)));
-}
-
-function ask<Answer>(child: ChildProcess, order: object): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null, signal: string | null) =>
-      reject(new Error(`the process of a rank has ended with ${signal ?? code}`));
-    child.once('exit', ended);
-    child.once('message', ({ answer, error }: { answer: Answer; error?: string }) => {
-      child.off('exit', ended);
-      if (error === undefined) resolve(answer);
-      else reject(new Error(error));
-    });
-    child.send(order);
-  });
+  return Promise.all(children.map((child, rank) => ask<Answer>(child, `rank ${rank}`, order)));
 }

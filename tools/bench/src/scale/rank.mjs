@@ -43,7 +43,7 @@ const orders = {
 
 process.on('message', async (order) => {
   try {
-    process.send({ answer: await orders[order.type](order) });
+    process.send({ result: await orders[order.type](order) });
   } catch (error) {
     process.send({ error: String(error) });
   }

@@ -1,10 +1,8 @@
 import type { Communicator, EngineName, Tensor } from '@coll/core';
+import { remembered } from '../remembered.js';
 import type { Memory, Trial } from '../trial.js';
 
-/**
- * Memory of a communicator's local ranks, kept from trial to trial: a call on memory that nobody has touched before measures the
- * kernel.
- */
+/** Memory of a communicator's local ranks, kept from trial to trial. A call on untouched memory would measure the page faults of the kernel. */
 export class Buffers {
   readonly #communicator: Communicator;
   readonly #memory: Memory;
@@ -15,7 +13,7 @@ export class Buffers {
     this.#memory = memory;
   }
 
-  /** float32 elements for one rank and purpose, the same memory each time, whatever is in it. */
+  /** float32 elements for one rank and purpose: the same memory each time, with the contents of earlier trials. */
   take(purpose: 'input' | 'output', rank: number, length: number): Tensor {
     const key = `${purpose} ${rank}`;
     let kept = this.#kept.get(key);
@@ -28,37 +26,31 @@ export class Buffers {
   }
 }
 
-/** Ordinary arrays where the engine needs no others, and otherwise what it allocates. */
+/** Ordinary arrays for the native engine, which reads any memory, and the engine's own memory for the others. */
 export function memoryOf(engine: EngineName): Memory {
   return engine === 'native' ? 'ordinary' : 'arena';
 }
 
-/** Ordinary arrays for lists such as the gradients of networks, one a tensor, as a framework hands them over; kept like `Buffers`. */
+/** Lists of ordinary arrays, one per tensor, such as the gradients that a framework passes. They are kept like `Buffers`. */
 export class GradientBuffers {
   readonly #kept = new Map<string, Tensor[]>();
   readonly #allocated = new WeakMap<Communicator, Map<string, Tensor[]>>();
 
   take({ gradients, counts }: Trial, rank: number): Tensor[] {
-    return taken(this.#kept, `${gradients ?? counts.join()} ${rank}`, () =>
+    return remembered(this.#kept, `${gradients ?? counts.join()} ${rank}`, () =>
       counts.map((length) => privateTensor(length, `cpu:${rank}`)),
     );
   }
 
-  /** The same in memory of the communicator, where its engine copies ordinary arrays. */
+  /** The same list in memory of the communicator, if its engine copies ordinary arrays. */
   takeFor(communicator: Communicator, trial: Trial, rank: number): Tensor[] {
     const { engine, gradients = '', counts } = trial;
     if (engine === 'native') return this.take(trial, rank);
     const kept = this.#allocated.get(communicator) ?? new Map<string, Tensor[]>();
     this.#allocated.set(communicator, kept);
     const make = (length: number) => communicator.group.allocate('float32', length);
-    return taken(kept, `${gradients} ${rank}`, () => counts.map(make));
+    return remembered(kept, `${gradients} ${rank}`, () => counts.map(make));
   }
-}
-
-function taken(kept: Map<string, Tensor[]>, key: string, make: () => Tensor[]): Tensor[] {
-  const known = kept.get(key) ?? make();
-  kept.set(key, known);
-  return known;
 }
 
 function privateTensor(length: number, device = ''): Tensor {

@@ -4,6 +4,7 @@ import { MirroredStrategy } from '@coll/strategy';
 import { type AlgorithmName, algorithms, plugins } from '../algorithms.js';
 import { engines } from '../engines.js';
 import { type Effort, type Measurement, measure } from '../measurement.js';
+import { remembered } from '../remembered.js';
 import { batchSubject, piecesSubject } from '../subjects/batch-subject.js';
 import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
@@ -18,7 +19,7 @@ import { devicesOf, packingOf, playedBy, type Venue } from './venue.js';
 export class MainThread implements Venue {
   readonly #ranks: number;
   readonly #gradients = new GradientBuffers();
-  readonly #opened = new Map<string, CrossDeviceOps>();
+  readonly #opened = new Map<string, Promise<CrossDeviceOps>>();
   readonly #communicators = new Map<string, { communicator: Communicator; buffers: Buffers }>();
 
   constructor(ranks: number) {
@@ -38,7 +39,8 @@ export class MainThread implements Venue {
 
   async close(): Promise<void> {
     const communicators = [...this.#communicators.values()].map(({ communicator }) => communicator);
-    await Promise.all([...communicators, ...this.#opened.values()].map((opened) => opened.close()));
+    const opened = await Promise.all(this.#opened.values());
+    await Promise.all([...communicators, ...opened].map((each) => each.close()));
     this.#communicators.clear();
     this.#opened.clear();
   }
@@ -73,25 +75,19 @@ export class MainThread implements Venue {
     return new MirroredStrategy({ devices: devicesOf(this.#ranks), crossDeviceOps: plugins[algorithm], engine });
   }
 
-  async #ops(trial: Trial): Promise<CrossDeviceOps> {
+  #ops(trial: Trial): Promise<CrossDeviceOps> {
     const [engine, algorithm] = playedBy(trial);
     const packing = packingOf(trial);
-    const key = `${engine} ${algorithm} ${JSON.stringify(packing)}`;
-    const known = this.#opened.get(key);
-    if (known) return known;
-    const world = portableWorld(devicesOf(this.#ranks), engines[engine]);
-    const made = await plugins[algorithm].create(packing as never, world);
-    this.#opened.set(key, made);
-    return made;
+    return remembered(this.#opened, `${engine} ${algorithm} ${JSON.stringify(packing)}`, async () => {
+      const world = portableWorld(devicesOf(this.#ranks), engines[engine]);
+      return await plugins[algorithm].create(packing as never, world);
+    });
   }
 
   #communicator(engine: EngineName, algorithm: AlgorithmName) {
-    const key = `${engine} ${algorithm}`;
-    const known = this.#communicators.get(key);
-    if (known) return known;
-    const communicator = engines[engine].communicator(this.#ranks, algorithms[algorithm]);
-    const made = { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
-    this.#communicators.set(key, made);
-    return made;
+    return remembered(this.#communicators, `${engine} ${algorithm}`, () => {
+      const communicator = engines[engine].communicator(this.#ranks, algorithms[algorithm]);
+      return { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
+    });
   }
 }

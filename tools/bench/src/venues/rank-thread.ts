@@ -4,20 +4,21 @@ import { threadWorld } from '@coll/core/plugin';
 import { algorithms, plugins } from '../algorithms.js';
 import { engines } from '../engines.js';
 import { type Measurement, measure } from '../measurement.js';
+import { remembered } from '../remembered.js';
 import { piecesSubject, replicaBatchSubject } from '../subjects/batch-subject.js';
 import { Buffers, GradientBuffers, memoryOf } from '../subjects/buffers.js';
 import { collectiveSubject } from '../subjects/collective-subject.js';
 import type { Subject } from '../subjects/subject.js';
 import { devicesOf, type Order, packingOf, playedBy } from './venue.js';
 
-/** The entry of a rank's thread: measures what it is told to. */
+/** The thread of a rank, which measures what it is ordered to. */
 
 export interface RankStart {
   readonly rank: number;
   readonly ranks: number;
 }
 
-/** What to measure, and through which group. */
+/** What to measure, and the group to measure it with. */
 export interface RankOrder extends Order {
   readonly key: string;
   readonly group: ThreadGroup;
@@ -29,7 +30,7 @@ const port = parentPort as NonNullable<typeof parentPort>;
 const { rank, ranks } = workerData as RankStart;
 const gradients = new GradientBuffers();
 const communicators = new Map<string, { communicator: Communicator; buffers: Buffers }>();
-const opened = new Map<string, CrossDeviceOps>();
+const opened = new Map<string, Promise<CrossDeviceOps>>();
 
 port.on('message', (order: RankOrder) => {
   void answer(order);
@@ -37,14 +38,10 @@ port.on('message', (order: RankOrder) => {
 
 async function answer(order: RankOrder): Promise<void> {
   try {
-    say(await measure(await subjectOf(order), order.trial, order.effort));
+    port.postMessage((await measure(await subjectOf(order), order.trial, order.effort)) satisfies FromRank);
   } catch (error) {
-    say({ error });
+    port.postMessage({ error } satisfies FromRank);
   }
-}
-
-function say(message: FromRank): void {
-  port.postMessage(message);
 }
 
 async function subjectOf(order: RankOrder): Promise<Subject> {
@@ -57,21 +54,17 @@ async function subjectOf(order: RankOrder): Promise<Subject> {
 }
 
 function communicatorOf({ key, group, trial }: RankOrder) {
-  const known = communicators.get(key);
-  if (known) return known;
-  const [engine, algorithm] = playedBy(trial);
-  const communicator = engines[engine].join(group, { rank, algorithm: algorithms[algorithm] });
-  const made = { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
-  communicators.set(key, made);
-  return made;
+  return remembered(communicators, key, () => {
+    const [engine, algorithm] = playedBy(trial);
+    const communicator = engines[engine].join(group, { rank, algorithm: algorithms[algorithm] });
+    return { communicator, buffers: new Buffers(communicator, memoryOf(engine)) };
+  });
 }
 
-async function opsOf({ key, group, trial }: RankOrder): Promise<CrossDeviceOps> {
-  const known = opened.get(key);
-  if (known) return known;
-  const [engine, algorithm] = playedBy(trial);
-  const world = threadWorld(group, rank, devicesOf(ranks), engines[engine]);
-  const made = await plugins[algorithm].create(packingOf(trial) as never, world);
-  opened.set(key, made);
-  return made;
+function opsOf({ key, group, trial }: RankOrder): Promise<CrossDeviceOps> {
+  return remembered(opened, key, async () => {
+    const [engine, algorithm] = playedBy(trial);
+    const world = threadWorld(group, rank, devicesOf(ranks), engines[engine]);
+    return await plugins[algorithm].create(packingOf(trial) as never, world);
+  });
 }

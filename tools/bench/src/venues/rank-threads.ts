@@ -2,16 +2,14 @@ import { Worker } from 'node:worker_threads';
 import type { ThreadGroup } from '@coll/core';
 import { engines } from '../engines.js';
 import type { Effort, Measurement } from '../measurement.js';
+import { remembered } from '../remembered.js';
 import type { Trial } from '../trial.js';
 import type { FromRank, RankOrder, RankStart } from './rank-thread.js';
 import { packingOf, playedBy, type Venue } from './venue.js';
 
 const entry = new URL('./rank-thread.ts', import.meta.url);
 
-/**
- * A thread a rank. Messages say what to measure and bring the figures; while they measure, the threads meet through their thread
- * group alone.
- */
+/** A thread per rank. Messages carry orders and figures. During a measurement, the threads only use their thread group. */
 export class RankThreads implements Venue {
   readonly #ranks: number;
   readonly #workers: readonly Worker[];
@@ -39,13 +37,11 @@ export class RankThreads implements Venue {
     await Promise.all(this.#workers.map((worker) => worker.terminate()));
   }
 
-  // Communicators and ops meet in groups of their own, because each counts its calls.
+  // Communicators and ops have separate groups, because each counts its calls.
   #groupFor(trial: Trial): Pick<RankOrder, 'key' | 'group'> {
     const [engine, algorithm] = playedBy(trial);
     const key = `${engine} ${algorithm} ${trial.work.type === 'batch' ? JSON.stringify(packingOf(trial)) : 'communicator'}`;
-    const group = this.#groups.get(key) ?? engines[engine].createGroup({ size: this.#ranks });
-    this.#groups.set(key, group);
-    return { key, group };
+    return { key, group: remembered(this.#groups, key, () => engines[engine].createGroup({ size: this.#ranks })) };
   }
 }
 

@@ -4,6 +4,7 @@ import type { EngineName } from '@coll/core';
 import { MirroredStrategy } from '@coll/strategy';
 import { type AlgorithmName, plugins } from '../algorithms.js';
 import type { Effort, Measurement } from '../measurement.js';
+import { remembered } from '../remembered.js';
 import type { Trial } from '../trial.js';
 import { devicesOf, type Order, playedBy, type Venue } from './venue.js';
 
@@ -29,12 +30,8 @@ export class ReplicaThreads implements Venue {
 
   #replicas(trial: Trial): RunningReplicas {
     const [engine, algorithm] = playedBy(trial);
-    const key = `${engine} ${algorithm}`;
-    const known = this.#running.get(key);
-    if (known) return known;
-    const made = new RunningReplicas(engine, algorithm, this.#ranks);
-    this.#running.set(key, made);
-    return made;
+    const start = () => new RunningReplicas(engine, algorithm, this.#ranks);
+    return remembered(this.#running, `${engine} ${algorithm}`, start);
   }
 }
 
