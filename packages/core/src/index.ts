@@ -20,9 +20,9 @@ export type {
 export type { FailureReason } from './collectives/failures.js';
 export type { Link, ProcessGroup } from './collectives/process-group.js';
 export { ReduceOp, type ReduceOpLike } from './collectives/reduce-op.js';
+export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './collectives/value-types.js';
 export { ConcatAndSplitPacker } from './compat/concat-and-split-packer.js';
 export { groupBySize } from './compat/group-by-size.js';
-export { extractRanges, type Ranges } from './compat/small-ranges.js';
 export { AggregateSmallTensorPacker } from './compat/small-tensor-packer.js';
 export type {
   Engine,
@@ -50,11 +50,11 @@ export {
 export type { SplitPart } from './members/split.js';
 export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './ops/all-reduce-ops.js';
 export { CrossDeviceOps } from './ops/cross-device-ops.js';
-export { type Destinations, getDevicesFrom, validateDestinations } from './ops/destinations.js';
-export type { PossiblyMirrored, ReadyPair, ReducibleLike, ValueDestinationPair } from './ops/reducible.js';
+export type { ReadyPair, ReducibleLike, ValueDestinationPair } from './ops/reducible.js';
 export type { BatchReduceOptions, ReduceOptions } from './ops/result-targets.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export type { FindRoutes, Route } from './packing/routes.js';
+export { extractRanges, type Ranges } from './packing/small-ranges.js';
 export type { Explanation } from './plugins/explanation.js';
 export {
   type Capabilities,
@@ -84,15 +84,7 @@ export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './s
 export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';
 export { deduplicate } from './sparse/deduplicate.js';
 export { densify } from './sparse/densify.js';
-export { IndexedSlices } from './sparse/indexed-slices.js';
-export {
-  divideByN,
-  isIndexedSlices,
-  type SplitValues,
-  splitBySparsity,
-  stitchValues,
-  type Value,
-} from './sparse/sparse.js';
+export { divideByN, isIndexedSlices, type SplitValues, splitBySparsity, stitchValues } from './sparse/sparse.js';
 export {
   AbortedError,
   AssertionError,
@@ -112,6 +104,7 @@ export {
 } from './support/errors.js';
 export { type LogLevel, type LogSink, setLogSink } from './support/logger.js';
 export { failThreadGroup } from './threads/thread-group.js';
+export { type Destinations, getDevicesFrom, validateDestinations } from './values/destinations.js';
 export {
   canonicalize,
   canonicalizeWithoutJobAndTask,
@@ -120,7 +113,7 @@ export {
   hostForDevice,
   localDevicesFromNumGpus,
 } from './values/device.js';
-export { DistributedValues, Mirrored, PerReplica } from './values/distributed-values.js';
+export { DistributedValues, Mirrored, PerReplica, type PossiblyMirrored } from './values/distributed-values.js';
 export {
   type DType,
   dtypes,
@@ -131,6 +124,7 @@ export {
 } from './values/dtype.js';
 export { toNumbers } from './values/element.js';
 export { fromBfloat16, fromFloat16, toBfloat16, toFloat16 } from './values/half.js';
+export { IndexedSlices, type Value } from './values/indexed-slices.js';
 export { type RegroupOptions, regroup, selectReplica, selectReplicaMirrored } from './values/regroup.js';
 export type { Structure } from './values/structure.js';
 export {
@@ -146,5 +140,4 @@ export {
   tensorSymbol,
   zeros,
 } from './values/tensor.js';
-export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './values/value-types.js';
 export { wasmEngine } from './wasm/wasm-engine.js';

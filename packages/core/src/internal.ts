@@ -26,13 +26,11 @@ export { PointToPoint } from './members/point-to-point.js';
 export type { MessageId, Post, Postbox } from './members/postbox.js';
 export { refusedMessages } from './members/refused-messages.js';
 export { groupOfRank } from './members/split.js';
-export { requireDistinct } from './ops/destinations.js';
 export { arrange, type Pack } from './packing/arrangement.js';
 export { requireRegistry } from './plugins/registry.js';
 export { isArriving } from './replicas/arriving-values.js';
 export { type Batch, perReplica, type ValueLists } from './replicas/batch.js';
 export { combineHere, combineOnDevices, type DenseBatch, isDirect } from './replicas/combine-here.js';
-export { findCurrentReplica } from './replicas/current-replica.js';
 export { type ErrorFor, type Joining, Rendezvous } from './replicas/rendezvous.js';
 export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
@@ -82,6 +80,8 @@ export { type ThreadEngine, ThreadRank } from './threads/thread-rank.js';
 export { type WaitingRanks, waitingRanks } from './threads/thread-stalls.js';
 export { asGiven } from './values/array-kinds.js';
 export { requireAttached } from './values/attached.js';
+export { findCurrentReplica } from './values/current-replica.js';
+export { requireDistinct } from './values/destinations.js';
 export {
   componentOf,
   containerOf,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { slice } from '../packing/concatenate.js';
+import { slice } from '../values/concatenate.js';
 import type { DType } from '../values/dtype.js';
 import { type Tensor, zeros } from '../values/tensor.js';
 import { validateBuffers } from './buffers.js';

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import { thrown } from '../../test/thrown.js';
+import { extractRanges } from '../packing/small-ranges.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { type Tensor, zeros } from '../values/tensor.js';
-import { extractRanges } from './small-ranges.js';
 import { AggregateSmallTensorPacker } from './small-tensor-packer.js';
 
 function upTo(count: number): number[] {

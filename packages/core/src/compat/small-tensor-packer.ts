@@ -1,10 +1,10 @@
-import { concatenate, splitLike } from '../packing/concatenate.js';
 import type { Packer } from '../packing/packer.js';
+import { type Ranges, smallRanges } from '../packing/small-ranges.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { requireTensorLists } from '../support/requirements.js';
+import { concatenate, splitLike } from '../values/concatenate.js';
 import type { Tensor } from '../values/tensor.js';
-import { type Ranges, smallRanges } from './small-ranges.js';
 
 /**
  * Joins neighbouring float32 tensors of at most `maxBytes` bytes each into packs of at most

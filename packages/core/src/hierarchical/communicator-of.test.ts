@@ -2,7 +2,7 @@ import { ReductionToOneDevice } from '@coll/reduction-to-one';
 import { describe, expect, it } from 'vitest';
 import type { Collective } from '../collectives/collective.js';
 import { CrossDeviceOps } from '../ops/cross-device-ops.js';
-import type { PossiblyMirrored } from '../ops/reducible.js';
+import type { PossiblyMirrored } from '../values/distributed-values.js';
 import { mirror } from '../values/regroup.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { communicatorOf } from './communicator-of.js';

@@ -6,13 +6,14 @@ import type { ReduceOp } from '../collectives/reduce-op.js';
 import { combine } from '../kernels/arithmetic.js';
 import { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
-import { type Value, viewOnDevice } from '../sparse/sparse.js';
+import { viewOnDevice } from '../sparse/sparse.js';
 import { CollError, NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { allRanks } from '../support/ranks.js';
 import { requireList } from '../support/requirements.js';
 import { DistributedValues, PerReplica } from '../values/distributed-values.js';
 import type { DType } from '../values/dtype.js';
+import type { Value } from '../values/indexed-slices.js';
 import { copyElements, reshape, type Tensor } from '../values/tensor.js';
 
 /**

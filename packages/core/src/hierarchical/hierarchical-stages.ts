@@ -10,7 +10,7 @@ import {
 import type { Communicator } from '../collectives/communicator.js';
 import { divideKernel, elementaryOp } from '../kernels/combine.js';
 import { narrowKernel, widenKernel } from '../kernels/convert.js';
-import { slice } from '../packing/concatenate.js';
+import { slice } from '../values/concatenate.js';
 import { allocate, type DType, dtypes, isHalf, type TypedArray } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import { copyElements, type Tensor } from '../values/tensor.js';

@@ -3,6 +3,7 @@ import { type Collective, collectiveOp } from '../collectives/collective.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { type ReduceOpLike, reduceOpFrom } from '../collectives/reduce-op.js';
 import { requireTimeout } from '../collectives/run-options.js';
+import type { CombinedData, MemoryFor } from '../collectives/value-types.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
@@ -11,7 +12,6 @@ import { quote } from '../support/quote.js';
 import { requireSignal } from '../support/signal.js';
 import type { Float16ArrayLike, TypedArray } from '../values/dtype.js';
 import { asMemory, asTensor, type Tensor } from '../values/tensor.js';
-import type { CombinedData, MemoryFor } from '../values/value-types.js';
 import { type MemberCall, memberCall, scatterCall, withDetails } from './member-call.js';
 import { requireSplitPart, type SplitPart } from './split.js';
 

@@ -8,9 +8,9 @@ import { portableWorld } from '../engines/worlds.js';
 import { JsCommunicator } from '../js/js-communicator.js';
 import type { World } from '../plugins/world.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type LogSink, setLogSink } from '../support/logger.js';
 import { Mirrored, PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import type { ReadyPair } from './reducible.js';
 

@@ -12,16 +12,17 @@ import type { World } from '../plugins/world.js';
 import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
 import { drive, type Work } from '../runtime/drive.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
+import { splitBySparsity, stitchValues } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { logFirst } from '../support/logger.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
-import type { DistributedValues } from '../values/distributed-values.js';
+import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from '../values/destinations.js';
+import type { DistributedValues, PossiblyMirrored } from '../values/distributed-values.js';
+import type { Value } from '../values/indexed-slices.js';
 import type { Tensor } from '../values/tensor.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
-import { allDevicesMatch, type Destinations, devicesMatch, requireSameDevices } from './destinations.js';
 import {
   byDevice,
   type Group,
@@ -33,7 +34,7 @@ import {
   type ValuesByDevice,
   workOf,
 } from './packed-batch.js';
-import { type PossiblyMirrored, type ReadyPair, requireReducible } from './reducible.js';
+import { type ReadyPair, requireReducible } from './reducible.js';
 
 export interface AllReduceOptions extends PackingOptions {
   /**

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { RecordingOps } from '../../test/recording-ops.js';
 import { rejection } from '../../test/thrown.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { canonicalize } from '../values/device.js';
 import { Mirrored, PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
 
 const on = (device: string, ...elements: readonly number[]) => tensor(elements, { device });

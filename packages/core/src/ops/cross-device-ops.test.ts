@@ -6,9 +6,9 @@ import { CommunicationOptions } from '../collectives/communication-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { portableWorld } from '../engines/worlds.js';
 import { ReplicaGroup } from '../replicas/replica-group.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { canonicalize } from '../values/device.js';
 import { PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor, tensorSymbol, zeros } from '../values/tensor.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
 

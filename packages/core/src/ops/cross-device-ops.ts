@@ -6,7 +6,9 @@ import {
 } from '../collectives/call-options.js';
 import type { Communicator } from '../collectives/communicator.js';
 import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
+import type { ReducedOnDevices, ReducedValue } from '../collectives/value-types.js';
 import type { EngineCandidate } from '../engines/engine.js';
+import { concatAlong } from '../kernels/concat-along.js';
 import type { Explanation } from '../plugins/explanation.js';
 import { requireWorld, type World } from '../plugins/world.js';
 import { performedAlone } from '../replicas/alone.js';
@@ -17,28 +19,25 @@ import type { ReplicaGroup } from '../replicas/replica-group.js';
 import { type ReplicaPlan, replicaCommunicator, replicaGroupOf } from '../replicas/replica-plan.js';
 import type { CallOrder } from '../runtime/call-order.js';
 import { stepOf, type Work, workDone } from '../runtime/drive.js';
-import type { IndexedSlices } from '../sparse/indexed-slices.js';
-import { reduceUnique, uniqueOf } from '../sparse/reduce-unique.js';
-import { asValue, copyToDevice, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
+import { asValue, copyToDevice, isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
 import { NotImplementedError, RuntimeError } from '../support/errors.js';
-import { concatAlong } from '../values/concat-along.js';
-import type { DistributedValues, PerReplica } from '../values/distributed-values.js';
-import { mirror } from '../values/regroup.js';
-import type { Structure } from '../values/structure.js';
-import type { Tensor, TensorLike } from '../values/tensor.js';
-import type { ReducedOnDevices, ReducedValue } from '../values/value-types.js';
-import { countingRefusals } from './counting-refusals.js';
 import {
   allDevicesMatch,
   type Destinations,
   devicesMatch,
   getDevicesFrom,
   validateDestinations,
-} from './destinations.js';
+} from '../values/destinations.js';
+import type { DistributedValues, PerReplica, PossiblyMirrored } from '../values/distributed-values.js';
+import type { IndexedSlices, Value } from '../values/indexed-slices.js';
+import { mirror } from '../values/regroup.js';
+import type { Structure } from '../values/structure.js';
+import type { Tensor, TensorLike } from '../values/tensor.js';
+import { countingRefusals } from './counting-refusals.js';
 import { performTogether } from './perform-together.js';
+import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {
   asPerReplica,
-  type PossiblyMirrored,
   type ReadyPair,
   type ReducibleLike,
   readyPairs,

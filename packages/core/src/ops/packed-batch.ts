@@ -5,14 +5,13 @@ import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { PackRunner } from '../packing/pack-runner.js';
 import type { RoutedBatches, RoutedPack } from '../packing/routes.js';
 import type { Batch } from '../replicas/batch.js';
+import { resultsFor } from '../replicas/results.js';
 import type { Work } from '../runtime/drive.js';
-import type { Value } from '../sparse/sparse.js';
-import type { DistributedValues } from '../values/distributed-values.js';
+import type { DistributedValues, PossiblyMirrored } from '../values/distributed-values.js';
 import type { DType } from '../values/dtype.js';
+import type { Value } from '../values/indexed-slices.js';
 import { mirror } from '../values/regroup.js';
-import { resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
-import type { PossiblyMirrored } from './reducible.js';
 
 /** A group of ranks that are all local. */
 export interface Group {

@@ -1,10 +1,10 @@
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { requireAlike } from '../kernels/arithmetic.js';
 import type { Batch } from '../replicas/batch.js';
-import type { Value } from '../sparse/sparse.js';
-import type { PerReplica } from '../values/distributed-values.js';
+import type { PerReplica, PossiblyMirrored } from '../values/distributed-values.js';
+import type { Value } from '../values/indexed-slices.js';
 import type { Tensor } from '../values/tensor.js';
-import type { PossiblyMirrored, ReadyPair } from './reducible.js';
+import type { ReadyPair } from './reducible.js';
 
 /** The implementations of the calls of a batch. */
 interface Implementations {

@@ -1,17 +1,14 @@
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { requireLikeValues } from '../sparse/like-values.js';
-import { asValue, type Value } from '../sparse/sparse.js';
+import { asValue } from '../sparse/sparse.js';
 import { NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { DistributedValues, type Mirrored, PerReplica } from '../values/distributed-values.js';
+import { type Destinations, stateSameDevices, validateDestinations } from '../values/destinations.js';
+import { DistributedValues, PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { asTensor, isTensor, type TensorLike } from '../values/tensor.js';
-import { type Destinations, stateSameDevices, validateDestinations } from './destinations.js';
 
 /** Values that can be reduced: distributed values, or a tensor or slices, which count as one component. */
 export type ReducibleLike = DistributedValues | TensorLike | IndexedSlices;
-
-/** A bare value on one device, or `Mirrored` with one component per device. */
-export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
 
 /** A value of a batch, and the destinations of its result. */
 export type ValueDestinationPair = readonly [value: ReducibleLike, destinations: Destinations];

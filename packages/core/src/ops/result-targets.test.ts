@@ -4,8 +4,8 @@ import { keepCalls } from '../../test/keep-calls.js';
 import { on, spread, TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { rejection } from '../../test/thrown.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { Mirrored, PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 
 const values = [spread([1, 2], [30, 40]), spread([5], [6])];

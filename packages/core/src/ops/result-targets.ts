@@ -2,16 +2,17 @@ import { type CallOptions, intoAndShared, type ResolvedOptions } from '../collec
 import { collectiveOp } from '../collectives/collective.js';
 import type { CommunicationOptions } from '../collectives/communication-options.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import { isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
+import { filled, resultsFor } from '../replicas/results.js';
+import { isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { asGiven, isGivenOtherwise } from '../values/array-kinds.js';
-import { DistributedValues, type Mirrored } from '../values/distributed-values.js';
+import { type Destinations, devicesMatch, getDevicesFrom, orderOf } from '../values/destinations.js';
+import { DistributedValues, type Mirrored, type PossiblyMirrored } from '../values/distributed-values.js';
+import type { Value } from '../values/indexed-slices.js';
 import { mirror } from '../values/regroup.js';
-import { filled, resultsFor } from '../values/results.js';
 import type { Tensor } from '../values/tensor.js';
-import { type Destinations, devicesMatch, getDevicesFrom, orderOf } from './destinations.js';
-import { asPerReplica, type PossiblyMirrored, type ReadyPair, type ReducibleLike } from './reducible.js';
+import { asPerReplica, type ReadyPair, type ReducibleLike } from './reducible.js';
 
 /** Options of `reduce`: those of every collective call, and `into`. */
 export type ReduceOptions = CallOptions & {

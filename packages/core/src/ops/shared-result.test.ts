@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { on, spread, TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { portableWorld } from '../engines/worlds.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { type Mirrored, PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
 import type { CrossDeviceOps } from './cross-device-ops.js';
 

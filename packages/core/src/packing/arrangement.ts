@@ -1,9 +1,9 @@
-import { smallRanges } from '../compat/small-ranges.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
 import { OpenPacks } from './open-packs.js';
+import { smallRanges } from './small-ranges.js';
 
 /** How the values of a batch are packed into fewer, larger collectives. */
 export interface PackingOptions {

@@ -1,9 +1,9 @@
 import type { Segments } from '../collectives/communicator.js';
+import { slice } from '../values/concatenate.js';
 import type { TypedArray } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';
 import type { Tensor } from '../values/tensor.js';
 import type { Piece } from './arrangement.js';
-import { slice } from './concatenate.js';
 
 interface View {
   readonly begin: number;

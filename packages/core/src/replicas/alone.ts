@@ -2,8 +2,8 @@ import { collectiveOp, outputDType } from '../collectives/collective.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { combine } from '../kernels/arithmetic.js';
 import { deduplicate } from '../sparse/deduplicate.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { copyToDevice, divideByN, type Value } from '../sparse/sparse.js';
+import { copyToDevice, divideByN } from '../sparse/sparse.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import type { Batch, ValueLists } from './batch.js';
 
 /** The results of a collective with a single replica: the replica's values, reduced or copied. */

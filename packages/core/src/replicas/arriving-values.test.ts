@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { asValue, type Value } from '../sparse/sparse.js';
+import { asValue } from '../sparse/sparse.js';
 import { AbortedError, UnavailableError } from '../support/errors.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { tensor, zeros } from '../values/tensor.js';
 import { type Arrival, isArriving, reduceArriving } from './arriving-values.js';
 

@@ -1,9 +1,8 @@
 import { OpenPacks } from '../packing/open-packs.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import type { Value } from '../sparse/sparse.js';
 import { AbortedError, CollError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
 import { type RankWords, rankError } from '../support/rank-words.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { flatten, type Structure } from '../values/structure.js';
 import type { TensorLike } from '../values/tensor.js';
 

@@ -1,8 +1,7 @@
 import type { Purpose } from '../collectives/caller-request.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import type { PossiblyMirrored } from '../ops/reducible.js';
-import type { Value } from '../sparse/sparse.js';
-import { DistributedValues, PerReplica } from '../values/distributed-values.js';
+import { DistributedValues, PerReplica, type PossiblyMirrored } from '../values/distributed-values.js';
+import type { Value } from '../values/indexed-slices.js';
 import type { Tensor } from '../values/tensor.js';
 
 /** A collective of replicas. */

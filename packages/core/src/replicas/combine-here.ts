@@ -3,9 +3,9 @@ import type { ReduceOp } from '../collectives/reduce-op.js';
 import { combineAlike, combineInto } from '../kernels/arithmetic.js';
 import { requireLikeValues } from '../sparse/like-values.js';
 import { viewOnDevice } from '../sparse/sparse.js';
-import { filled } from '../values/results.js';
 import { copyTo, type Tensor } from '../values/tensor.js';
 import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
+import { filled } from './results.js';
 
 /** An all-reduce of dense values. */
 export interface DenseBatch extends Batch {

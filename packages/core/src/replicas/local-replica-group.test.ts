@@ -8,7 +8,7 @@ import type { ResolvedOptions } from '../collectives/call-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
 import { portableWorld } from '../engines/worlds.js';
 import { type Work, workDone } from '../runtime/drive.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
 import type { Batch, ValueLists } from './batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from './replica-call.js';

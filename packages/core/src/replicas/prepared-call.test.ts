@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { CommunicationOptions } from '../collectives/communication-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { arrivingCall, reduceCall } from './replica-call.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { CommunicationOptions } from '../collectives/communication-options.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { tensor } from '../values/tensor.js';
 import { broadcastCall, gatherCall, reduceCall, requireLocal } from './replica-call.js';
 

@@ -10,18 +10,18 @@ import type { Purpose } from '../collectives/caller-request.js';
 import { collectiveOp } from '../collectives/collective.js';
 import { CommunicationOptions } from '../collectives/communication-options.js';
 import { ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import { asValue, isIndexedSlices, type Value, viewOnDevice } from '../sparse/sparse.js';
+import { requireAxis } from '../kernels/concat-along.js';
+import { asValue, isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { asGiven, isGivenOtherwise } from '../values/array-kinds.js';
-import { requireAxis } from '../values/concat-along.js';
 import { hasLength } from '../values/has-length.js';
-import { requireOneEach, resultsFor, writtenTo } from '../values/results.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { flatten, formOf, packLike, type Structure } from '../values/structure.js';
 import { asMemory, elementCount, type Tensor, type TensorLike } from '../values/tensor.js';
 import type { ArrivingValue } from './arriving-values.js';
 import type { ReplicaRequest } from './batch.js';
+import { requireOneEach, resultsFor, writtenTo } from './results.js';
 
 /** A replica's value: tensors and indexed slices in any structure, the same on all replicas. */
 export type ReplicaValue = Structure<TensorLike | IndexedSlices>;

@@ -5,15 +5,14 @@ import { keepSegments } from '../../test/keep-segments.js';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collectives/collective.js';
 import type { Communicator, Segments } from '../collectives/communicator.js';
+import { concatAlong } from '../kernels/concat-along.js';
 import { listOf } from '../runtime/segment-list.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import type { Value } from '../sparse/sparse.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
-import { concatAlong } from '../values/concat-along.js';
 import { byteSize, dtypes, type TypedArray } from '../values/dtype.js';
 import { toNumbers } from '../values/element.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 
 const ints = (...elements: readonly number[]) => tensor(elements, { dtype: 'int32' });

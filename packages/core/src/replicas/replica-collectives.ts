@@ -6,19 +6,19 @@ import type { Communicator } from '../collectives/communicator.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run, Work } from '../runtime/drive.js';
-import type { IndexedSlices } from '../sparse/indexed-slices.js';
-import { isIndexedSlices, splitBySparsity, stitchValues, type Value } from '../sparse/sparse.js';
+import { isIndexedSlices, splitBySparsity, stitchValues } from '../sparse/sparse.js';
 import { type CollError, NotImplementedError, ValueError } from '../support/errors.js';
 import { type DType, dtypes } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';
+import type { IndexedSlices, Value } from '../values/indexed-slices.js';
 import { hashOf, layoutOf } from '../values/layout.js';
-import { resultsFor } from '../values/results.js';
 import { valuesIn } from '../values/structure.js';
 import { copyElements, type Tensor } from '../values/tensor.js';
 import type { Batch, ValueLists } from './batch.js';
 import { ExchangeBuffers } from './exchange-buffers.js';
 import { type Composition, gatherAlong, type Member } from './replica-gathers.js';
 import { agreeOnSlices, gatherSlices } from './replica-sparse.js';
+import { resultsFor } from './results.js';
 import { canBeCopied } from './small-copies.js';
 
 export interface ReplicaReduceOptions {

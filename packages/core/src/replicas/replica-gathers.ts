@@ -1,12 +1,12 @@
 import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
 import type { Communicator, RunOptions } from '../collectives/communicator.js';
+import { concatAlong, requireAxis, requireJoinable } from '../kernels/concat-along.js';
 import { arrange } from '../packing/arrangement.js';
-import { slice } from '../packing/concatenate.js';
 import { Views } from '../packing/views.js';
 import type { Phases, Run } from '../runtime/drive.js';
 import { JoinedSegments } from '../runtime/joined-segments.js';
 import { ValueError } from '../support/errors.js';
-import { concatAlong, requireAxis, requireJoinable } from '../values/concat-along.js';
+import { slice } from '../values/concatenate.js';
 import { allocateUnset } from '../values/dtype.js';
 import { elementCount, requireElements, reshape, type Tensor } from '../values/tensor.js';
 import type { ExchangeBuffers } from './exchange-buffers.js';

@@ -5,9 +5,9 @@ import type { Communicator, Group, RunOptions } from '../collectives/communicato
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { drive, driveSync, type OnePhase, preparedWork, startRuns, type Work } from '../runtime/drive.js';
 import { endedAtOnce } from '../runtime/until-all-have-ended.js';
-import type { Value } from '../sparse/sparse.js';
 import { type CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
+import type { Value } from '../values/indexed-slices.js';
 import { packLike, type Structure } from '../values/structure.js';
 import { elementCount, requireShape, type Tensor, zeros } from '../values/tensor.js';
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';

@@ -9,12 +9,11 @@ import type { RunOptions } from '../collectives/communicator.js';
 import { listOf } from '../runtime/segment-list.js';
 import { concatenateSlices } from '../sparse/aggregate-slices.js';
 import { deduplicate } from '../sparse/deduplicate.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import type { Value } from '../sparse/sparse.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import type { DType } from '../values/dtype.js';
 import { toNumbers } from '../values/element.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import type { ReplicaReduceOptions } from './replica-collectives.js';
 

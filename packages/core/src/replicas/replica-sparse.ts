@@ -3,11 +3,11 @@ import { type CollectiveOp, collectiveOps } from '../collectives/collective.js';
 import { convertNumbers, divide, requireMean } from '../kernels/arithmetic.js';
 import type { Phases } from '../runtime/drive.js';
 import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { requireLikeRows } from '../sparse/like-values.js';
 import { InternalError } from '../support/errors.js';
 import { rankError } from '../support/rank-words.js';
 import { type DType, dtypes } from '../values/dtype.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { reshape, type Tensor } from '../values/tensor.js';
 import { type Composition, collect, exchange, type Member, memoryFor, type PartOfCall } from './replica-gathers.js';
 

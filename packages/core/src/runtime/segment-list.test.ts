@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import type { Collective } from '../collectives/collective.js';
-import { slice } from '../packing/concatenate.js';
+import { slice } from '../values/concatenate.js';
 import { type Tensor, zeros } from '../values/tensor.js';
 import { checkedCall } from './segment-list.js';
 

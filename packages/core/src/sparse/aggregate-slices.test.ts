@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { toNumbers } from '../values/element.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { aggregateTensorsOrIndexedSlices, combineMixed, concatenateSlices } from './aggregate-slices.js';
-import { IndexedSlices } from './indexed-slices.js';
 
 /** Rows of two elements at the given indices of a dense tensor of four rows. */
 function slices(rows: readonly number[], indices: readonly number[], device = ''): IndexedSlices {

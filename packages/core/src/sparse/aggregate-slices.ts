@@ -1,13 +1,13 @@
 import { combine, convertNumbers, fromAccumulator, toAccumulator } from '../kernels/arithmetic.js';
-import { concatenate } from '../packing/concatenate.js';
 import { ValueError } from '../support/errors.js';
 import { requireFunction, requireList } from '../support/requirements.js';
+import { concatenate } from '../values/concatenate.js';
 import { quotientOf } from '../values/dtype.js';
+import { IndexedSlices, requireSlices, type Value } from '../values/indexed-slices.js';
 import { requireElements, reshape, type Tensor } from '../values/tensor.js';
 import { densifyOf } from './densify.js';
-import { IndexedSlices, requireSlices } from './indexed-slices.js';
 import { requireLikeRows, requireLikeValues, rowKindOf } from './like-values.js';
-import { asValue, type Value } from './sparse.js';
+import { asValue } from './sparse.js';
 
 /**
  * The sum of dense or sparse values. Dense values are summed by `accumulate`, sparse ones by

@@ -1,6 +1,6 @@
 import { byteSize } from '../values/dtype.js';
+import { partAt } from '../values/index-numbers.js';
 import type { Tensor } from '../values/tensor.js';
-import { partAt } from './index-numbers.js';
 
 const digits = 256;
 

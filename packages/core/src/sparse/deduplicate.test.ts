@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { toNumbers } from '../values/element.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { tensor, zeros } from '../values/tensor.js';
 import { deduplicate, deduplicatedMean } from './deduplicate.js';
 import { densify } from './densify.js';
-import { IndexedSlices } from './indexed-slices.js';
 
 describe('deduplicate()', () => {
   it('refuses dense values', () => {

@@ -1,9 +1,9 @@
 import { scatterAdd } from '../kernels/arithmetic.js';
 import { allocate } from '../values/dtype.js';
+import { wordsOf } from '../values/index-numbers.js';
+import { IndexedSlices, requireSlices } from '../values/indexed-slices.js';
 import { elementCount, type Tensor } from '../values/tensor.js';
 import { ascendingOrder } from './ascending-order.js';
-import { wordsOf } from './index-numbers.js';
-import { IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
  * The same sparse value in new memory, with every index once, in ascending order. Rows of equal

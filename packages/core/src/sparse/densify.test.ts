@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { toNumbers } from '../values/element.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { tensor, zeros } from '../values/tensor.js';
 import { densify } from './densify.js';
-import { IndexedSlices } from './indexed-slices.js';
 
 /** Rows of two elements at the given indices of a dense tensor of four rows. */
 function slices(rows: readonly number[], indices: readonly number[], device = ''): IndexedSlices {

@@ -1,9 +1,9 @@
 import { scatterAdd } from '../kernels/arithmetic.js';
 import { ValueError } from '../support/errors.js';
 import { type RankWords, rankError } from '../support/rank-words.js';
+import { asNumbers, firstOutside } from '../values/index-numbers.js';
+import { type IndexedSlices, requireSlices } from '../values/indexed-slices.js';
 import { elementCount, requireElements, type Tensor } from '../values/tensor.js';
-import { asNumbers, firstOutside } from './index-numbers.js';
-import { type IndexedSlices, requireSlices } from './indexed-slices.js';
 
 /**
  * The dense tensor of slices, in new memory on their device. Rows of equal index are added in the

@@ -2,10 +2,9 @@ import { requireAlike } from '../kernels/arithmetic.js';
 import { InvalidArgumentError } from '../support/errors.js';
 import { rankError } from '../support/rank-words.js';
 import type { DType } from '../values/dtype.js';
+import type { IndexedSlices, Value } from '../values/indexed-slices.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
 import { denseShapeOf } from './densify.js';
-import type { IndexedSlices } from './indexed-slices.js';
-import type { Value } from './sparse.js';
 
 /** Properties that the rows of sparse values must share to be joined. */
 export interface RowKind {

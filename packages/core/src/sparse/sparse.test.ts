@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { Mirrored, PerReplica } from '../values/distributed-values.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
-import { IndexedSlices } from './indexed-slices.js';
 import { copyToDevice, divideByN, isIndexedSlices, splitBySparsity, stitchValues } from './sparse.js';
 
 /** Rows of two elements at the given indices of a dense tensor of four rows. */

@@ -3,11 +3,8 @@ import { AssertionError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { DistributedValues, Mirrored } from '../values/distributed-values.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
 import { asTensor, copyTo, isTensor, type Tensor, tensorSymbol } from '../values/tensor.js';
-import { IndexedSlices } from './indexed-slices.js';
-
-/** A reducible value: a dense or sparse tensor. */
-export type Value = Tensor | IndexedSlices;
 
 /**
  * The tensor or indexed slices that a value represents.

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { findCurrentReplica } from '../replicas/current-replica.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { findCurrentReplica } from './current-replica.js';
 import { containerSymbol, DistributedValues, Mirrored, PerReplica } from './distributed-values.js';
+import { IndexedSlices } from './indexed-slices.js';
 import { asTensor, tensor, tensorSymbol } from './tensor.js';
 
 afterEach(() => findCurrentReplica(() => undefined));

@@ -1,7 +1,8 @@
-import { currentReplica } from '../replicas/current-replica.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
+import { currentReplica } from './current-replica.js';
 import { canonicalize } from './device.js';
+import type { Value } from './indexed-slices.js';
 import { asTensor, type Tensor, tensorSymbol } from './tensor.js';
 
 /** Marks distributed values, including those of a separately installed copy of this library. */
@@ -174,6 +175,9 @@ export class Mirrored<T = unknown> extends DistributedValues<T> {
     return this.getOnDeviceOrPrimary();
   }
 }
+
+/** A bare value on one device, or `Mirrored` with one component per device. */
+export type PossiblyMirrored<T = Value> = T | Mirrored<T>;
 
 /** The distributed variable that a value is a component of; undefined if there is none. */
 export function containerOf(value: unknown): DistributedValues | undefined {

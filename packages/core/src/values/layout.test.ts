@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryShape } from '../../test/arbitrary-tensor.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { dtypes } from './dtype.js';
+import { IndexedSlices } from './indexed-slices.js';
 import { hashOf, layoutOf } from './layout.js';
 import { zeros } from './tensor.js';
 

@@ -1,5 +1,5 @@
-import type { Value } from '../sparse/sparse.js';
 import { dtypes } from './dtype.js';
+import type { Value } from './indexed-slices.js';
 import type { Tensor } from './tensor.js';
 
 /**

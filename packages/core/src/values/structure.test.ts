@@ -2,8 +2,8 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { PerReplica } from './distributed-values.js';
+import { IndexedSlices } from './indexed-slices.js';
 import { flatten, formOf, isMapping, mapStructure, packLike, type Structure, zipStructures } from './structure.js';
 import { tensor, tensorSymbol } from './tensor.js';
 

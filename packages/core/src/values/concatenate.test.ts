@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { tensor, zeros } from '../values/tensor.js';
 import { concatenate, slice, splitLike } from './concatenate.js';
+import { tensor, zeros } from './tensor.js';
 
 describe('concatenate()', () => {
   it('joins all elements in new memory on the device of the first tensor', () => {

@@ -1,11 +1,11 @@
 import type { ResolvedOptions } from '../collectives/call-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
-import type { Destinations } from '../ops/destinations.js';
-import type { PossiblyMirrored, ReadyPair } from '../ops/reducible.js';
-import { DistributedValues } from '../values/distributed-values.js';
-import { deduplicate, deduplicatedMean } from './deduplicate.js';
-import type { IndexedSlices } from './indexed-slices.js';
-import { splitBySparsity, stitchValues, type Value } from './sparse.js';
+import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
+import { splitBySparsity, stitchValues } from '../sparse/sparse.js';
+import type { Destinations } from '../values/destinations.js';
+import { DistributedValues, type PossiblyMirrored } from '../values/distributed-values.js';
+import type { IndexedSlices, Value } from '../values/indexed-slices.js';
+import type { ReadyPair } from './reducible.js';
 
 /** Reduces batches, and copies results to their destinations. */
 export interface Reducer {

@@ -1,9 +1,9 @@
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { AssertionError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { canonicalize, sameDevice } from '../values/device.js';
-import { DistributedValues } from '../values/distributed-values.js';
-import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from '../values/tensor.js';
+import { canonicalize, sameDevice } from './device.js';
+import { DistributedValues } from './distributed-values.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { asTensor, isTensor, type Tensor, type TensorCarrier, tensorSymbol } from './tensor.js';
 
 /**
  * The devices of a result: a device, a list of devices, or a value or variable. A value or variable

@@ -1,6 +1,6 @@
 import { AssertionError } from '../support/errors.js';
-import { allocateUnset, byteSize, viewOf } from '../values/dtype.js';
-import { copyElements, elementCount, type Tensor } from '../values/tensor.js';
+import { allocateUnset, byteSize, viewOf } from './dtype.js';
+import { copyElements, elementCount, type Tensor } from './tensor.js';
 
 /**
  * Concatenates all elements of tensors of one dtype, in new memory on the first tensor's device.

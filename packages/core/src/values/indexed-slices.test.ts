@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { dtypes } from '../values/dtype.js';
-import { type TensorLike, tensor, zeros } from '../values/tensor.js';
-import { densify } from './densify.js';
+import { densify } from '../sparse/densify.js';
+import { dtypes } from './dtype.js';
 import { IndexedSlices } from './indexed-slices.js';
+import { type TensorLike, tensor, zeros } from './tensor.js';
 
 const values = tensor(new Float32Array([1, 2, 3, 4, 5, 6]), { shape: [2, 3], device: 'cpu:1' });
 const indices = new Int32Array([4, 0]);

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import { thrown } from '../../test/thrown.js';
+import { dtypes } from '../values/dtype.js';
+import { type Tensor, tensor, zeros } from '../values/tensor.js';
 import { concatAlong, requireAxis } from './concat-along.js';
-import { dtypes } from './dtype.js';
-import { type Tensor, tensor, zeros } from './tensor.js';
 
 function at(value: Tensor, position: readonly number[]): number | bigint {
   const index = position.reduce((sum, coordinate, axis) => sum * (value.shape[axis] as number) + coordinate, 0);

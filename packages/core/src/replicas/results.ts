@@ -1,9 +1,8 @@
 import { type CollectiveOp, outputDType } from '../collectives/collective.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
-import type { Value } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
-import { allocateUnset, type DType, type TypedArray } from './dtype.js';
-import { copyElements, elementCount, overlaps, sameShape, type Tensor } from './tensor.js';
+import { allocateUnset, type DType, type TypedArray } from '../values/dtype.js';
+import { IndexedSlices, type Value } from '../values/indexed-slices.js';
+import { copyElements, elementCount, overlaps, sameShape, type Tensor } from '../values/tensor.js';
 
 /**
  * The tensors that receive the results of reducing `values`: the tensors `into`, or new ones if

@@ -1,5 +1,5 @@
-import { allocate, byteSize } from '../values/dtype.js';
-import type { Tensor } from '../values/tensor.js';
+import { allocate, byteSize } from './dtype.js';
+import type { Tensor } from './tensor.js';
 
 const isLittleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { tensor } from '../values/tensor.js';
 import { asNumbers, firstOutside, pick } from './index-numbers.js';
+import { tensor } from './tensor.js';
 
 describe('asNumbers', () => {
   it('returns integers of up to 32 bits without a copy', () => {

@@ -2,12 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { RecordingOps } from '../../test/recording-ops.js';
 import { rejection } from '../../test/thrown.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
-import type { PossiblyMirrored } from '../ops/reducible.js';
-import { type Mirrored, PerReplica } from '../values/distributed-values.js';
+import { concatenateSlices } from '../sparse/aggregate-slices.js';
+import { type Mirrored, PerReplica, type PossiblyMirrored } from '../values/distributed-values.js';
 import { toNumbers } from '../values/element.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
 import { type Tensor, tensor } from '../values/tensor.js';
-import { concatenateSlices } from './aggregate-slices.js';
-import { IndexedSlices } from './indexed-slices.js';
 
 const { SUM, MEAN } = ReduceOp;
 const options = { deduplicate: true };

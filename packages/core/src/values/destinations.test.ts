@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
 import { AssertionError } from '../support/errors.js';
-import { canonicalize } from '../values/device.js';
-import { Mirrored, PerReplica } from '../values/distributed-values.js';
-import { type Tensor, tensor, tensorSymbol } from '../values/tensor.js';
 import {
   allDevicesMatch,
   type Destinations,
@@ -14,6 +10,10 @@ import {
   requireDistinct,
   validateDestinations,
 } from './destinations.js';
+import { canonicalize } from './device.js';
+import { Mirrored, PerReplica } from './distributed-values.js';
+import { IndexedSlices } from './indexed-slices.js';
+import { type Tensor, tensor, tensorSymbol } from './tensor.js';
 
 const cpu0 = canonicalize('cpu:0');
 const cpu1 = canonicalize('cpu:1');

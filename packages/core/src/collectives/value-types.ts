@@ -1,9 +1,8 @@
-import type { ReduceOpLike } from '../collectives/reduce-op.js';
-import type { IndexedSlices } from '../sparse/indexed-slices.js';
-import type { Value } from '../sparse/sparse.js';
-import type { DistributedValues } from './distributed-values.js';
-import type { DType, Float16ArrayLike, TypedArrayOf } from './dtype.js';
-import type { DTypeOf, Tensor } from './tensor.js';
+import type { DistributedValues } from '../values/distributed-values.js';
+import type { DType, Float16ArrayLike, TypedArrayOf } from '../values/dtype.js';
+import type { IndexedSlices, Value } from '../values/indexed-slices.js';
+import type { DTypeOf, Tensor } from '../values/tensor.js';
+import type { ReduceOpLike } from './reduce-op.js';
 
 /** The dtype of a mean, as `quotientOf` returns it. */
 type MeanDType<D extends DType> = D extends 'bool'

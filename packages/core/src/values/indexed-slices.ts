@@ -1,8 +1,11 @@
 import { ValueError, WrongTypeError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { isFloating } from '../values/dtype.js';
-import { asTensor, type Tensor, type TensorLike } from '../values/tensor.js';
+import { isFloating } from './dtype.js';
 import { asNumbers, firstOutside, pick } from './index-numbers.js';
+import { asTensor, type Tensor, type TensorLike } from './tensor.js';
+
+/** A reducible value: a dense or sparse tensor. */
+export type Value = Tensor | IndexedSlices;
 
 const brand = Symbol.for('@coll/core.indexed-slices');
 

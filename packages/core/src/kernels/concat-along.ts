@@ -1,11 +1,11 @@
-import { requireAlike } from '../kernels/arithmetic.js';
-import { slice } from '../packing/concatenate.js';
 import { InvalidArgumentError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { rankError } from '../support/rank-words.js';
 import { requireTensors } from '../support/requirements.js';
-import { allocate } from './dtype.js';
-import { copyElements, elementCount, sameShape, type Tensor } from './tensor.js';
+import { slice } from '../values/concatenate.js';
+import { allocate } from '../values/dtype.js';
+import { copyElements, elementCount, sameShape, type Tensor } from '../values/tensor.js';
+import { requireAlike } from './arithmetic.js';
 
 /**
  * Joins tensors along an axis, in order, in new memory on the first one's device.

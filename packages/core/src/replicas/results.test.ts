@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import { slice } from '../packing/concatenate.js';
-import { IndexedSlices } from '../sparse/indexed-slices.js';
+import { slice } from '../values/concatenate.js';
+import { IndexedSlices } from '../values/indexed-slices.js';
+import { reshape, type Tensor, tensor, zeros } from '../values/tensor.js';
 import { filled, requireOneEach, resultsFor, writtenTo } from './results.js';
-import { reshape, type Tensor, tensor, zeros } from './tensor.js';
 
 const values = [tensor([1, 2], { dtype: 'int32', device: 'cpu:1' }), tensor([3], { dtype: 'float32', shape: [1, 1] })];
 
