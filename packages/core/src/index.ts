@@ -1,4 +1,3 @@
-export type { CallFields, CallOptions, ResolvedOptions } from './collectives/call-options.js';
 export type { CallerRequest } from './collectives/caller-request.js';
 export type { Collective, CollectiveKind, CollectiveOp } from './collectives/collective.js';
 export {
@@ -9,53 +8,34 @@ export {
   CommunicationOptions,
   type CommunicationOptionsInit,
 } from './collectives/communication-options.js';
-export type {
-  Communicator,
-  Group,
-  PersistentCollective,
-  RunOptions,
-  Segments,
-  SubGroup,
-} from './collectives/communicator.js';
 export type { FailureReason } from './collectives/failures.js';
-export type { Link, ProcessGroup } from './collectives/process-group.js';
 export { ReduceOp, type ReduceOpLike } from './collectives/reduce-op.js';
 export type { CombinedData, DTypeAfter, MemoryFor, ReducedOnDevices, ReducedValue } from './collectives/value-types.js';
 export { ConcatAndSplitPacker } from './compat/concat-and-split-packer.js';
 export { groupBySize } from './compat/group-by-size.js';
 export { AggregateSmallTensorPacker } from './compat/small-tensor-packer.js';
-export type {
-  Engine,
-  EngineCandidate,
-  EngineName,
-  EngineRequest,
-  EngineResolution,
-  JoinRequest,
-  ProbeResult,
-  ThreadGroup,
-  ThreadGroupOptions,
-} from './engines/engine.js';
 export { resolveEngine } from './engines/engines.js';
-export { communicatorOf } from './hierarchical/communicator-of.js';
-export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
-export { jsEngine } from './js/js-engine.js';
-export { addN } from './kernels/arithmetic.js';
-export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
 export {
   type JoinThreadGroupOptions,
   joinThreadGroup,
   type OpenMembersOptions,
   openMembers,
-} from './members/open-members.js';
-export type { SplitPart } from './members/split.js';
+} from './engines/open-members.js';
+export type { World } from './engines/world.js';
+export { communicatorOf } from './hierarchical/communicator-of.js';
+export { type HierarchicalOptions, hierarchical } from './hierarchical/hierarchical-communicator.js';
+export { jsEngine } from './js/js-engine.js';
+export { addN } from './kernels/arithmetic.js';
+export type { Member, MemberData, MemberOptions, WaitingOptions } from './members/member.js';
+export type { Link, ProcessGroup } from './members/process-group.js';
 export { AllReduceOps, type AllReduceOptions, type AllReduceSetup } from './ops/all-reduce-ops.js';
 export { CrossDeviceOps } from './ops/cross-device-ops.js';
+export type { Explanation } from './ops/explanation.js';
 export type { ReadyPair, ReducibleLike, ValueDestinationPair } from './ops/reducible.js';
 export type { BatchReduceOptions, ReduceOptions } from './ops/result-targets.js';
 export type { PackingOptions } from './packing/arrangement.js';
 export type { FindRoutes, Route } from './packing/routes.js';
 export { extractRanges, type Ranges } from './packing/small-ranges.js';
-export type { Explanation } from './plugins/explanation.js';
 export {
   type Capabilities,
   type CrossDeviceOpsOptionsMap,
@@ -72,13 +52,33 @@ export {
   type Resolution,
   registry,
 } from './plugins/registry.js';
-export type { World } from './plugins/world.js';
 export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
 export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
 export type { ReplicaGroup } from './replicas/replica-group.js';
 export type { ReplicaPlan } from './replicas/replica-plan.js';
 export type { ArenaMemory } from './runtime/arena.js';
+export type { CallFields, CallOptions, ResolvedOptions } from './runtime/call-options.js';
 export type { CallOrder, Turn } from './runtime/call-order.js';
+export type {
+  Communicator,
+  Group,
+  PersistentCollective,
+  RunOptions,
+  Segments,
+  SplitPart,
+  SubGroup,
+} from './runtime/communicator.js';
+export type {
+  Engine,
+  EngineCandidate,
+  EngineName,
+  EngineRequest,
+  EngineResolution,
+  JoinRequest,
+  ProbeResult,
+  ThreadGroup,
+  ThreadGroupOptions,
+} from './runtime/engine.js';
 export type { WasmMemory } from './runtime/web-assembly.js';
 export type { Algorithm, Round, Schedule, StreamedSchedule, Transfer } from './schedule/schedule.js';
 export { aggregateTensorsOrIndexedSlices } from './sparse/aggregate-slices.js';

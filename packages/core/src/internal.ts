@@ -1,10 +1,9 @@
 /** Internal API for this repository's packages of the same version. It may change in any release. */
 
 export { requireCall } from './collectives/buffers.js';
-export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './collectives/call-options.js';
 export { purposeName } from './collectives/caller-request.js';
 export { bufferLengths, hasOneResult, inputBlocks, isSameCollective, outputBlocks } from './collectives/collective.js';
-export { ControllerGroup, requireCollError } from './collectives/controller-group.js';
+export { requireTimeout } from './collectives/communication-options.js';
 export {
   type Failure,
   failureError,
@@ -13,29 +12,29 @@ export {
   mostOtherRanks,
   nameIn,
 } from './collectives/failures.js';
-export { requireGivenGroup, requireProcessGroup } from './collectives/process-group.js';
 export { noRefusals, type Refusals, refusalFailure, refusedAgain } from './collectives/refusals.js';
-export { requireRunOptions, requireTimeout, setRunOptions } from './collectives/run-options.js';
 export { RankNames } from './hierarchical/rank-names.js';
 export { rankOfWorker } from './hierarchical/rank-of-worker.js';
 export { fromAccumulator, toAccumulator } from './kernels/arithmetic.js';
 export { communicatorFor, routeAlgorithm } from './members/algorithm-router.js';
+export { ControllerGroup, requireCollError } from './members/controller-group.js';
 export { LocalMembers } from './members/local-members.js';
 export { type LocalGroup, Member, type MemberSetup } from './members/member.js';
-export { PointToPoint } from './members/point-to-point.js';
-export type { MessageId, Post, Postbox } from './members/postbox.js';
-export { refusedMessages } from './members/refused-messages.js';
+export { requireGivenGroup, requireProcessGroup } from './members/process-group.js';
 export { groupOfRank } from './members/split.js';
+export { PointToPoint } from './messages/point-to-point.js';
+export type { MessageId, Post, Postbox } from './messages/postbox.js';
+export { refusedMessages } from './messages/refused-messages.js';
 export { arrange, type Pack } from './packing/arrangement.js';
 export { requireRegistry } from './plugins/registry.js';
 export { isArriving } from './replicas/arriving-values.js';
 export { type Batch, perReplica, type ValueLists } from './replicas/batch.js';
 export { combineHere, combineOnDevices, type DenseBatch, isDirect } from './replicas/combine-here.js';
-export { type ErrorFor, type Joining, Rendezvous } from './replicas/rendezvous.js';
 export { type GroupCall, requireDense } from './replicas/replica-call.js';
 export { ReplicaGroup } from './replicas/replica-group.js';
 export { leaveRunNote, logRunNotes, type RunNote, silenceRunNote, takeRunNote } from './replicas/run-note.js';
 export { Arena } from './runtime/arena.js';
+export { partOf, resolveCallOptions, resolveWithoutInto, runOptionsOf } from './runtime/call-options.js';
 export { ControllerCommunicator } from './runtime/controller-communicator.js';
 export {
   askedBy,
@@ -47,6 +46,8 @@ export {
 } from './runtime/descriptors.js';
 export { drive, stepOf, type Work, workDone } from './runtime/drive.js';
 export { nextTurn } from './runtime/event-loop.js';
+export { type ErrorFor, type Joining, Rendezvous } from './runtime/rendezvous.js';
+export { deadlineOf, requireRunOptions, setRunOptions } from './runtime/run-options.js';
 export { checkedCall } from './runtime/segment-list.js';
 export { endedAtOnce } from './runtime/until-all-have-ended.js';
 export { type StepsByChunk, stepsByChunk } from './schedule/steps-by-chunk.js';
@@ -59,7 +60,7 @@ export { messageOf } from './support/message-of.js';
 export { optionsOf } from './support/options-of.js';
 export { quote } from './support/quote.js';
 export { allRanks, oneRank } from './support/ranks.js';
-export { requireFunction, requireList, requireTensorLists, requireTensors } from './support/requirements.js';
+export { requireFunction, requireList } from './support/requirements.js';
 export { requireSignal } from './support/signal.js';
 export {
   rankList,
@@ -73,7 +74,7 @@ export { afterSeconds, longestTimer } from './support/timer.js';
 export { hasStack, withoutStack } from './support/without-stack.js';
 export { ReferenceCommunicator, type ReferenceCommunicatorOptions } from './testing/reference-communicator.js';
 export { attended } from './threads/attended.js';
-export { deadlineOf, SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
+export { SharedBarrier, type Wait, waitOf } from './threads/shared-barrier.js';
 export { ThreadCommunicator } from './threads/thread-communicator.js';
 export { requireJoin } from './threads/thread-group.js';
 export { type ThreadEngine, ThreadRank } from './threads/thread-rank.js';
@@ -97,3 +98,4 @@ export { hasLength } from './values/has-length.js';
 export { hashOf, layoutOf, shapeLayoutOf } from './values/layout.js';
 export { flatten, isMapping, mapStructure, packLike, zipStructures } from './values/structure.js';
 export { isTensorLike } from './values/tensor.js';
+export { requireTensorLists, requireTensors } from './values/tensor-lists.js';

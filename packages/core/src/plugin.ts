@@ -13,7 +13,6 @@ export {
   lostBufferError,
   refusedError,
 } from './collectives/call-errors.js';
-export type { CallFields, CallOptions, ResolvedOptions } from './collectives/call-options.js';
 export { type AskedCall, type CallerRequest, operationOf, type Purpose } from './collectives/caller-request.js';
 export {
   type Collective,
@@ -36,9 +35,31 @@ export type {
   CommunicationOptions,
   CommunicationOptionsInit,
 } from './collectives/communication-options.js';
-export type { Communicator, Group, PersistentCollective, RunOptions, Segments } from './collectives/communicator.js';
-export type { Link, ProcessGroup } from './collectives/process-group.js';
 export { type ReduceOp, reduceOpFrom, reduceOps } from './collectives/reduce-op.js';
+export { registerEngine } from './engines/engines.js';
+export { requireWorld, type World } from './engines/world.js';
+export { portableWorld, processWorld, threadWorld } from './engines/worlds.js';
+export { combine, divide } from './kernels/arithmetic.js';
+export { concatAlong } from './kernels/concat-along.js';
+export type { Link, ProcessGroup } from './members/process-group.js';
+export type { AllReduceSetup } from './ops/all-reduce-ops.js';
+export type { CrossDeviceOps } from './ops/cross-device-ops.js';
+export type { Explanation } from './ops/explanation.js';
+export type { ReadyPair, ReducibleLike, ValueDestinationPair } from './ops/reducible.js';
+export type { BatchReduceOptions, ReduceOptions } from './ops/result-targets.js';
+export type { PackingOptions } from './packing/arrangement.js';
+export { JoiningCommunicator } from './packing/joining-communicator.js';
+export type { FindRoutes, Route } from './packing/routes.js';
+export { type Capabilities, type Plugin, pluginApiVersion, type Situation } from './plugins/plugin.js';
+export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
+export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
+export type { ReplicaGroup } from './replicas/replica-group.js';
+export type { ReplicaPlan } from './replicas/replica-plan.js';
+export type { ArenaMemory } from './runtime/arena.js';
+export { lostRank, type PreparedBuffer, type PreparedCall } from './runtime/call-cache.js';
+export type { CallFields, CallOptions, ResolvedOptions } from './runtime/call-options.js';
+export { CallOrder, type Turn } from './runtime/call-order.js';
+export type { Communicator, Group, PersistentCollective, RunOptions, Segments } from './runtime/communicator.js';
 export type {
   Engine,
   EngineCandidate,
@@ -49,28 +70,7 @@ export type {
   ProbeResult,
   ThreadGroup,
   ThreadGroupOptions,
-} from './engines/engine.js';
-export { registerEngine } from './engines/engines.js';
-export { portableWorld, processWorld, threadWorld } from './engines/worlds.js';
-export { combine, divide } from './kernels/arithmetic.js';
-export { concatAlong } from './kernels/concat-along.js';
-export type { AllReduceSetup } from './ops/all-reduce-ops.js';
-export type { CrossDeviceOps } from './ops/cross-device-ops.js';
-export type { ReadyPair, ReducibleLike, ValueDestinationPair } from './ops/reducible.js';
-export type { BatchReduceOptions, ReduceOptions } from './ops/result-targets.js';
-export type { PackingOptions } from './packing/arrangement.js';
-export { JoiningCommunicator } from './packing/joining-communicator.js';
-export type { FindRoutes, Route } from './packing/routes.js';
-export type { Explanation } from './plugins/explanation.js';
-export { type Capabilities, type Plugin, pluginApiVersion, type Situation } from './plugins/plugin.js';
-export { requireWorld, type World } from './plugins/world.js';
-export type { ArrivingStructure, ArrivingValue } from './replicas/arriving-values.js';
-export type { ReplicaCallOptions, ReplicaValue } from './replicas/replica-call.js';
-export type { ReplicaGroup } from './replicas/replica-group.js';
-export type { ReplicaPlan } from './replicas/replica-plan.js';
-export type { ArenaMemory } from './runtime/arena.js';
-export { lostRank, type PreparedBuffer, type PreparedCall } from './runtime/call-cache.js';
-export { CallOrder, type Turn } from './runtime/call-order.js';
+} from './runtime/engine.js';
 export { OrderedCommunicator } from './runtime/ordered-communicator.js';
 export { type CheckedCall, listOf, type SegmentList } from './runtime/segment-list.js';
 export type { WasmMemory } from './runtime/web-assembly.js';

@@ -1,5 +1,5 @@
-import type { RunOptions } from '../src/collectives/communicator.js';
 import { ReplicaCollectives } from '../src/replicas/replica-collectives.js';
+import type { RunOptions } from '../src/runtime/communicator.js';
 import { drive, driveSync, type Work } from '../src/runtime/drive.js';
 
 /** Collectives of a replica, and what drives them. */

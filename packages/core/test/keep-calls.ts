@@ -1,5 +1,5 @@
 import { type Collective, nameOf } from '../src/collectives/collective.js';
-import type { Communicator, Segments } from '../src/collectives/communicator.js';
+import type { Communicator, Segments } from '../src/runtime/communicator.js';
 import { listOf } from '../src/runtime/segment-list.js';
 
 /** A communicator that keeps what it was asked for, and of how many elements a rank. */

@@ -1,7 +1,7 @@
 import type { Collective } from '../src/collectives/collective.js';
-import type { Communicator, Segments } from '../src/collectives/communicator.js';
-import type { Engine } from '../src/engines/engine.js';
 import { jsEngine } from '../src/js/js-engine.js';
+import type { Communicator, Segments } from '../src/runtime/communicator.js';
+import type { Engine } from '../src/runtime/engine.js';
 import { isList } from '../src/runtime/segment-list.js';
 
 /** A communicator that keeps the kind and the lengths of the segments of each call whose buffers are in segments. */

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
-import type { ResolvedOptions } from '../src/collectives/call-options.js';
 import type { ReduceOp } from '../src/collectives/reduce-op.js';
 import { CrossDeviceOps } from '../src/ops/cross-device-ops.js';
+import type { ResolvedOptions } from '../src/runtime/call-options.js';
 import type { Destinations } from '../src/values/destinations.js';
 import type { DistributedValues, PossiblyMirrored } from '../src/values/distributed-values.js';
 import type { Value } from '../src/values/indexed-slices.js';

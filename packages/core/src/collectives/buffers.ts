@@ -1,4 +1,3 @@
-import { refusedArithmetic } from '../kernels/arithmetic.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { type RankWords, rankError } from '../support/rank-words.js';
@@ -18,6 +17,7 @@ import {
   outputBlocks,
   outputDType,
   reads,
+  refusedArithmetic,
   rootOf,
   writes,
 } from './collective.js';

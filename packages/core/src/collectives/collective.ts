@@ -1,3 +1,4 @@
+import { quote } from '../support/quote.js';
 import { type DType, isHalf, quotientOf } from '../values/dtype.js';
 import type { ReduceOp } from './reduce-op.js';
 
@@ -105,6 +106,19 @@ export function opOf(collective: Collective): CollectiveOp | undefined {
  */
 export function rootOf(collective: Collective): number | undefined {
   return 'root' in collective ? collective.root : undefined;
+}
+
+/** The reason why a dtype does not support an op; undefined if it does. */
+export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
+  if (op !== undefined && !collectiveOps.includes(op)) return unknownOp(op);
+  return op === 'mean' && dtype === 'bool'
+    ? 'the mean of bool is not defined: convert to a number type first'
+    : undefined;
+}
+
+/** The message for an op that is not one of `collectiveOps`. */
+export function unknownOp(op: unknown): string {
+  return `unknown op ${quote(op)}; it must be one of ${collectiveOps.join(', ')}`;
 }
 
 /**

@@ -2,9 +2,9 @@ import { cutEvenly } from '../packing/arrangement.js';
 import type { Packer } from '../packing/packer.js';
 import { AssertionError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { requireTensorLists } from '../support/requirements.js';
 import { concatenate, slice, splitLike } from '../values/concatenate.js';
 import { elementCount, type Tensor } from '../values/tensor.js';
+import { requireTensorLists } from '../values/tensor-lists.js';
 
 // Upper limit; more packs are never useful.
 const mostPacks = 2 ** 16;

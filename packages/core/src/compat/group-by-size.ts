@@ -1,7 +1,7 @@
 import { requireBytesPerPack } from '../collectives/communication-options.js';
 import { OpenPacks } from '../packing/open-packs.js';
-import { requireTensors } from '../support/requirements.js';
 import type { Tensor } from '../values/tensor.js';
+import { requireTensors } from '../values/tensor-lists.js';
 
 /**
  * Cuts a list into packs, in order. A pack is closed once it holds **more** than `bytesPerPack`

@@ -2,9 +2,9 @@ import type { Packer } from '../packing/packer.js';
 import { type Ranges, smallRanges } from '../packing/small-ranges.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import { requireTensorLists } from '../support/requirements.js';
 import { concatenate, splitLike } from '../values/concatenate.js';
 import type { Tensor } from '../values/tensor.js';
+import { requireTensorLists } from '../values/tensor-lists.js';
 
 /**
  * Joins neighbouring float32 tensors of at most `maxBytes` bytes each into packs of at most

@@ -2,9 +2,9 @@ import { getEnvironmentData } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import { jsEngine } from '../js/js-engine.js';
+import type { Engine, EngineName } from '../runtime/engine.js';
 import { setLogSink } from '../support/logger.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
-import type { Engine, EngineName } from './engine.js';
 import { registerEngine, resolveEngine } from './engines.js';
 
 const key = Symbol.for('@coll/core.engines.v1');

@@ -1,4 +1,12 @@
 import { jsEngine } from '../js/js-engine.js';
+import type {
+  Engine,
+  EngineCandidate,
+  EngineName,
+  EngineRequest,
+  EngineResolution,
+  ProbeResult,
+} from '../runtime/engine.js';
 import { environment } from '../support/environment.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { log, logFirst } from '../support/logger.js';
@@ -6,7 +14,6 @@ import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { threads } from '../support/worker-threads.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
-import type { Engine, EngineCandidate, EngineName, EngineRequest, EngineResolution, ProbeResult } from './engine.js';
 
 /** The order in which `'auto'` probes the engines. */
 const names: readonly EngineName[] = ['native', 'wasm', 'js'];

@@ -1,9 +1,9 @@
 import { directAlgorithm } from '@coll/direct';
 import { expect, it } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import type { ProcessGroup } from '../collectives/process-group.js';
 import { JsCommunicator } from '../js/js-communicator.js';
 import { jsEngine } from '../js/js-engine.js';
+import type { ProcessGroup } from '../members/process-group.js';
 import { UnavailableError } from '../support/errors.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';

@@ -1,10 +1,10 @@
-import { type ProcessGroup, requireGivenGroup } from '../collectives/process-group.js';
-import type { World } from '../plugins/world.js';
+import { type ProcessGroup, requireGivenGroup } from '../members/process-group.js';
+import type { Engine, EngineResolution, ThreadGroup } from '../runtime/engine.js';
 import { UnavailableError, ValueError } from '../support/errors.js';
 import { requireList } from '../support/requirements.js';
 import { failThreadGroup, requireGroup } from '../threads/thread-group.js';
-import type { Engine, EngineResolution, ThreadGroup } from './engine.js';
 import { resolveEngine } from './engines.js';
+import type { World } from './world.js';
 
 /**
  * A `World` with all devices in this thread, under a single controller. `engine` defaults to the

@@ -1,11 +1,11 @@
 import { refusedCollective } from '../collectives/buffers.js';
 import { type Collective, type CollectiveKind, nameOf } from '../collectives/collective.js';
-import type { Communicator, Group, RunOptions } from '../collectives/communicator.js';
-import { ControllerGroup } from '../collectives/controller-group.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { combine } from '../kernels/arithmetic.js';
+import { ControllerGroup } from '../members/controller-group.js';
 import { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
+import type { Communicator, Group, RunOptions } from '../runtime/communicator.js';
 import { viewOnDevice } from '../sparse/sparse.js';
 import { CollError, NotImplementedError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';

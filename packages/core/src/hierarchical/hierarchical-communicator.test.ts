@@ -2,7 +2,7 @@ import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, DeadlineExceededError } from '../support/errors.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';

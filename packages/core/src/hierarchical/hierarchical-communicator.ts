@@ -1,11 +1,11 @@
 import { accumulatorOf, type Collective, type CollectiveOp } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
 import { elementaryOp } from '../kernels/combine.js';
+import { type Communicator, requireCommunicator } from '../runtime/communicator.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { allRanks } from '../support/ranks.js';
-import { requireCommunicator, requireList } from '../support/requirements.js';
+import { requireList } from '../support/requirements.js';
 import type { DType } from '../values/dtype.js';
 import {
   allGatherStages,

@@ -7,9 +7,9 @@ import {
   opOf,
   rootOf,
 } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
 import { divideKernel, elementaryOp } from '../kernels/combine.js';
 import { narrowKernel, widenKernel } from '../kernels/convert.js';
+import type { Communicator } from '../runtime/communicator.js';
 import { slice } from '../values/concatenate.js';
 import { allocate, type DType, dtypes, isHalf, type TypedArray } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';

@@ -1,4 +1,4 @@
-import type { Communicator } from '../collectives/communicator.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { CollError } from '../support/errors.js';
 import { RankNames } from './rank-names.js';
 

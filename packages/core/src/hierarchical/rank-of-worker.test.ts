@@ -1,8 +1,8 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { jsEngine } from '../js/js-engine.js';
+import type { Communicator, RunOptions } from '../runtime/communicator.js';
 import type { CollError } from '../support/errors.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';
 import type { DType } from '../values/dtype.js';

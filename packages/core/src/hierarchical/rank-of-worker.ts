@@ -1,12 +1,11 @@
 import { accumulatorOf, type Collective, type CollectiveOp } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
 import { elementaryOp } from '../kernels/combine.js';
+import { type Communicator, requireCommunicator } from '../runtime/communicator.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { quote } from '../support/quote.js';
 import { allRanks } from '../support/ranks.js';
-import { requireCommunicator } from '../support/requirements.js';
 import { slice } from '../values/concatenate.js';
 import type { Tensor } from '../values/tensor.js';
 import {

@@ -1,14 +1,13 @@
 import { refusedCollective, validateBuffers } from '../collectives/buffers.js';
 import { abortedError, busyError, closedError, refusedError } from '../collectives/call-errors.js';
 import type { CallerRequest } from '../collectives/caller-request.js';
-import { type Collective, nameOf, rootOf } from '../collectives/collective.js';
-import type { Communicator, Group, RunOptions } from '../collectives/communicator.js';
-import { requireCollError } from '../collectives/controller-group.js';
+import { type Collective, nameOf, refusedArithmetic, rootOf } from '../collectives/collective.js';
 import { failureError } from '../collectives/failures.js';
-import { refusedArithmetic } from '../kernels/arithmetic.js';
-import { refusedMessages } from '../members/refused-messages.js';
+import { requireCollError } from '../members/controller-group.js';
+import { refusedMessages } from '../messages/refused-messages.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
 import { CallOrder, type Turn } from '../runtime/call-order.js';
+import type { Communicator, Group, RunOptions } from '../runtime/communicator.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { CollError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';

@@ -1,7 +1,7 @@
-import type { Group } from '../collectives/communicator.js';
-import { ControllerGroup } from '../collectives/controller-group.js';
 import type { ArrayPlace, FoldRange } from '../kernels/fold.js';
 import { arrayKernels } from '../kernels/javascript-kernels.js';
+import { ControllerGroup } from '../members/controller-group.js';
+import type { Group } from '../runtime/communicator.js';
 import { FoldingCommunicator, type FoldSlice, sliced } from '../runtime/folding-communicator.js';
 import { type Plan, Plans } from '../runtime/plans.js';
 import type { Algorithm } from '../schedule/schedule.js';

@@ -1,4 +1,4 @@
-import type { Engine } from '../engines/engine.js';
+import type { Engine } from '../runtime/engine.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { JsCommunicator } from './js-communicator.js';

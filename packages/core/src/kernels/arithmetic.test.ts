@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import { plainCombine } from '../../test/plain-arithmetic.js';
 import { thrown } from '../../test/thrown.js';
-import type { CollectiveOp } from '../collectives/collective.js';
+import { type CollectiveOp, refusedArithmetic } from '../collectives/collective.js';
 import { type DType, dtypes, quotientOf } from '../values/dtype.js';
 import { toNumbers } from '../values/element.js';
 import { type Tensor, tensor } from '../values/tensor.js';
-import { addN, combine, convertNumbers, divide, refusedArithmetic, requireAlike } from './arithmetic.js';
+import { addN, combine, convertNumbers, divide, requireAlike } from './arithmetic.js';
 
 const ops: readonly CollectiveOp[] = ['sum', 'mean', 'min', 'max', 'product'];
 const grid = dtypes.flatMap((dtype) => ops.map((op) => [op, dtype] as const));

@@ -1,24 +1,18 @@
-import { accumulatorOf, type CollectiveOp, collectiveOps } from '../collectives/collective.js';
+import {
+  accumulatorOf,
+  type CollectiveOp,
+  collectiveOps,
+  refusedArithmetic,
+  unknownOp,
+} from '../collectives/collective.js';
 import { InternalError, InvalidArgumentError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { type RankWords, rankError } from '../support/rank-words.js';
-import { requireTensors } from '../support/requirements.js';
 import { allocate, allocateUnset, byteSize, type DType, isHalf, quotientOf, type TypedArray } from '../values/dtype.js';
 import { sameShape, type Tensor } from '../values/tensor.js';
+import { requireTensors } from '../values/tensor-lists.js';
 import { divideKernel, nextKernel, pairKernel } from './combine.js';
 import { narrowKernel, widenKernel } from './convert.js';
-
-/** The reason why a dtype does not support an op; undefined if it does. */
-export function refusedArithmetic(op: CollectiveOp | undefined, dtype: DType): string | undefined {
-  if (op !== undefined && !collectiveOps.includes(op)) return noOp(op);
-  return op === 'mean' && dtype === 'bool'
-    ? 'the mean of bool is not defined: convert to a number type first'
-    : undefined;
-}
-
-function noOp(op: unknown): string {
-  return `unknown op ${quote(op)}; it must be one of ${collectiveOps.join(', ')}`;
-}
 
 /**
  * Combines all tensors from left to right, in new memory on the device of the first one. 16-bit
@@ -38,7 +32,7 @@ function noOp(op: unknown): string {
  */
 export function combine(op: CollectiveOp, tensors: readonly Tensor[]): Tensor {
   requireTensors(tensors, 'tensors');
-  if (!collectiveOps.includes(op)) throw new ValueError('ERR_COLL_REFUSED', noOp(op));
+  if (!collectiveOps.includes(op)) throw new ValueError('ERR_COLL_REFUSED', unknownOp(op));
   const [first] = tensors;
   if (!first) throw new ValueError('ERR_COLL_VALUE', `${op}: the list of tensors must be non-empty`);
   requireAlike(tensors);

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { rankError } from '../support/rank-words.js';
-import { requireTensors } from '../support/requirements.js';
 import { slice } from '../values/concatenate.js';
 import { allocate } from '../values/dtype.js';
 import { copyElements, elementCount, sameShape, type Tensor } from '../values/tensor.js';
+import { requireTensors } from '../values/tensor-lists.js';
 import { requireAlike } from './arithmetic.js';
 
 /**

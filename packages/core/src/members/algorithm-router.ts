@@ -1,6 +1,6 @@
-import type { Communicator } from '../collectives/communicator.js';
-import type { ProcessGroup } from '../collectives/process-group.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import type { ProcessGroup } from './process-group.js';
 
 type Router = (group: ProcessGroup) => Communicator;
 

@@ -1,18 +1,18 @@
 import { abortedError, closedError, refusedError } from '../collectives/call-errors.js';
 import { type CallerRequest, operationOf, purposes } from '../collectives/caller-request.js';
-import type { Communicator, RunOptions } from '../collectives/communicator.js';
-import { ControllerGroup } from '../collectives/controller-group.js';
 import { type Failure, failureError, failureOf, reasonOf } from '../collectives/failures.js';
-import { type ErrorFor, type Joining, Rendezvous } from '../replicas/rendezvous.js';
+import type { Communicator, RunOptions, SplitPart } from '../runtime/communicator.js';
 import { type Asked, askedBy } from '../runtime/descriptors.js';
+import { type ErrorFor, type Joining, Rendezvous } from '../runtime/rendezvous.js';
 import { checkedCall, listOf } from '../runtime/segment-list.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { tensor, zeros } from '../values/tensor.js';
+import { ControllerGroup } from './controller-group.js';
 import { disagreementOf } from './disagreement.js';
 import { type LocalGroup, Member } from './member.js';
 import type { MemberCall } from './member-call.js';
-import { groupOfRank, type SplitPart } from './split.js';
+import { groupOfRank } from './split.js';
 import { requireSizes } from './split-sizes.js';
 
 /** Options for opening the members of a group that live in this thread. */

@@ -7,7 +7,7 @@ import {
   reads,
   writes,
 } from '../collectives/collective.js';
-import type { Segments } from '../collectives/communicator.js';
+import type { Segments } from '../runtime/communicator.js';
 import { ValueError } from '../support/errors.js';
 import { asGiven } from '../values/array-kinds.js';
 import type { DType } from '../values/dtype.js';

@@ -1,10 +1,10 @@
 import { directAlgorithm } from '@coll/direct';
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
+import { joinThreadGroup, openMembers } from '../engines/open-members.js';
 import { jsEngine } from '../js/js-engine.js';
 import { tensor } from '../values/tensor.js';
 import type { Member } from './member.js';
-import { joinThreadGroup, openMembers } from './open-members.js';
 
 const open = (size: number) => openMembers({ size, algorithm: ringAlgorithm(), engine: 'js' });
 const all = <R>(members: readonly Member[], call: (member: Member) => Promise<R>) => Promise.all(members.map(call));

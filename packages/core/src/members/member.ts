@@ -1,9 +1,9 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import { type Collective, collectiveOp } from '../collectives/collective.js';
-import type { Communicator, RunOptions } from '../collectives/communicator.js';
+import { requireTimeout } from '../collectives/communication-options.js';
 import { type ReduceOpLike, reduceOpFrom } from '../collectives/reduce-op.js';
-import { requireTimeout } from '../collectives/run-options.js';
 import type { CombinedData, MemoryFor } from '../collectives/value-types.js';
+import type { Communicator, RunOptions, SplitPart } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { knownOptions } from '../support/known-options.js';
@@ -13,7 +13,7 @@ import { requireSignal } from '../support/signal.js';
 import type { Float16ArrayLike, TypedArray } from '../values/dtype.js';
 import { asMemory, asTensor, type Tensor } from '../values/tensor.js';
 import { type MemberCall, memberCall, scatterCall, withDetails } from './member-call.js';
-import { requireSplitPart, type SplitPart } from './split.js';
+import { requireSplitPart } from './split.js';
 
 /** A member's value: a typed array, or a tensor. */
 export type MemberData = TypedArray | Float16ArrayLike | Tensor;

@@ -1,8 +1,9 @@
 import { refusedError } from '../collectives/call-errors.js';
 import type { Collective } from '../collectives/collective.js';
+import type { SplitPart } from '../runtime/communicator.js';
 import { Planner } from '../schedule/planner.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import { ranksByColor, type SplitPart } from './split.js';
+import { ranksByColor } from './split.js';
 
 const collectives: readonly Collective[] = [
   { kind: 'all-reduce', op: 'sum' },

@@ -3,10 +3,10 @@ import { reductionToOneAlgorithm } from '@coll/reduction-to-one';
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
 import type { Collective } from '../collectives/collective.js';
+import { joinThreadGroup, openMembers } from '../engines/open-members.js';
 import { jsEngine } from '../js/js-engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import type { Member } from './member.js';
-import { joinThreadGroup, openMembers } from './open-members.js';
 
 const all = <R>(members: readonly Member[], call: (member: Member) => Promise<R>) => Promise.all(members.map(call));
 const errorOf = (promise: Promise<unknown>) =>

@@ -1,13 +1,6 @@
+import type { SplitPart } from '../runtime/communicator.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-
-/** The color and key of a rank in a split. */
-export interface SplitPart {
-  /** Ranks of the same color join the same new group; a rank with a negative color joins none. */
-  readonly color: number;
-  /** Orders the ranks of a color; equal keys are ordered by old rank. */
-  readonly key: number;
-}
 
 /**
  * The old ranks of each color, in the order of their new ranks. Colors are in ascending order,

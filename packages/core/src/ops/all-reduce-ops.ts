@@ -1,16 +1,15 @@
-import { partOf, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
-import type { Communicator } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import type { Engine, EngineRequest, EngineResolution } from '../engines/engine.js';
 import { requireEngineRequest, resolveEngine } from '../engines/engines.js';
+import type { World } from '../engines/world.js';
 import { jsEngine } from '../js/js-engine.js';
 import { type PackingOptions, requirePacking } from '../packing/arrangement.js';
 import { PackRunner } from '../packing/pack-runner.js';
 import { type FindRoutes, RoutedBatches, type Routing } from '../packing/routes.js';
-import type { Explanation } from '../plugins/explanation.js';
-import type { World } from '../plugins/world.js';
 import { type Batch, perReplica, type ValueLists } from '../replicas/batch.js';
+import { partOf, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
+import type { Communicator } from '../runtime/communicator.js';
 import { drive, type Work } from '../runtime/drive.js';
+import type { Engine, EngineRequest, EngineResolution } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { splitBySparsity, stitchValues } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
@@ -23,6 +22,7 @@ import type { DistributedValues, PossiblyMirrored } from '../values/distributed-
 import type { Value } from '../values/indexed-slices.js';
 import type { Tensor } from '../values/tensor.js';
 import { CrossDeviceOps } from './cross-device-ops.js';
+import type { Explanation } from './explanation.js';
 import {
   byDevice,
   type Group,

@@ -1,24 +1,18 @@
-import {
-  begunOptions,
-  type CallOptions,
-  type ResolvedOptions,
-  resolveWithoutInto,
-} from '../collectives/call-options.js';
-import type { Communicator } from '../collectives/communicator.js';
 import { type ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
 import type { ReducedOnDevices, ReducedValue } from '../collectives/value-types.js';
-import type { EngineCandidate } from '../engines/engine.js';
+import { requireWorld, type World } from '../engines/world.js';
 import { concatAlong } from '../kernels/concat-along.js';
-import type { Explanation } from '../plugins/explanation.js';
-import { requireWorld, type World } from '../plugins/world.js';
 import { performedAlone } from '../replicas/alone.js';
 import { type Batch, componentOf, perReplica, type ValueLists } from '../replicas/batch.js';
 import type { ReplicaCallOptions, ReplicaValue } from '../replicas/replica-call.js';
 import { ReplicaCollectives } from '../replicas/replica-collectives.js';
 import type { ReplicaGroup } from '../replicas/replica-group.js';
 import { type ReplicaPlan, replicaCommunicator, replicaGroupOf } from '../replicas/replica-plan.js';
+import { begunOptions, type CallOptions, type ResolvedOptions, resolveWithoutInto } from '../runtime/call-options.js';
 import type { CallOrder } from '../runtime/call-order.js';
+import type { Communicator } from '../runtime/communicator.js';
 import { stepOf, type Work, workDone } from '../runtime/drive.js';
+import type { EngineCandidate } from '../runtime/engine.js';
 import { asValue, copyToDevice, isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
 import { NotImplementedError, RuntimeError } from '../support/errors.js';
 import {
@@ -34,6 +28,7 @@ import { mirror } from '../values/regroup.js';
 import type { Structure } from '../values/structure.js';
 import type { Tensor, TensorLike } from '../values/tensor.js';
 import { countingRefusals } from './counting-refusals.js';
+import type { Explanation } from './explanation.js';
 import { performTogether } from './perform-together.js';
 import { reduceUnique, uniqueOf } from './reduce-unique.js';
 import {

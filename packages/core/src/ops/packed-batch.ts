@@ -1,11 +1,11 @@
-import type { ResolvedOptions } from '../collectives/call-options.js';
 import { type Collective, collectiveOp } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import type { PackRunner } from '../packing/pack-runner.js';
 import type { RoutedBatches, RoutedPack } from '../packing/routes.js';
 import type { Batch } from '../replicas/batch.js';
 import { resultsFor } from '../replicas/results.js';
+import type { ResolvedOptions } from '../runtime/call-options.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Work } from '../runtime/drive.js';
 import type { DistributedValues, PossiblyMirrored } from '../values/distributed-values.js';
 import type { DType } from '../values/dtype.js';

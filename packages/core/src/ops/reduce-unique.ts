@@ -1,5 +1,5 @@
-import type { ResolvedOptions } from '../collectives/call-options.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
+import type { ResolvedOptions } from '../runtime/call-options.js';
 import { deduplicate, deduplicatedMean } from '../sparse/deduplicate.js';
 import { splitBySparsity, stitchValues } from '../sparse/sparse.js';
 import type { Destinations } from '../values/destinations.js';

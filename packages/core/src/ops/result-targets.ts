@@ -1,8 +1,8 @@
-import { type CallOptions, intoAndShared, type ResolvedOptions } from '../collectives/call-options.js';
 import { collectiveOp } from '../collectives/collective.js';
 import type { CommunicationOptions } from '../collectives/communication-options.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
 import { filled, resultsFor } from '../replicas/results.js';
+import { type CallOptions, intoAndShared, type ResolvedOptions } from '../runtime/call-options.js';
 import { isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
 import { ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryShape, arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
+import type { Communicator } from '../runtime/communicator.js';
 import { drive, driveSync, type Run, type Work } from '../runtime/drive.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import { ReferenceCommunicator } from '../testing/reference-communicator.js';

@@ -1,7 +1,7 @@
 import { requireCall } from '../collectives/buffers.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator, Group, RunOptions, Segments } from '../collectives/communicator.js';
-import { requireRunOptions } from '../collectives/run-options.js';
+import type { Communicator, Group, RunOptions, Segments } from '../runtime/communicator.js';
+import { requireRunOptions } from '../runtime/run-options.js';
 import { checkedCall, isList, listOf, type SegmentList } from '../runtime/segment-list.js';
 import { untilAllHaveEnded } from '../runtime/until-all-have-ended.js';
 import type { DType } from '../values/dtype.js';

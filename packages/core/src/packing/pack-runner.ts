@@ -1,5 +1,5 @@
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Run } from '../runtime/drive.js';
 import { isList, type SegmentList } from '../runtime/segment-list.js';
 import type { Tensor } from '../values/tensor.js';

@@ -1,4 +1,4 @@
-import type { Segments } from '../collectives/communicator.js';
+import type { Segments } from '../runtime/communicator.js';
 import { slice } from '../values/concatenate.js';
 import type { TypedArray } from '../values/dtype.js';
 import { hasLength } from '../values/has-length.js';

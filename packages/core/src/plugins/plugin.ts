@@ -1,9 +1,9 @@
-import type { ProcessGroup } from '../collectives/process-group.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
-import type { ProbeResult } from '../engines/engine.js';
+import type { World } from '../engines/world.js';
+import type { ProcessGroup } from '../members/process-group.js';
 import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
+import type { ProbeResult } from '../runtime/engine.js';
 import type { DType } from '../values/dtype.js';
-import type { World } from './world.js';
 
 /**
  * Version of the plug-in contract. Plug-ins of another version are refused at registration.

@@ -1,3 +1,4 @@
+import { requireWorld, type World } from '../engines/world.js';
 import type { CrossDeviceOps } from '../ops/cross-device-ops.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
@@ -6,7 +7,6 @@ import { quote } from '../support/quote.js';
 import { requireList } from '../support/requirements.js';
 import { type CrossDeviceOpsOptionsMap, type Plugin, pluginApiVersion, type Situation } from './plugin.js';
 import { type Candidate, chooseFirst, chooseNamed, type PluginChoice } from './plugin-choice.js';
-import { requireWorld, type World } from './world.js';
 
 /**
  * The name of a plug-in. Names in `CrossDeviceOpsOptionsMap` are completed by editors and have

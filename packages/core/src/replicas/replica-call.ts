@@ -1,16 +1,16 @@
 import { lostBufferError } from '../collectives/call-errors.js';
+import type { Purpose } from '../collectives/caller-request.js';
+import { collectiveOp } from '../collectives/collective.js';
+import { CommunicationOptions } from '../collectives/communication-options.js';
+import { ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
+import { requireAxis } from '../kernels/concat-along.js';
 import {
   type CallOptions,
   intoAndShared,
   type ResolvedOptions,
   resolveCallOptions,
   resolveWithoutInto,
-} from '../collectives/call-options.js';
-import type { Purpose } from '../collectives/caller-request.js';
-import { collectiveOp } from '../collectives/collective.js';
-import { CommunicationOptions } from '../collectives/communication-options.js';
-import { ReduceOp, validateReduceOp } from '../collectives/reduce-op.js';
-import { requireAxis } from '../kernels/concat-along.js';
+} from '../runtime/call-options.js';
 import { asValue, isIndexedSlices, viewOnDevice } from '../sparse/sparse.js';
 import { NotImplementedError, OutOfRangeError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';

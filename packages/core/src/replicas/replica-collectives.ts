@@ -1,10 +1,10 @@
 import { lostBufferError } from '../collectives/call-errors.js';
-import type { ResolvedOptions } from '../collectives/call-options.js';
 import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
 import { type Collective, type CollectiveOp, collectiveOp, nameOf } from '../collectives/collective.js';
-import type { Communicator } from '../collectives/communicator.js';
 import { RoutedBatches, type Routing } from '../packing/routes.js';
 import { Views } from '../packing/views.js';
+import type { ResolvedOptions } from '../runtime/call-options.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Phases, Run, Work } from '../runtime/drive.js';
 import { isIndexedSlices, splitBySparsity, stitchValues } from '../sparse/sparse.js';
 import { type CollError, NotImplementedError, ValueError } from '../support/errors.js';

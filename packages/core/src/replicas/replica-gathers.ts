@@ -1,8 +1,8 @@
 import type { CallerRequest, Purpose } from '../collectives/caller-request.js';
-import type { Communicator, RunOptions } from '../collectives/communicator.js';
 import { concatAlong, requireAxis, requireJoinable } from '../kernels/concat-along.js';
 import { arrange } from '../packing/arrangement.js';
 import { Views } from '../packing/views.js';
+import type { Communicator, RunOptions } from '../runtime/communicator.js';
 import type { Phases, Run } from '../runtime/drive.js';
 import { JoinedSegments } from '../runtime/joined-segments.js';
 import { ValueError } from '../support/errors.js';

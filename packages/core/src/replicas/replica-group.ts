@@ -1,9 +1,10 @@
-import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../collectives/call-options.js';
 import { type Purpose, purposeName } from '../collectives/caller-request.js';
 import type { CommunicationOptions } from '../collectives/communication-options.js';
-import type { Communicator, Group, RunOptions } from '../collectives/communicator.js';
 import type { ReduceOp } from '../collectives/reduce-op.js';
+import { type CallOptions, type ResolvedOptions, runOptionsOf } from '../runtime/call-options.js';
+import type { Communicator, Group, RunOptions } from '../runtime/communicator.js';
 import { drive, driveSync, type OnePhase, preparedWork, startRuns, type Work } from '../runtime/drive.js';
+import { Rendezvous } from '../runtime/rendezvous.js';
 import { endedAtOnce } from '../runtime/until-all-have-ended.js';
 import { type CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
@@ -13,7 +14,6 @@ import { elementCount, requireShape, type Tensor, zeros } from '../values/tensor
 import { type ArrivingStructure, type ArrivingValue, reduceArriving } from './arriving-values.js';
 import type { Batch, ReplicaRequest, ValueLists } from './batch.js';
 import { RecentReduces } from './recent-reduces.js';
-import { Rendezvous } from './rendezvous.js';
 import {
   type ArrivingCall,
   arrivingCall,

@@ -1,5 +1,5 @@
-import type { Communicator } from '../collectives/communicator.js';
-import type { World } from '../plugins/world.js';
+import type { World } from '../engines/world.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { withFallbackTransfers } from '../schedule/with-fallback-transfers.js';
 import type { ReplicaRouting } from './replica-collectives.js';

@@ -5,7 +5,7 @@ import { arbitraryTensor } from '../../test/arbitrary-tensor.js';
 import { DrivenCollectives } from '../../test/driven-collectives.js';
 import { rejection } from '../../test/thrown.js';
 import type { CollectiveOp } from '../collectives/collective.js';
-import type { RunOptions } from '../collectives/communicator.js';
+import type { RunOptions } from '../runtime/communicator.js';
 import { listOf } from '../runtime/segment-list.js';
 import { concatenateSlices } from '../sparse/aggregate-slices.js';
 import { deduplicate } from '../sparse/deduplicate.js';

@@ -1,9 +1,9 @@
 import { type CallerRequest, isSameRequest } from '../collectives/caller-request.js';
 import { type Collective, isSameCollective } from '../collectives/collective.js';
-import type { RunOptions, Segments } from '../collectives/communicator.js';
 import type { Refusals } from '../collectives/refusals.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
+import type { RunOptions, Segments } from './communicator.js';
 import { LatestCalls } from './latest-calls.js';
 import { isList, type SegmentList } from './segment-list.js';
 

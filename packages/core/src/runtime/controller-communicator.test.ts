@@ -1,11 +1,11 @@
 import { directAlgorithm } from '@coll/direct';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
-import type { Communicator, RunOptions } from '../collectives/communicator.js';
-import type { Engine } from '../engines/engine.js';
 import { jsEngine } from '../js/js-engine.js';
 import { type Tensor, tensor } from '../values/tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
+import type { Communicator, RunOptions } from './communicator.js';
+import type { Engine } from './engine.js';
 
 const sum = { kind: 'all-reduce', op: 'sum' } as const;
 

@@ -1,12 +1,12 @@
 import { abortedError, lostBufferError } from '../collectives/call-errors.js';
 import { operationOf } from '../collectives/caller-request.js';
-import type { RunOptions } from '../collectives/communicator.js';
 import { DeadlineExceededError } from '../support/errors.js';
 import { allRanks } from '../support/ranks.js';
-import { deadlineOf } from '../threads/shared-barrier.js';
 import { lostRank, type PreparedCall } from './call-cache.js';
+import type { RunOptions } from './communicator.js';
 import { nextTurn } from './event-loop.js';
 import { OrderedCommunicator } from './ordered-communicator.js';
+import { deadlineOf } from './run-options.js';
 
 /**
  * A communicator of ranks in one thread. An asynchronous call that takes more than a millisecond

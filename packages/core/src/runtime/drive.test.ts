@@ -1,10 +1,10 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Communicator } from '../collectives/communicator.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';
 import { createThreadGroup } from '../threads/thread-group.js';
 import { tensor, zeros } from '../values/tensor.js';
+import type { Communicator } from './communicator.js';
 import { drive, driveSync, type Phases, type Run, stepOf, type Work, workDone } from './drive.js';
 
 /** A group of one rank, which keeps its calls in order. */

@@ -1,9 +1,9 @@
 import type { CallerRequest } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator, PersistentCollective, RunOptions, Segments } from '../collectives/communicator.js';
-import { setRunOptions } from '../collectives/run-options.js';
 import { CollError, RuntimeError, UnavailableError } from '../support/errors.js';
 import { messageOf } from '../support/message-of.js';
+import type { Communicator, PersistentCollective, RunOptions, Segments } from './communicator.js';
+import { setRunOptions } from './run-options.js';
 import { untilAllHaveEnded } from './until-all-have-ended.js';
 
 /** One collective on the buffers of the local ranks. */

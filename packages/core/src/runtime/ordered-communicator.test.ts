@@ -3,10 +3,10 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { rejection, thrown } from '../../test/thrown.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Group, PersistentCollective, RunOptions } from '../collectives/communicator.js';
-import { ControllerGroup } from '../collectives/controller-group.js';
+import { ControllerGroup } from '../members/controller-group.js';
 import { zeros } from '../values/tensor.js';
 import type { PreparedCall } from './call-cache.js';
+import type { Group, PersistentCollective, RunOptions } from './communicator.js';
 import { OrderedCommunicator } from './ordered-communicator.js';
 import type { CheckedCall } from './segment-list.js';
 

@@ -2,13 +2,13 @@ import { requireCall, requireCollective } from '../collectives/buffers.js';
 import { abortedError, busyError, type CallDetails, closedError, refusedError } from '../collectives/call-errors.js';
 import { type CallerRequest, operationOf } from '../collectives/caller-request.js';
 import type { Collective } from '../collectives/collective.js';
-import type { Communicator, Group, PersistentCollective, RunOptions, Segments } from '../collectives/communicator.js';
 import type { Refusals } from '../collectives/refusals.js';
-import { requireRunOptions } from '../collectives/run-options.js';
 import { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';
 import { CallCache, isWhole, type PreparedCall } from './call-cache.js';
+import type { Communicator, Group, PersistentCollective, RunOptions, Segments } from './communicator.js';
 import { nextTurn } from './event-loop.js';
+import { requireRunOptions } from './run-options.js';
 import { type CheckedCall, checkedCall, listOf, type SegmentList } from './segment-list.js';
 import { endedAtOnce } from './until-all-have-ended.js';
 

@@ -10,7 +10,6 @@ import {
   reads,
   writes,
 } from '../collectives/collective.js';
-import type { RunOptions, Segments } from '../collectives/communicator.js';
 import type { Refusals } from '../collectives/refusals.js';
 import { blockCount, hasBlocks } from '../schedule/goal.js';
 import { ValueError } from '../support/errors.js';
@@ -19,6 +18,7 @@ import type { DType } from '../values/dtype.js';
 import { hashOf } from '../values/layout.js';
 import type { Tensor } from '../values/tensor.js';
 import { clashAmong, type UsedRange } from './clashes.js';
+import type { RunOptions, Segments } from './communicator.js';
 
 /** The tensors of one rank that together form one buffer. */
 export type SegmentList = readonly Tensor[];

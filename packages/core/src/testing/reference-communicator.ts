@@ -10,11 +10,11 @@ import {
   reads,
   writes,
 } from '../collectives/collective.js';
-import type { Group, RunOptions } from '../collectives/communicator.js';
-import { ControllerGroup } from '../collectives/controller-group.js';
 import { combineKernel, divideKernel, elementaryOp } from '../kernels/combine.js';
 import { type ConvertKernel, copyRange, narrowKernel, widenKernel } from '../kernels/convert.js';
+import { ControllerGroup } from '../members/controller-group.js';
 import { JoiningCommunicator } from '../packing/joining-communicator.js';
+import type { Group, RunOptions } from '../runtime/communicator.js';
 import { type ChunkRange, chunkRange, type Side } from '../schedule/chunk-range.js';
 import { type Goal, goalOf } from '../schedule/goal.js';
 import { Planner } from '../schedule/planner.js';

@@ -1,4 +1,3 @@
-import type { RunOptions } from '../collectives/communicator.js';
 import {
   type Failure,
   failureError,
@@ -8,6 +7,8 @@ import {
   mostOtherRanks,
   nameIn,
 } from '../collectives/failures.js';
+import type { RunOptions } from '../runtime/communicator.js';
+import { deadlineOf } from '../runtime/run-options.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import { SpinLimit } from './spin-limit.js';
@@ -357,11 +358,6 @@ export interface Wait {
 /** The wait of a rank in an operation with these options. */
 export function waitOf(rank: number, operation: string, options: RunOptions): Wait {
   return { rank, operation, deadline: deadlineOf(options) };
-}
-
-/** The deadline of a call that begins now, as a time of `Date.now()`; undefined means no limit. */
-export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
-  return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }
 
 // Int32s of a cache line. Line 0 holds the group's state, and the creator's rank. Line r + 1 holds the

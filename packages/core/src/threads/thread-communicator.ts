@@ -1,12 +1,12 @@
 import { lostBufferError } from '../collectives/call-errors.js';
 import type { Collective } from '../collectives/collective.js';
-import type { RunOptions } from '../collectives/communicator.js';
-import type { ThreadGroup } from '../engines/engine.js';
 import type { MakeKernels } from '../kernels/fold.js';
 import { javascriptKernels } from '../kernels/javascript-kernels.js';
 import { Arena } from '../runtime/arena.js';
 import type { PreparedCall } from '../runtime/call-cache.js';
+import type { RunOptions } from '../runtime/communicator.js';
 import { Descriptors } from '../runtime/descriptors.js';
+import type { ThreadGroup } from '../runtime/engine.js';
 import { nextTurn } from '../runtime/event-loop.js';
 import { OrderedCommunicator } from '../runtime/ordered-communicator.js';
 import { Plans } from '../runtime/plans.js';

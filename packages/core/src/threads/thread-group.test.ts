@@ -1,11 +1,11 @@
 import { directAlgorithm } from '@coll/direct';
 import { afterEach, describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { ThreadGroup } from '../engines/engine.js';
 import { resolveEngine } from '../engines/engines.js';
+import { joinThreadGroup } from '../engines/open-members.js';
 import { jsEngine } from '../js/js-engine.js';
 import type { Member } from '../members/member.js';
-import { joinThreadGroup } from '../members/open-members.js';
+import type { ThreadGroup } from '../runtime/engine.js';
 import { toNumbers } from '../values/element.js';
 import { tensor } from '../values/tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';

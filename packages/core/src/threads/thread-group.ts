@@ -1,7 +1,7 @@
 import type { FailureReason } from '../collectives/failures.js';
-import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../engines/engine.js';
 import { createArenaMemory, createWasmArenaMemory } from '../runtime/arena.js';
 import { bytesOfDescriptors } from '../runtime/descriptors.js';
+import type { EngineName, JoinRequest, ThreadGroup, ThreadGroupOptions } from '../runtime/engine.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { quote } from '../support/quote.js';

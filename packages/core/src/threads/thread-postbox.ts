@@ -1,4 +1,4 @@
-import type { Post, Postbox } from '../members/postbox.js';
+import type { Post, Postbox } from '../messages/postbox.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';
 
 /**

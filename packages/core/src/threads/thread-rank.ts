@@ -1,10 +1,10 @@
-import type { Communicator, Group, RunOptions, SubGroup } from '../collectives/communicator.js';
-import type { Engine, ThreadGroup } from '../engines/engine.js';
-import { PointToPoint } from '../members/point-to-point.js';
-import type { MessageGroup } from '../members/postbox.js';
-import { groupOfRank, type SplitPart } from '../members/split.js';
+import { groupOfRank } from '../members/split.js';
+import { PointToPoint } from '../messages/point-to-point.js';
+import type { MessageGroup } from '../messages/postbox.js';
 import type { Arena } from '../runtime/arena.js';
 import { CallOrder } from '../runtime/call-order.js';
+import type { Communicator, Group, RunOptions, SplitPart, SubGroup } from '../runtime/communicator.js';
+import type { Engine, ThreadGroup } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import type { CollError } from '../support/errors.js';
 import type { DType } from '../values/dtype.js';

@@ -1,7 +1,7 @@
 import { abortedError } from '../collectives/call-errors.js';
-import type { Group, RunOptions } from '../collectives/communicator.js';
 import { failureError } from '../collectives/failures.js';
-import type { ThreadGroup } from '../engines/engine.js';
+import type { Group, RunOptions } from '../runtime/communicator.js';
+import type { ThreadGroup } from '../runtime/engine.js';
 import type { CollError } from '../support/errors.js';
 import { afterSeconds } from '../support/timer.js';
 import { openChannel, type ThreadChannel } from './thread-channel.js';

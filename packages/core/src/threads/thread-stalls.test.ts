@@ -1,7 +1,7 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
+import { joinThreadGroup } from '../engines/open-members.js';
 import { jsEngine } from '../js/js-engine.js';
-import { joinThreadGroup } from '../members/open-members.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';
 import { failThreadGroup } from './thread-group.js';
 import { waitingRanks } from './thread-stalls.js';

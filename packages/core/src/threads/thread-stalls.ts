@@ -1,5 +1,5 @@
-import type { ThreadGroup } from '../engines/engine.js';
 import { Descriptors } from '../runtime/descriptors.js';
+import type { ThreadGroup } from '../runtime/engine.js';
 import { SharedBarrier } from './shared-barrier.js';
 
 /** The collective in which some ranks of a group of threads wait for others. */

@@ -1,4 +1,4 @@
-import type { ThreadGroup } from '../engines/engine.js';
+import type { ThreadGroup } from '../runtime/engine.js';
 import { host, type Port, threads } from '../support/worker-threads.js';
 import { SharedBarrier } from './shared-barrier.js';
 

@@ -1,10 +1,10 @@
 import { directAlgorithm } from '@coll/direct';
 import { describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Communicator } from '../collectives/communicator.js';
-import type { Engine } from '../engines/engine.js';
 import { threadWorld } from '../engines/worlds.js';
 import { jsEngine } from '../js/js-engine.js';
+import type { Communicator } from '../runtime/communicator.js';
+import type { Engine } from '../runtime/engine.js';
 import { UnavailableError, ValueError } from '../support/errors.js';
 import { tensor } from '../values/tensor.js';
 import { wasmEngine } from '../wasm/wasm-engine.js';

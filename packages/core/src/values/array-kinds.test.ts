@@ -4,9 +4,9 @@ import { Float16ArrayDouble, halves } from '../../test/float16-array-double.js';
 import { ReplicaVerbs } from '../../test/replica-verbs.js';
 import { TestedAllReduce } from '../../test/tested-all-reduce.js';
 import { ReduceOp } from '../collectives/reduce-op.js';
+import { openMembers } from '../engines/open-members.js';
 import { portableWorld } from '../engines/worlds.js';
 import type { Member } from '../members/member.js';
-import { openMembers } from '../members/open-members.js';
 import { PerReplica } from './distributed-values.js';
 import { asTensor, type Tensor, tensor } from './tensor.js';
 

@@ -1,8 +1,8 @@
 import { directAlgorithm } from '@coll/direct';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { thrown } from '../../test/thrown.js';
-import type { Engine } from '../engines/engine.js';
 import { jsEngine } from '../js/js-engine.js';
+import type { Engine } from '../runtime/engine.js';
 import { wasmEngine } from './wasm-engine.js';
 
 afterEach(() => {

@@ -1,5 +1,5 @@
-import type { Engine } from '../engines/engine.js';
 import { createWasmArenaMemory } from '../runtime/arena.js';
+import type { Engine } from '../runtime/engine.js';
 import { webAssembly } from '../runtime/web-assembly.js';
 import { ValueError } from '../support/errors.js';
 import { ThreadCommunicator } from '../threads/thread-communicator.js';

@@ -1,12 +1,12 @@
-import type { Turn } from '../runtime/call-order.js';
+import { abortedError } from '../collectives/call-errors.js';
+import { CommunicationOptions, type CommunicationOptionsInit } from '../collectives/communication-options.js';
 import { ValueError } from '../support/errors.js';
 import { type KnownOptions, knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { logDeprecated } from '../support/logger.js';
 import { quote } from '../support/quote.js';
 import { requireSignal } from '../support/signal.js';
 import type { Tensor } from '../values/tensor.js';
-import { abortedError } from './call-errors.js';
-import { CommunicationOptions, type CommunicationOptionsInit } from './communication-options.js';
+import type { Turn } from './call-order.js';
 import type { RunOptions } from './communicator.js';
 import { setRunOptions } from './run-options.js';
 

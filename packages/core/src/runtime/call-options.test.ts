@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { thrown } from '../../test/thrown.js';
+import { CollectiveHints, CommunicationOptions } from '../collectives/communication-options.js';
 import { setLogSink } from '../support/logger.js';
 import { type CallOptions, resolveCallOptions } from './call-options.js';
-import { CollectiveHints, CommunicationOptions } from './communication-options.js';
 
 const options = new CommunicationOptions({ bytesPerPack: 8, timeoutSeconds: 3, implementation: 'NCCL' });
 const { signal } = new AbortController();

@@ -1,4 +1,4 @@
-import type { Group } from '../collectives/communicator.js';
+import type { Group } from '../runtime/communicator.js';
 import type { CollError } from '../support/errors.js';
 import type { DType, TypedArray } from '../values/dtype.js';
 

@@ -1,5 +1,5 @@
-import type { Communicator } from '../collectives/communicator.js';
-import type { EngineResolution } from '../engines/engine.js';
+import type { Communicator } from '../runtime/communicator.js';
+import type { EngineResolution } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';

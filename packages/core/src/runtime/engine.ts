@@ -1,6 +1,6 @@
-import type { Communicator } from '../collectives/communicator.js';
-import type { ArenaMemory } from '../runtime/arena.js';
 import type { Algorithm } from '../schedule/schedule.js';
+import type { ArenaMemory } from './arena.js';
+import type { Communicator } from './communicator.js';
 
 /** The name of an engine, which executes schedules in C++ threads, WebAssembly or plain JavaScript. */
 export type EngineName = 'native' | 'wasm' | 'js';

@@ -1,12 +1,12 @@
-import type { EngineRequest, ThreadGroup } from '../engines/engine.js';
-import { resolveEngine } from '../engines/engines.js';
+import { LocalMembers } from '../members/local-members.js';
+import type { Member } from '../members/member.js';
+import type { EngineRequest, ThreadGroup } from '../runtime/engine.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { knownOptions } from '../support/known-options.js';
 import { optionsOf } from '../support/options-of.js';
 import { allRanks, oneRank } from '../support/ranks.js';
 import { requireGroup } from '../threads/thread-group.js';
-import { LocalMembers } from './local-members.js';
-import type { Member } from './member.js';
+import { resolveEngine } from './engines.js';
 
 /** Size, algorithm and engine of a group in one thread. */
 export interface OpenMembersOptions {

@@ -1,13 +1,13 @@
-import { LocalMessages } from '../members/local-messages.js';
-import { ranksByColor, type SplitPart } from '../members/split.js';
+import { refusedError } from '../collectives/call-errors.js';
+import { LocalMessages } from '../messages/local-messages.js';
 import { CallOrder } from '../runtime/call-order.js';
+import type { Communicator, Group, RunOptions, SplitPart, SubGroup } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
 import type { DType } from '../values/dtype.js';
 import { type Tensor, zeros } from '../values/tensor.js';
-import { refusedError } from './call-errors.js';
-import type { Communicator, Group, RunOptions, SubGroup } from './communicator.js';
+import { ranksByColor } from './split.js';
 
 /** How a single controller creates communicators and memory. */
 export interface ControllerGroupOptions {

@@ -1,8 +1,8 @@
-import type { Member } from '../members/member.js';
+import type { Communicator } from '../runtime/communicator.js';
 import type { Algorithm } from '../schedule/schedule.js';
 import { type CollError, ValueError } from '../support/errors.js';
 import { quote } from '../support/quote.js';
-import type { Communicator } from './communicator.js';
+import type { Member } from './member.js';
 
 /**
  * How this process exchanges data with the process of rank `rank`, and the reason for this choice.

@@ -1,6 +1,6 @@
 import { abortedError, type CallDetails, closedError, lostBufferError } from '../collectives/call-errors.js';
-import type { RunOptions } from '../collectives/communicator.js';
 import { failureError } from '../collectives/failures.js';
+import type { RunOptions } from '../runtime/communicator.js';
 import {
   type CollError,
   DeadlineExceededError,

@@ -1,3 +1,4 @@
+import { requireTimeout } from '../collectives/communication-options.js';
 import { ValueError } from '../support/errors.js';
 import { knownOptions, requireKnownOptions } from '../support/known-options.js';
 import { quote } from '../support/quote.js';
@@ -44,11 +45,7 @@ export function requireRunOptions(options: unknown): void {
   if (timeoutSeconds !== undefined) requireTimeout(timeoutSeconds);
 }
 
-/** @throws ValueError unless the timeout is null or a number of seconds; null and ≤ 0 mean no limit */
-export function requireTimeout(timeoutSeconds: unknown): void {
-  if (timeoutSeconds === null || (typeof timeoutSeconds === 'number' && !Number.isNaN(timeoutSeconds))) return;
-  throw new ValueError(
-    'ERR_COLL_VALUE',
-    `timeoutSeconds must be a number of seconds, or null for no limit, got ${quote(timeoutSeconds)}`,
-  );
+/** The deadline of a call that begins now, as a time of `Date.now()`; undefined means no limit. */
+export function deadlineOf({ timeoutSeconds }: RunOptions): number | undefined {
+  return timeoutSeconds && timeoutSeconds > 0 ? Date.now() + timeoutSeconds * 1000 : undefined;
 }

@@ -1,11 +1,11 @@
-import type { SplitPart } from '../members/split.js';
-import type { CallOrder, Turn } from '../runtime/call-order.js';
+import type { CallerRequest } from '../collectives/caller-request.js';
+import type { Collective } from '../collectives/collective.js';
 import type { Algorithm } from '../schedule/schedule.js';
-import type { CollError } from '../support/errors.js';
+import { type CollError, ValueError } from '../support/errors.js';
+import { quote } from '../support/quote.js';
 import type { DType } from '../values/dtype.js';
 import type { Tensor } from '../values/tensor.js';
-import type { CallerRequest } from './caller-request.js';
-import type { Collective } from './collective.js';
+import type { CallOrder, Turn } from './call-order.js';
 
 /** Options of one collective, all optional. */
 export interface RunOptions {
@@ -178,9 +178,25 @@ export interface Group {
   refuseMessage?(rank: number, call: 'send' | 'receive', peer: number, error: unknown): void;
 }
 
+/** The color and key of a rank in a split. */
+export interface SplitPart {
+  /** Ranks of the same color join the same new group; a rank with a negative color joins none. */
+  readonly color: number;
+  /** Orders the ranks of a color; equal keys are ordered by old rank. */
+  readonly key: number;
+}
+
 /** A group made by splitting another one. */
 export interface SubGroup {
   readonly communicator: Communicator;
   /** Leaves the group. */
   close(): Promise<void>;
+}
+
+/** @throws ValueError unless `value` is a communicator; `what` names the value in the message */
+export function requireCommunicator(value: unknown, what: string): asserts value is Communicator {
+  const { size, localRanks, refuses, run } = Object(value) as Partial<Communicator>;
+  const isWhole = Number.isInteger(size) && typeof refuses === 'function' && typeof run === 'function';
+  if (isWhole && Array.isArray(localRanks)) return;
+  throw new ValueError('ERR_COLL_VALUE', `${what} must be a communicator, got ${quote(value)}`);
 }

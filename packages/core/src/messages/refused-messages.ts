@@ -1,5 +1,5 @@
 import { refusedError } from '../collectives/call-errors.js';
-import type { Group } from '../collectives/communicator.js';
+import type { Group } from '../runtime/communicator.js';
 
 /**
  * The methods of `Group` for sub-groups and messages, for engines that support neither. Each call

@@ -1,4 +1,4 @@
-import type { EngineCandidate } from '../engines/engine.js';
+import type { EngineCandidate } from '../runtime/engine.js';
 
 /** How a `CrossDeviceOps` executes collectives and why, for display. */
 export interface Explanation {

@@ -1,7 +1,7 @@
 import { ringAlgorithm } from '@coll/ring';
 import { describe, expect, it } from 'vitest';
-import type { Member } from './member.js';
-import { openMembers } from './open-members.js';
+import { openMembers } from '../engines/open-members.js';
+import type { Member } from '../members/member.js';
 
 const open = (size: number) => openMembers({ size, algorithm: ringAlgorithm(), engine: 'js' });
 const errorOf = (promise: Promise<unknown>) =>

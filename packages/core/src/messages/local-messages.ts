@@ -1,4 +1,4 @@
-import type { Group, RunOptions } from '../collectives/communicator.js';
+import type { Group, RunOptions } from '../runtime/communicator.js';
 import type { Tensor } from '../values/tensor.js';
 import { PointToPoint } from './point-to-point.js';
 import type { Post, Postbox } from './postbox.js';
