@@ -35,6 +35,28 @@ const sharedByTests = [
 ];
 // The rooms of a package, from the top floor down. Imports point down only. Files beside the rooms are on top of all.
 const roomsFromTop = {
+  core: [
+    'testing',
+    'hierarchical',
+    'plugins',
+    'ops',
+    'replicas',
+    'compat',
+    'packing',
+    'sparse',
+    'engines',
+    'wasm',
+    'js',
+    'threads',
+    'members',
+    'messages',
+    'runtime',
+    'kernels',
+    'schedule',
+    'collectives',
+    'values',
+    'support',
+  ],
   strategy: [
     'workers',
     'strategies',
