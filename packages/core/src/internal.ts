@@ -53,7 +53,17 @@ export { endedAtOnce } from './runtime/until-all-have-ended.js';
 export { type StepsByChunk, stepsByChunk } from './schedule/steps-by-chunk.js';
 export { combineMixed } from './sparse/aggregate-slices.js';
 export { asValue } from './sparse/sparse.js';
+export { environment } from './support/environment.js';
 export { type Addon, type AddonPlaces, type AddonSearch, findAddon } from './support/find-addon.js';
+export type {
+  Host,
+  HostChannel,
+  HostContext,
+  HostThread,
+  OwnThread,
+  ThreadListener,
+  ThreadOptions,
+} from './support/host.js';
 export { type KnownOptions, knownOptions, requireKnownOptions } from './support/known-options.js';
 export { log, logDeprecated } from './support/logger.js';
 export { messageOf } from './support/message-of.js';

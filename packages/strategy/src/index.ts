@@ -33,7 +33,6 @@ export {
 } from './choice/select-cross-device-ops.js';
 export { type Accelerators, ClusterResolver, type TaskOptions } from './cluster/cluster-resolver.js';
 export { EnvironmentClusterResolver, type EnvironmentOptions } from './cluster/environment-cluster-resolver.js';
-export type { KubernetesClient, Pod } from './cluster/kubernetes-client.js';
 export { KubernetesClusterResolver, type KubernetesOptions } from './cluster/kubernetes-cluster-resolver.js';
 export { type SimpleClusterOptions, SimpleClusterResolver } from './cluster/simple-cluster-resolver.js';
 export { SlurmClusterResolver, type SlurmOptions } from './cluster/slurm-cluster-resolver.js';
@@ -51,6 +50,7 @@ export type { DistributedVariable } from './distributed-variables/distributed-va
 export { MirroredVariable } from './distributed-variables/mirrored-variable.js';
 export { SyncOnReadVariable } from './distributed-variables/sync-on-read-variable.js';
 export { updateRegroup } from './distributed-variables/update-variable.js';
+export type { KubernetesClient, Pod } from './node/kubernetes-client.js';
 export { shardForReplica } from './replicas/shard-for-replica.js';
 export type { ExtendedMethods } from './scope/extended.js';
 export type { ReplicaCollectives } from './scope/replica-collectives.js';

@@ -1,13 +1,11 @@
-import { syncBuiltinESMExports } from 'node:module';
-import { Writable } from 'node:stream';
-import workerThreads, { type MessagePort } from 'node:worker_threads';
 import { CollError, failThreadGroup } from '@coll/core';
 import { takeRunNote } from '@coll/core/internal';
+import { host } from './host.js';
 import { annotate } from './replicas/replica-error.js';
 import { setOutside } from './scope/contexts.js';
 import type { ReplicaFunction } from './scope/strategy.js';
 import { openPluginHome, type ThreadHome } from './strategies/plugin-home.js';
-import { importModule, type Loading } from './threads/module-loading.js';
+import { importModule } from './threads/import-module.js';
 import { encodeError } from './threads/thread-errors.js';
 import {
   type ClusterHome,
@@ -26,32 +24,9 @@ import type { WorkerHome } from './workers/worker-messages.js';
  * modules until the parent thread closes it or a run fails.
  */
 
-const { port, ...start } = takeWorkerData() as ThreadStart & Loading & { readonly port: MessagePort };
-const output = [process.stdout, process.stderr];
-
-/** Number of bytes that this thread has printed, so that the parent thread can wait for all of them. */
-let printedBytes = 0;
-for (const stream of output) {
-  const write = stream.write as (chunk: string | Uint8Array, ...others: unknown[]) => boolean;
-  stream.write = (chunk: string | Uint8Array, ...others: unknown[]) => {
-    // Counted afterwards, because a chunk of the wrong type throws.
-    const hasRoom = write.call(stream, chunk, ...others);
-    printedBytes += typeof chunk === 'string' ? Buffer.byteLength(chunk, encodingIn(others)) : chunk.byteLength;
-    return hasRoom;
-  };
-}
-
-/** The start data of this thread. Modules that are loaded later see no `workerData`. */
-function takeWorkerData(): unknown {
-  const { workerData } = workerThreads;
-  Object.assign(workerThreads, { workerData: undefined });
-  syncBuiltinESMExports();
-  return workerData;
-}
-
-function encodingIn([encoding]: readonly unknown[]): BufferEncoding {
-  return typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8';
-}
+const thread = host.ownThread();
+const start = thread.data as ThreadStart;
+const port = thread.channel;
 
 async function main(): Promise<void> {
   const { replica, home } = start;
@@ -93,7 +68,7 @@ async function run(context: ThreadReplicaContext, message: RunMessage): Promise<
   const canGoOn = await context.leave();
   const { value, moved } = encode(result);
   const note = takeRunNote(context);
-  say({ type: 'result', value, canGoOn, printed: printedBytes, note }, 'the result of a replica', moved);
+  say({ type: 'result', value, canGoOn, printed: thread.printedBytes, note }, 'the result of a replica', moved);
 }
 
 function tell(error: unknown): void {
@@ -102,30 +77,18 @@ function tell(error: unknown): void {
   failThreadGroup(start.group, start.replica, `failed: ${annotated.message}`);
 }
 
-/** Waits until the parent thread has received this thread's output. */
-async function printed(): Promise<void> {
-  // Not `stream.write`, which a module may have replaced.
-  await Promise.all(
-    output.map((stream) => new Promise((done) => Writable.prototype.write.call(stream, '', 'utf8', done))),
-  );
-}
-
 function say(message: FromReplica, what: string, moved?: readonly ArrayBuffer[]): void {
   post(port, message, what, moved);
 }
 
 /** The functions of earlier runs, by export name and module. */
 const loaded = new Map<string, ReplicaFunction>();
-let hasTsx = start.tsx !== undefined;
 
 async function loadReplica({ module, exportName, tsx }: RunMessage): Promise<ReplicaFunction> {
   const key = `${exportName ?? ''} ${module}`;
   const known = loaded.get(key);
   if (known) return known;
-  if (tsx && !hasTsx) {
-    ((await import(tsx.esm)) as { register(): void }).register();
-    hasTsx = true;
-  }
+  await thread.prepare({ tsx });
   const exported = await importModule(module);
   const wanted = exportName === undefined ? ['default', 'replica'] : [exportName];
   const found = wanted.map((name) => exported[name]).find((value) => typeof value === 'function');
@@ -140,16 +103,12 @@ async function loadReplica({ module, exportName, tsx }: RunMessage): Promise<Rep
 }
 
 // An uncaught error would end the thread without its class and code.
-process.on('uncaughtExceptionMonitor', (error) => {
-  if (process.listenerCount('uncaughtException') === 0) tell(error);
-});
+thread.onCrash(tell);
 
 void main()
   .catch(tell)
-  .then(printed)
+  .then(() => thread.flush())
   .finally(() => {
     say({ type: 'end' }, 'the end');
-    port.close();
-    // A listener of the user's module must not keep the thread alive any longer.
-    workerThreads.parentPort?.unref();
+    thread.end();
   });

@@ -1,5 +1,5 @@
 import { AssertionError, canonicalize, DeviceSpec, RuntimeError, ValueError } from '@coll/core';
-import { quote, requireDistinct } from '@coll/core/internal';
+import { environment, quote, requireDistinct } from '@coll/core/internal';
 import { logFirst } from '@coll/core/plugin';
 import { availableCores } from '@coll/native/machine';
 
@@ -12,7 +12,7 @@ import { availableCores } from '@coll/native/machine';
  */
 export function mirroredDevices(devices: unknown, { severalTasks = false } = {}): readonly string[] {
   if (devices === undefined) {
-    if (process.env['TF_CONFIG'])
+    if (environment('TF_CONFIG'))
       logFirst(1, 'TF_CONFIG', 'info', 'MirroredStrategy uses devices of this process; TF_CONFIG is ignored');
     return Array.from({ length: availableCores() }, (_, core) => canonicalize(`cpu:${core}`));
   }

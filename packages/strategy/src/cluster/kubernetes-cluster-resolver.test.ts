@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Pod } from './kubernetes-client.js';
+import type { Pod } from '../node/kubernetes-client.js';
 import { KubernetesClusterResolver, type KubernetesOptions } from './kubernetes-cluster-resolver.js';
 
 describe('KubernetesClusterResolver', () => {

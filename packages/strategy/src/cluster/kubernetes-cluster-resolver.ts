@@ -1,8 +1,8 @@
 import { RuntimeError } from '@coll/core';
 import { knownOptions, optionsOf } from '@coll/core/internal';
 import { ClusterSpec, wrongValue } from '@coll/rendezvous/internal';
+import type { KubernetesClient, Pod } from '../node/kubernetes-client.js';
 import { type Accelerators, ClusterResolver, masterUrl, type TaskOptions, taskOptions } from './cluster-resolver.js';
-import { type KubernetesClient, kubernetesClient, type Pod } from './kubernetes-client.js';
 
 /**
  * Selects the pods of the cluster and their addresses, and names the task of this process, which
@@ -70,7 +70,7 @@ export class KubernetesClusterResolver extends ClusterResolver {
   static async create(given?: KubernetesOptions): Promise<KubernetesClusterResolver> {
     const options = optionsOf(given, "{ taskType: 'worker', taskId: 0 }", kubernetesOptions);
     const { jobToLabelMapping = { worker: ['job-name=tensorflow'] }, serverPort = 8470, address = 'podIP' } = options;
-    const client = options.client ?? kubernetesClient();
+    const client = options.client ?? (await import('../node/kubernetes-client.js')).kubernetesClient();
     requireClient(client);
     requirePort(serverPort);
     if (address !== 'podIP' && address !== 'hostIP') throw wrongValue("address must be 'podIP' or 'hostIP'", address);

@@ -1,5 +1,6 @@
 import { AbortedError, RuntimeError, UnavailableError } from '@coll/core';
 import { type ErrorFor, Rendezvous } from '@coll/core/internal';
+import { host } from '../host.js';
 import { annotate } from './replica-error.js';
 
 interface Replica {
@@ -121,7 +122,7 @@ export class ReplicaScheduler {
   #change(): void {
     if (this.#isDecisionDue) return;
     this.#isDecisionDue = true;
-    process.nextTick(this.#decide);
+    host.afterPromises(this.#decide);
   }
 
   readonly #decide = (): void => {
@@ -159,7 +160,7 @@ export class ReplicaScheduler {
   /** Delivers nothing before the next turn of the event loop. */
   #awaitTurn(): void {
     this.#isTurnDue = true;
-    setImmediate(() => {
+    host.nextTurn(() => {
       this.#isTurnDue = false;
       this.#lastTurn = performance.now();
       this.#change();

@@ -1,6 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { RuntimeError } from '@coll/core';
 import { findCurrentReplica } from '@coll/core/internal';
+import { host } from '../host.js';
 import type { WorkerGroup } from './worker-group.js';
 
 /** What this module needs to know about a strategy. Every one is a `Strategy`, which imports this module. */
@@ -35,7 +35,7 @@ interface ScopeFrame extends Frame {
   isOver: boolean;
 }
 
-const frames = new AsyncLocalStorage<Frame | ScopeFrame>();
+const frames = host.createContext<Frame | ScopeFrame>();
 
 /** Number of scopes, merge calls and updates in this thread that have not ended. */
 let open = 0;

@@ -9,7 +9,7 @@ import {
 import { threadWorld } from '@coll/core/plugin';
 import { ourEngines } from '../choice/our-engines.js';
 import type { Strategy } from '../scope/strategy.js';
-import { importModule } from '../threads/module-loading.js';
+import { importModule } from '../threads/import-module.js';
 import type { PluginHome, ThreadStart } from '../threads/thread-messages.js';
 import { MirroredStrategy } from './mirrored-strategy.js';
 

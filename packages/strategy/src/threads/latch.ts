@@ -11,7 +11,7 @@ export class Latch {
 
   /** Whether the event happens within `withinMillis` milliseconds. */
   async opens(withinMillis: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const tooLate = new Promise<false>((resolve) => {
       timer = setTimeout(() => resolve(false), withinMillis);
     });

@@ -1,5 +1,6 @@
 import { log, StallReporter, stallText, type WaitingRanks } from '@coll/core/internal';
 import { hasStallReader, stallSecondsFrom } from '@coll/rendezvous/internal';
+import { host } from '../host.js';
 
 export interface ReplicaStallsOptions {
   /** Number of the first replica of this process. */
@@ -48,9 +49,9 @@ export function watchReplicas({ firstReplica, waiting, hasFailed }: ReplicaStall
         : { key: `${operation} ${count}`, since, describe: () => ({ operation, missing }) };
     reporter.check(call, !hasFailed());
   };
-  const timer = setInterval(check, seconds * 250).unref();
+  const endChecks = host.every(seconds * 250, check);
   return () => {
-    clearInterval(timer);
+    endChecks();
     if (reporter.isTold) reporter.check(undefined, !hasFailed());
   };
 }

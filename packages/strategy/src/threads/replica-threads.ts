@@ -1,8 +1,9 @@
 import { AbortedError, type Engine, failThreadGroup, RuntimeError, type ThreadGroup } from '@coll/core';
 import { log, messageOf } from '@coll/core/internal';
+import { host } from '../host.js';
+import type { Loading } from '../node/module-loading.js';
 import { annotate } from '../replicas/replica-error.js';
 import type { RunOptions } from '../scope/run-options.js';
-import { type Loading, loadingOf, requireSameCopy } from './module-loading.js';
 import { watchReplicas } from './replica-stalls.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import { decodeError } from './thread-errors.js';
@@ -70,7 +71,7 @@ export class ReplicaThreads implements ReplicaListener {
    */
   constructor({ engine, devices, firstReplica, home }: ThreadSetting, module: URL) {
     const size = devices.length;
-    this.#loading = loadingOf('plugin' in home ? [module.href, home.plugin.module] : [module.href]);
+    this.#loading = host.loadingOf('plugin' in home ? [module.href, home.plugin.module] : [module.href]);
     this.#modules.set(module.href, this.#loading);
     this.#group = engine.createGroup({ size });
     this.#firstReplica = firstReplica;
@@ -204,8 +205,8 @@ export class ReplicaThreads implements ReplicaListener {
   #loadingOf(module: string): Loading {
     const known = this.#modules.get(module);
     if (known) return known;
-    const loading = loadingOf([module]);
-    requireSameCopy(module, loading, this.#loading);
+    const loading = host.loadingOf([module]);
+    host.requireSameCopy(module, loading, this.#loading);
     this.#modules.set(module, loading);
     return loading;
   }

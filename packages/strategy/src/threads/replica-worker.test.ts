@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { createThreadGroup } from '@coll/core/plugin';
 import { ring } from '@coll/ring';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { loadingOf } from '../node/module-loading.js';
 import { Latch } from './latch.js';
-import { loadingOf } from './module-loading.js';
 import { type ReplicaListener, ReplicaWorker } from './replica-worker.js';
 import type { RunMessage, ThreadStart } from './thread-messages.js';
 

@@ -1,8 +1,7 @@
-import type { TransferListItem } from 'node:worker_threads';
 import { RuntimeError, type ThreadGroup } from '@coll/core';
-import { messageOf, type RunNote } from '@coll/core/internal';
+import { type HostChannel, messageOf, type RunNote } from '@coll/core/internal';
 import type { ClusterDescription } from '@coll/rendezvous/internal';
-import type { Tsx } from './module-loading.js';
+import type { Tsx } from '../node/module-loading.js';
 import type { EncodedError } from './thread-errors.js';
 
 /** Replicas of one process, whose collectives are those of a plug-in. */
@@ -81,7 +80,7 @@ export type ToReplica =
  * @throws RuntimeError that names the value that cannot be posted
  */
 export function post(
-  port: { postMessage(message: unknown, moved?: readonly TransferListItem[]): void },
+  port: Pick<HostChannel, 'postMessage'>,
   message: FromReplica | ToReplica,
   what: string,
   moved?: readonly ArrayBuffer[],

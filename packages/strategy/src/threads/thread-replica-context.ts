@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads';
 import {
   type CallOptions,
   type CollError,
@@ -14,7 +13,7 @@ import {
   type Tensor,
   type TensorLike,
 } from '@coll/core';
-import { resolveCallOptions } from '@coll/core/internal';
+import { type HostChannel, resolveCallOptions } from '@coll/core/internal';
 import { deviceType, type Purpose } from '@coll/core/plugin';
 import { GroupReplicaContext, replicaAt } from '../replicas/group-replica-context.js';
 import { requireMergeCall } from '../replicas/merge-call.js';
@@ -31,7 +30,7 @@ export interface ThreadReplica {
   readonly strategy: Strategy;
   /** The ops that connect this replica to the other replicas. */
   readonly ops: CrossDeviceOps;
-  readonly port: MessagePort;
+  readonly port: HostChannel;
   /** Default options of calls that the ops do not merge with their own. */
   readonly defaults?: CommunicationOptions | undefined;
 }
@@ -43,7 +42,7 @@ export interface ThreadReplica {
 export class ThreadReplicaContext extends GroupReplicaContext {
   readonly #ops: CrossDeviceOps;
   readonly #defaults: CommunicationOptions | undefined;
-  readonly #port: MessagePort;
+  readonly #port: HostChannel;
   readonly #merges: { readonly fn: MergeFunction; readonly met: Promise<void>; resolve(value: unknown): void }[] = [];
   /** Whether the latest run has ended and the next one has not begun. */
   #isBetweenRuns = false;

@@ -7,6 +7,7 @@ import {
   type ThreadGroup,
 } from '@coll/core';
 import { logRunNotes, messageOf, type RunNote, type WaitingRanks, waitingRanks } from '@coll/core/internal';
+import { host } from '../host.js';
 import { annotate } from '../replicas/replica-error.js';
 import type { RunOptions } from '../scope/run-options.js';
 import { MergeCalls } from './merge-calls.js';
@@ -44,7 +45,7 @@ export class ThreadRun {
   readonly #notes: (RunNote | undefined)[] = [];
   readonly #done = new Map<number, unknown>();
   readonly #hasToldError = new Set<number>();
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #timers: ReturnType<typeof setTimeout>[] = [];
   #resolve: (results: unknown[]) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
@@ -162,7 +163,7 @@ export class ThreadRun {
     if (isDeparture) this.#timers.push(setTimeout(fail, departureMillis));
     else if (isConsequence || mayBeExplained) this.#timers.push(setTimeout(fail, consequenceMillis));
     // Messages of other threads that have arrived by now may explain the error.
-    else setImmediate(fail);
+    else host.nextTurn(fail);
   }
 
   /**

@@ -14,7 +14,7 @@ import {
   tensor,
   ValueError,
 } from '@coll/core';
-import { knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
+import { environment, knownOptions, log, quote, requireKnownOptions, requireProcessGroup } from '@coll/core/internal';
 import { findMachine, type Machine } from '@coll/native/machine';
 import { ourEngines } from '../choice/our-engines.js';
 import { ClusterResolver } from '../cluster/cluster-resolver.js';
@@ -30,7 +30,7 @@ import { ReplicaThreads, type Step } from '../threads/replica-threads.js';
 import { defaultResolver } from './default-resolver.js';
 import { MultiWorkerExtended } from './multi-worker-extended.js';
 import { forDevices, ncclFor } from './nccl-for-devices.js';
-import { keepStore, openWorkerGroup, type TransportOptions, type WorkerConfig } from './open-worker-group.js';
+import type { TransportOptions, WorkerConfig } from './open-worker-group.js';
 import { hasGroupPlugin, openGroupByPlugin } from './plugin-groups.js';
 import { type JobOptions, ownHost, storeAddress } from './store-address.js';
 import { type OpenGroup, WorkerCollectives } from './worker-collectives.js';
@@ -287,6 +287,8 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       return { group: byPlugin.group, [Symbol.asyncDispose]: () => byPlugin.group.close() };
     }
     const seat = await this.#seat('workers', signal);
+    // Stores and connections are loaded only if they are needed.
+    const { keepStore, openWorkerGroup } = await import('./open-worker-group.js');
     const server = await keepStore(seat);
     try {
       const opened = await openWorkerGroup(seat, signal);
@@ -310,7 +312,7 @@ export class MultiWorkerMirroredStrategy extends Strategy {
       startupTimeoutSeconds = defaultStartupSeconds,
     } = this.#options;
     // COLL_HOST precedes an address that was found without being asked for.
-    const host = this.#options.host ?? (process.env['COLL_HOST'] || ownHost(this.#resolver, this.#place));
+    const host = this.#options.host ?? (environment('COLL_HOST') || ownHost(this.#resolver, this.#place));
     return {
       meeting: await storeAddress(this.#resolver, this.#place, {
         ...this.#options,

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { CollError } from '@coll/core';
 import { quote } from '@coll/core/internal';
-import { ofModule } from '../replicas/replica-error.js';
 
 /** How a worker thread loads its modules. */
 export interface Loading {
@@ -64,22 +63,6 @@ export function requireSameCopy(module: string, wanted: Loading, started: Loadin
 
 function isCommonJsIn({ tsx }: Loading): boolean {
   return tsx?.isCommonJs ?? false;
-}
-
-/**
- * @throws CollError if the module, or a module that it imports, does not exist; SyntaxError with the
- * URL of the module if one of them does not parse; the error that the module throws
- */
-export async function importModule(module: string): Promise<Record<string, unknown>> {
-  try {
-    return (await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as Record<string, unknown>;
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    // Node.js prints the place where a module does not parse, but does not put it into the error.
-    if (cause instanceof SyntaxError) throw ofModule(cause, module);
-    if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new CollError('ERR_COLL_MODULE', `${module} cannot be loaded in a worker thread: ${message}`, { cause });
-  }
 }
 
 function requireUrl(module: string): URL {
